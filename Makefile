@@ -1,0 +1,82 @@
+# `make help` lists the targets. Tools of development are pinned in tools/go.mod; logic longer than a line is in
+# scripts/.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
+# The date of the commit, in UTC, so that one commit makes one binary.
+DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+
+# Where the conformance scripts and the data of the benchmarks are; they are not part of this repository.
+CONFORMANCE ?= ../shared/conformance
+BIG_CATALOG ?= ../shared/data/big-catalog.tar.xz
+
+FUZZTIME  ?= 10s
+BENCH     ?= .
+BENCHTIME ?= 1s
+
+TOOL    := go tool -modfile=tools/go.mod
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+
+.PHONY: all help build demo test check fmt vet lint tidy generated race startup conformance bench budget fuzz generate clean
+
+all: build test lint ## Build, test and lint (the default)
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build bin/opm
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
+
+demo: build ## Validate, list and render the example catalog
+	@sh scripts/demo.sh bin/opm
+
+test: ## Run the tests
+	go test ./...
+
+check: fmt vet lint tidy generated race startup conformance ## Everything that CI checks
+
+fmt: ## Fail where gofmt would change a file
+	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
+
+vet: ## Run go vet
+	go vet ./...
+
+lint: ## Run the linters of .golangci.yml
+	$(TOOL) golangci-lint run ./...
+
+tidy: ## Fail where go.mod or go.sum is not tidy
+	go mod tidy -diff
+	go -C tools mod tidy -diff
+
+generated: ## Fail where a generated file is not what generate makes
+	@sh scripts/generated.sh
+
+race: ## Run the tests under the race detector (needs a C compiler)
+	go test -race ./...
+
+startup: build ## Fail where the packages of bin/opm take 10 ms to initialize
+	@sh scripts/startup.sh bin/opm
+
+conformance: build ## Run the conformance scripts with bin/opm
+	@sh scripts/conformance.sh $(CONFORMANCE) $(TOOL) testscript
+
+bench: ## Run the Go benchmarks, compare them with the last run, then measure the budget
+	@mkdir -p .bench
+	@if [ -f .bench/go.txt ]; then mv .bench/go.txt .bench/go.old.txt; fi
+	go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem ./... | tee .bench/go.txt
+	@if [ -f .bench/go.old.txt ]; then $(TOOL) benchstat .bench/go.old.txt .bench/go.txt; fi
+	@$(MAKE) --no-print-directory budget
+
+budget: build ## Measure bin/opm on the big catalog against its budget
+	@go build -o .bench/bench ./internal/bench
+	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
+	@.bench/bench -opm bin/opm -dir .bench
+
+fuzz: ## Run every fuzz target for FUZZTIME
+	@sh scripts/fuzz.sh $(FUZZTIME)
+
+generate: ## Make the generated files anew
+	go generate ./...
+
+clean: ## Remove what was built and measured
+	rm -rf bin .bench

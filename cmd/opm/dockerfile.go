@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/dockerfile"
+)
+
+const defaultImage = "quay.io/operator-framework/opm:latest"
+
+func dockerfileCmd() *cobra.Command {
+	var base, builder, binary string
+	var labels []string
+	cmd := &cobra.Command{
+		Use:   "dockerfile DIRECTORY",
+		Short: "Write a Dockerfile that makes a catalog image",
+		Long: `Write DIRECTORY.Dockerfile beside the directory of a catalog. It builds an image that serves
+the catalog, with the directory that both stand in as the build context. A file that exists
+is not written over.`,
+		Example: `  opm generate dockerfile catalog
+  opm generate dockerfile catalog -i scratch -l version=1.2
+  docker build -t catalog -f catalog.Dockerfile .`,
+		Args: exactArgs("DIRECTORY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if binary != "" {
+				base = binary
+				if !cmd.Flags().Changed("builder-image") {
+					builder = binary
+				}
+			}
+			parsed, err := dockerfile.ParseLabels(labels)
+			if err != nil {
+				return usageError{err}
+			}
+			c := dockerfile.Catalog{BaseImage: base, BuilderImage: builder, Labels: parsed}
+			return writeDockerfile(args[0], c)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&base, "base-image", "i", defaultImage, "image that the catalog image is built on, with opm in it, or scratch")
+	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "image with the opm that builds the cache")
+	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "labels for the image, KEY=VALUE")
+	flags.StringVar(&binary, "binary-image", "", "image that the catalog image is built on")
+	hide(flags, "binary-image")
+	must(flags.MarkDeprecated("binary-image", "use --base-image instead"))
+	cmd.MarkFlagsMutuallyExclusive("binary-image", "base-image")
+	return cmd
+}
+
+func writeDockerfile(dir string, c dockerfile.Catalog) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("generate dockerfile: no directory %q", dir)
+	case err != nil:
+		return fmt.Errorf("generate dockerfile: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("generate dockerfile: %q is not a directory", dir)
+	}
+	// The name as it was given, so that "." makes "..Dockerfile", as upstream does.
+	parent, name := filepath.Split(filepath.Clean(dir))
+	c.Dir = name
+	target := filepath.Join(parent, name+".Dockerfile")
+	err = atomicfile.Write(target, atomicfile.Options{}, func(w io.Writer) error {
+		_, err := c.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("generate dockerfile: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+func schemaCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [NAME]",
+		Short: "Print the CUE schemas of the format",
+		Long: `Print the definitions in CUE that opm validate checks objects with: all of them, or those
+in one file, such as package, channel, bundle, deprecations or property.`,
+		Example: `  opm schema
+  opm schema channel`,
+		Args:      rangeArgs(0, "NAME"),
+		ValidArgs: schemas.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			source := schemas.All()
+			if len(args) == 1 {
+				var ok bool
+				if source, ok = schemas.Source(args[0]); !ok {
+					return fmt.Errorf("no schema %q%s; there are %s", args[0],
+						nearest.Hint(args[0], schemas.Names()), strings.Join(schemas.Names(), ", "))
+				}
+			}
+			_, err := io.WriteString(cmd.OutOrStdout(), source)
+			return err
+		},
+	}
+}

@@ -1,0 +1,150 @@
+// Package dockerfile writes the Dockerfile that makes a catalog image out of a catalog directory: a first stage
+// builds the cache with which a catalog is served, a second one holds catalog and cache.
+//
+//	catalog := dockerfile.Catalog{Dir: "my-catalog", BaseImage: image, BuilderImage: image}
+//	_, err := catalog.WriteTo(w)
+//
+// The instructions are those of upstream opm, byte for byte where a name needs no quoting.
+package dockerfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+	"unicode"
+	"unicode/utf8"
+)
+
+// scratch is the base image that holds nothing, so that there is no program to start.
+const scratch = "scratch"
+
+// A Catalog says what the image is made of.
+type Catalog struct {
+	// Dir is the name of the catalog directory in the build context, which is the directory above it.
+	Dir string
+	// BaseImage is what the image is built on: one with opm, which then serves the catalog, or "scratch".
+	BaseImage string
+	// BuilderImage is an image with opm, which builds the cache.
+	BuilderImage string
+	// Labels are set on the image, in the order of their keys.
+	Labels map[string]string
+}
+
+var text = template.Must(template.New("Dockerfile").Funcs(template.FuncMap{
+	"add":   add,
+	"quote": quote,
+}).Parse(`# Makes a catalog image. The build context is the directory that holds the catalog directory and this file.
+
+# This stage is only there to prepare the cache.
+FROM {{.BuilderImage}} as builder
+
+# The catalog, and the cache of it, so that a container does not have to build one each time it starts.
+{{add .Dir}}
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
+{{if .FromScratch}}
+# The image itself, which only carries the catalog. There is no program in it: a CatalogSource must bring its own,
+# by grpcPodConfig.extractContent with catalogDir: /configs and cacheDir: /tmp/cache.
+FROM scratch
+{{else}}
+# The image itself. It needs opm as /bin/opm.
+FROM {{.BaseImage}}
+
+# What a container does: serve the catalog out of its cache.
+ENTRYPOINT ["/bin/opm"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
+{{end}}
+# Catalog and cache, as the first stage left them.
+COPY --from=builder /configs /configs
+COPY --from=builder /tmp/cache /tmp/cache
+
+# Tells tools where in the image the catalog is.
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+{{if .Labels}}
+# Labels of this catalog's own.
+{{range $key, $value := .Labels}}LABEL {{quote $key}}={{quote $value}}
+{{end}}{{end}}`))
+
+// FromScratch reports whether the image has no program of its own.
+func (c Catalog) FromScratch() bool { return c.BaseImage == scratch }
+
+// WriteTo writes the Dockerfile. Where Check finds something wrong, that is the error, and nothing is written.
+func (c Catalog) WriteTo(w io.Writer) (int64, error) {
+	if err := c.Check(); err != nil {
+		return 0, err
+	}
+	var buf bytes.Buffer
+	if err := text.Execute(&buf, c); err != nil {
+		return 0, err
+	}
+	return buf.WriteTo(w)
+}
+
+// Check returns every reason why there can be no Dockerfile for c, joined.
+func (c Catalog) Check() error {
+	errs := []error{
+		checkDir(c.Dir),
+		checkImage("base", c.BaseImage),
+		checkImage("builder", c.BuilderImage),
+	}
+	if c.BuilderImage == scratch {
+		errs = append(errs, errors.New("builder image is scratch, which has no opm to build the cache"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
+		errs = append(errs, checkLabel(key, c.Labels[key]))
+	}
+	return errors.Join(errs...)
+}
+
+func checkDir(name string) error {
+	if name == "" {
+		return errors.New("catalog directory has no name")
+	}
+	if strings.Contains(name, "/") {
+		return fmt.Errorf("catalog directory %q: want a name without a slash", name)
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("catalog directory %q: a Dockerfile can name it only if it is UTF-8", name)
+	}
+	return nil
+}
+
+func checkImage(which, ref string) error {
+	if ref == "" {
+		return fmt.Errorf("%s image is empty", which)
+	}
+	if strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("%s image %q holds white space", which, ref)
+	}
+	return nil
+}
+
+func checkLabel(key, value string) error {
+	if key == "" {
+		return fmt.Errorf("label %q has no key", "="+value)
+	}
+	if strings.Contains(key, "=") {
+		return fmt.Errorf("label %q has an equals sign in its key", key)
+	}
+	if strings.ContainsAny(key+value, "\r\n") {
+		return fmt.Errorf("label %q holds a line break, which a Dockerfile cannot write", key)
+	}
+	return nil
+}
+
+// ParseLabels reads items of the form key=value, of which the last for a key counts.
+func ParseLabels(items []string) (map[string]string, error) {
+	labels := make(map[string]string, len(items))
+	for _, item := range items {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("label %q: want key=value", item)
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}

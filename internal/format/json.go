@@ -1,0 +1,103 @@
+package format
+
+// jsonIndent is one level of indentation.
+const jsonIndent = 4
+
+// A jsonWriter appends the values of doc to dst.
+type jsonWriter struct {
+	doc     *document
+	dst     []byte
+	compact bool
+}
+
+// value appends node i, which stands depth levels deep.
+func (w *jsonWriter) value(i, depth int) {
+	switch w.doc.nodes[i].kind {
+	case objectKind:
+		w.object(i, depth)
+	case arrayKind:
+		w.array(i, depth)
+	case stringKind:
+		w.string(i)
+	case numberKind:
+		w.dst = appendNumber(w.dst, w.doc.raw(i))
+	default:
+		w.dst = append(w.dst, w.doc.raw(i)...)
+	}
+}
+
+func (w *jsonWriter) object(i, depth int) {
+	if w.doc.empty(i) {
+		w.dst = append(w.dst, "{}"...)
+		return
+	}
+	base := w.doc.pushMembers(i, false)
+	w.dst = append(w.dst, '{')
+	for m, end := base, len(w.doc.members); m < end; m++ {
+		if m > base {
+			w.dst = append(w.dst, ',')
+		}
+		w.line(depth + 1)
+		key := w.doc.members[m].node
+		w.string(key)
+		w.colon()
+		w.value(key+1, depth+1)
+	}
+	w.doc.popMembers(base)
+	w.line(depth)
+	w.dst = append(w.dst, '}')
+}
+
+func (w *jsonWriter) array(i, depth int) {
+	if w.doc.empty(i) {
+		w.dst = append(w.dst, "[]"...)
+		return
+	}
+	w.dst = append(w.dst, '[')
+	for k := i + 1; k < w.doc.nodes[i].end; k = w.doc.next(k) {
+		if k > i+1 {
+			w.dst = append(w.dst, ',')
+		}
+		w.line(depth + 1)
+		w.value(k, depth+1)
+	}
+	w.line(depth)
+	w.dst = append(w.dst, ']')
+}
+
+func (w *jsonWriter) string(i int) {
+	n := w.doc.nodes[i]
+	if !n.irregular {
+		w.dst = append(w.dst, w.doc.src[n.start:n.end]...)
+		return
+	}
+	w.dst = append(w.dst, '"')
+	w.dst = appendRegular(w.dst, w.doc.src[n.start+1:n.end-1])
+	w.dst = append(w.dst, '"')
+}
+
+func (w *jsonWriter) colon() {
+	if w.compact {
+		w.dst = append(w.dst, ':')
+		return
+	}
+	w.dst = append(w.dst, ": "...)
+}
+
+// line begins a line that stands depth levels deep.
+func (w *jsonWriter) line(depth int) {
+	if w.compact {
+		return
+	}
+	w.dst = append(w.dst, '\n')
+	w.dst = appendSpaces(w.dst, depth*jsonIndent)
+}
+
+const spaces = "                                                                "
+
+func appendSpaces(dst []byte, n int) []byte {
+	for ; n > len(spaces); n -= len(spaces) {
+		dst = append(dst, spaces...)
+	}
+	return append(dst, spaces[:n]...)
+}

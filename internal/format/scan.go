@@ -1,0 +1,180 @@
+package format
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+)
+
+// A document is a JSON text and a flat index of its values, so that the members of an object can be visited in any
+// order without scanning what is inside them again.
+type document struct {
+	src     []byte
+	nodes   []node
+	members []member // of the objects being written, those of an inner one after those of the outer ones
+	keys    []byte   // the text of keys that have escapes
+	text    []byte   // the text of the one string being written
+}
+
+// A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
+// keys and values alternate.
+type node struct {
+	start, end int // in src, quotes and brackets included; of an array or object, end is the node after it instead
+	kind       kind
+	escaped    bool // a string with a backslash
+	irregular  bool // a string that JSON output cannot take over as it stands
+}
+
+type kind uint8
+
+const (
+	literalKind kind = iota // null, true, false
+	numberKind
+	stringKind
+	arrayKind
+	objectKind
+)
+
+// maxPooledNodes bounds the index that is kept for the next document, 1.5 MB.
+const maxPooledNodes = 1 << 16
+
+// maxPooledText bounds the text that is kept for the next document.
+const maxPooledText = 4 << 20
+
+var documents = sync.Pool{New: func() any { return new(document) }}
+
+// parse indexes src, which the document uses until release.
+func parse(src []byte) *document {
+	d := documents.Get().(*document)
+	d.src = src
+	if i := skipSpace(src, 0); i < len(src) {
+		d.scan(i)
+		return d
+	}
+	d.src = []byte("null")
+	d.scan(0)
+	return d
+}
+
+func (d *document) release() {
+	d.src = nil
+	if cap(d.nodes) > maxPooledNodes || cap(d.text) > maxPooledText || cap(d.keys) > maxPooledText {
+		return
+	}
+	d.nodes, d.keys = d.nodes[:0], d.keys[:0]
+	documents.Put(d)
+}
+
+// next returns the node after node i and all that is inside it.
+func (d *document) next(i int) int {
+	if d.nodes[i].kind >= arrayKind {
+		return d.nodes[i].end
+	}
+	return i + 1
+}
+
+// empty reports whether node i is an array or object with nothing in it.
+func (d *document) empty(i int) bool { return d.nodes[i].end == i+1 }
+
+// raw returns what stands in the text for node i, which is no array or object.
+func (d *document) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
+
+// scan indexes the value that starts at offset i and returns the offset after it.
+func (d *document) scan(i int) int {
+	switch d.src[i] {
+	case '{', '[':
+		return d.scanContainer(i)
+	case '"':
+		return d.scanString(i)
+	case 'n', 't', 'f':
+		return d.scanWord(i, literalKind)
+	default:
+		return d.scanWord(i, numberKind)
+	}
+}
+
+// scanContainer takes commas and colons for white space, as the text is known to have them where they belong.
+func (d *document) scanContainer(i int) int {
+	self, closing := len(d.nodes), byte(']')
+	d.nodes = append(d.nodes, node{start: i, kind: arrayKind})
+	if d.src[i] == '{' {
+		d.nodes[self].kind, closing = objectKind, '}'
+	}
+	i = skipSpace(d.src, i+1)
+	for i < len(d.src) && d.src[i] != closing {
+		i = skipSpace(d.src, d.scan(i))
+	}
+	d.nodes[self].end = len(d.nodes)
+	return i + 1
+}
+
+func (d *document) scanWord(i int, k kind) int {
+	start := i
+	for i++; i < len(d.src) && d.src[i] > ' ' && d.src[i] != ',' && d.src[i] != ']' && d.src[i] != '}'; i++ {
+	}
+	d.nodes = append(d.nodes, node{start: start, end: i, kind: k})
+	return i
+}
+
+func (d *document) scanString(i int) int {
+	n := node{start: i, kind: stringKind}
+	for i++; ; {
+		i += stringStop(d.src[i:])
+		switch d.src[i] {
+		case '"':
+			n.end = i + 1
+			d.nodes = append(d.nodes, n)
+			return i + 1
+		case '\\':
+			n.escaped = true
+			n.irregular = n.irregular || d.src[i+1] == 'u' || d.src[i+1] == '/'
+			i += 2
+		default:
+			n.irregular = n.irregular || isLineSeparator(d.src[i:])
+			i++
+		}
+	}
+}
+
+// skipSpace returns the offset of the first byte from i on that is neither white space nor a comma nor a colon.
+func skipSpace(src []byte, i int) int {
+	for i < len(src) && (src[i] <= ' ' || src[i] == ',' || src[i] == ':') {
+		i++
+	}
+	return i
+}
+
+// separatorLead is the first byte of the line separators, and of much other punctuation.
+const separatorLead = 0xE2
+
+// isLineSeparator reports whether b starts with U+2028 or U+2029.
+func isLineSeparator(b []byte) bool {
+	return len(b) >= 3 && b[0] == separatorLead && b[1] == 0x80 && b[2]|1 == 0xA9
+}
+
+const (
+	everyByte = 0x0101010101010101
+	everyHigh = 0x8080808080808080
+)
+
+// stringStop returns the offset of the first quote, backslash or separatorLead in b, or len(b). It looks at eight
+// bytes at a time: most of a catalog is text in which none of them stands for long.
+func stringStop(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		word := binary.LittleEndian.Uint64(b[i:])
+		found := zeroBytes(word^'"'*everyByte) | zeroBytes(word^'\\'*everyByte) | zeroBytes(word^separatorLead*everyByte)
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == '"' || b[i] == '\\' || b[i] == separatorLead {
+			break
+		}
+	}
+	return i
+}
+
+// zeroBytes has the high bit of every byte of word that is zero; bits above the lowest of them mean nothing.
+func zeroBytes(word uint64) uint64 { return (word - everyByte) &^ word & everyHigh }

@@ -1,0 +1,134 @@
+package format
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string, escaped as encoding/json does it with SetEscapeHTML(false): quotes,
+// backslashes, control characters and U+2028 and U+2029. What is not UTF-8 becomes \ufffd.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		if isPlainJSON(s[i]) {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(append(dst, s[done:i]...), `\ufffd`...)
+			done = i + size
+		} else if needsEscape(r) {
+			dst = appendEscaped(append(dst, s[done:i]...), r)
+			done = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[done:]...)
+	return append(dst, '"')
+}
+
+func isPlainJSON(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
+
+func needsEscape(r rune) bool {
+	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029'
+}
+
+// appendEscaped appends the JSON escape of r.
+func appendEscaped(dst []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	case '\u2028':
+		return append(dst, `\u2028`...)
+	case '\u2029':
+		return append(dst, `\u2029`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&0xF])
+}
+
+// appendRegular appends the body of a valid JSON string with the escapes that AppendString would have used.
+func appendRegular(dst, body []byte) []byte {
+	done := 0
+	for i := 0; ; {
+		i += stringStop(body[i:])
+		if i == len(body) {
+			return append(dst, body[done:]...)
+		}
+		r, size := utf8.DecodeRune(body[i:])
+		if r == '\\' {
+			r, size = unescape(body[i:])
+		}
+		dst = append(dst, body[done:i]...)
+		if needsEscape(r) {
+			dst = appendEscaped(dst, r)
+		} else {
+			dst = utf8.AppendRune(dst, r)
+		}
+		i += size
+		done = i
+	}
+}
+
+// appendUnescaped appends the text that body, the inside of a valid JSON string, stands for.
+func appendUnescaped(dst, body []byte) []byte {
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 {
+			return append(dst, body...)
+		}
+		r, size := unescape(body[i:])
+		dst = utf8.AppendRune(append(dst, body[:i]...), r)
+		body = body[i+size:]
+	}
+}
+
+// shortEscapes has the characters that follow a backslash, but for u, and what they stand for.
+var shortEscapes = [256]rune{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// unescape returns the character that the escape at the start of b stands for, and the length of the escape. Half of
+// a surrogate pair stands for U+FFFD.
+func unescape(b []byte) (r rune, size int) {
+	if b[1] != 'u' {
+		return shortEscapes[b[1]], 2
+	}
+	r = hexRune(b[2:6])
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hexRune(b[8:12])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return utf8.RuneError, 6
+}
+
+// hexRune returns the number that four hexadecimal digits stand for.
+func hexRune(digits []byte) rune {
+	var r rune
+	for _, c := range digits {
+		if c <= '9' {
+			r = r<<4 | rune(c-'0')
+		} else {
+			r = r<<4 | rune(c|0x20-'a'+10)
+		}
+	}
+	return r
+}

@@ -1,0 +1,28 @@
+package icon_test
+
+import (
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/icon"
+)
+
+func TestType(t *testing.T) {
+	tests := []struct{ data, want string }{
+		{"GIF89a and so on", "image/gif"},
+		{"\x89PNG\x0d\x0a\x1a\x0a", "image/png"},
+		{"\xff\xd8\xff", "image/jpeg"},
+		{"II*\x00", "image/tiff"},
+		{"\x00\x00\x00\x20ftypavif", "image/avif"},
+		{"<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>", "image/svg+xml"},
+		{"<?xml version=\"1.0\"?>\n<!-- a comment -->\n<!DOCTYPE svg>\n<svg>\n</svg>\n", "image/svg+xml"},
+		{"<svg/>", ""}, // upstream asks for an end tag
+		{"<html><svg></svg></html>", ""},
+		{"# Title\n", ""},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := icon.Type([]byte(tt.data)); got != tt.want {
+			t.Errorf("Type(%q) = %q, want %q", tt.data, got, tt.want)
+		}
+	}
+}

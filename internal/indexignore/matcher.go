@@ -1,0 +1,110 @@
+// Package indexignore tells which files of a tree its .indexignore files take out of the catalog.
+//
+// The patterns look like those of git, but they mean what opm makes of them: only files are tested, so that a later
+// pattern can take a file back even below an ignored directory.
+//
+//	var m indexignore.Matcher
+//	m.Add(".", []byte("**/*\n!*.yaml\n"))
+//	m.Ignored("foo/README.md") // true
+//	m.Ignored("foo/catalog.yaml") // false
+package indexignore
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+)
+
+// Filename is the name of the files that hold patterns. They belong to no catalog themselves, whatever Ignored says.
+const Filename = ".indexignore"
+
+// A Matcher decides which files are ignored. The zero value ignores nothing.
+//
+// All calls of Add come before the first of Ignored. It remembers verdicts on directories: calls may not run at once.
+type Matcher struct {
+	patterns map[string][]*pattern // by the directory that their file stands in
+	count    int
+	scopes   map[string]scope
+}
+
+// A scope is what all entries of one directory share.
+type scope struct {
+	patterns []*pattern // those that can match an entry, the weakest first
+	decided  *pattern   // the strongest that matches the directory or one above it; nil if none does
+}
+
+// Add reads the patterns of an .indexignore file that stands in dir, slash separated, "." for the root.
+//
+// Of two files the one added later wins: call it in the lexical order of a walk, with every .indexignore file of the
+// tree, those below ignored directories included. No content is an error; a pattern that is not well formed matches
+// nothing.
+func (m *Matcher) Add(dir string, content []byte) {
+	if m.patterns == nil {
+		m.patterns = make(map[string][]*pattern)
+	}
+	dir = path.Clean(dir)
+	for line := range bytes.Lines(content) {
+		p, ok := parse(string(bytes.TrimSpace(line)))
+		if !ok {
+			continue
+		}
+		p.rank = m.count
+		p.below = prefix(dir)
+		m.count++
+		m.patterns[dir] = append(m.patterns[dir], p)
+	}
+	m.scopes = nil
+}
+
+// Ignored tells whether the file of that name, slash separated and relative to the root, is ignored.
+func (m *Matcher) Ignored(name string) bool {
+	if m.count == 0 {
+		return false
+	}
+	last := m.scope(path.Dir(name)).last(name, false)
+	return last != nil && !last.takesBack
+}
+
+// scope returns that of a directory. Whatever matches a directory matches all that is below it, so a directory is
+// tested once, however many files it has.
+func (m *Matcher) scope(dir string) scope {
+	if s, ok := m.scopes[dir]; ok {
+		return s
+	}
+	var s scope
+	if parent := path.Dir(dir); parent != dir {
+		s = m.scope(parent)
+		s.decided = s.last(dir, true)
+	}
+	if own := m.patterns[dir]; len(own) > 0 {
+		s.patterns = slices.Concat(s.patterns, own)
+		slices.SortFunc(s.patterns, func(a, b *pattern) int { return cmp.Compare(a.rank, b.rank) })
+	}
+	if m.scopes == nil {
+		m.scopes = make(map[string]scope)
+	}
+	m.scopes[dir] = s
+	return s
+}
+
+// last returns the strongest pattern that matches an entry of the directory or the directory itself, nil if none does.
+func (s scope) last(name string, isDir bool) *pattern {
+	for _, p := range slices.Backward(s.patterns) {
+		if s.decided != nil && p.rank < s.decided.rank {
+			break
+		}
+		if p.matches(name, isDir) {
+			return p
+		}
+	}
+	return s.decided
+}
+
+// prefix returns what the names of all files below dir begin with.
+func prefix(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir + "/"
+}

@@ -1,0 +1,108 @@
+package indexignore
+
+import (
+	"path"
+	"strings"
+)
+
+// A pattern is one line of an .indexignore file.
+type pattern struct {
+	rank      int    // of two patterns that match a file the one of higher rank decides
+	below     string // what the names begin with that it can match: the directory of its file and a slash, or nothing
+	takesBack bool   // the line began with "!"
+	dirOnly   bool   // the line ended in "/"
+	steps     []step // at least one
+}
+
+// A step finds one element of a path.
+type step struct {
+	element
+	anywhere bool // it is the first element that matches, not the next one
+}
+
+// parse reads a line that has been trimmed. It reports false for blank lines, comments, and lines that match nothing.
+func parse(line string) (*pattern, bool) {
+	if line == "" || line[0] == '#' {
+		return nil, false
+	}
+	var p pattern
+	line, p.takesBack = strings.CutPrefix(line, "!")
+	line, p.dirOnly = strings.CutSuffix(line, "/")
+
+	var ok bool
+	if strings.Contains(line, "/") {
+		p.steps, ok = parsePath(line)
+	} else {
+		p.steps, ok = parseName(line)
+	}
+	return &p, ok
+}
+
+// parseName reads a pattern of one element, which matches at any depth.
+func parseName(name string) ([]step, bool) {
+	e, ok := newElement(name)
+	return []step{{element: e, anywhere: true}}, ok
+}
+
+// parsePath reads a pattern that has a slash before its end, which ties it to the directory of its file.
+//
+// As in opm an empty element undoes the "**" before it, a "**" at the end stands for nothing, so that "a/**" matches a
+// file "a" too, and one inside an element makes the pattern match nothing.
+func parsePath(line string) ([]step, bool) {
+	var steps []step
+	anywhere := false
+	for text := range strings.SplitSeq(line, "/") {
+		switch {
+		case text == "":
+			anywhere = false
+		case text == "**":
+			anywhere = true
+		case strings.Contains(text, "**"):
+			return nil, false
+		default:
+			e, ok := newElement(text)
+			if !ok {
+				return nil, false
+			}
+			steps = append(steps, step{element: e, anywhere: anywhere})
+			anywhere = false
+		}
+	}
+	return steps, len(steps) > 0
+}
+
+// matches tells whether the pattern matches an entry. Matches of a directory above it may go unnoticed.
+func (p *pattern) matches(name string, isDir bool) bool {
+	if p.dirOnly && !isDir {
+		return false
+	}
+	rest, ok := strings.CutPrefix(name, p.below)
+	if !ok {
+		return false
+	}
+	if len(p.steps) == 1 && p.steps[0].anywhere {
+		return p.steps[0].matches(path.Base(rest))
+	}
+	for _, s := range p.steps {
+		if rest, ok = s.walk(rest); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// walk returns what of the path comes after the element that the step finds. The search does not go back: "**/a/b" does
+// not match "a/x/a/b", since the first "a" is taken. opm does the same.
+func (s step) walk(rest string) (string, bool) {
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		if s.matches(name) {
+			return rest, true
+		}
+		if !s.anywhere {
+			break
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,67 @@
+package parallel_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func numbers(n int) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+func TestMapKeepsOrder(t *testing.T) {
+	slowWhenEven := func(i int) int {
+		if i%2 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		return i * i
+	}
+	got := slices.Collect(parallel.Map(t.Context(), 8, numbers(100), slowWhenEven))
+	for i, v := range got {
+		if v != i*i {
+			t.Fatalf("result %d is %d, want %d", i, v, i*i)
+		}
+	}
+	if len(got) != 100 {
+		t.Fatalf("%d results, want 100", len(got))
+	}
+}
+
+func TestMapReadsAheadOnlyAFew(t *testing.T) {
+	var started atomic.Int64
+	for range parallel.Map(t.Context(), 2, numbers(1000), func(i int) int { started.Add(1); return i }) {
+		time.Sleep(5 * time.Millisecond)
+		break
+	}
+	if n := started.Load(); n > 10 {
+		t.Errorf("%d items were started although one was taken", n)
+	}
+}
+
+func TestMapStopsWhenDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	for range parallel.Map(ctx, 2, numbers(1000), func(i int) int { return i }) {
+		if n++; n == 3 {
+			cancel()
+		}
+	}
+	if n == 1000 {
+		t.Error("all items were yielded although the context was done")
+	}
+}

@@ -1,0 +1,265 @@
+package position
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type parser func([]byte) (*Document, error)
+
+// at is what is expected of one pointer. A place of no line stands for a pointer that is not found; near is then the
+// place that is given instead.
+type at struct {
+	ptr              jsontext.Pointer
+	value, key, near Place
+}
+
+func check(t *testing.T, d *Document, text string, want []at) {
+	t.Helper()
+	for _, w := range want {
+		value, ok := d.Value(w.ptr)
+		key, keyOK := d.Key(w.ptr)
+		if ok != keyOK {
+			t.Errorf("%q: %q: Value reports %v, Key %v", text, w.ptr, ok, keyOK)
+		}
+		if ok != (w.value != Place{}) {
+			t.Errorf("%q: %q: found %v", text, w.ptr, ok)
+		}
+		if !ok {
+			w.value, w.key = w.near, w.near
+		}
+		if value != w.value || key != w.key {
+			t.Errorf("%q: %q: value at %v, key at %v, want %v and %v", text, w.ptr, value, key, w.value, w.key)
+		}
+	}
+}
+
+func found(ptr jsontext.Pointer, valueLine, valueColumn, keyLine, keyColumn int) at {
+	return at{ptr: ptr, value: Place{valueLine, valueColumn}, key: Place{keyLine, keyColumn}}
+}
+
+func missing(ptr jsontext.Pointer, line, column int) at {
+	return at{ptr: ptr, near: Place{line, column}}
+}
+
+func TestJSON(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []at
+	}{
+		{"{\n  \"a\": 1,\n\t\"b\" : [true, {\"c\": null}]\n}\n", []at{
+			found("", 1, 1, 1, 1),
+			found("/a", 2, 8, 2, 3),
+			found("/b", 3, 8, 3, 2),
+			found("/b/0", 3, 9, 3, 9),
+			found("/b/1", 3, 15, 3, 15),
+			found("/b/1/c", 3, 21, 3, 16),
+			missing("/c", 1, 1),
+			missing("/b/2", 3, 8),
+			missing("/b/01", 3, 8),
+			missing("/b/-1", 3, 8),
+			missing("/b/c", 3, 8),
+			missing("/b/1/d/e", 3, 15),
+			missing("/a/0", 2, 8),
+			missing("no slash", 1, 1),
+		}},
+		{"{\r\n\"é\": \"ü\", \"日本\": 1}\r\n", []at{found("/é", 2, 6, 2, 1), found("/日本", 2, 17, 2, 11)}},
+		{"\ufeff {\"a\":1}", []at{found("", 1, 2, 1, 2), found("/a", 1, 7, 1, 3)}},
+		{`{"a":{"x":1},"a":{"y":2}}`, []at{found("/a/y", 1, 23, 1, 19), missing("/a/x", 1, 18)}},
+		{`{"\u0061/~":1,"":{"":2}}`, []at{found("/a~1~0", 1, 13, 1, 2), found("/", 1, 18, 1, 15), found("//", 1, 22, 1, 19)}},
+		{"{\"a\xff\":1}", []at{found("/a\ufffd", 1, 7, 1, 2)}},
+		{"17", []at{found("", 1, 1, 1, 1), missing("/0", 1, 1)}},
+		{"{} {\"a\":1}", []at{missing("/a", 1, 1)}},
+
+		{`{"a":{"b":1,"c":[2,`, []at{found("/a/b", 1, 11, 1, 7), found("/a/c/0", 1, 18, 1, 18), missing("/a/c/1", 1, 17)}},
+		{`{"a":1,,"b":2}`, []at{found("/a", 1, 6, 1, 2), missing("/b", 1, 1)}},
+		{`{"a":1 "b":2}`, []at{found("/a", 1, 6, 1, 2), missing("/b", 1, 1)}},
+		{`{"a":tru,"b":2}`, []at{found("/a", 1, 6, 1, 2), missing("/b", 1, 1)}},
+		{`{"a"`, []at{missing("/a", 1, 1)}},
+	} {
+		d, err := JSON([]byte(test.text))
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+		}
+		check(t, d, test.text, test.want)
+	}
+}
+
+func TestYAML(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []at
+	}{
+		{"schema: olm.channel\nentries:\n- name: a\n  skips: [b, {c: d}]\n- name:\t\te\n", []at{
+			found("", 1, 1, 1, 1),
+			found("/schema", 1, 9, 1, 1),
+			found("/entries", 3, 1, 2, 1),
+			found("/entries/0", 3, 3, 3, 3),
+			found("/entries/0/name", 3, 9, 3, 3),
+			found("/entries/0/skips/1/c", 4, 18, 4, 15),
+			found("/entries/1/name", 5, 10, 5, 3),
+			missing("/entries/2/name", 3, 1),
+			missing("/entries/name", 3, 1),
+			missing("/schema/x", 1, 9),
+		}},
+		{"--- # c\n\na: |\n  text\nb:\nc: >-\n", []at{
+			found("/a", 3, 4, 3, 1), found("/b", 5, 3, 5, 1), found("/c", 6, 4, 6, 1),
+		}},
+		{"\ufeff---\r\né: {é: ü, z: 1}\r\nb: 2\r\n", []at{
+			found("/é/é", 2, 8, 2, 5), found("/é/z", 2, 14, 2, 11), found("/b", 3, 4, 3, 1),
+		}},
+		{"\ufeffa: 1", []at{found("/a", 1, 4, 1, 1)}},
+		{"a: 'x\u0085y'\nb: \"p\u2028q\"\nc: 1\n", []at{found("/b", 2, 4, 2, 1), found("/c", 3, 4, 3, 1)}},
+		{"a: 1\rb: 2\n", []at{found("/b", 1, 9, 1, 6)}},
+		{"a: 1\n---\nb: 2\n", []at{found("/a", 1, 4, 1, 1), missing("/b", 1, 1)}},
+
+		{"y: 1\n0x10: 2\n1.50: 3\n'n': 4\n!!str 07: 5\n! on: 6\nOFF: 7\n.inf: 8\n0o7: 9\n", []at{
+			found("/16", 2, 7, 2, 1), found("/1.5", 3, 7, 3, 1), found("/n", 4, 6, 4, 1),
+			found("/07", 5, 11, 5, 1), found("/on", 6, 7, 6, 1), found("/true", 1, 4, 1, 1), found("/false", 7, 6, 7, 1),
+			found("/.inf", 8, 7, 8, 1), found("/7", 9, 6, 9, 1), missing("/y", 1, 1), missing("/0x10", 1, 1),
+		}},
+		{"? [l]\n: 1\n~: 2\nc: 3\nd:: 4\n-: 5\n", []at{
+			found("/d:", 5, 5, 5, 1), found("/-", 6, 4, 6, 1), found("/c", 4, 4, 4, 1),
+			missing("/~0", 1, 1), missing("/null", 1, 1)}},
+		{"a: {x: 1}\na: {z: 2}\n3: 3\n\"3\": 4\n", []at{
+			found("/a/z", 2, 8, 2, 5), missing("/a/x", 2, 4), found("/3", 4, 6, 4, 1),
+		}},
+
+		{"a: &x {b: 1}\nc: *x\nd: [*x]\n&k e: 1\n", []at{
+			found("/c", 2, 4, 2, 1), found("/c/b", 1, 11, 1, 8), found("/d/0", 3, 5, 3, 5), found("/d/0/b", 1, 11, 1, 8),
+		}},
+		{"&k a: {*k : 1}\n", []at{found("/a/a", 1, 13, 1, 8)}},
+		{"x: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz:\n  b: 5\n  <<: [*x, *y]\n  c: 6\n", []at{
+			found("/z/a", 1, 11, 1, 8), found("/z/b", 1, 17, 1, 14), found("/z/c", 6, 6, 6, 3), missing("/z/<<", 4, 3),
+		}},
+		{"x: &x {a: 1}\nw: &w\n  <<: *x\n  b: 2\nz: {<<: *w, <<: {a: 3}}\n\"<<\": 4\n", []at{
+			found("/w/a", 1, 11, 1, 8), found("/z/b", 4, 6, 4, 3), found("/z/a", 5, 21, 5, 18), found("/<<", 6, 7, 6, 1),
+		}},
+		{"a: &a\n  <<: [*a, *a]\n  b: &b [*b]\n", []at{
+			found("/a/b/0/0/0", 3, 10, 3, 10), missing("/a/c", 1, 4),
+		}},
+	} {
+		d, err := YAML([]byte(test.text))
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+		}
+		check(t, d, test.text, test.want)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		parse parser
+		text  string
+		want  []at
+	}{
+		{"no JSON", JSON, "", []at{missing("", 1, 1), missing("/a", 1, 1)}},
+		{"blanks", JSON, " \n", []at{missing("/a", 1, 1)}},
+		{"no value", JSON, "\n}", []at{missing("", 1, 1)}},
+		{"no YAML", YAML, "", []at{missing("", 1, 1), missing("/a", 1, 1)}},
+		{"comment", YAML, "# c\n", []at{missing("/a", 1, 1)}},
+		{"bad line", YAML, "a: 1\nb:\n  c: 2\nd: e: f\ng: 3\nh: 4\ni: 5\nj: 6\nk: 7\n", []at{found("/b/c", 3, 6, 3, 3), missing("/g", 1, 1)}},
+		{"open list", YAML, "a: 1\nb: [\n", []at{found("/a", 1, 4, 1, 1), missing("/b", 1, 1)}},
+		{"bad character", YAML, "a: \x01\nb: 1\n", []at{missing("/b", 1, 1)}},
+	} {
+		d, err := test.parse([]byte(test.text))
+		if err == nil {
+			t.Errorf("%s: no error", test.name)
+		}
+		check(t, d, test.text, test.want)
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		parse parser
+		text  string
+		want  []Duplicate
+	}{
+		{"none", JSON, `{"a":{"a":1},"A":[{"a":2},{"a":3}]}`, nil},
+		{"JSON", JSON, "{\"a\":1,\n\"b\":[0,{\"c\":1,\"c\":{\"d/\":1,\"\\u0064/\":2}}],\n\"a\":3,\n\"a\":4}", []Duplicate{
+			{"/b/1", "c", Place{2, 9}, Place{2, 15}},
+			{"/b/1/c", "d/", Place{2, 20}, Place{2, 27}},
+			{"", "a", Place{1, 2}, Place{3, 1}},
+			{"", "a", Place{1, 2}, Place{4, 1}},
+		}},
+		{"replaced bytes are equal", JSON, "{\"a\xff\":1,\"a\xfe\":2}", []Duplicate{
+			{"", "a\ufffd", Place{1, 2}, Place{1, 9}},
+		}},
+		{"up to an error", JSON, `{"a":1,"a":2,"a":tru`, []Duplicate{
+			{"", "a", Place{1, 2}, Place{1, 8}},
+			{"", "a", Place{1, 2}, Place{1, 14}},
+		}},
+		{"no value", JSON, "", nil},
+		{"YAML", YAML, "a: {b: 1}\nyes: 1\nc:\n- d: 1\n  d: {e: 1, 'e': 2}\ny: 2\n3: 4\n\"3\": 5\n", []Duplicate{
+			{"/c/0", "d", Place{4, 3}, Place{5, 3}},
+			{"/c/0/d", "e", Place{5, 7}, Place{5, 13}},
+			{"", "true", Place{2, 1}, Place{6, 1}},
+			{"", "3", Place{7, 1}, Place{8, 1}},
+		}},
+		{"merges do not repeat", YAML, "x: &x {a: 1}\ny: {<<: *x, a: 2, <<: *x}\nz: {<<: [*x, {a: 3}], a: 1}\n", nil},
+		{"what is merged may", YAML, "a: {<<: {b: 1, b: 2}}\nc: [{<<: [{d: 1, d: 2}]}]\n", []Duplicate{
+			{"/a", "b", Place{1, 10}, Place{1, 16}},
+			{"/c/0", "d", Place{2, 12}, Place{2, 18}},
+		}},
+		{"an alias is looked at once", YAML, "a: &a {b: 1, b: 2}\nc: *a\n", []Duplicate{
+			{"/a", "b", Place{1, 8}, Place{1, 14}},
+		}},
+	} {
+		d, err := test.parse([]byte(test.text))
+		if err != nil && test.text != "" {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if got := d.Duplicates(); !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n got %v\nwant %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestLongLine asks for places that lie far apart, forwards and backwards, in a line that is remembered in pieces.
+func TestLongLine(t *testing.T) {
+	const n = 50_000
+	text := []byte(`["` + strings.Repeat("日本", markEvery/4) + `"` + strings.Repeat(`,"é"`, n) + "\n,0]")
+	d, err := JSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := 1 + 1 + markEvery/2 + 2 + 1
+	check(t, d, "long line", []at{
+		found("/1", 1, first, 1, first),
+		found("/50000", 1, first+4*(n-1), 1, first+4*(n-1)),
+		found("/50001", 2, 2, 2, 2),
+		found("/25000", 1, first+4*24_999, 1, first+4*24_999),
+	})
+}
+
+// TestPublished looks up every value of the smaller objects of published catalogs.
+func TestPublished(t *testing.T) {
+	files, _ := filepath.Glob("../../../shared/data/catalogs/*/*/catalog.yaml")
+	if len(files) == 0 {
+		t.Skip("no published catalogs")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc := range strings.SplitSeq(string(text), "\n---\n") {
+			if len(doc) > 10_000 {
+				continue
+			}
+			d, err := YAML([]byte(doc))
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			checkConverted(t, d, doc)
+		}
+	}
+}

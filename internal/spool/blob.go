@@ -1,0 +1,139 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// cachedFrames is how many decompressed frames a Blob remembers: one for each reader that reads on from where it
+// was, for as many readers as are likely to run at once.
+const cachedFrames = 8
+
+var errOffset = errors.New("spool: negative offset")
+
+// A Blob is held input. Its methods may be called at once.
+type Blob struct {
+	store   *store
+	size    int64
+	decoder *zstd.Decoder
+	closed  atomic.Bool
+
+	mu    sync.Mutex // guards use and want of the slots, and clock
+	clock uint64
+	slots [cachedFrames]slot
+}
+
+// A slot remembers one frame. What a reader wants of it is settled under the lock of the Blob, so that two readers
+// of one frame meet in one slot; what it holds is settled under its own, so that others decompress meanwhile.
+type slot struct {
+	want int // number of the frame, from 1
+	used uint64
+
+	mu     sync.Mutex
+	holds  int // number of the frame in plain, from 1; 0 means none
+	plain  []byte
+	packed []byte
+}
+
+func newBlob(s *store, size int64) (*Blob, error) {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read spool: %w", err), s.close())
+	}
+	return &Blob{store: s, size: size, decoder: decoder}, nil
+}
+
+// Size returns the number of bytes held, uncompressed.
+func (b *Blob) Size() int64 { return b.size }
+
+// Close lets go of the spool file, if there is one. Later reads fail with fs.ErrClosed.
+func (b *Blob) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
+	return b.store.close()
+}
+
+// ReadAt implements io.ReaderAt.
+func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errOffset
+	}
+	if b.closed.Load() {
+		return 0, fmt.Errorf("read spool: %w", fs.ErrClosed)
+	}
+	n := 0
+	for n < len(p) && off < b.size {
+		m, err := b.readFrame(p[n:], int(off/frameSize), int(off%frameSize))
+		n, off = n+m, off+int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// readFrame copies what frame number index has from its byte start on.
+func (b *Blob) readFrame(p []byte, index, start int) (int, error) {
+	s := b.slotFor(index)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.load(s, index); err != nil {
+		return 0, err
+	}
+	return copy(p, s.plain[start:]), nil
+}
+
+// slotFor returns the slot that is to hold the frame: the one that others use for it, else the one unused longest.
+func (b *Blob) slotFor(index int) *slot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clock++
+	oldest := &b.slots[0]
+	for i := range b.slots {
+		s := &b.slots[i]
+		if s.want == index+1 {
+			s.used = b.clock
+			return s
+		}
+		if s.used < oldest.used {
+			oldest = s
+		}
+	}
+	oldest.want, oldest.used = index+1, b.clock
+	return oldest
+}
+
+// load decompresses the frame into the slot, unless it is there. The slot may hold another frame than the one it was
+// last wanted for, when readers wait for it in another order.
+func (b *Blob) load(s *slot, index int) error {
+	if s.holds == index+1 {
+		return nil
+	}
+	s.holds = 0
+	packed, err := b.store.get(index, s.packed)
+	if err != nil {
+		return err
+	}
+	if b.store.frames[index].data == nil {
+		s.packed = packed
+	}
+	s.plain, err = b.decoder.DecodeAll(packed, s.plain[:0])
+	if err != nil {
+		return fmt.Errorf("read spool: %w", err)
+	}
+	if want := min(frameSize, b.size-int64(index)*frameSize); int64(len(s.plain)) != want {
+		return fmt.Errorf("read spool: frame %d holds %d bytes, not %d", index, len(s.plain), want)
+	}
+	s.holds = index + 1
+	return nil
+}

@@ -1,0 +1,57 @@
+// Package spool holds input that cannot be read twice, such as standard input or an archive while it is
+// decompressed, so that it can then be read at any place and by several readers at once.
+//
+// The bytes are held in zstd, in frames that are compressed one by one: in memory up to a limit, beyond it in a
+// file that has no name any more and so is gone with the process, however the process ends.
+//
+//	blob, err := spool.Read(os.Stdin, spool.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	defer blob.Close()
+//	r := io.NewSectionReader(blob, 0, blob.Size())
+package spool
+
+import (
+	"cmp"
+	"io"
+)
+
+// frameSize is how much of the input goes into one frame: enough to compress well, and little enough that a read
+// of a few bytes does not decompress much else.
+const frameSize = 1 << 20
+
+// defaultMemoryLimit is the limit that the zero value of Options stands for.
+const defaultMemoryLimit = 64 << 20
+
+// Options say where the bytes may be held. The zero value is the default.
+type Options struct {
+	// Dir is where the spool file is tried first. Empty, or where it cannot be written, it is os.TempDir.
+	Dir string
+	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
+	// negative limit sends everything to the file.
+	MemoryLimit int64
+	// Warn is told, once, when more than the limit is held in memory because no file could be made.
+	// Nil drops the warning.
+	Warn func(message string)
+}
+
+func (o Options) memoryLimit() int64 {
+	return max(0, cmp.Or(o.MemoryLimit, defaultMemoryLimit))
+}
+
+func (o Options) warn(message string) {
+	if o.Warn != nil {
+		o.Warn(message)
+	}
+}
+
+// Read reads r to its end and holds what it read. The error of a failed read comes back as it is.
+func Read(r io.Reader, opts Options) (*Blob, error) {
+	w := NewWriter(opts)
+	defer w.Close()
+	if _, err := io.Copy(w, r); err != nil {
+		return nil, err
+	}
+	return w.Finish()
+}

@@ -1,0 +1,86 @@
+package yamljson
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
+
+const byteOrderMark = "\uFEFF"
+
+// breaks tells which line breaks a text has.
+type breaks uint8
+
+const (
+	feeds   breaks = iota // LF only
+	returns               // CR LF too
+	others                // CR alone, those that only Unicode knows, or a byte order mark, which YAML skips at line starts
+)
+
+// checkCharacters refuses a text that is not UTF-8 or has characters that YAML 1.1 does not allow
+// (https://yaml.org/spec/1.1/#c-printable), with the place of the first of them.
+func checkCharacters(text []byte) (breaks, error) {
+	found := feeds
+	for i := 0; i < len(text); {
+		n := ordinary(text[i:])
+		i += n
+		if n > 0 {
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return found, errorAt(text, i, "not UTF-8")
+		case r == '\r' && i+1 < len(text) && text[i+1] == '\n':
+			found = max(found, returns)
+		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029, r == 0xfeff:
+			found = others
+		case r < ' ' && r != '\t' && r != '\n', r >= 0x7f && r < 0xa0, r == 0xfffe, r == 0xffff:
+			return found, errorAt(text, i, fmt.Sprintf("control character %U", r))
+		}
+		i += size
+	}
+	return found, nil
+}
+
+// ordinary returns how many bytes at the start of text are surely line feeds or printable ASCII.
+func ordinary(text []byte) int {
+	n := 0
+	for ; len(text)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(text[n:])
+		odd := w&highBits | below(w, ' ')&^equal(w, '\n') | equal(w, 0x7f)
+		if odd != 0 {
+			return n + bits.TrailingZeros64(odd)/8
+		}
+	}
+	return n
+}
+
+// The functions below look at eight bytes at once. They set the high bit of each byte for which they hold and no other
+// bit. A byte of 0x80 and above is never equal to or below a character of ASCII.
+const (
+	oneEach  = 0x0101010101010101
+	highBits = 0x80 * oneEach
+)
+
+// below marks the bytes of w that are less than c. Without the high bits no sum carries into the next byte.
+func below(w uint64, c byte) uint64 {
+	return ^(w&^highBits + uint64(0x80-c)*oneEach) & ^w & highBits
+}
+
+// equal marks the bytes of w that are c.
+func equal(w uint64, c byte) uint64 {
+	return below(w^uint64(c)*oneEach, 1)
+}
+
+// errorAt is an error at the byte offset of text.
+func errorAt(text []byte, offset int, msg string) *Error {
+	line, start := 1, 0
+	for i, c := range text[:offset] {
+		if c == '\n' {
+			line, start = line+1, i+1
+		}
+	}
+	return &Error{Line: line, Column: 1 + utf8.RuneCount(text[start:offset]), Msg: msg}
+}

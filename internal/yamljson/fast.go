@@ -1,0 +1,232 @@
+package yamljson
+
+import "bytes"
+
+// fastDepth is how deep the fast reader follows collections. Deeper ones are left to the full reader.
+const fastDepth = 200
+
+// A fast reader converts block mappings and lists of plain, quoted and literal scalars, with comments, in one pass.
+//
+// Between values it stands on the first character of a line, and column is that character's. Its methods report false
+// for what the reader does not know; an error is nothing else to it. What it accepts must mean the same to upstream,
+// so it is always the stricter of the two.
+type fast struct {
+	text []byte
+	pos  int
+	out  []byte
+	buf  []byte // for scalars that are put together from several lines
+
+	depth     int
+	column    int  // of the line at pos; -1 at the end of the document
+	blanks    int  // how many blank lines precede it
+	commented bool // whether a comment line precedes it
+}
+
+// appendFast appends text, whose lines end in LF, to dst as JSON if it can.
+func appendFast(dst, text []byte) ([]byte, bool) {
+	f := fast{text: text, out: dst}
+	if line := firstLine(text); isMarker(line, "---") {
+		f.pos = 3
+		if !f.endLine() {
+			return dst, false
+		}
+	} else if !f.next() {
+		return dst, false
+	}
+	if f.column != 0 || !f.block(-1) || f.column != -1 {
+		return dst, false
+	}
+	return f.out, true
+}
+
+// next goes from the start of a line to the next content.
+func (f *fast) next() bool {
+	f.blanks, f.commented = 0, false
+	for f.pos < len(f.text) {
+		i := f.pos
+		for i < len(f.text) && f.text[i] == ' ' {
+			i++
+		}
+		if i == len(f.text) {
+			break
+		}
+		switch f.text[i] {
+		case '\n':
+			f.blanks++
+			f.pos = i + 1
+			continue
+		case '#':
+			f.commented = true
+			f.pos = i
+			f.skipLine()
+			continue
+		}
+		f.column = i - f.pos
+		f.pos = i
+		return f.column > 0 || !f.atMarker()
+	}
+	f.pos, f.column = len(f.text), -1
+	return true
+}
+
+func (f *fast) atMarker() bool {
+	c := f.text[f.pos]
+	if c != '-' && c != '.' {
+		return false
+	}
+	rest := f.text[f.pos:]
+	return isMarker(rest, "---") || isMarker(rest, "...")
+}
+
+// line is the rest of the line without its end.
+func (f *fast) line() []byte {
+	rest := f.text[f.pos:]
+	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+		return rest[:i]
+	}
+	return rest
+}
+
+// skipLine goes to the start of the next line.
+func (f *fast) skipLine() {
+	f.skip(len(f.line()))
+}
+
+// skip goes to the start of the next line, which is n bytes and a line feed away.
+func (f *fast) skip(n int) {
+	f.pos = min(f.pos+n+1, len(f.text))
+}
+
+// endLine goes to the next content, if nothing but a comment is left on the line.
+func (f *fast) endLine() bool {
+	rest := f.line()
+	spaces := leadingSpaces(rest)
+	if spaces < len(rest) && (rest[spaces] != '#' || spaces == 0) {
+		return false
+	}
+	f.skip(len(rest))
+	return f.next()
+}
+
+func leadingSpaces(s []byte) int {
+	n := 0
+	for n < len(s) && s[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+// endsHere reports whether nothing but a comment is left on the line. The character before pos is a blank, a colon or
+// a dash; the latter two are followed by a blank or by nothing.
+func (f *fast) endsHere() bool {
+	return f.pos == len(f.text) || f.text[f.pos] == '\n' || f.text[f.pos] == '#'
+}
+
+func (f *fast) skipSpaces() {
+	for f.pos < len(f.text) && f.text[f.pos] == ' ' {
+		f.pos++
+	}
+}
+
+// block reads the node that begins on this line, in a collection whose column is parent.
+func (f *fast) block(parent int) bool {
+	if f.atDash() {
+		return f.list(f.column)
+	}
+	if colon := f.colon(); colon >= 0 {
+		return f.mapping(f.column, colon)
+	}
+	return parent >= 0 && f.scalar(parent)
+}
+
+// atDash reports whether pos is at the dash of a list entry.
+func (f *fast) atDash() bool {
+	if f.pos == len(f.text) || f.text[f.pos] != '-' {
+		return false
+	}
+	return f.pos+1 == len(f.text) || f.text[f.pos+1] == ' ' || f.text[f.pos+1] == '\n'
+}
+
+// mapping reads the mapping at a column. The first key of it ends before colon.
+func (f *fast) mapping(column, colon int) bool {
+	if f.depth == fastDepth {
+		return false
+	}
+	f.depth++
+	f.out = append(f.out, '{')
+	for {
+		if !f.key(colon) || !f.member(column) || f.column > column {
+			return false
+		}
+		if f.column < column {
+			break
+		}
+		if colon = f.colon(); colon < 0 {
+			return false
+		}
+		f.out = append(f.out, ',')
+	}
+	f.out = append(f.out, '}')
+	f.depth--
+	return true
+}
+
+// member reads the value of a key of the mapping at a column.
+func (f *fast) member(column int) bool {
+	f.skipSpaces()
+	if !f.endsHere() {
+		return f.scalar(column)
+	}
+	f.skipLine()
+	if !f.next() {
+		return false
+	}
+	if f.column == column && f.atDash() {
+		return f.list(column)
+	}
+	return f.nested(column)
+}
+
+// nested reads the node below a key or dash at a column. None is null.
+func (f *fast) nested(column int) bool {
+	if f.column > column {
+		return f.block(column)
+	}
+	f.out = append(f.out, "null"...)
+	return true
+}
+
+// list reads the list whose dashes are at a column.
+func (f *fast) list(column int) bool {
+	if f.depth == fastDepth {
+		return false
+	}
+	f.depth++
+	f.out = append(f.out, '[')
+	for {
+		if !f.entry(column) || f.column > column {
+			return false
+		}
+		// At the same column a key may follow, in the mapping that this list is a value of.
+		if f.column < column || !f.atDash() {
+			break
+		}
+		f.out = append(f.out, ',')
+	}
+	f.out = append(f.out, ']')
+	f.depth--
+	return true
+}
+
+// entry reads the dash at pos and what it begins.
+func (f *fast) entry(column int) bool {
+	dash := f.pos
+	f.pos++
+	f.skipSpaces()
+	if f.endsHere() {
+		f.skipLine()
+		return f.next() && f.nested(column)
+	}
+	f.column = column + f.pos - dash
+	return f.block(column)
+}

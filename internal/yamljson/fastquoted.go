@@ -1,0 +1,126 @@
+package yamljson
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+// quoted reads a scalar in quotes of either kind.
+func (f *fast) quoted(parent int) bool {
+	quote := f.text[f.pos]
+	f.pos++
+	end := bytes.IndexByte(f.text[f.pos:], quote)
+	if end < 0 {
+		return false
+	}
+	s := f.text[f.pos : f.pos+end]
+	special := bytes.IndexByte(s, '\n') >= 0
+	if quote == '"' {
+		special = special || bytes.IndexByte(s, '\\') >= 0
+	} else {
+		special = special || bytes.HasPrefix(f.text[f.pos+end+1:], []byte("'"))
+	}
+	if special {
+		return f.quotedLines(quote, parent)
+	}
+	f.out = appendString(f.out, s)
+	f.pos += end + 1
+	return f.endLine()
+}
+
+// quotedLines reads a quoted scalar with escapes or line breaks. Pos is behind the first quote.
+func (f *fast) quotedLines(quote byte, parent int) bool {
+	f.buf = f.buf[:0]
+	kept := 0 // so much of buf is not from blanks, which a line break swallows
+	for f.pos < len(f.text) {
+		c := f.text[f.pos]
+		switch {
+		case c == quote && quote == '\'' && bytes.HasPrefix(f.text[f.pos:], []byte("''")):
+			f.buf = append(f.buf, '\'')
+			f.pos += 2
+		case c == quote:
+			f.pos++
+			f.out = appendString(f.out, f.buf)
+			return f.endLine()
+		case c == '\\' && quote == '"':
+			if !f.escape(parent) {
+				return false
+			}
+			kept = len(f.buf)
+		case c == '\n':
+			text := bytes.TrimRight(f.buf[kept:], " \t")
+			f.buf = f.buf[:kept+len(text)]
+			blanks, ok := f.fold(parent)
+			if !ok {
+				return false
+			}
+			f.buf = appendFold(f.buf, blanks)
+			kept = len(f.buf)
+		default:
+			f.buf = append(f.buf, c)
+			f.pos++
+		}
+	}
+	return false
+}
+
+// fold goes from the end of a line to the content of the next one that is not blank. It must stand further right than
+// the parent: upstream takes less, but then the markers of documents need care.
+func (f *fast) fold(parent int) (blanks int, ok bool) {
+	f.pos++
+	for {
+		line := f.line()
+		spaces := leadingSpaces(line)
+		f.pos += spaces
+		if spaces < len(line) {
+			return blanks, spaces > parent && line[spaces] != '\t'
+		}
+		if f.pos == len(f.text) {
+			return 0, false
+		}
+		blanks++
+		f.pos++
+	}
+}
+
+// simpleEscapes are those of a single character. Others than these are rare.
+var simpleEscapes = [256]byte{
+	'n': '\n', 't': '\t', 'r': '\r', '"': '"', '\\': '\\', ' ': ' ', 'a': '\a', 'b': '\b', 'e': 0x1b, 'f': '\f', 'v': '\v',
+}
+
+// escape reads the escape at pos.
+func (f *fast) escape(parent int) bool {
+	rest := f.text[f.pos+1:]
+	if len(rest) == 0 {
+		return false
+	}
+	if c := simpleEscapes[rest[0]]; c != 0 {
+		f.buf = append(f.buf, c)
+		f.pos += 2
+		return true
+	}
+	digits := 0
+	switch rest[0] {
+	case '\n':
+		f.pos++
+		blanks, ok := f.fold(parent)
+		return ok && blanks == 0
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	}
+	if digits == 0 || len(rest) <= digits {
+		return false
+	}
+	r, err := strconv.ParseUint(string(rest[1:1+digits]), 16, 32)
+	if err != nil || r > utf8.MaxRune || !utf8.ValidRune(rune(r)) {
+		return false
+	}
+	f.buf = utf8.AppendRune(f.buf, rune(r))
+	f.pos += 2 + digits
+	return true
+}

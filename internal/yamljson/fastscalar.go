@@ -1,0 +1,255 @@
+package yamljson
+
+import "bytes"
+
+// maxKey is how many bytes a key may have here. Upstream stops at 1,024 characters.
+const maxKey = 1000
+
+// indicators are the characters that a plain scalar does not begin with. A dash may, before a character; a question
+// mark and a colon may too, but nobody writes that.
+var indicators = [256]bool{
+	'?': true, ':': true, ',': true, '[': true, ']': true, '{': true, '}': true, '#': true, '&': true, '*': true,
+	'!': true, '|': true, '>': true, '\'': true, '"': true, '%': true, '@': true, '`': true, '\t': true,
+}
+
+// colon returns the position of the colon behind the key that begins at pos, or -1 if there is none on the line.
+func (f *fast) colon() int {
+	start := f.pos
+	if c := f.text[start]; c == '"' || c == '\'' {
+		return f.colonAfterQuote(c)
+	}
+	if indicators[f.text[start]] || f.atDash() {
+		return -1
+	}
+	line := f.line()
+	for i := 0; i < len(line); i++ {
+		n := bytes.IndexByte(line[i:], ':')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if i+1 == len(line) || line[i+1] == ' ' {
+			if i > maxKey || bytes.IndexByte(line[:i], '\t') >= 0 || comment(line[:i]) >= 0 {
+				return -1
+			}
+			return start + i
+		}
+	}
+	return -1
+}
+
+func (f *fast) colonAfterQuote(quote byte) int {
+	line := f.line()
+	end := 1 + bytes.IndexByte(line[1:], quote)
+	if end == 0 || end+1 >= len(line) || line[end+1] != ':' || end > maxKey {
+		return -1
+	}
+	if end+2 < len(line) && line[end+2] != ' ' {
+		return -1
+	}
+	if bytes.IndexByte(line[:end], '\\') >= 0 {
+		return -1
+	}
+	return f.pos + end + 1
+}
+
+// key reads the key from pos to colon.
+func (f *fast) key(colon int) bool {
+	s := f.text[f.pos:colon]
+	f.pos = colon + 1
+	if s[0] == '"' || s[0] == '\'' {
+		f.out = append(appendString(f.out, s[1:len(s)-1]), ':')
+		return true
+	}
+	s = bytes.TrimRight(s, " ")
+	if starts[s[0]] == anyText {
+		f.out = append(appendString(f.out, s), ':')
+		return string(s) != "<<"
+	}
+	k, number := resolve(string(s))
+	key, ok := keyText(k, string(s), number)
+	f.out = append(appendString(f.out, []byte(key)), ':')
+	return ok
+}
+
+// scalar reads the scalar at pos, in a collection at the column parent, and goes to the next content.
+func (f *fast) scalar(parent int) bool {
+	switch c := f.text[f.pos]; c {
+	case '"', '\'':
+		return f.quoted(parent)
+	case '|':
+		return f.literal(parent)
+	case '{', '[':
+		return f.empty(c + 2) // which closes the bracket
+	default:
+		return !indicators[c] && !f.atDash() && f.plain(parent)
+	}
+}
+
+// empty reads a collection without content.
+func (f *fast) empty(closing byte) bool {
+	if f.pos+1 == len(f.text) || f.text[f.pos+1] != closing {
+		return false
+	}
+	f.out = append(f.out, f.text[f.pos], closing)
+	f.pos += 2
+	return f.endLine()
+}
+
+// plain reads a plain scalar, with the lines that continue it.
+func (f *fast) plain(parent int) bool {
+	s, ended, ok := f.plainLine()
+	if !ok || !f.next() {
+		return false
+	}
+	if f.column <= parent {
+		return f.plainValue(s)
+	}
+	f.buf = append(f.buf[:0], s...)
+	for f.column > parent {
+		if ended || f.commented {
+			return false
+		}
+		f.buf = appendFold(f.buf, f.blanks)
+		if s, ended, ok = f.plainLine(); !ok {
+			return false
+		}
+		f.buf = append(f.buf, s...)
+		if !f.next() {
+			return false
+		}
+	}
+	f.out = appendString(f.out, f.buf)
+	return true
+}
+
+// plainLine reads the part of a plain scalar that is on this line. A comment ends the scalar.
+func (f *fast) plainLine() (s []byte, ended, ok bool) {
+	line := f.line()
+	s = line
+	if i := comment(s); i >= 0 {
+		s, ended = s[:i], true
+	}
+	if bytes.IndexByte(s, '\t') >= 0 || hasColon(s) {
+		return nil, false, false
+	}
+	f.skip(len(line))
+	return bytes.TrimRight(s, " "), ended, true
+}
+
+// comment returns where in s a comment begins, or -1.
+func comment(s []byte) int {
+	for i := 0; i < len(s); i++ {
+		n := bytes.IndexByte(s[i:], '#')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if i > 0 && s[i-1] == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+// hasColon reports whether s has a colon that is not inside a word.
+func hasColon(s []byte) bool {
+	for {
+		i := bytes.IndexByte(s, ':')
+		if i < 0 {
+			return false
+		}
+		if i+1 == len(s) || s[i+1] == ' ' {
+			return true
+		}
+		s = s[i+1:]
+	}
+}
+
+// plainValue writes a plain scalar of one line.
+func (f *fast) plainValue(s []byte) bool {
+	if starts[s[0]] == anyText || starts[s[0]] == maybeWord && len(s) > len("false") {
+		f.out = appendString(f.out, s)
+		return true
+	}
+	k, number := resolve(string(s))
+	if k == infinite {
+		return false
+	}
+	f.out = appendKind(f.out, k, s, number)
+	return true
+}
+
+// appendFold appends what a line break and the blank lines after it are in a scalar of several lines.
+func appendFold(buf []byte, blanks int) []byte {
+	if blanks == 0 {
+		return append(buf, ' ')
+	}
+	for ; blanks > 0; blanks-- {
+		buf = append(buf, '\n')
+	}
+	return buf
+}
+
+// literal reads a text block in the style |.
+func (f *fast) literal(parent int) bool {
+	header := f.line()
+	chomp := bytes.TrimRight(header[1:], " ")
+	if len(chomp) > 1 || len(chomp) == 1 && chomp[0] != '-' && chomp[0] != '+' {
+		return false
+	}
+	f.skip(len(header))
+	f.out = append(f.out, '"')
+	empty := len(f.out)
+	breaks, ok := f.literalLines(parent)
+	switch {
+	case !ok:
+		return false
+	case len(chomp) == 0 && len(f.out) == empty, string(chomp) == "-":
+		breaks = 0
+	case len(chomp) == 0:
+		breaks = min(breaks, 1)
+	}
+	f.out = append(appendBreaks(f.out, breaks), '"')
+	return f.next()
+}
+
+// literalLines writes the lines of a text block and returns how many line breaks follow the last one of them that is
+// not blank.
+func (f *fast) literalLines(parent int) (breaks int, ok bool) {
+	indent := 0 // until the first line tells
+	for f.pos < len(f.text) {
+		line := f.line()
+		if f.pos+len(line) == len(f.text) {
+			return 0, false // the end of a text without a last line feed is a matter of its own
+		}
+		spaces := leadingSpaces(line)
+		switch {
+		case spaces == len(line) && (spaces <= indent || indent == 0):
+			if indent == 0 && spaces > 0 {
+				return 0, false // may set the indent
+			}
+			breaks++
+			f.skip(len(line))
+			continue
+		case spaces <= parent || spaces < indent:
+			return breaks, line[spaces] != '\t'
+		case indent == 0 && line[spaces] == '\t':
+			return 0, false
+		case indent == 0:
+			indent = spaces
+		}
+		f.out = appendBreaks(f.out, breaks)
+		f.out = appendEscaped(f.out, line[indent:])
+		breaks = 1
+		f.skip(len(line))
+	}
+	return breaks, true
+}
+
+func appendBreaks(dst []byte, n int) []byte {
+	for ; n > 0; n-- {
+		dst = append(dst, '\\', 'n')
+	}
+	return dst
+}

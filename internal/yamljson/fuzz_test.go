@@ -1,0 +1,131 @@
+package yamljson
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	yamlv4 "go.yaml.in/yaml/v4"
+	"sigs.k8s.io/yaml"
+)
+
+var seeds = []string{
+	"a: 1\nb: [c, {d: e}]\n",
+	"---\na: 'b'\n",
+	"--- # c\n- a\n- - b\n  - c: d\n    e: f\n-\n",
+	"a: |\n  x\n\n  y\nb: |-\n\n  x\nc: |+\n  z\n\n",
+	"a: >-\n  x\n\n  y\nb: >\n z\n",
+	"a: &x {b: c}\nd:\n  <<: *x\n  e: *x\n",
+	"a: \"b\\n\\u00fc\\\n  c\n\n  d\\\" \"\n",
+	"a: 'it''s\n  two'\n...\n# c\n",
+	"a: !!int 12\nb: !!binary aGVsbG8=\n? c\n: d\n",
+	"a: [0x1F, 017, 1_000, .5, 5., -0, 1e3, 1e400, yes, ~, 2020-01-01]\n",
+	"a: plain # comment\n  # more\nb:   c\n    d\n\n    e\n",
+	"{\"a\": \"b\", c: [d, e: f], ? g : h}\n",
+	"y: 1\n3: 2\n1.5: 3\n~: 4\n",
+	"a: b\r\nc: |\r\n  d\r\n",
+	"a: {}\nb: [] # c\nc: \"\"\n",
+	"a:\n- b\n- c\nd: *e\n",
+	"a:\n  b\n  c\n\"d\":\n  'e'\n",
+	"a:\tb\n\tc\n",
+	"a: \"b\n---\n c\"\n",
+	"a: <<\n=: -\n-a: ?b\n",
+}
+
+// departures are what Append refuses and sigs.k8s.io/yaml reads, by the beginning of the message.
+var departures = []struct{ msg, reason string }{
+	{"only a comment may follow ---", "opm refuses it too, where it splits a file"},
+	{"directives are not supported", "opm refuses them too: its splitter cuts them off from their document"},
+	{"a second document begins here", "the caller splits; sigs.k8s.io/yaml drops all documents but the first"},
+	{"content after ...", "upstream drops it"},
+	{"content after the end of the document", "upstream drops what follows a root in brackets or quotes"},
+	{"not UTF-8", "sigs.k8s.io/yaml reads UTF-16, which opm's splitter cuts at bytes that are no characters"},
+	{"aliases expand beyond 64 MB", "upstream limits how many nodes they become, not how large"},
+	{"nested deeper", "opm refuses it too, where it decodes the JSON"},
+}
+
+// departs reports whether err is one of the departures. Where aliases are possible Append also stays with an error in
+// the corners of the grammar where only upstream reads on.
+func departs(doc []byte, err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, ErrEmpty) // upstream it is null
+	}
+	for _, d := range departures {
+		if strings.HasPrefix(e.Msg, d.msg) {
+			return true
+		}
+	}
+	return mayHaveAliases(doc)
+}
+
+// FuzzAppend compares with upstream: both must refuse a document, or read the same.
+func FuzzAppend(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		got, err := Append(nil, doc)
+		if err != nil && departs(doc, err) {
+			return
+		}
+		want, upstreamErr := yaml.YAMLToJSON(doc)
+		switch {
+		case err != nil && upstreamErr != nil:
+			checkPlace(t, doc, err)
+		case err != nil:
+			t.Fatalf("%v\nupstream %s", err, want)
+		case upstreamErr != nil && strings.Contains(upstreamErr.Error(), "excessive aliasing"):
+		case upstreamErr != nil:
+			t.Fatalf("got %s\nupstream %v", got, upstreamErr)
+		case !sameJSON(got, want) && !clashes(doc):
+			t.Fatalf("got      %s\nupstream %s", got, want)
+		}
+	})
+}
+
+// clashes reports whether doc has keys of which upstream takes any.
+func clashes(doc []byte) bool {
+	w := walker{text: doc, open: make(map[*yamlv4.Node]bool)}
+	_, err := w.convert()
+	return err == nil && w.clash
+}
+
+// checkPlace fails if the place of an error is outside of the document.
+func checkPlace(t *testing.T, doc []byte, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%v has no place", err)
+	}
+	lines := bytes.Split(doc, []byte("\n"))
+	if e.Line < 1 || e.Line > len(lines) || e.Column < 1 || e.Column > len(lines[e.Line-1])+1 {
+		t.Fatalf("%v is outside of the document", err)
+	}
+}
+
+// FuzzFast compares the two readers on what the fast one accepts.
+func FuzzFast(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		if found, err := checkCharacters(doc); err != nil || found != feeds {
+			return
+		}
+		got, ok := appendFast([]byte("before"), doc)
+		if !ok {
+			if string(got) != "before" {
+				t.Fatalf("dst is now %q", got)
+			}
+			return
+		}
+		want, err := appendFull([]byte("before"), doc)
+		if err != nil {
+			t.Fatalf("fast %s\nfull %v", got, err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("fast %s\nfull %s", got, want)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package yamljson
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDepth(t *testing.T) {
+	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	mappings := func(n int) string { return strings.Repeat("{a: ", n) + "1" + strings.Repeat("}", n) }
+	dashes := func(n int) string { return strings.Repeat("- ", n) + "a\n" }
+	keys := func(n int) string { return strings.Repeat("- a:\n  ", n) } // two levels each
+	_ = keys
+	for _, c := range []struct{ name, doc, want string }{
+		{"10,000 lists", lists(10_000), ""},
+		{"10,001 lists", lists(10_001), "1:10001: nested deeper"},
+		{"1,000,000 lists", lists(1_000_000), "1:10001: nested deeper"},
+		{"1,000,000 brackets", strings.Repeat("[", 1_000_000), "1:10001: nested deeper"},
+		{"10,000 mappings", mappings(10_000), ""},
+		{"1,000,000 mappings", mappings(1_000_000), "1:40001: nested deeper"},
+		{"10,000 dashes", dashes(10_000), ""},
+		{"10,001 dashes", dashes(10_001), "1:20001: nested deeper"},
+		{"1,000,000 dashes", dashes(1_000_000), "1:20001: nested deeper"},
+		{"6,000 lists in 6,000 dashes", strings.Repeat("- ", 6000) + lists(6000), "1:16001: nested deeper"},
+		{"an alias", "a: &a " + lists(6000) + "\nb: " + strings.Repeat("[", 5000) + "*a" + strings.Repeat("]", 5000),
+			"1:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			_, err := Append(nil, []byte(c.doc))
+			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if d := time.Since(start); d > 3*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func TestAliasLimits(t *testing.T) {
+	var lists, mappings, merges, empty, chain strings.Builder
+	lists.WriteString("a0: &a0 [x]\n")
+	mappings.WriteString("a0: &a0 {k: v}\n")
+	merges.WriteString("a0: &a0 {k: v}\n")
+	empty.WriteString("a0: &a0 {}\n")
+	chain.WriteString("a0: &a0 {k: v}\n")
+	for i := 1; i <= 60; i++ {
+		fmt.Fprintf(&lists, "a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
+		fmt.Fprintf(&mappings, "a%d: &a%d {k: *a%d, l: *a%d}\n", i, i, i-1, i-1)
+		fmt.Fprintf(&merges, "a%d: &a%d {<<: [*a%d, *a%d]}\n", i, i, i-1, i-1)
+		fmt.Fprintf(&empty, "a%d: &a%d {<<: [*a%d, *a%d]}\n", i, i, i-1, i-1)
+	}
+	for i := 1; i <= 20_000; i++ {
+		fmt.Fprintf(&chain, "a%d: &a%d {<<: *a%d}\n", i, i, i-1)
+	}
+	for _, c := range []struct{ name, doc, want string }{
+		{"lists", lists.String(), "aliases expand beyond 64 MB"},
+		{"mappings", mappings.String(), "aliases expand beyond 64 MB"},
+		{"merge keys", merges.String(), "aliases expand beyond 64 MB"},
+		{"merge keys of nothing", empty.String(), "aliases expand beyond 64 MB"},
+		{"merge keys in a row", chain.String(), "aliases expand beyond 64 MB"},
+		{"long text", "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 70) + "]\n",
+			"aliases expand beyond 64 MB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			_, err := Append(nil, []byte(c.doc))
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+// What aliases become is limited, not what a document is.
+func TestLargeDocument(t *testing.T) {
+	doc := "a: &a b\nc: *a\nd: " + strings.Repeat("x", 70<<20) + "\n"
+	out, err := Append(nil, []byte(doc))
+	if err != nil || len(out) < 70<<20 {
+		t.Errorf("got %d bytes, %v", len(out), err)
+	}
+}

@@ -1,0 +1,230 @@
+package yamljson
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A kind is what the text of a plain scalar stands for.
+type kind uint8
+
+const (
+	text kind = iota
+	null
+	yes      // true
+	no       // false
+	integer  // fits 64 bits, signed or not
+	float    // any other decimal number
+	infinite // infinity or not a number, which JSON does not have
+)
+
+// What the first byte of a plain scalar allows it to be.
+const (
+	anyText   = iota // text, whatever follows
+	maybeWord        // one of the words below
+	maybeNumber
+)
+
+// starts is indexed by the first byte. It is the first test because most scalars end there.
+var starts = [256]uint8{
+	'y': maybeWord, 'Y': maybeWord, 'n': maybeWord, 'N': maybeWord, 't': maybeWord, 'T': maybeWord,
+	'f': maybeWord, 'F': maybeWord, 'o': maybeWord, 'O': maybeWord, '~': maybeWord,
+	'0': maybeNumber, '1': maybeNumber, '2': maybeNumber, '3': maybeNumber, '4': maybeNumber, '5': maybeNumber,
+	'6': maybeNumber, '7': maybeNumber, '8': maybeNumber, '9': maybeNumber,
+	'+': maybeNumber, '-': maybeNumber, '.': maybeNumber,
+}
+
+// resolve tells what a plain scalar stands for, by the rules of YAML 1.1 as go.yaml.in/yaml/v2 applies them, and for
+// an integer or a float its JSON form. Times and numbers of base 60 are text.
+func resolve(s string) (k kind, number string) {
+	if s == "" {
+		return null, ""
+	}
+	switch starts[s[0]] {
+	case maybeWord:
+		return resolveWord(s), ""
+	case maybeNumber:
+		return resolveNumber(s)
+	}
+	return text, ""
+}
+
+func resolveWord(s string) kind {
+	switch s {
+	case "~", "null", "Null", "NULL":
+		return null
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
+		return yes
+	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
+		return no
+	}
+	return text
+}
+
+func resolveNumber(s string) (k kind, number string) {
+	switch s {
+	case ".nan", ".NaN", ".NAN",
+		".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF":
+		return infinite, ""
+	}
+	if !numeric(s) {
+		return text, ""
+	}
+	digits := withoutUnderscores(s)
+	if n, ok := parseInteger(digits); ok {
+		return integer, n
+	}
+	if n, ok := parseDecimal(digits); ok {
+		return float, n
+	}
+	return text, ""
+}
+
+// numeric reports whether s has only bytes that a number may have. It keeps versions, digests and times, which begin
+// like numbers, from being parsed as such.
+func numeric(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i] | 0x20; { // letters in lower case
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c == 'x', c == 'o':
+		case s[i] == '.', s[i] == '+', s[i] == '-', s[i] == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// withoutUnderscores drops the underscores between digits. A number that begins with a point may have none.
+func withoutUnderscores(s string) string {
+	if s[0] == '.' {
+		return s
+	}
+	return strings.ReplaceAll(s, "_", "")
+}
+
+// parseInteger reads an integer of 64 bits in any of the bases and returns it as JSON.
+func parseInteger(s string) (string, bool) {
+	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return strconv.FormatInt(n, 10), true
+	}
+	if n, err := strconv.ParseUint(s, 0, 64); err == nil {
+		return strconv.FormatUint(n, 10), true
+	}
+	// Upstream looks for a sign after the prefix too, but for binary numbers only.
+	if rest, ok := strings.CutPrefix(s, "0b"); ok {
+		if n, err := strconv.ParseInt(rest, 2, 64); err == nil {
+			return strconv.FormatInt(n, 10), true
+		}
+	}
+	return "", false
+}
+
+// parseDecimal reads a decimal number of any size and returns it as JSON, with all its digits.
+// Zeros in front are dropped, as JSON has none there: upstream, 08 and 010.5 are decimal.
+func parseDecimal(s string) (string, bool) {
+	rest := strings.TrimLeft(s, "+-")
+	if len(s)-len(rest) > 1 {
+		return "", false
+	}
+	whole, rest := cutDigits(rest)
+	fraction := ""
+	if strings.HasPrefix(rest, ".") {
+		fraction, rest = cutDigits(rest[1:])
+	}
+	if whole == "" && fraction == "" {
+		return "", false
+	}
+	if !exponent(rest) {
+		return "", false
+	}
+	whole = strings.TrimLeft(whole, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if strings.HasPrefix(s, "-") {
+		whole = "-" + whole
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return whole + fraction + rest, true
+}
+
+func cutDigits(s string) (digits, rest string) {
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+// exponent reports whether s is an exponent or empty.
+func exponent(s string) bool {
+	if s == "" {
+		return true
+	}
+	if s[0] != 'e' && s[0] != 'E' {
+		return false
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	digits, rest := cutDigits(s)
+	return digits != "" && rest == ""
+}
+
+// appendKind appends the JSON value of the scalar s, which stands for k and is not infinite.
+func appendKind(dst []byte, k kind, s []byte, number string) []byte {
+	switch k {
+	case null:
+		return append(dst, "null"...)
+	case yes:
+		return append(dst, "true"...)
+	case no:
+		return append(dst, "false"...)
+	case integer, float:
+		return append(dst, number...)
+	}
+	return appendString(dst, s)
+}
+
+// keyText is what the scalar s, which stands for k, becomes as a key: true for y, 3 for 0x3, 1.5 for 1.50.
+// Upstream has no key for null nor for integers beyond 63 bits.
+func keyText(k kind, s, number string) (string, bool) {
+	switch k {
+	case null:
+		return "", false
+	case yes:
+		return "true", true
+	case no:
+		return "false", true
+	case integer:
+		_, err := strconv.ParseInt(number, 10, 64)
+		return number, err == nil
+	case float:
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return s, true // beyond 64 bits it is text upstream
+		}
+		return floatKey(f), true
+	case infinite:
+		f, _ := strconv.ParseFloat(strings.Replace(s, ".", "", 1), 64)
+		return floatKey(f), true
+	}
+	return s, true
+}
+
+// floatKey prints f with as many digits as a 32-bit number has, as upstream does.
+func floatKey(f float64) string {
+	switch s := strconv.FormatFloat(f, 'g', -1, 32); s {
+	case "+Inf":
+		return ".inf"
+	case "-Inf":
+		return "-.inf"
+	case "NaN":
+		return ".nan"
+	default:
+		return s
+	}
+}

@@ -1,0 +1,265 @@
+package yamljson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Where opm's own text differs from what Append gives in more than numbers, the case says so.
+var conversions = []struct{ name, doc, want string }{
+	{"order of keys", "b: 1\na: 2\n", `{"b":1,"a":2}`},
+	{"equal keys", "a: 1\nb: 2\na: 3\n", `{"a":1,"b":2,"a":3}`},
+	{"marker", "--- # first\na: 1\n", `{"a":1}`},
+	{"comment above the marker", "# first\n---\na: 1\n", `{"a":1}`},
+	{"end", "a: 1\n...\n# done\n\n...\n", `{"a":1}`},
+	{"byte order mark", "\uFEFFa: 1\n", `{"a":1}`},
+	{"byte order mark and marker", "\uFEFF---\na: 1\n", `{"a":1}`},
+	{"CR LF", "a: |\r\n  b\r\n  c\r\nd: \"e\r\n  f\"\r\n", `{"a":"b\nc\n","d":"e f"}`},
+	{"CR", "a: b\rc: d\r", `{"a":"b","c":"d"}`},
+	{"null document", "null\n", `null`},
+	{"scalar", "text\n", `"text"`},
+	{"list", "- a\n-\n- - b\n  - c: d\n    e:\n", `["a",null,["b",{"c":"d","e":null}]]`},
+	{"list in a mapping", "a:\n- b\nc:\n  - d\n", `{"a":["b"],"c":["d"]}`},
+	{"flow", `{a: [1, b c, "d"], "e":f, g}`, `{"a":[1,"b c","d"],"e":"f","g":null}`},
+	{"empty collections", "a: {} # none\nb: []\n", `{"a":{},"b":[]}`},
+	{"comments", "# 1\na: b # 2\n  # 3\nc: d#e\n# 4\n", `{"a":"b","c":"d#e"}`},
+	{"text on its own line", "a:\n  b\n  c\nd:\n  'e'\n", `{"a":"b c","d":"e"}`},
+
+	{"true", "[true, True, TRUE, yes, Yes, YES, on, On, ON, y, Y]",
+		`[true,true,true,true,true,true,true,true,true,true,true]`},
+	{"false", "[false, False, FALSE, no, No, NO, off, Off, OFF, n, N]",
+		`[false,false,false,false,false,false,false,false,false,false,false]`},
+	{"null", "a: [null, Null, NULL, ~]\nb:\n", `{"a":[null,null,null,null],"b":null}`},
+	{"words that are text", "a: yep\nb: tRUE\nc: onn\nd: 'no'\ne: nULL\n",
+		`{"a":"yep","b":"tRUE","c":"onn","d":"no","e":"nULL"}`},
+	{"integers", "[0, -1, +1, 010, -017, 0o17, 0x1F, -0x1f, 0b101, 1_000_000, 08, -0, 00]",
+		`[0,-1,1,8,-15,15,31,-31,5,1000000,8,0,0]`},
+	{"integers beyond 64 bits", "[18446744073709551615, 18446744073709551616, -98765432109876543210, 0778888888888888888888]",
+		`[18446744073709551615,18446744073709551616,-98765432109876543210,778888888888888888888]`},
+	{"binary with an inner sign", "[0b-11, 0b+11]", `[-3,3]`},
+	{"floats", "[1.0, 1.50, .5, 5., +5.5, 1e3, 1.5E-3, 007.5, -.5e+3, -0.0, 1_0.5_0]",
+		`[1.0,1.50,0.5,5,5.5,1e3,1.5E-3,7.5,-0.5e+3,-0.0,10.50]`},
+	{"float beyond 64 bits, text upstream", "a: 1e400\n", `{"a":1e400}`},
+	{"near numbers", "a: 1.2.3\nb: 0x\nc: 1e\nd: 1:30\ne: 0x1p3\nf: 0xFFFFFFFFFFFFFFFFF\ng: 1-2\nh: ._5\ni: +-1\nj: 1 2\n",
+		`{"a":"1.2.3","b":"0x","c":"1e","d":"1:30","e":"0x1p3","f":"0xFFFFFFFFFFFFFFFFF","g":"1-2","h":"._5","i":"+-1","j":"1 2"}`},
+	{"times", "a: 2024-02-29\nb: 2024-02-29T12:30:00Z\nc: 2001-12-14 21:59:43.10 -5\n",
+		`{"a":"2024-02-29","b":"2024-02-29T12:30:00Z","c":"2001-12-14 21:59:43.10 -5"}`},
+	{"keys", "y: 1\n3: 2\n0x3: 3\n1.50: 4\n.inf: 5\n1e400: 6\n'yes': 7\n2020-01-01: 8\n1e30: 9\n",
+		`{"true":1,"3":2,"3":3,"1.5":4,".inf":5,"1e400":6,"yes":7,"2020-01-01":8,"1e+30":9}`},
+
+	{"tags", "[!!str 7, !!int '12', !!float 3, !!bool 'yes', !!null '', !mine 12, ! 12, !!timestamp 2020-01-01, !<tag:yaml.org,2002:int> '1']",
+		`["7",12,3,true,null,"12","12","2020-01-01",1]`},
+	{"binary", "[!!binary aGVsbG8=, !!binary /w==]", "[\"hello\",\"\uFFFD\"]"},
+	{"tags on collections", "a: !!set {b}\nc: !x [d]\n", `{"a":{"b":null},"c":["d"]}`},
+	{"explicit key", "? a\n: b\n", `{"a":"b"}`},
+
+	{"alias", "a: &x [1, 2]\nb: *x\nc: &y d\n*y : e\n", `{"a":[1,2],"b":[1,2],"c":"d","d":"e"}`},
+	{"anchor defined twice", "a: &x 1\nb: *x\nc: &x 2\nd: *x\n", `{"a":1,"b":1,"c":2,"d":2}`},
+	{"merge", "a: &x {b: 1, c: 2}\nd: {e: 0, <<: *x}\nf: {<<: {g: 1}}\n",
+		`{"a":{"b":1,"c":2},"d":{"b":1,"c":2,"e":0},"f":{"g":1}}`},
+	{"merge, the mapping's own below", "<<: {a: 1, b: 2}\na: 3\n", `{"b":2,"a":3}`},
+	{"merge, the mapping's own above", "a: 3\n<<: {a: 1, b: 2}\n", `{"a":1,"b":2}`},
+	{"merge, the mapping's own on both sides", "a: 3\n<<: {a: 1, b: 2}\na: 4\n", `{"b":2,"a":4}`},
+	{"merge list", "<<: [{a: 1}, {a: 2, b: 3}]\n", `{"b":3,"a":1}`},
+	{"merge in a merge", "<<: {<<: {a: 1, b: 1}, b: 2}\n", `{"a":1,"b":2}`},
+	{"quoted merge key", "'<<': 1\n", `{"<<":1}`},
+
+	{"literal", "a: |\n\n  b\n    c\n\n  d # e\n\n\nf: |-\n  g\n\nh: |+\n  i\n\nj: k\n",
+		`{"a":"\nb\n  c\n\nd # e\n","f":"g","h":"i\n\n","j":"k"}`},
+	{"literal, empty", "a: |\nb: |+\n\nc: |-\n\n", `{"a":"","b":"\n","c":""}`},
+	{"literal with blank lines", "a: |\n  b\n \n   \n  c\n", `{"a":"b\n\n \nc\n"}`},
+	{"literal with an indent", "a: |2\n    b\n", `{"a":"  b\n"}`},
+	{"literal, not ended", "a: |\n  b", `{"a":"b"}`},
+	{"literal, not ended after spaces", "a: |\n  b\n   ", `{"a":"b\n "}`},
+	{"folded", "a: >\n  b\n  c\n\n  d\nb: >-\n  e\n", `{"a":"b c\nd\n","b":"e"}`},
+	{"double quotes", "a: \"b\\n\\\"\\u00fc\\x41\\U0001F600 \\\n  c\n\n  d \n  e\\ \n  f\"\n",
+		`{"a":"b\n\"üA😀 c\nd e  f"}`},
+	{"single quotes", "a: 'it''s \n\n\n  b\n  c'\nd: ''\n", `{"a":"it's\n\nb c","d":""}`},
+	{"plain on several lines", "a: b\n  c # not more\nd: e\n", `{"a":"b c","d":"e"}`},
+	{"blank lines in plain text", "a: b\n\n\n  - c\n  d\n", `{"a":"b\n\n- c d"}`},
+	{"escapes in JSON", "a: \"\\0\\a\\b\\f\\e\\L<>&\"\n", `{"a":"\u0000\u0007\b\f\u001b` + "\u2028" + `<>&"}`},
+
+	{"corner: colon in a flow mapping", "{a:}", `{"a:":null}`},
+	{"corner: comment behind a quote", "b: 'x'#c\na: 1.50", `{"a":1.5,"b":"x"}`},
+	{"corner: dash in a flow list", "[-, b]", `["-","b"]`},
+}
+
+func TestAppend(t *testing.T) {
+	for _, c := range conversions {
+		t.Run(c.name, func(t *testing.T) {
+			prefix := []byte("before")
+			got, err := Append(prefix, []byte(c.doc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != "before"+c.want {
+				t.Errorf("got  %s\nwant %s", got[len(prefix):], c.want)
+			}
+			upstream, err := yaml.YAMLToJSON([]byte(c.doc))
+			if err != nil {
+				t.Fatalf("upstream: %v", err)
+			}
+			if !sameJSON([]byte(c.want), upstream) {
+				t.Errorf("want    %s\nupstream %s", c.want, upstream)
+			}
+		})
+	}
+}
+
+func TestAppendEmpty(t *testing.T) {
+	for _, doc := range []string{
+		"", "\n", "  \n\t\n", "# a\n", "---\n", "--- # a\n", "---", "...\n", "---\n...\n# a\n", "\uFEFF", "\r\n",
+	} {
+		got, err := Append([]byte("before"), []byte(doc))
+		if err != ErrEmpty || string(got) != "before" {
+			t.Errorf("%q: got %q, %v", doc, got, err)
+		}
+	}
+}
+
+// The place of the error is where to look; the message need not be ours.
+var failures = []struct{ name, doc, want string }{
+	{"not ended", "a: 1\nname: [teapot\n", "2:7: "},
+	{"quote not ended", "a: \"b\nc: d\n", "1:4: "},
+	{"tab", "schema: s\nvalue:\n\tnested: 1\n", "3:1: a tab"},
+	{"tab after a dash", "a:\n  -\tb\n", "2:4: a tab"},
+	{"two colons", "a: 1\nb: c: d\n", "2:5: "},
+	{"indent", "a: 1\n  b: 2\n", "2:4: "},
+	{"dash among keys", "a: 1\n- b\n", "2:1: "},
+	{"escape", "a: \"\\q\"\n", "1:5: "},
+	{"at sign", "a: 1\nb: @c\n", "2:4: "},
+	{"list as a key", "a: 1\n? [b]\n: c\n", "2:3: a key must be a scalar"},
+	{"mapping as a key", "{a: 1}: b\n", "1:1: a key must be a scalar"},
+	{"alias to a list as a key", "a: &x [1]\n*x : b\n", "2:1: a key must be a scalar"},
+	{"null as a key", "a: 1\n~: 2\n", "2:1: null cannot be a key"},
+	{"large integer as a key", "a:\n- 18446744073709551615: b\n", "2:3: the number 18446744073709551615 cannot be a key"},
+	{"infinity", "a: ü\nü: -.inf\n", "2:4: -.inf has no form in JSON"},
+	{"not a number", "[1, .NaN]", "1:5: .NaN has no form in JSON"},
+	{"tag", "a: !!int b\n", `1:4: "b" is not of type !!int`},
+	{"tag on a large number", "a: !!float 18446744073709551615\n", "1:4: "},
+	{"tag on no time", "a: !!timestamp today\n", `1:4: "today" is not of type !!timestamp`},
+	{"not base64", "a: !!binary ä\n", "1:4: !!binary is not base64"},
+	{"unknown anchor", "a: 1\nb: *c\n", "2:4: "},
+	{"anchor in itself", "a: &x\n  b: [*x]\n", `2:7: anchor "x" holds itself`},
+	{"merge of itself", "a: &x\n  <<: *x\n", `2:7: anchor "x" holds itself`},
+	{"merge of a list", "a: &x [1]\n<<: *x\n", "2:5: a merge key takes a mapping or a list of mappings"},
+	{"merge of a scalar", "<<: a\n", "1:5: a merge key takes a mapping or a list of mappings"},
+	{"directive", "# a\n%YAML 1.1\n---\na: 1\n", "2:1: directives are not supported"},
+	{"content beside the marker", "--- {a: 1}\n", "1:1: only a comment may follow ---"},
+	{"second marker", "a: 1\n---\nb: 2\n", "2:1: a second document begins here"},
+	{"two markers", "---\n---\nb: 2\n", "2:1: a second document begins here"},
+	{"content after the end", "a: 1\n...\n# b\n  c: 2\n", "4:3: content after ... without --- before it"},
+	{"content beside the end", "a: 1\n... b\n", "2:5: content after ... without --- before it"},
+	{"content after an end at the start", "...\na: 1\n", "2:1: content after ... without --- before it"},
+	{"second document after a rare break", "a: 1\u2028...\u2028b: 2\n", "1:10: content after"},
+	{"content after a root in brackets", "{a: 1}\n{b: 2}\n", "2:1: content after the end"},
+	{"not UTF-8", "a: 1\nbü: \xff\n", "2:5: not UTF-8"},
+	{"UTF-16", "\xff\xfea\x00", "1:1: not UTF-8"},
+	{"surrogate", "a: \xed\xa0\x80\n", "1:4: not UTF-8"},
+	{"NUL", "a: \x00\n", "1:4: control character U+0000"},
+	{"control character", "a: 1\nlong enough to be looked at: \x1b\n", "2:30: control character U+001B"},
+	{"delete", "a: \x7f\n", "1:4: control character U+007F"},
+	{"C1 control character", "a: \u0080\n", "1:4: control character U+0080"},
+	{"place after CR LF", "a: 1\r\nb: c: d\r\n", "2:5: "},
+	{"place after CR", "a: 1\rb: @\r", "1:9: "},
+	{"place after a byte order mark", "\uFEFFa: @\n", "1:4: "},
+}
+
+func TestAppendErrors(t *testing.T) {
+	for _, c := range failures {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Append([]byte("before"), []byte(c.doc))
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %s, %v", got, err)
+			}
+			if !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if string(got) != "before" {
+				t.Errorf("dst is now %q", got)
+			}
+		})
+	}
+}
+
+// canonical prints JSON with sorted keys and numbers of 64-bit floating point.
+func canonical(t *testing.T, data []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("not JSON: %v", err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// documents returns the documents of published catalogs.
+func documents(t testing.TB) [][]byte {
+	t.Helper()
+	paths, err := filepath.Glob("../../../shared/data/catalogs/*/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs [][]byte
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			continue
+		}
+		docs = append(docs, bytes.Split(data, []byte("\n---\n"))...)
+	}
+	if len(docs) == 0 {
+		t.Skip("no catalogs in ../shared/data")
+	}
+	return docs
+}
+
+func TestCatalogs(t *testing.T) {
+	docs := documents(t)
+	slow := 0
+	for i, doc := range docs {
+		if holdsNothing(doc) {
+			continue
+		}
+		out, ok := appendFast(nil, doc)
+		if !ok {
+			slow++
+			continue
+		}
+		if i%16 > 0 {
+			continue // the full reader takes its time
+		}
+		full, err := appendFull(nil, doc)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		if !bytes.Equal(out, full) {
+			t.Fatalf("fast %s\nfull %s", out, full)
+		}
+		upstream, err := yaml.YAMLToJSON(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if canonical(t, out) != canonical(t, upstream) {
+			t.Fatalf("ours %s\nupstream %s", out, upstream)
+		}
+	}
+	t.Logf("%d documents, of which the fast reader leaves %d", len(docs), slow)
+	if slow*100 > len(docs) {
+		t.Errorf("the fast reader leaves %d of %d documents", slow, len(docs))
+	}
+}

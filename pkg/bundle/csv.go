@@ -1,0 +1,153 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// CSVMetadata returns what a catalog keeps of a ClusterServiceVersion, which is given in JSON. As in opm, all of it has
+// to fit the typed API of OLM, else that is the error, and keys that the API does not know are dropped. Versions may be
+// written as v1 or 1.2.
+func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
+	typed, err := decodeCSV(csv)
+	if err != nil {
+		return nil, fmt.Errorf("decode ClusterServiceVersion: %w", err)
+	}
+	spec := &typed.Spec
+	return &declcfg.CSVMetadata{
+		Annotations:           typed.Annotations,
+		APIServiceDefinitions: apiServices(spec.APIServiceDefinitions),
+		CRDDescriptions:       crds(spec.CustomResourceDefinitions),
+		Description:           spec.Description,
+		DisplayName:           spec.DisplayName,
+		InstallModes:          each(spec.InstallModes, installMode),
+		Keywords:              spec.Keywords,
+		Labels:                typed.Labels,
+		Links:                 each(spec.Links, appLink),
+		Maintainers:           each(spec.Maintainers, maintainer),
+		Maturity:              spec.Maturity,
+		MinKubeVersion:        spec.MinKubeVersion,
+		NativeAPIs:            each(spec.NativeAPIs, groupVersionKind),
+		Provider:              appLink(spec.Provider),
+	}, nil
+}
+
+func decodeCSV(csv []byte) (*v1alpha1.ClusterServiceVersion, error) {
+	sorted, err := sortKeys(csv)
+	if err != nil {
+		return nil, err
+	}
+	typed := new(v1alpha1.ClusterServiceVersion)
+	return typed, json.Unmarshal(sorted, typed)
+}
+
+func each[From, To any](list []From, convert func(From) To) []To {
+	var converted []To
+	for _, from := range list {
+		converted = append(converted, convert(from))
+	}
+	return converted
+}
+
+func installMode(m v1alpha1.InstallMode) declcfg.InstallMode {
+	return declcfg.InstallMode{Type: string(m.Type), Supported: m.Supported}
+}
+
+func appLink(l v1alpha1.AppLink) declcfg.AppLink { return declcfg.AppLink(l) }
+
+func maintainer(m v1alpha1.Maintainer) declcfg.Maintainer { return declcfg.Maintainer(m) }
+
+func groupVersionKind(k metav1.GroupVersionKind) declcfg.GroupVersionKind {
+	return declcfg.GroupVersionKind(k)
+}
+
+func apiServices(d v1alpha1.APIServiceDefinitions) declcfg.APIServiceDefinitions {
+	return declcfg.APIServiceDefinitions{Owned: each(d.Owned, apiService), Required: each(d.Required, apiService)}
+}
+
+func apiService(d v1alpha1.APIServiceDescription) declcfg.APIServiceDescription {
+	return declcfg.APIServiceDescription{
+		Name:              d.Name,
+		Group:             d.Group,
+		Version:           d.Version,
+		Kind:              d.Kind,
+		DeploymentName:    d.DeploymentName,
+		ContainerPort:     d.ContainerPort,
+		DisplayName:       d.DisplayName,
+		Description:       d.Description,
+		Resources:         each(d.Resources, resource),
+		StatusDescriptors: each(d.StatusDescriptors, descriptor),
+		SpecDescriptors:   each(d.SpecDescriptors, descriptor),
+		ActionDescriptors: each(d.ActionDescriptor, descriptor),
+	}
+}
+
+func crds(d v1alpha1.CustomResourceDefinitions) declcfg.CRDDescriptions {
+	return declcfg.CRDDescriptions{Owned: each(d.Owned, crd), Required: each(d.Required, crd)}
+}
+
+func crd(d v1alpha1.CRDDescription) declcfg.CRDDescription {
+	return declcfg.CRDDescription{
+		Name:              d.Name,
+		Version:           d.Version,
+		Kind:              d.Kind,
+		DisplayName:       d.DisplayName,
+		Description:       d.Description,
+		Resources:         each(d.Resources, resource),
+		StatusDescriptors: each(d.StatusDescriptors, descriptor),
+		SpecDescriptors:   each(d.SpecDescriptors, descriptor),
+		ActionDescriptors: each(d.ActionDescriptor, descriptor),
+	}
+}
+
+func resource(r v1alpha1.APIResourceReference) declcfg.ResourceReference {
+	return declcfg.ResourceReference(r)
+}
+
+// descriptor takes descriptors of all three kinds, which have the same fields.
+func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1.ActionDescriptor](
+	d D,
+) declcfg.Descriptor {
+	s := v1alpha1.SpecDescriptor(d)
+	return declcfg.Descriptor{
+		Path:         s.Path,
+		DisplayName:  s.DisplayName,
+		Description:  s.Description,
+		XDescriptors: s.XDescriptors,
+		Value:        jsontext.Value(s.Value),
+	}
+}
+
+// sortKeys returns a manifest as opm holds it: the keys sorted at every level, and of equal ones the last. That decides
+// what the raw values of descriptors look like, and which key counts where several differ in letter case only.
+func sortKeys(manifest []byte) ([]byte, error) {
+	sorted := jsontext.Value(bytes.Clone(manifest))
+	err := sorted.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true),
+		jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return keepLast(manifest)
+	}
+	return sorted, err
+}
+
+// keepLast is the slow way of sortKeys, for manifests with equal keys.
+func keepLast(manifest []byte) ([]byte, error) {
+	if err := json.Unmarshal(manifest, new(json.RawMessage)); err != nil {
+		return nil, err // the decoder does not look at what follows the first value
+	}
+	decoder := json.NewDecoder(bytes.NewReader(manifest))
+	decoder.UseNumber() // numbers keep their digits
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}

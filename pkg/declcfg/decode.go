@@ -1,0 +1,131 @@
+package declcfg
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// Decode returns m as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
+// Keys match whatever their case, as upstream reads them. A value of the wrong type is an [*Error] at its place. The
+// values of properties share memory with m, and are good for as long as its text is held.
+func (m *Meta) Decode() (any, error) {
+	raw, err := m.JSON()
+	if err != nil {
+		return nil, err
+	}
+	v, err := decodeRaw(m.Schema, raw)
+	if err != nil {
+		ptr, err := typeError(err)
+		return nil, &Error{Pos: m.Place(ptr), Err: err}
+	}
+	return v, nil
+}
+
+func decodeRaw(schema string, raw jsontext.Value) (any, error) {
+	switch schema {
+	case SchemaPackage:
+		return unmarshal[Package](raw)
+	case SchemaChannel:
+		return unmarshal[Channel](raw)
+	case SchemaBundle:
+		if b := bundleOf(raw); b != nil {
+			return b, nil
+		}
+		return unmarshal[Bundle](raw)
+	case SchemaDeprecations:
+		return unmarshal[Deprecations](raw)
+	}
+	return nil, nil
+}
+
+// likeUpstream reads into structs as encoding/json does, but for equal keys, which need an order first.
+var likeUpstream = json.JoinOptions(
+	json.MatchCaseInsensitiveNames(true),
+	jsonv1.MatchCaseSensitiveDelimiter(true),
+	jsonv1.FormatBytesWithLegacySemantics(true), // base64 may hold line breaks
+)
+
+// unmarshal reads raw into a new T. Of keys that differ only in case the last in byte order wins, since upstream sorts
+// them before it looks.
+func unmarshal[T any](raw jsontext.Value) (*T, error) {
+	v := new(T)
+	err := json.Unmarshal(raw, v, likeUpstream)
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		v = new(T)
+		sorted := format.AppendCompact(nil, raw)
+		err = json.Unmarshal(sorted, v, likeUpstream, jsontext.AllowDuplicateNames(true))
+	}
+	return v, err
+}
+
+// typeError says what is wrong with a value, and where in the object it stands.
+func typeError(err error) (jsontext.Pointer, error) {
+	s, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return "", err
+	}
+	return s.JSONPointer, fmt.Errorf("%s: %w", Path(s.JSONPointer), mismatch(s))
+}
+
+// Path writes a JSON pointer the way people do: entries[2].name.
+func Path(ptr jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range ptr.Tokens() {
+		switch {
+		case isIndex(token):
+			fmt.Fprintf(&b, "[%s]", token)
+		case b.Len() > 0:
+			b.WriteByte('.')
+			fallthrough
+		default:
+			b.WriteString(token)
+		}
+	}
+	return b.String()
+}
+
+func isIndex(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// CheckManifests returns an error at the first property of b, which is m decoded, that carries a manifest that cannot be
+// read: upstream refuses to load such a catalog.
+func (m *Meta) CheckManifests(b *Bundle) error {
+	for i := range b.Properties {
+		p := &b.Properties[i]
+		if p.Type != PropertyBundleObject {
+			continue
+		}
+		if err := p.CheckManifest(); err != nil {
+			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)) + err.Pointer
+			return &Error{Pos: m.Place(at), Err: fmt.Errorf("%s: %w", Path(at), err.Err)}
+		}
+	}
+	return nil
+}
+
+// CheckManifest returns what is wrong with the manifest in p, an olm.bundle.object, or nil.
+func (p *Property) CheckManifest() *ValueError {
+	var object BundleObject
+	if err := p.Unmarshal(&object); err != nil {
+		bad, _ := errors.AsType[*ValueError](err) // nothing else is returned
+		return bad
+	}
+	if _, err := object.JSON(); err != nil && !errors.Is(err, yamljson.ErrEmpty) {
+		return &ValueError{p.Type, "/data", fmt.Errorf("neither a JSON nor a YAML manifest: %w", err)}
+	}
+	return nil
+}

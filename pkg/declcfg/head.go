@@ -1,0 +1,146 @@
+package declcfg
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A headError is something wrong with the keys that every object has.
+type headError struct {
+	ptr jsontext.Pointer
+	msg string
+}
+
+func (e *headError) Error() string { return e.msg }
+
+// readHead reads the object that d is at, to its end, and takes over its schema, package and name. It returns a
+// *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no object of a catalog.
+func (m *Meta) readHead(d *jsontext.Decoder) error {
+	var bad *headError
+	fail := func(name, format string, args ...any) {
+		if bad == nil {
+			bad = &headError{jsontext.Pointer("").AppendToken(name), fmt.Sprintf(format, args...)}
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	names := map[string]bool{} // folded
+	for d.PeekKind() == '"' {
+		raw, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		name := unquoted(raw)
+		folded := fold(name)
+		if names[folded] {
+			fail(name, "the key %q stands twice, in different case", name)
+		}
+		names[folded] = true
+		into := m.headField(folded)
+		if into == nil {
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if value.Kind() != '"' {
+			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
+			continue
+		}
+		*into = unquoted(value)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	switch {
+	case bad != nil:
+		return bad
+	case m.Schema == "":
+		return &headError{"", "the object has no schema"}
+	}
+	return nil
+}
+
+func (m *Meta) headField(folded string) *string {
+	switch folded {
+	case "schema":
+		return &m.Schema
+	case "package":
+		return &m.Package
+	case "name":
+		return &m.Name
+	}
+	return nil
+}
+
+// known holds texts that stand in most objects, so that each is in memory once.
+var known = map[string]string{}
+
+func init() {
+	for _, s := range []string{
+		"schema", "package", "name", "image", "properties", "relatedImages", "entries", "defaultChannel", "icon", "description",
+		SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations,
+	} {
+		known[s] = s
+	}
+}
+
+// unquoted returns the text of the JSON string raw.
+func unquoted(raw jsontext.Value) string {
+	if inner := raw[1 : len(raw)-1]; strings.IndexByte(string(inner), '\\') < 0 {
+		if s, ok := known[string(inner)]; ok {
+			return s
+		}
+		return string(inner)
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil { // raw was read from a decoder that checked it
+		panic(err)
+	}
+	return string(text)
+}
+
+// fold returns s such that texts that differ in case only have one form, by the Unicode simple folding that
+// encoding/json matches names with.
+func fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
+			return strings.Map(foldRune, s)
+		}
+	}
+	return s
+}
+
+func foldRune(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return unicode.ToLower(least)
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "text"
+	case '0':
+		return "a number"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	}
+	return "nothing"
+}

@@ -1,0 +1,157 @@
+package declcfg
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// An Index is a catalog without its bulk: what relates its objects to each other, by package. It is small enough to be
+// held for the largest catalogs. The zero value is empty.
+type Index struct {
+	packages map[string]*PackageIndex
+}
+
+// A PackageIndex is all that says to belong to one package, in the order in which it was read. A correct one holds one
+// olm.package.
+type PackageIndex struct {
+	Name         string
+	Packages     []Indexed[Package] // without description and icon
+	Channels     []Indexed[Channel]
+	Bundles      []Indexed[BundleSummary]
+	Deprecations []Indexed[Deprecations] // without messages
+}
+
+// An Indexed is one object of an index.
+type Indexed[T any] struct {
+	Meta  *Meta
+	Value *T // nil where the object could not be decoded
+}
+
+// A BundleSummary is a bundle without its manifests.
+type BundleSummary struct {
+	Name    string
+	Image   string
+	Version *Version // nil unless there is exactly one olm.package property, with a version that can be parsed
+}
+
+// Summarize returns b without its manifests.
+func (b *Bundle) Summarize() *BundleSummary {
+	s := &BundleSummary{Name: b.Name, Image: b.Image}
+	if v, err := b.Version(); err == nil {
+		s.Version = &v
+	}
+	return s
+}
+
+// Add enters m, which [Meta.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It keeps
+// m and v. Objects of other schemas are not entered.
+func (x *Index) Add(m *Meta, v any) {
+	if rank(m.Schema) == rankOther {
+		return
+	}
+	p := x.owner(m.Owner())
+	switch m.Schema {
+	case SchemaPackage:
+		p.Packages = append(p.Packages, indexed[Package](m, v))
+	case SchemaChannel:
+		p.Channels = append(p.Channels, indexed[Channel](m, v))
+	case SchemaBundle:
+		p.Bundles = append(p.Bundles, indexed[BundleSummary](m, v))
+	case SchemaDeprecations:
+		p.Deprecations = append(p.Deprecations, indexed[Deprecations](m, v))
+	}
+}
+
+func indexed[T any](m *Meta, v any) Indexed[T] {
+	value, _ := v.(*T)
+	return Indexed[T]{m, value}
+}
+
+func (x *Index) owner(name string) *PackageIndex {
+	p := x.packages[name]
+	if p == nil {
+		if x.packages == nil {
+			x.packages = map[string]*PackageIndex{}
+		}
+		p = &PackageIndex{Name: name}
+		x.packages[name] = p
+	}
+	return p
+}
+
+// Packages returns everything in the index by the name of the package, sorted; "" comes first and holds what belongs to
+// no package.
+func (x *Index) Packages() []*PackageIndex {
+	all := slices.Collect(maps.Values(x.packages))
+	slices.SortFunc(all, func(a, b *PackageIndex) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// Package returns what belongs to the package of that name, nil for nothing.
+func (x *Index) Package(name string) *PackageIndex { return x.packages[name] }
+
+// Slim drops from a decoded object what an index does not need: a bundle becomes its [BundleSummary], icons, texts and
+// properties go.
+func Slim(v any) any {
+	switch v := v.(type) {
+	case *Package:
+		v.Icon, v.Description, v.Properties, v.Unknown = nil, "", nil, nil
+	case *Channel:
+		v.Properties, v.Unknown = nil, nil
+	case *Bundle:
+		return v.Summarize()
+	case *Deprecations:
+		v.Unknown = nil
+		for i := range v.Entries {
+			v.Entries[i].Message, v.Entries[i].Unknown = "", nil
+		}
+	}
+	return v
+}
+
+// Version returns the version of b. It fails unless b has exactly one olm.package property, with a version that can be
+// parsed.
+func (b *Bundle) Version() (Version, error) {
+	p, err := b.PackageProperty()
+	if err != nil {
+		return Version{}, err
+	}
+	return ParseVersion(p.Version, p.Release)
+}
+
+// PackageProperty returns the value of the olm.package property, of which b must have exactly one.
+func (b *Bundle) PackageProperty() (*PackageProperty, error) {
+	var found []*Property
+	for i := range b.Properties {
+		if b.Properties[i].Type == PropertyPackage {
+			found = append(found, &b.Properties[i])
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("want exactly one property of type %s, found %d", PropertyPackage, len(found))
+	}
+	value := new(PackageProperty)
+	return value, found[0].Unmarshal(value)
+}
+
+// Metas returns all objects of the package.
+func (p *PackageIndex) Metas() []*Meta {
+	var metas []*Meta
+	metas = appendMetas(metas, p.Packages)
+	metas = appendMetas(metas, p.Channels)
+	metas = appendMetas(metas, p.Bundles)
+	return appendMetas(metas, p.Deprecations)
+}
+
+func appendMetas[T any](metas []*Meta, all []Indexed[T]) []*Meta {
+	for _, o := range all {
+		metas = append(metas, o.Meta)
+	}
+	return metas
+}

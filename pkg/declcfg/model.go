@@ -1,0 +1,110 @@
+package declcfg
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// The schemas that the format itself defines. An object of any other schema is kept as it is and is called "other".
+const (
+	SchemaPackage      = "olm.package"
+	SchemaChannel      = "olm.channel"
+	SchemaBundle       = "olm.bundle"
+	SchemaDeprecations = "olm.deprecations"
+)
+
+// A Package is an object of schema olm.package: what a user sees of an operator before choosing a version.
+type Package struct {
+	Schema         string     `json:"schema"`
+	Name           string     `json:"name"`
+	DefaultChannel string     `json:"defaultChannel"`
+	Icon           *Icon      `json:"icon"`        // nil where there is none
+	Description    string     `json:"description"` // Markdown
+	Properties     []Property `json:"properties"`
+
+	Unknown jsontext.Value `json:",embed"` // keys that the format does not define, as one JSON object; nil for none
+}
+
+// An Icon is the picture of a package.
+type Icon struct {
+	Data      []byte `json:"base64data"` // nil is written as null, as upstream does
+	MediaType string `json:"mediatype"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A Channel is an object of schema olm.channel: a stream of updates within a package.
+type Channel struct {
+	Schema     string     `json:"schema"`
+	Name       string     `json:"name"`
+	Package    string     `json:"package"`
+	Entries    []Entry    `json:"entries"` // in the order of the author, which means nothing
+	Properties []Property `json:"properties"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// An Entry puts a bundle into a channel and says which bundles it updates.
+type Entry struct {
+	Name      string   `json:"name"`      // of an olm.bundle of the package
+	Replaces  string   `json:"replaces"`  // the bundle that this one updates; it need not exist
+	Skips     []string `json:"skips"`     // further bundles that this one updates, and that are not installed any more
+	SkipRange string   `json:"skipRange"` // further versions that this one updates, a range in the syntax of blang/semver
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A Bundle is an object of schema olm.bundle: one installable version of an operator.
+type Bundle struct {
+	Schema        string         `json:"schema"`
+	Name          string         `json:"name"`
+	Package       string         `json:"package"`
+	Image         string         `json:"image"` // may be empty where the bundle carries its manifests as properties
+	Properties    []Property     `json:"properties"`
+	RelatedImages []RelatedImage `json:"relatedImages"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A Property is a typed piece of metadata. What Value holds depends on Type; [Property.Decode] knows the types of the
+// format.
+type Property struct {
+	Type  string         `json:"type"`
+	Value jsontext.Value `json:"value"` // nil where the key is missing, which is not the same as null
+
+	// Ordered tells that the keys within Value have their final order, as in values that opm makes itself. The keys of
+	// others are sorted when they are written.
+	Ordered bool `json:"-"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A RelatedImage is an image that a bundle needs, its own among them. Mirroring tools copy them all.
+type RelatedImage struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// Deprecations is an object of schema olm.deprecations: what of a package its users should move away from.
+type Deprecations struct {
+	Schema  string        `json:"schema"`
+	Package string        `json:"package"`
+	Entries []Deprecation `json:"entries"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A Deprecation is a message to the users of a package, a channel or a bundle.
+type Deprecation struct {
+	Reference Reference `json:"reference"`
+	Message   string    `json:"message"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// A Reference names what is deprecated: the package itself (schema olm.package, no name), a channel or a bundle.
+type Reference struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+
+	Unknown jsontext.Value `json:",embed"`
+}

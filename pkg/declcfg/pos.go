@@ -1,0 +1,87 @@
+package declcfg
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+)
+
+// A Pos is a place in a catalog file.
+type Pos struct {
+	File   string // as the user named the catalog, then the path below it, slash separated
+	Line   int    // from 1; 0 where only the file is known
+	Column int    // from 1, in characters; 0 where only the line is known
+}
+
+// String returns file:line:column, without what is not known.
+func (p Pos) String() string {
+	s := p.File
+	if p.Line > 0 {
+		s += ":" + strconv.Itoa(p.Line)
+		if p.Column > 0 {
+			s += ":" + strconv.Itoa(p.Column)
+		}
+	}
+	return s
+}
+
+// Compare orders places by file, line and column.
+func (p Pos) Compare(q Pos) int {
+	switch {
+	case p.File != q.File:
+		return compare(p.File < q.File)
+	case p.Line != q.Line:
+		return compare(p.Line < q.Line)
+	case p.Column != q.Column:
+		return compare(p.Column < q.Column)
+	}
+	return 0
+}
+
+func compare(less bool) int {
+	if less {
+		return -1
+	}
+	return 1
+}
+
+// after returns the place that follows text when text starts at p.
+func (p Pos) after(text []byte) Pos {
+	if n := bytes.Count(text, newline); n > 0 {
+		p.Line += n
+		p.Column = 1
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
+	}
+	p.Column += utf8.RuneCount(text)
+	return p
+}
+
+// at returns the place that is line and column, counted from 1, of a text that starts at p.
+func (p Pos) at(line, column int) Pos {
+	if line == 1 {
+		p.Column += column - 1
+		return p
+	}
+	return Pos{File: p.File, Line: p.Line + line - 1, Column: column}
+}
+
+var newline = []byte{'\n'}
+
+// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what.
+type Error struct {
+	Pos Pos
+	Err error
+
+	// Lost holds what the unreadable part says for itself: names of packages that may miss objects because of the
+	// error. Nil means that the text could not be had at all, so that anything may be missing.
+	Lost []string
+}
+
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong, without the place.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrNotFound is wrapped by errors about a package, channel or bundle that a catalog does not hold.
+var ErrNotFound = errors.New("not found")

@@ -1,0 +1,339 @@
+package declcfg
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// The property types that the format itself defines. The value of any other type may be any JSON.
+const (
+	PropertyPackage             = "olm.package"
+	PropertyPackageRequired     = "olm.package.required"
+	PropertyGVK                 = "olm.gvk"
+	PropertyGVKRequired         = "olm.gvk.required"
+	PropertyBundleObject        = "olm.bundle.object"
+	PropertyCSVMetadata         = "olm.csv.metadata"
+	PropertyConstraint          = "olm.constraint"
+	PropertyMaxOpenShiftVersion = "olm.maxOpenShiftVersion"
+	PropertyChannel             = "olm.channel"
+	PropertyDeprecated          = "olm.deprecated"
+)
+
+// A PackageProperty is the value of olm.package: what a bundle is a version of. See [ParseVersion].
+type PackageProperty struct {
+	PackageName string `json:"packageName"`
+	Version     string `json:"version"`
+	Release     string `json:"release,omitempty"`
+}
+
+// A PackageRequired is the value of olm.package.required: another package that has to be installed.
+type PackageRequired struct {
+	PackageName  string `json:"packageName"`
+	VersionRange string `json:"versionRange"`
+}
+
+// A GVK is the value of olm.gvk: a kind of object that a bundle provides.
+type GVK struct {
+	Group   string `json:"group"`
+	Kind    string `json:"kind"`
+	Version string `json:"version"`
+}
+
+// A GVKRequired is the value of olm.gvk.required: a kind of object that another bundle has to provide.
+type GVKRequired GVK
+
+// A ChannelProperty is the value of olm.channel, which registries use among themselves.
+type ChannelProperty struct {
+	ChannelName string `json:"channelName"`
+}
+
+// A BundleObject is the value of olm.bundle.object: one manifest of a bundle, JSON or YAML. Data is base64 in the
+// catalog; it is empty where the value has the old form, {ref: PATH}.
+type BundleObject struct {
+	Data []byte `json:"data"`
+}
+
+// JSON returns the manifest as JSON, with its keys in their order if that is what it was; it may share memory with
+// Data. An empty manifest is null. The error is that of the YAML parser.
+func (o *BundleObject) JSON() (jsontext.Value, error) {
+	if data := jsontext.Value(o.Data); data.IsValid(jsontext.AllowDuplicateNames(true)) {
+		return data, nil
+	}
+	manifest, err := yamljson.Append(nil, o.Data)
+	if errors.Is(err, yamljson.ErrEmpty) {
+		return jsontext.Value("null"), nil
+	}
+	return manifest, err
+}
+
+// propertyTypes holds the Go type of the value of every property type that has one. The rest hold any JSON.
+var propertyTypes = map[string]reflect.Type{
+	PropertyPackage:         reflect.TypeFor[PackageProperty](),
+	PropertyPackageRequired: reflect.TypeFor[PackageRequired](),
+	PropertyGVK:             reflect.TypeFor[GVK](),
+	PropertyGVKRequired:     reflect.TypeFor[GVKRequired](),
+	PropertyBundleObject:    reflect.TypeFor[BundleObject](),
+	PropertyCSVMetadata:     reflect.TypeFor[CSVMetadata](),
+	PropertyChannel:         reflect.TypeFor[ChannelProperty](),
+}
+
+// valueOptions make decoding accept what opm accepts: letter case does not matter in names, of equal names the last one
+// counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and tells
+// where it is.
+var valueOptions = json.JoinOptions(
+	jsonv1.DefaultOptionsV1(),
+	jsonv1.ReportErrorsWithLegacySemantics(false),
+)
+
+// buildOptions make encoding write what opm writes.
+var buildOptions = json.JoinOptions(
+	jsonv1.DefaultOptionsV1(),
+	jsontext.EscapeForHTML(false),
+)
+
+// ErrNoValue is in the error about a property without a value. A value of null is one.
+var ErrNoValue = errors.New("no value")
+
+// A ValueError says what is wrong with the value of a property.
+type ValueError struct {
+	Type    string           // of the property
+	Pointer jsontext.Pointer // the way from the value down to the place; empty for the value itself
+	Err     error
+}
+
+func (e *ValueError) Error() string {
+	if e.Pointer == "" {
+		return fmt.Sprintf("%s: %v", e.Type, e.Err)
+	}
+	return fmt.Sprintf("%s: %s: %v", e.Type, e.Pointer, e.Err)
+}
+
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// NewProperty returns a property whose value is v in JSON, the keys of structs in their order and those of maps sorted,
+// as opm builds properties. The error is that of encoding v.
+func NewProperty(typ string, v any) (Property, error) {
+	value, err := json.Marshal(v, buildOptions)
+	return Property{Type: typ, Value: value, Ordered: true}, err
+}
+
+// Decode returns the value as *[PackageProperty], *[PackageRequired], *[GVK], *[GVKRequired], *[BundleObject],
+// *[CSVMetadata] or *[ChannelProperty], as the type of the property demands, and otherwise the [jsontext.Value] itself.
+// Keys that are missing or null are zero, unknown ones are ignored. The error is a *[ValueError]. The text within
+// values, such as versions and manifests, may still be wrong.
+func (p *Property) Decode() (any, error) {
+	t, known := propertyTypes[p.Type]
+	if !known {
+		t = reflect.TypeFor[jsontext.Value]()
+	}
+	v := reflect.New(t)
+	if err := p.Unmarshal(v.Interface()); err != nil {
+		return nil, err
+	}
+	if !known {
+		return p.Value, nil
+	}
+	return v.Interface(), nil
+}
+
+// Check returns the error that [Property.Decode] would return, without building the value: CSV metadata is most of a
+// large catalog, and most of it is text that only has to be passed over.
+func (p *Property) Check() error {
+	s, ok := propertyShapes[p.Type]
+	if ok && json.Unmarshal(p.Value, s, valueOptions) == nil {
+		return nil
+	}
+	_, err := p.Decode()
+	return err
+}
+
+// Unmarshal decodes the value into the variable that v points to, whatever the type of the property, by the rules of
+// [Property.Decode].
+func (p *Property) Unmarshal(v any) error {
+	if len(p.Value) == 0 {
+		return &ValueError{Type: p.Type, Err: ErrNoValue}
+	}
+	err := json.Unmarshal(p.Value, v, valueOptions)
+	if err == nil {
+		return nil
+	}
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		return &ValueError{p.Type, semantic.JSONPointer, mismatch(semantic)}
+	}
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return &ValueError{p.Type, syntactic.JSONPointer, syntactic.Err}
+	}
+	return &ValueError{Type: p.Type, Err: err}
+}
+
+// mismatch words an error about types for someone who writes catalogs, not Go.
+func mismatch(e *json.SemanticError) error {
+	if _, ok := errors.AsType[base64.CorruptInputError](e.Err); ok {
+		return fmt.Errorf("not base64: %w", e.Err)
+	}
+	if e.GoType == nil {
+		return e
+	}
+	if len(e.JSONValue) > 0 { // the number, where it was read
+		return fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
+	}
+	return fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
+}
+
+var kindNames = map[jsontext.Kind]string{
+	jsontext.KindTrue:        "true",
+	jsontext.KindFalse:       "false",
+	jsontext.KindString:      "a string",
+	jsontext.KindNumber:      "a number",
+	jsontext.KindBeginObject: "an object",
+	jsontext.KindBeginArray:  "a list",
+}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "base64 in a string"
+		}
+		return "a list"
+	default:
+		return "a whole number of type " + t.String()
+	}
+}
+
+// propertyShapes holds the shapes of propertyTypes.
+var propertyShapes = func() map[string]*shape {
+	shapes := make(map[string]*shape, len(propertyTypes))
+	for name, t := range propertyTypes {
+		shapes[name] = shapeOf(t)
+	}
+	return shapes
+}()
+
+// A shape is the JSON that a Go type can be decoded from. It is never written to, so any number of checks may share
+// one.
+type shape struct {
+	kind   jsontext.Kind     // true stands for false too; 0 means that only decoding into leaf can tell
+	elem   *shape            // of the elements of a list, and of the values of an object that is a map
+	fields map[string]*shape // of the values of an object that is a struct, by key
+	leaf   reflect.Type
+}
+
+// shapeOf covers the types that property values are made of, none of which contains itself.
+func shapeOf(t reflect.Type) *shape {
+	switch {
+	case t.Kind() == reflect.String:
+		return &shape{kind: jsontext.KindString}
+	case t.Kind() == reflect.Bool:
+		return &shape{kind: jsontext.KindTrue}
+	case t.Kind() == reflect.Map:
+		return &shape{kind: jsontext.KindBeginObject, elem: shapeOf(t.Elem())}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return &shape{kind: jsontext.KindBeginArray, elem: shapeOf(t.Elem())}
+	case t.Kind() == reflect.Struct:
+		return &shape{kind: jsontext.KindBeginObject, fields: fieldShapes(t)}
+	default:
+		return &shape{leaf: t}
+	}
+}
+
+func fieldShapes(t reflect.Type) map[string]*shape {
+	shapes := make(map[string]*shape, t.NumField())
+	for f := range t.Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		shapes[key] = shapeOf(f.Type)
+	}
+	return shapes
+}
+
+// errShape is all that a shape says of a mismatch; decoding words it.
+var errShape = errors.New("not of this shape")
+
+// UnmarshalJSONFrom reads one value from dec and keeps nothing of it.
+func (s *shape) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	k := dec.PeekKind()
+	switch {
+	case k == jsontext.KindNull, k == jsontext.KindFalse && s.kind == jsontext.KindTrue:
+		return dec.SkipValue()
+	case s.kind == 0:
+		return json.UnmarshalDecode(dec, reflect.New(s.leaf).Interface())
+	case k != s.kind:
+		return errShape
+	case k == jsontext.KindBeginObject:
+		return s.readObject(dec)
+	case k == jsontext.KindBeginArray:
+		return s.readList(dec)
+	default:
+		return dec.SkipValue()
+	}
+}
+
+func (s *shape) readList(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != jsontext.KindEndArray {
+		if err := s.elem.UnmarshalJSONFrom(dec); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+func (s *shape) readObject(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != jsontext.KindEndObject {
+		key, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := s.readMember(key, dec); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readMember reads what follows a key, given with its quotes.
+func (s *shape) readMember(key jsontext.Value, dec *jsontext.Decoder) error {
+	if s.elem != nil {
+		return s.elem.UnmarshalJSONFrom(dec)
+	}
+	if field := s.field(key); field != nil {
+		return field.UnmarshalJSONFrom(dec)
+	}
+	return dec.SkipValue()
+}
+
+// field returns the shape of a key's value, nil for an unknown key. Keys are nearly always spelled as they should be.
+func (s *shape) field(key jsontext.Value) *shape {
+	if field, ok := s.fields[string(key[1:len(key)-1])]; ok {
+		return field
+	}
+	unquoted, _ := jsontext.AppendUnquote(nil, key) // fails on invalid UTF-8 only, which it replaces
+	for name, field := range s.fields {
+		if strings.EqualFold(name, string(unquoted)) {
+			return field
+		}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package declcfg
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/yaml"
+)
+
+func TestDecode(t *testing.T) {
+	for _, test := range []struct {
+		typ, value string
+		want       any
+	}{
+		{"olm.package", `{"packageName": "p", "version": "1.0.0"}`, &PackageProperty{"p", "1.0.0", ""}},
+		{"olm.package", `{"packageName": "p", "version": "1.0.0", "release": "2", "more": 1}`,
+			&PackageProperty{"p", "1.0.0", "2"}},
+		{"olm.package", `null`, &PackageProperty{}},
+		{"olm.package", `{"PACKAGENAME": "a", "pac\u212aagename": "b"}`, &PackageProperty{PackageName: "b"}},
+		{"olm.package", `{"package_name": 1, "package-name": 2}`, &PackageProperty{}},
+		{"olm.package", `{"version": "1", "version": null}`, &PackageProperty{Version: "1"}},
+		{"olm.package", "{\"version\": \"\xff\"}", &PackageProperty{Version: "\ufffd"}},
+		{"olm.package.required", `{"packageName": "p", "versionRange": ">1"}`, &PackageRequired{"p", ">1"}},
+		{"olm.gvk", `{"group": "g", "kind": "K", "version": "v1"}`, &GVK{"g", "K", "v1"}},
+		{"olm.gvk", `{"group": null}`, &GVK{}},
+		{"olm.gvk.required", `{"group": "g"}`, &GVKRequired{Group: "g"}},
+		{"olm.bundle.object", `{"data": "e30="}`, &BundleObject{[]byte("{}")}},
+		{"olm.bundle.object", `{"data": "e3\n0\r\n="}`, &BundleObject{[]byte("{}")}},
+		{"olm.bundle.object", `{"data": [123, 125]}`, &BundleObject{[]byte("{}")}},
+		{"olm.bundle.object", `{"ref": "objects/csv.yaml"}`, &BundleObject{}},
+		{"olm.channel", `{"channelName": "stable"}`, &ChannelProperty{"stable"}},
+		{"olm.csv.metadata", `{}`, &CSVMetadata{}},
+		{"olm.csv.metadata", `{"nativeAPIs": [null, {"kind": "K"}], "labels": {"a": null}}`,
+			&CSVMetadata{NativeAPIs: []GroupVersionKind{{}, {Kind: "K"}}, Labels: map[string]string{"a": ""}}},
+		{"olm.maxOpenShiftVersion", `4.18`, jsontext.Value(`4.18`)},
+		{"olm.constraint", `{"a": [1, {"b": null}], "a": 2}`, jsontext.Value(`{"a": [1, {"b": null}], "a": 2}`)},
+		{"", `null`, jsontext.Value(`null`)},
+	} {
+		p := Property{Type: test.typ, Value: jsontext.Value(test.value)}
+		got, err := p.Decode()
+		if err != nil {
+			t.Errorf("%s %s: %v", test.typ, test.value, err)
+			continue
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s %s: got %#v, want %#v", test.typ, test.value, got, test.want)
+		}
+		if err := p.Check(); err != nil {
+			t.Errorf("%s %s: Check: %v", test.typ, test.value, err)
+		}
+	}
+}
+
+func TestDecodeErrors(t *testing.T) {
+	for _, test := range []struct{ typ, value, want string }{
+		{"olm.gvk", ``, `olm.gvk: no value`},
+		{"some.type", ``, `some.type: no value`},
+		{"some.type", `{"a": x}`, `some.type: /a: invalid character 'x' at start of value`},
+		{"olm.gvk", `{} {}`, `olm.gvk: invalid character '{' after top-level value`},
+		{"olm.gvk", `"g/v1/K"`, `olm.gvk: want an object, have a string`},
+		{"olm.gvk.required", `[{"group": "g"}]`, `olm.gvk.required: want an object, have a list`},
+		{"olm.gvk", `{"group": "g", "version": 1}`, `olm.gvk: /version: want a string, have a number`},
+		{"olm.package", `{"version": 1.0}`, `olm.package: /version: want a string, have a number`},
+		{"olm.package", `{"version": "1", "Version": true}`, `olm.package: /Version: want a string, have true`},
+		{"olm.package.required", `false`, `olm.package.required: want an object, have false`},
+		{"olm.channel", `{"channelName": {}}`, `olm.channel: /channelName: want a string, have an object`},
+		{"olm.bundle.object", `{"data": "{}"}`,
+			`olm.bundle.object: /data: not base64: illegal base64 data at input byte 0`},
+		{"olm.bundle.object", `{"data": {}}`, `olm.bundle.object: /data: want base64 in a string, have an object`},
+		{"olm.csv.metadata", `{"annotations": ["a"]}`, `olm.csv.metadata: /annotations: want an object, have a list`},
+		{"olm.csv.metadata", `{"annotations": {"a/b": 1}}`,
+			`olm.csv.metadata: /annotations/a~1b: want a string, have a number`},
+		{"olm.csv.metadata", `{"keywords": {}}`, `olm.csv.metadata: /keywords: want a list, have an object`},
+		{"olm.csv.metadata", `{"installModes": [{"supported": "yes"}]}`,
+			`olm.csv.metadata: /installModes/0/supported: want true or false, have a string`},
+		{"olm.csv.metadata", `{"apiServiceDefinitions": {"owned": [{"containerPort": 2147483648}]}}`,
+			`olm.csv.metadata: /apiServiceDefinitions/owned/0/containerPort: ` +
+				`want a whole number of type int32, have 2147483648`},
+		{"olm.csv.metadata", `{"crdDescriptions": {"owned": [{}, {"specDescriptors": [{"x-descriptors": "a"}]}]}}`,
+			`olm.csv.metadata: /crdDescriptions/owned/1/specDescriptors/0/x-descriptors: want a list, have a string`},
+	} {
+		p := Property{Type: test.typ, Value: jsontext.Value(test.value)}
+		v, err := p.Decode()
+		if _, ok := errors.AsType[*ValueError](err); !ok || err.Error() != test.want {
+			t.Errorf("%s %s:\n got %v (%T)\nwant %s", test.typ, test.value, err, err, test.want)
+		}
+		if v != nil {
+			t.Errorf("%s %s: a value beside the error: %v", test.typ, test.value, v)
+		}
+		if check := p.Check(); check == nil || check.Error() != test.want {
+			t.Errorf("%s %s: Check: got %v, want %s", test.typ, test.value, check, test.want)
+		}
+	}
+}
+
+func TestNoValue(t *testing.T) {
+	if err := new(Property).Check(); !errors.Is(err, ErrNoValue) {
+		t.Errorf("got %v, want ErrNoValue", err)
+	}
+}
+
+func TestNewProperty(t *testing.T) {
+	for _, test := range []struct {
+		v    any
+		want string
+	}{
+		{&PackageProperty{PackageName: "p", Version: "1"}, `{"packageName":"p","version":"1"}`},
+		{GVKRequired{"g", "K", "v1"}, `{"group":"g","kind":"K","version":"v1"}`},
+		{&BundleObject{Data: []byte("{}")}, `{"data":"e30="}`},
+		{map[string]string{"b": "<&>", "a": "\u2028\x01\xff"}, `{"a":"\u2028\u0001` + "\ufffd" + `","b":"<&>"}`},
+	} {
+		p, err := NewProperty("t", test.v)
+		if err != nil || p.Type != "t" || !p.Ordered || string(p.Value) != test.want {
+			t.Errorf("%v: got %s %s, %v, want %s", test.v, p.Type, p.Value, err, test.want)
+		}
+	}
+}
+
+func TestBundleObjectJSON(t *testing.T) {
+	for _, test := range []struct{ data, want string }{
+		{`{"b": 1, "a": 2, "b": 3}`, `{"b": 1, "a": 2, "b": 3}`},
+		{"kind: A\nspec: {b: [1]}\n", `{"kind":"A","spec":{"b":[1]}}`},
+		{`{"a": 1,}`, `{"a":1}`}, // YAML but not JSON
+		{``, `null`},
+		{"# nothing\n", `null`},
+	} {
+		got, err := (&BundleObject{Data: []byte(test.data)}).JSON()
+		if err != nil || string(got) != test.want {
+			t.Errorf("%q: got %s, %v, want %s", test.data, got, err, test.want)
+		}
+	}
+	for _, data := range []string{"a: b: c", "{", "{\"a\": \"\xff\"}"} {
+		if got, err := (&BundleObject{Data: []byte(data)}).JSON(); err == nil {
+			t.Errorf("%q: got %s, want an error", data, got)
+		}
+	}
+}
+
+// FuzzDecode holds that checking a property, decoding it and decoding it as opm does give the same verdict, and the two
+// ways to decode the same value.
+func FuzzDecode(f *testing.F) {
+	for _, value := range []string{
+		`null`, `{}`, `"text"`, `[]`, `{"data": "e30="}`, `{"data": [1, 256]}`, `{"Data": "e3\n0="}`, `{"data": null}`,
+		`{"version": "1", "release": 2}`, `{"labels": {"a": "b", "a": 1}}`, `{"installModes": [{"supported": true}]}`,
+		`{"apiServiceDefinitions": {"owned": [{"containerPort": 1e1, "name": "\ud800"}], "required": null}}`,
+		`{"crdDescriptions": {"Owned": [{"specDescriptors": [{"value": {"b": 1}, "x-descriptors": ["a", null]}]}]}}`,
+		"{\"de\u017Fcription\": 1}", "{\"\u212Aind\": 1}", `{"description": "a\u0000\/"} `, `{"keywords": ["a", "b"`, "\xff",
+	} {
+		for typ := range propertyTypes {
+			f.Add(typ, []byte(value))
+		}
+	}
+	f.Fuzz(func(t *testing.T, typ string, value []byte) {
+		goType, ok := propertyTypes[typ]
+		if !ok || len(value) == 0 {
+			return
+		}
+		p := Property{Type: typ, Value: value}
+		checkErr := p.Check()
+		got, err := p.Decode()
+		want := reflect.New(goType).Interface()
+		wantErr := stdjson.Unmarshal(value, want)
+		if (err == nil) != (wantErr == nil) || (checkErr == nil) != (wantErr == nil) {
+			t.Fatalf("check: %v, decode: %v, opm: %v", checkErr, err, wantErr)
+		}
+		if err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+		// A shape that accepts too little is slow but not wrong, so Check alone would hide it.
+		shapeErr := json.Unmarshal(value, propertyShapes[typ], valueOptions)
+		if (shapeErr == nil) != (wantErr == nil) {
+			t.Fatalf("shape: %v, opm: %v", shapeErr, wantErr)
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	properties, size := catalogProperties(b)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range properties {
+			if err := properties[i].Check(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	properties, size := catalogProperties(b)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range properties {
+			if _, err := properties[i].Decode(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// catalogProperties returns the properties of the bundles of published packages, and the length of their values.
+func catalogProperties(b *testing.B) (properties []Property, size int64) {
+	files, _ := filepath.Glob("../../../shared/data/catalogs/v4.20/[ad]*/catalog.yaml")
+	if len(files) == 0 {
+		b.Skip("no published catalogs in ../shared/data/catalogs")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for doc := range strings.SplitSeq(string(text), "\n---\n") {
+			var bundle struct {
+				Schema     string
+				Properties []struct {
+					Type  string
+					Value stdjson.RawMessage
+				}
+			}
+			if err := yaml.Unmarshal([]byte(doc), &bundle); err != nil {
+				b.Fatal(err)
+			}
+			for _, p := range bundle.Properties {
+				properties = append(properties, Property{Type: p.Type, Value: jsontext.Value(p.Value)})
+				size += int64(len(p.Value))
+			}
+		}
+	}
+	return properties, size
+}

@@ -1,0 +1,336 @@
+package declcfg
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// Metas yields every object of the sources: source by source, by file name, and then by place in the file. An object of
+// which a part is not I-JSON (equal keys, broken UTF-8) is yielded as upstream reads it; see [Meta.Flaws].
+//
+// What cannot be read yields an [*Error] instead, and what follows it is the next document; after a syntax error in a
+// JSON file, the next file. When ctx is done, its error comes last. Metas holds the object yielded, and drops it when
+// the next is asked for; [Meta.Hold] keeps it.
+func Metas(ctx context.Context, sources ...Source) iter.Seq2[*Meta, error] {
+	return func(yield func(*Meta, error) bool) {
+		held := func(m *Meta) (*Meta, error) {
+			m.Hold()
+			return m, nil
+		}
+		for m, err := range Map(ctx, held, sources...) {
+			if !yield(m, err) {
+				return
+			}
+			if m != nil {
+				m.kept = false
+				m.drop()
+			}
+		}
+	}
+}
+
+// Map calls fn for every object of the sources, on several goroutines, and yields what it returns in the order of
+// [Metas]. The text of an object is dropped when fn returns; [Meta.JSON] reads it again. The errors of fn and those of
+// reading are yielded alike.
+func Map[T any](ctx context.Context, fn func(*Meta) (T, error), sources ...Source) iter.Seq2[T, error] {
+	type result struct {
+		value T
+		err   error
+	}
+	type batch struct {
+		results []result
+		file    *file
+		broken  bool // the rest of the file cannot be read
+	}
+	work := func(c *chunk) batch {
+		b := batch{file: c.file}
+		err := c.read(func(m *Meta, err error) {
+			var v T
+			if err == nil {
+				v, err = fn(m)
+				m.drop()
+			}
+			b.results = append(b.results, result{v, err})
+		})
+		if err != nil {
+			b.broken = true
+			b.results = append(b.results, result{err: err})
+		}
+		c.recycle()
+		return b
+	}
+	return func(yield func(T, error) bool) {
+		var skip *file
+		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
+			if b.file != nil && b.file == skip {
+				continue
+			}
+			for _, r := range b.results {
+				if !yield(r.value, r.err) {
+					return
+				}
+			}
+			if b.broken {
+				skip = b.file
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// allChunks yields the chunks of all files of the sources; what the walk cannot reach comes as a chunk with an error.
+func allChunks(sources []Source) iter.Seq[*chunk] {
+	return func(yield func(*chunk) bool) {
+		for _, s := range sources {
+			more := true
+			report := func(err error) { more = more && yield(&chunk{err: err}) }
+			for _, f := range s.files(report) {
+				for c := range f.chunks() {
+					if more = more && yield(c); !more {
+						return
+					}
+				}
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// read calls visit for every object of c, or for what keeps it from being read. Text and JSON of an object are valid
+// until visit returns. An error of read itself means that the rest of the file is lost.
+func (c *chunk) read(visit func(*Meta, error)) error {
+	var err error
+	if c.yaml {
+		c.readYAML(visit)
+	} else {
+		err = c.readJSON(visit)
+	}
+	if err == nil {
+		err = c.err
+	}
+	return err
+}
+
+// readJSON reads a stream of JSON objects.
+func (c *chunk) readJSON(visit func(*Meta, error)) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(c.data))
+	pos := c.pos
+	for from, base := 0, 0; ; {
+		start := from + leadingSpace(c.data[from:])
+		pos = pos.after(c.data[from:start])
+		if start == len(c.data) {
+			return nil
+		}
+		if c.data[start] != '{' {
+			return c.unreadable(pos, c.data[start:], noObject(c.data[start:]))
+		}
+		m := &Meta{Pos: pos, src: &source{file: c.file, off: c.off + int64(start), pos: pos}}
+		err := m.readHead(d)
+		end := base + int(d.InputOffset())
+		if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad {
+			if end, err = m.readLenient(c.data[start:]); end < 0 {
+				return c.syntaxError(pos, c.data[start:], err)
+			}
+			end += start
+			d.Reset(bytes.NewBuffer(c.data[end:]))
+			base = end
+		} else {
+			m.raw = c.data[start:end]
+		}
+		m.setText(c.data[start:end])
+		c.visit(visit, m, err)
+		pos = pos.after(c.data[start:end])
+		from = end
+	}
+}
+
+// readLenient reads the object at the start of text, which is not I-JSON, as encoding/json would. It returns the error of
+// its head and where it ends, or -1 and a syntax error.
+func (m *Meta) readLenient(text []byte) (end int, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), lenient)
+	value, err := d.ReadValue()
+	if err != nil {
+		return -1, err
+	}
+	m.src.repaired = true
+	m.raw = repair(value)
+	m.Schema, m.Package, m.Name = "", "", ""
+	return int(d.InputOffset()), m.readHead(jsontext.NewDecoder(bytes.NewBuffer(m.raw)))
+}
+
+func (m *Meta) setText(text []byte) {
+	m.text = text
+	m.src.size = len(text)
+	m.src.sum = maphash.Bytes(seed, text)
+}
+
+// visit passes m on, or err where m is no object of a catalog.
+func (c *chunk) visit(visit func(*Meta, error), m *Meta, err error) {
+	if err != nil {
+		pos := m.Pos
+		if h, ok := errors.AsType[*headError](err); ok {
+			pos = m.Place(h.ptr)
+		}
+		visit(nil, c.unreadable(pos, m.text, err))
+		return
+	}
+	visit(m, nil)
+}
+
+// readYAML reads YAML documents, separated by lines that begin with three hyphens.
+func (c *chunk) readYAML(visit func(*Meta, error)) {
+	buf := buffers.Get().([]byte)
+	defer func() { buffers.Put(buf[:0]) }() //nolint:staticcheck // see recycle
+	pos := c.pos
+	for from := 0; from < len(c.data); {
+		next := len(c.data)
+		if i := bytes.Index(c.data[from:], separatorLine); i >= 0 {
+			next = from + i + 1
+		}
+		text := c.data[from:next]
+		start := 0
+		if bytes.HasPrefix(text, separatorLine[1:]) {
+			start = lineEnd(text)
+			if rest := bytes.TrimSpace(text[3:start]); len(rest) > 0 && rest[0] != '#' {
+				visit(nil, c.unreadable(pos.at(1, 4), text, errors.New("only a comment may follow --- on its line")))
+			}
+		}
+		at := pos.after(text[:start])
+		buf = c.readDocument(text[start:], c.off+int64(from+start), at, buf[:0], visit)
+		pos = pos.after(text)
+		from = next
+	}
+}
+
+func lineEnd(text []byte) int {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
+}
+
+// readDocument reads one YAML document, which stands at off and pos and may be empty. It returns buf, perhaps grown.
+func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit func(*Meta, error)) []byte {
+	lead := blankLines(text)
+	if lead == len(text) {
+		return buf
+	}
+	first := pos.after(text[:lead])
+	if err := noMapping(text[lead:]); err != nil {
+		visit(nil, c.unreadable(first, text, err))
+		return buf
+	}
+	raw, err := yamljson.Append(buf, text)
+	if errors.Is(err, yamljson.ErrEmpty) {
+		return raw
+	}
+	if err != nil {
+		visit(nil, c.yamlError(pos, text, err))
+		return buf
+	}
+	if jsontext.Value(raw).Kind() != '{' {
+		visit(nil, c.unreadable(first, text, noObject(raw)))
+		return raw
+	}
+	m := &Meta{Pos: first, src: &source{file: c.file, off: off, pos: pos, yaml: true}, raw: raw}
+	m.setText(text)
+	err = m.readHead(jsontext.NewDecoder(bytes.NewBuffer(raw)))
+	if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad { // equal keys
+		_, err = m.readLenient(raw)
+	}
+	c.visit(visit, m, err)
+	return raw
+}
+
+// yamlError places an error of the YAML reader, or tells what is wrong with the JSON if JSON was meant.
+func (c *chunk) yamlError(pos Pos, text []byte, err error) error {
+	if c.notJSON != nil && text[blankLines(text)] == '{' && strings.HasPrefix(string(text[1+blankLines(text):]), `"`) {
+		return c.syntaxError(pos, text, c.notJSON)
+	}
+	if y, ok := errors.AsType[*yamljson.Error](err); ok {
+		return c.unreadable(pos.at(y.Line, y.Column), text, errors.New(y.Msg))
+	}
+	return c.unreadable(pos, text, err)
+}
+
+// syntaxError places an error of the JSON reader in text, which starts at pos.
+func (c *chunk) syntaxError(pos Pos, text []byte, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		end := pos.after(bytes.TrimRight(text, " \t\r\n"))
+		return c.unreadable(end, text, fmt.Errorf("the JSON object that starts at %d:%d does not end", pos.Line, pos.Column))
+	}
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at := pos.after(text[:min(int(s.ByteOffset), len(text))])
+		return c.unreadable(at, text, fmt.Errorf("not valid JSON: %w", s.Err))
+	}
+	return c.unreadable(pos, text, err)
+}
+
+func leadingSpace(text []byte) int {
+	return len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+}
+
+// blankLines returns how much of text is lines that are empty or hold a comment only.
+func blankLines(text []byte) int {
+	for i := 0; ; {
+		rest := bytes.TrimLeft(text[i:], " \t\r\n\ufeff")
+		if len(rest) == 0 {
+			return len(text)
+		}
+		i = len(text) - len(rest)
+		if rest[0] != '#' {
+			return i
+		}
+		i += lineEnd(rest)
+	}
+}
+
+// noMapping tells cheaply that the YAML document text cannot be an object, so that a long list is not parsed to say so.
+func noMapping(text []byte) error {
+	if text[0] == '[' || text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\n') {
+		return noObject([]byte("["))
+	}
+	return nil
+}
+
+// noObject says what the JSON value at the start of text is, where an object is wanted.
+func noObject(text []byte) error {
+	switch kind := jsontext.Value(text).Kind(); kind {
+	case '"', '0', 't', 'f', '[', 'n':
+		return fmt.Errorf("want an object, found %s", kindName(kind))
+	}
+	return errors.New("want a JSON object")
+}
+
+// mentions finds the names of packages in text that cannot be parsed.
+var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[ \t]*:[ \t]*["']?([^"'\s,}{\]\[]+)`)
+
+// unreadable returns the error about text, which is lost, with a hint where the file does not look like a catalog file.
+func (c *chunk) unreadable(pos Pos, text []byte, err error) *Error {
+	if !strings.Contains(".json.yaml.yml", path.Ext(pos.File)) || path.Ext(pos.File) == "" {
+		err = fmt.Errorf("%w (if this is no catalog file, name it in %s)", err, ignoreFile)
+	}
+	lost := []string{}
+	for _, match := range mentions.FindAllSubmatch(text, -1) {
+		lost = append(lost, string(match[1]))
+	}
+	return &Error{Pos: pos, Err: err, Lost: lost}
+}

@@ -1,0 +1,243 @@
+package declcfg
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/opm-toolchain/opm/internal/indexignore"
+)
+
+// ignoreFile names the files that say what in a catalog is no catalog file.
+const ignoreFile = ".indexignore"
+
+// A Source is one tree of catalog files, or a single one.
+type Source struct {
+	Name string // what positions begin with, such as the path that the user gave
+	FS   fs.FS
+	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
+}
+
+// A file is one file of a source, as found by the walk.
+type file struct {
+	label string // for positions
+	name  string // in fsys
+	fsys  fs.FS
+	dir   string // label of the directory it stands in
+}
+
+// files lists the files of s in lexical order of the walk. What cannot be walked is reported and left out.
+func (s Source) files(report func(error)) []*file {
+	if s.File != "" {
+		return []*file{{label: s.Name, name: s.File, fsys: s.FS, dir: path.Dir(s.Name)}}
+	}
+	w := walker{src: s, report: report}
+	w.dir(".", nil)
+	return w.result()
+}
+
+// label returns how positions call the file of that name.
+func (s Source) label(name string) string {
+	if name == "." {
+		return s.Name
+	}
+	return strings.TrimSuffix(s.Name, "/") + "/" + name
+}
+
+// A walker collects the files of a source. Unlike upstream it follows links to directories inside the root, so that a
+// mounted ConfigMap is a catalog; each file counts once, however many paths lead to it.
+type walker struct {
+	src    Source
+	report func(error)
+	found  []foundFile
+	ignore indexignore.Matcher
+	broken []brokenPath
+}
+
+// A foundFile is a path that leads to a regular file.
+type foundFile struct {
+	name string
+	real string // the path without links, which tells that two names lead to one file
+}
+
+// A brokenPath is a path that leads nowhere. It is an error unless it is ignored, which only the whole walk can tell.
+type brokenPath struct {
+	name string
+	err  error
+}
+
+// dir walks the directory of that name; trail holds the real paths of the directories above it.
+func (w *walker) dir(name string, trail []string) {
+	real, err := w.resolve(name)
+	if err != nil {
+		w.broken = append(w.broken, brokenPath{name, err})
+		return
+	}
+	if slices.Contains(trail, real) {
+		err := errors.New("symbolic link to a directory that holds it")
+		w.broken = append(w.broken, brokenPath{name, err})
+		return
+	}
+	trail = append(trail, real)
+	entries, err := fs.ReadDir(w.src.FS, name)
+	if err != nil {
+		w.broken = append(w.broken, brokenPath{name, withoutPath(err)})
+	}
+	if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignoreFile }); i >= 0 {
+		w.readIgnore(name, path.Join(name, ignoreFile))
+		entries = slices.Delete(entries, i, i+1)
+	}
+	for _, e := range entries {
+		w.entry(path.Join(name, e.Name()), e, trail)
+	}
+}
+
+func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
+	mode := e.Type()
+	if mode&fs.ModeSymlink != 0 {
+		info, err := fs.Stat(w.src.FS, name)
+		if err != nil {
+			w.broken = append(w.broken, brokenPath{name, linkError(err)})
+			return
+		}
+		mode = info.Mode().Type()
+	}
+	switch {
+	case mode.IsDir():
+		w.dir(name, trail)
+	case mode.IsRegular():
+		real, err := w.resolve(name)
+		if err != nil && !errors.Is(err, errOutside) {
+			w.broken = append(w.broken, brokenPath{name, err})
+			return
+		}
+		w.found = append(w.found, foundFile{name, real})
+	default:
+		w.broken = append(w.broken, brokenPath{name, fmt.Errorf("want a file, found %s", kindOfFile(mode))})
+	}
+}
+
+func kindOfFile(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
+
+func (w *walker) readIgnore(dir, name string) {
+	content, err := fs.ReadFile(w.src.FS, name)
+	if err != nil {
+		w.report(&Error{Pos: Pos{File: w.src.label(name)}, Err: withoutPath(err)})
+		return
+	}
+	w.ignore.Add(dir, content)
+}
+
+// result returns the files that are not ignored, each once, by the name that is nearest to the root.
+func (w *walker) result() []*file {
+	for _, b := range w.broken {
+		if !w.ignore.Ignored(b.name) {
+			w.report(&Error{Pos: Pos{File: w.src.label(b.name)}, Err: b.err})
+		}
+	}
+	kept := slices.DeleteFunc(w.found, func(f foundFile) bool { return w.ignore.Ignored(f.name) })
+	nearest := make(map[string]string, len(kept))
+	for _, f := range kept {
+		if n, ok := nearest[f.real]; !ok || strings.Count(f.name, "/") < strings.Count(n, "/") {
+			nearest[f.real] = f.name
+		}
+	}
+	var files []*file
+	for _, f := range kept {
+		if nearest[f.real] == f.name {
+			label := w.src.label(f.name)
+			files = append(files, &file{label: label, name: f.name, fsys: w.src.FS, dir: path.Dir(label)})
+		}
+	}
+	return files
+}
+
+var errOutside = errors.New("symbolic link to a directory outside the catalog")
+
+// maxLinks is how many links a path may lead through, as on Linux.
+const maxLinks = 40
+
+// resolve returns name without links. A path that leaves the root is returned as far as it is known, with errOutside.
+func (w *walker) resolve(name string) (string, error) {
+	var links int
+	real, rest := ".", strings.Split(name, "/")
+	for len(rest) > 0 {
+		next := path.Join(real, rest[0])
+		rest = rest[1:]
+		if next == ".." || strings.HasPrefix(next, "../") || path.IsAbs(next) {
+			return path.Join(append([]string{next}, rest...)...), errOutside
+		}
+		target, err := fs.ReadLink(w.src.FS, next)
+		if err != nil { // not a link, or a file system without links
+			real = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		if path.IsAbs(target) {
+			return path.Join(append([]string{target}, rest...)...), errOutside
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return real, nil
+}
+
+func linkError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("symbolic link to a file that does not exist")
+	case errors.Is(err, syscall.ELOOP):
+		return errors.New("symbolic link that leads back to itself")
+	}
+	return withoutPath(err)
+}
+
+// withoutPath returns err without the path that the position says already.
+func withoutPath(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// open returns the file for reading at any offset, and its size.
+func (f *file) open() (readerAtCloser, int64, error) {
+	h, err := f.fsys.Open(f.name)
+	if err != nil {
+		return nil, 0, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
+	}
+	info, err := h.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("want a file, found a directory")
+	}
+	if err != nil {
+		h.Close()
+		return nil, 0, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
+	}
+	if r, ok := h.(readerAtCloser); ok {
+		return r, info.Size(), nil
+	}
+	h.Close()
+	return nil, 0, &Error{Pos: Pos{File: f.label}, Err: errors.New("the file system cannot read at an offset")}
+}
+
+type readerAtCloser interface {
+	io.ReaderAt
+	io.Closer
+}

@@ -1,0 +1,298 @@
+package declcfg
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// chunkSize is how many bytes of a file are handed to a goroutine at once, unless one document is larger.
+	chunkSize = 512 << 10
+
+	// sniffSize is how far upstream looks for the first character that is no space, to tell JSON from YAML.
+	sniffSize = 4096
+
+	// probeSize is how long an object of a JSON file may get before the splitter makes sure that it is one: a missing
+	// bracket must not pull the rest of a large file into memory.
+	probeSize = 16 << 20
+)
+
+// A chunk is a run of whole documents of one file.
+type chunk struct {
+	file *file
+	data []byte // from a pool, see recycle
+	off  int64  // where data starts in the file
+	pos  Pos
+	yaml bool
+	err  error // the file cannot be read beyond data
+
+	// notJSON is why a file that begins with a brace is read as YAML from here on; nil for all others.
+	notJSON *jsontext.SyntacticError
+}
+
+var buffers = sync.Pool{New: func() any { return make([]byte, 0, chunkSize+chunkSize/4) }}
+
+// recycle gives the memory of c back. What points into c.data must not be used any more.
+func (c *chunk) recycle() {
+	if cap(c.data) <= 4*chunkSize {
+		buffers.Put(c.data[:0]) //nolint:staticcheck // a slice header is small beside the chunk it saves
+	}
+	c.data = nil
+}
+
+// chunks yields the documents of f in order, some at a time. A chunk begins where the one before it ends.
+func (f *file) chunks() iter.Seq[*chunk] {
+	return func(yield func(*chunk) bool) {
+		r, size, err := f.open()
+		if err != nil {
+			yield(&chunk{file: f, pos: Pos{File: f.label}, err: err})
+			return
+		}
+		defer r.Close()
+		s := splitter{file: f, r: io.NewSectionReader(r, 0, size), pos: Pos{File: f.label, Line: 1, Column: 1}}
+		s.run(yield)
+	}
+}
+
+// A splitter cuts one file into chunks. It finds where documents end by what cannot stand inside of one, and leaves all
+// checking to those who read the chunks.
+type splitter struct {
+	file *file
+	r    io.Reader
+	buf  []byte // what was read and not yielded
+	off  int64  // of buf in the file
+	pos  Pos    // of buf
+	eof  bool
+	err  error // of reading, other than the end
+
+	notJSON *jsontext.SyntacticError // for the next chunk
+}
+
+func (s *splitter) run(yield func(*chunk) bool) {
+	s.buf = buffers.Get().([]byte)
+	s.fill(sniffSize)
+	more := true
+	if s.looksLikeJSON() {
+		var isJSON bool
+		if isJSON, more = s.firstObjects(yield); isJSON {
+			s.stream(yield, false, jsonBoundary)
+			return
+		}
+	}
+	if more {
+		s.stream(yield, true, yamlBoundary)
+	}
+}
+
+// fill reads on until buf holds n bytes or the file ends.
+func (s *splitter) fill(n int) {
+	for len(s.buf) < n && !s.eof {
+		if len(s.buf) == cap(s.buf) {
+			s.buf = append(s.buf, 0)[:len(s.buf)]
+		}
+		m, err := s.r.Read(s.buf[len(s.buf):min(cap(s.buf), max(n, chunkSize))])
+		s.buf = s.buf[:len(s.buf)+m]
+		if err != nil {
+			s.eof = true
+			if err != io.EOF {
+				s.err = &Error{Pos: Pos{File: s.file.label}, Err: withoutPath(err)}
+			}
+		}
+	}
+}
+
+// looksLikeJSON is the rule of upstream: the first character that is no space is a brace.
+func (s *splitter) looksLikeJSON() bool {
+	head := bytes.TrimLeft(s.buf[:min(len(s.buf), sniffSize)], " \t\r\n\v\f")
+	return len(head) > 0 && head[0] == '{'
+}
+
+// stream yields the rest of the file, cut at the last place in each chunkful that boundary finds: the index in data at
+// which a document starts, or 0.
+func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data []byte) int) {
+	for want := chunkSize; ; {
+		s.fill(want)
+		if s.eof {
+			s.yieldAll(yield, yaml)
+			return
+		}
+		n := boundary(s.buf)
+		switch {
+		case n > 0:
+			if !s.cut(yield, n, yaml) {
+				return
+			}
+			want = chunkSize
+		case !yaml && len(s.buf) >= probeSize && !validPrefix(s.buf):
+			s.yieldAll(yield, yaml)
+			return
+		default:
+			want = 2 * len(s.buf)
+		}
+	}
+}
+
+// cut yields the first n bytes of buf.
+func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
+	c := s.chunk(n, yaml)
+	rest := s.buf[n:]
+	s.buf = append(buffers.Get().([]byte), rest...)
+	s.off += int64(n)
+	s.pos = s.pos.after(c.data)
+	return yield(c)
+}
+
+func (s *splitter) yieldAll(yield func(*chunk) bool, yaml bool) {
+	if len(s.buf) == 0 && s.err == nil {
+		return
+	}
+	c := s.chunk(len(s.buf), yaml)
+	c.err = s.err
+	yield(c)
+}
+
+func (s *splitter) chunk(n int, yaml bool) *chunk {
+	c := &chunk{file: s.file, data: s.buf[:n], off: s.off, pos: s.pos, yaml: yaml}
+	if yaml {
+		c.notJSON, s.notJSON = s.notJSON, nil
+	}
+	return c
+}
+
+// firstObjects tells whether a file that begins with a brace is JSON. As upstream does, it reads up to two objects as
+// JSON; where one of them is none, the file is YAML from there on, and what came before is yielded. more is false when
+// the consumer wants no more.
+func (s *splitter) firstObjects(yield func(*chunk) bool) (isJSON, more bool) {
+	end := 0
+	for range 2 {
+		n, err := s.object(end)
+		if errors.Is(err, io.EOF) {
+			return true, true
+		}
+		if err != nil {
+			s.notJSON, _ = errors.AsType[*jsontext.SyntacticError](err)
+			return false, end == 0 || s.cut(yield, end, false)
+		}
+		end = n
+	}
+	return true, true
+}
+
+// object returns where the JSON value that follows buf[from:] ends, reading on as far as it takes, or io.EOF where
+// nothing but space follows.
+func (s *splitter) object(from int) (end int, err error) {
+	for {
+		d := jsontext.NewDecoder(bytes.NewBuffer(s.buf[from:]), lenient)
+		_, err := d.ReadValue()
+		if err == nil {
+			return from + int(d.InputOffset()), nil
+		}
+		if s.eof || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return 0, err
+		}
+		s.fill(2*len(s.buf) + chunkSize)
+	}
+}
+
+// lenient reads what encoding/json reads, which is what upstream uses.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// validPrefix tells whether data may be the beginning of a stream of JSON values.
+func validPrefix(data []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), lenient)
+	for {
+		if err := d.SkipValue(); err != nil {
+			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
+}
+
+// yamlBoundary returns where the last line starts that begins with three hyphens, which YAML allows between documents
+// only.
+func yamlBoundary(data []byte) int {
+	last := 0
+	for i := range occurrences(data, separatorLine) {
+		last = i + 1
+	}
+	return last
+}
+
+var separatorLine = []byte("\n---")
+
+// jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
+// wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without line
+// breaks is read brace by brace.
+func jsonBoundary(data []byte) int {
+	last := 0
+	for i := range occurrences(data, []byte("\n{")) {
+		before := bytes.TrimRight(data[:i], " \t\r\n")
+		if len(before) > 0 && before[len(before)-1] == '}' {
+			last = i + 1
+		}
+	}
+	if last == 0 {
+		return lastObject(data)
+	}
+	return last
+}
+
+// occurrences yields where sep stands in data. It goes forward, since that is many times faster than going back.
+func occurrences(data, sep []byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for from := 0; ; {
+			i := bytes.Index(data[from:], sep)
+			if i < 0 || !yield(from+i) {
+				return
+			}
+			from += i + 1
+		}
+	}
+}
+
+// lastObject returns where the last value at the top level that is known to follow another one starts, by counting
+// brackets outside of strings.
+func lastObject(data []byte) int {
+	depth, last := 0, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			n := stringEnd(data[i+1:])
+			if n < 0 {
+				return last
+			}
+			i += n
+		case '{', '[':
+			if depth == 0 && i > 0 {
+				last = i
+			}
+			depth++
+		case '}', ']':
+			depth--
+		}
+	}
+	return last
+}
+
+// stringEnd returns how many bytes s takes to end a JSON string whose opening quote stands before it, or -1.
+func stringEnd(s []byte) int {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(s[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		escapes := 0
+		for i-1-escapes >= 0 && s[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+}

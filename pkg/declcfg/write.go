@@ -1,0 +1,169 @@
+package declcfg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+)
+
+// WriteOptions say how objects are written.
+type WriteOptions struct {
+	Format Format // JSON if empty
+
+	// Edit changes a bundle before it is written; nil for none. It is called on several goroutines.
+	Edit func(*Bundle) error
+}
+
+// Sort brings metas into the order of upstream: by package; in a package the olm.package, channels by name, bundles by
+// name, other objects by schema, deprecations; last what belongs to no package. What is equal by that keeps its order.
+func Sort(metas []*Meta) {
+	slices.SortStableFunc(metas, func(a, b *Meta) int {
+		if c := compareOwners(a.Owner(), b.Owner()); c != 0 || a.Owner() == "" {
+			return c
+		}
+		ra, rb := rank(a.Schema), rank(b.Schema)
+		switch {
+		case ra != rb:
+			return cmp.Compare(ra, rb)
+		case ra == rankChannel, ra == rankBundle:
+			return cmp.Compare(a.Name, b.Name)
+		case ra == rankOther:
+			return cmp.Compare(a.Schema, b.Schema)
+		}
+		return 0
+	})
+}
+
+func compareOwners(a, b string) int {
+	if a == "" || b == "" {
+		return -cmp.Compare(a, b) // none comes last
+	}
+	return cmp.Compare(a, b)
+}
+
+const (
+	rankPackage = iota
+	rankChannel
+	rankBundle
+	rankOther
+	rankDeprecations
+)
+
+func rank(schema string) int {
+	switch schema {
+	case SchemaPackage:
+		return rankPackage
+	case SchemaChannel:
+		return rankChannel
+	case SchemaBundle:
+		return rankBundle
+	case SchemaDeprecations:
+		return rankDeprecations
+	}
+	return rankOther
+}
+
+// CheckOwners returns an error about every object of a schema of the format that belongs to no package. Upstream drops
+// them in silence.
+func CheckOwners(metas []*Meta) error {
+	var errs []error
+	for _, m := range metas {
+		if m.Owner() == "" && rank(m.Schema) != rankOther {
+			errs = append(errs, &Error{Pos: m.Pos, Err: noOwner(m.Schema)})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func noOwner(schema string) error {
+	if schema == SchemaPackage {
+		return errors.New("the package has no name")
+	}
+	return fmt.Errorf("the %s object has no package", schema)
+}
+
+// Write writes metas in their order, which is for [Sort] to make. It reads them again and writes as it goes, so that
+// memory does not grow with the catalog. Nothing is written where an object belongs to no package; see [CheckOwners].
+func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) error {
+	if err := CheckOwners(metas); err != nil {
+		return err
+	}
+	type output struct {
+		text []byte
+		err  error
+	}
+	encode := func(batch []*Meta) output {
+		text, err := opts.appendAll(outputs.Get().([]byte), batch)
+		return output{text, err}
+	}
+	for out := range parallel.Map(ctx, 0, batches(metas), encode) {
+		if out.err != nil {
+			return out.err
+		}
+		if _, err := w.Write(out.text); err != nil {
+			return err
+		}
+		outputs.Put(out.text[:0]) //nolint:staticcheck // see recycle
+	}
+	return ctx.Err()
+}
+
+var outputs = sync.Pool{New: func() any { return []byte(nil) }}
+
+// batches yields metas in runs of about one chunk of text.
+func batches(metas []*Meta) iter.Seq[[]*Meta] {
+	return func(yield func([]*Meta) bool) {
+		for len(metas) > 0 {
+			n, size := 0, 0
+			for n < len(metas) && size < chunkSize {
+				size += metas[n].size()
+				n++
+			}
+			if !yield(metas[:n]) {
+				return
+			}
+			metas = metas[n:]
+		}
+	}
+}
+
+// size returns about how many bytes of text m has.
+func (m *Meta) size() int {
+	if m.src != nil {
+		return m.src.size
+	}
+	return len(m.raw)
+}
+
+func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
+	var r rereader
+	defer r.close()
+	var buf []byte
+	for _, m := range metas {
+		raw, _, err := r.load(m, buf)
+		if err != nil {
+			return nil, err
+		}
+		if cap(raw) > cap(buf) && m.raw == nil {
+			buf = raw[:0]
+		}
+		v, err := decodeRaw(m.Schema, raw)
+		if err != nil {
+			return nil, &Error{Pos: m.Pos, Err: err}
+		}
+		if b, ok := v.(*Bundle); ok && o.Edit != nil {
+			if err := o.Edit(b); err != nil {
+				return nil, &Error{Pos: m.Pos, Err: err}
+			}
+		}
+		dst = o.Format.appendObject(dst, v, raw)
+	}
+	return dst, nil
+}

@@ -1,0 +1,192 @@
+// Package graph knows how the bundles of a channel update each other.
+//
+// A channel is a list of entries. Each puts one bundle into the channel and names the bundles that it updates:
+//
+//	entries:
+//	- {name: etcd.v3, replaces: etcd.v1, skips: [etcd.v2]} # the head
+//	- {name: etcd.v2, replaces: etcd.v1}                   # skipped
+//	- {name: etcd.v1}
+//
+// Whoever runs etcd.v1 or etcd.v2 is offered etcd.v3. Four words say the rest:
+//
+//   - The head is the entry that no entry replaces or skips. New users get it. There must be exactly one.
+//   - The chain is what following replaces from the head reaches: etcd.v3, etcd.v1. It goes from newest to oldest.
+//     Versions and the order of the entries have no say in it.
+//   - A skipped entry is out of use: nobody gets it any more, but those who have it can leave it. The chain goes around
+//     it, and ends where it would lead into it.
+//   - An entry that is neither skipped nor in the chain is stranded: no way leads from it to the head.
+//
+// Bundles that are replaced or skipped need not be in the channel, so that those who still run an older one can update.
+// A skipRange updates a range of versions and has no part in any of this.
+//
+// The rules are those by which opm validates a channel; see
+// https://olm.operatorframework.io/docs/concepts/olm-architecture/operator-catalog/creating-an-update-graph/.
+//
+//	for _, problem := range graph.New(channel.Entries).Check() {
+//		fmt.Println(problem)
+//	}
+package graph
+
+import (
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Channel is the update graph of a channel. It does not change, so any number of goroutines may use it.
+//
+// Entries without a name are left out. Of entries with the same name the first is the one that stands in the graph, and
+// what the others replace and skip does not count.
+type Channel struct {
+	entries []declcfg.Entry
+	nodes   []int          // the entries that stand in the graph, by their index in entries, as all below
+	index   map[string]int // the node of a name
+	next    []int          // by node: the node that it replaces, or none
+	namedBy []edge         // by node: the first edge that leads to it, from none for a head
+	skipped []bool         // by node
+}
+
+// An edge is one reason why an entry counts as updated: an entry replaces it or skips it.
+type edge struct {
+	from int
+	skip int // index in the skips of from, or none where it replaces
+}
+
+// none stands where there is no index.
+const none = -1
+
+// New returns the graph of a channel with these entries, and keeps the slice. It takes time linear in the entries and
+// what they skip, as do all methods but for sorting what they return.
+func New(entries []declcfg.Entry) *Channel {
+	c := &Channel{
+		entries: entries,
+		index:   make(map[string]int, len(entries)),
+		next:    slices.Repeat([]int{none}, len(entries)),
+		namedBy: slices.Repeat([]edge{{from: none}}, len(entries)),
+		skipped: make([]bool, len(entries)),
+	}
+	for i, e := range entries {
+		if _, seen := c.index[e.Name]; e.Name != "" && !seen {
+			c.index[e.Name] = i
+			c.nodes = append(c.nodes, i)
+		}
+	}
+	for _, i := range c.nodes {
+		c.link(i)
+	}
+	return c
+}
+
+// link enters what one entry replaces and skips. Names that are not in the channel lead nowhere.
+func (c *Channel) link(from int) {
+	if to, ok := c.index[c.entries[from].Replaces]; ok {
+		c.next[from] = to
+		c.name(to, edge{from, none})
+	}
+	for skip, name := range c.entries[from].Skips {
+		if to, ok := c.index[name]; ok {
+			c.skipped[to] = true
+			c.name(to, edge{from, skip})
+		}
+	}
+}
+
+func (c *Channel) name(to int, by edge) {
+	if c.namedBy[to].from == none {
+		c.namedBy[to] = by
+	}
+}
+
+// Heads returns the names of the entries that no entry replaces or skips, sorted. An entry that replaces or skips
+// itself is not among them.
+func (c *Channel) Heads() []string {
+	return c.sortedNames(c.heads())
+}
+
+func (c *Channel) heads() []int {
+	var heads []int
+	for _, i := range c.nodes {
+		if c.namedBy[i].from == none {
+			heads = append(heads, i)
+		}
+	}
+	return heads
+}
+
+// Chain returns the names of the entries that following replaces from the head reaches, the head first. The chain ends
+// before an entry that any entry skips and before one that it has already reached. It is empty unless there is exactly
+// one head.
+func (c *Channel) Chain() []string {
+	return c.names(c.chain())
+}
+
+func (c *Channel) chain() []int {
+	heads := c.heads()
+	if len(heads) != 1 {
+		return nil
+	}
+	var chain []int
+	reached := make([]bool, len(c.entries))
+	for i := heads[0]; i != none && !c.skipped[i] && !reached[i]; i = c.next[i] {
+		reached[i] = true
+		chain = append(chain, i)
+	}
+	return chain
+}
+
+// Stranded returns the names of the entries that are neither in the chain nor skipped, sorted. There are none unless
+// there is exactly one head.
+func (c *Channel) Stranded() []string {
+	return c.sortedNames(c.stranded())
+}
+
+func (c *Channel) stranded() []int {
+	chain := c.chain()
+	if len(chain) == 0 {
+		return nil
+	}
+	useful := slices.Clone(c.skipped)
+	for _, i := range chain {
+		useful[i] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return useful[i] })
+}
+
+// Cycles returns every circle that replaces runs in, as a path from an entry back to it: a, b, a where a replaces b and
+// b replaces a. Each circle is there once, starting with the least of its names, and they are sorted by that. Whether
+// its entries are skipped, or the chain leads there, does not matter.
+func (c *Channel) Cycles() [][]string {
+	var cycles [][]string
+	for _, cycle := range c.cycles() {
+		cycles = append(cycles, c.names(closed(cycle)))
+	}
+	return cycles
+}
+
+// cycles returns the circles of Cycles without the repetition of the first entry. An entry replaces one other at most,
+// so whoever walks along replaces meets one circle at most, and no two circles share an entry.
+func (c *Channel) cycles() [][]int {
+	var cycles [][]int
+	walk := slices.Repeat([]int{none}, len(c.entries)) // by node: where the walk started that reached it first
+	for _, start := range c.nodes {
+		i := start
+		for i != none && walk[i] == none {
+			walk[i] = start
+			i = c.next[i]
+		}
+		if i != none && walk[i] == start {
+			cycles = append(cycles, c.circle(i))
+		}
+	}
+	slices.SortFunc(cycles, func(a, b []int) int { return c.byName(a[0], b[0]) })
+	return cycles
+}
+
+// circle returns the circle of replaces that an entry is part of, starting with the least name.
+func (c *Channel) circle(start int) []int {
+	circle := []int{start}
+	for i := c.next[start]; i != start; i = c.next[i] {
+		circle = append(circle, i)
+	}
+	return c.leastFirst(circle)
+}

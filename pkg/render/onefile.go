@@ -1,0 +1,31 @@
+package render
+
+import (
+	"io"
+	"io/fs"
+	"time"
+)
+
+// A oneFile is a file system with one file, which has every name.
+type oneFile struct {
+	r    io.ReaderAt
+	size int64
+}
+
+func (f oneFile) Open(name string) (fs.File, error) {
+	return openFile{io.NewSectionReader(f.r, 0, f.size), name}, nil
+}
+
+// An openFile is a oneFile being read, and what is known about it.
+type openFile struct {
+	*io.SectionReader
+	name string
+}
+
+func (f openFile) Close() error               { return nil }
+func (f openFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f openFile) Name() string               { return f.name }
+func (f openFile) Mode() fs.FileMode          { return 0o444 }
+func (f openFile) ModTime() time.Time         { return time.Time{} }
+func (f openFile) IsDir() bool                { return false }
+func (f openFile) Sys() any                   { return nil }

@@ -1,0 +1,111 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opm-toolchain/opm/internal/archive"
+	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Options say how references are opened. The zero value reads no standard input.
+type Options struct {
+	Stdin io.Reader // what "-" stands for; nil refuses it
+
+	// Spool says where input is held that cannot be read twice: standard input and compressed archives.
+	Spool spool.Options
+}
+
+// Stdin is the reference to standard input.
+const Stdin = "-"
+
+// open adds what ref holds to c.
+func (c *Catalog) open(ctx context.Context, ref string, opts Options) error {
+	if ref == Stdin && opts.Stdin != nil {
+		return c.openStdin(ctx, opts)
+	}
+	info, err := os.Stat(ref)
+	switch {
+	case ref == "" || errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open catalog %q: no such file or directory", ref)
+	case err != nil:
+		return fmt.Errorf("open catalog %q: %w", ref, errors.Unwrap(err))
+	case info.IsDir():
+		c.Sources = append(c.Sources, declcfg.Source{Name: ref, FS: os.DirFS(ref)})
+		return nil
+	}
+	return c.openFile(ctx, ref, opts)
+}
+
+// openStdin holds standard input, which may be a catalog file or an archive.
+func (c *Catalog) openStdin(ctx context.Context, opts Options) error {
+	blob, err := spool.Read(reader{ctx, opts.Stdin}, opts.Spool)
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	c.closers = append(c.closers, blob.Close)
+	const name = "stdin"
+	if isArchive(blob) {
+		return c.openArchive(name, blob, blob.Size(), opts)
+	}
+	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: name})
+	return nil
+}
+
+// A reader stops reading when its context is done.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// openFile tells an archive from a catalog file by what it holds.
+func (c *Catalog) openFile(ctx context.Context, name string, opts Options) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+	}
+	if isArchive(f) {
+		c.closers = append(c.closers, f.Close)
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+		}
+		return c.openArchive(name, f, info.Size(), opts)
+	}
+	f.Close()
+	dir, base := filepath.Split(name)
+	if dir == "" {
+		dir = "."
+	}
+	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: os.DirFS(dir), File: base})
+	return nil
+}
+
+func (c *Catalog) openArchive(name string, r io.ReaderAt, size int64, opts Options) error {
+	fsys, err := archive.Open(r, size, opts.Spool)
+	if err != nil {
+		return fmt.Errorf("open archive %q: %w", name, err)
+	}
+	c.closers = append(c.closers, fsys.Close)
+	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: fsys})
+	return nil
+}
+
+func isArchive(r io.ReaderAt) bool {
+	head := make([]byte, 512)
+	n, _ := r.ReadAt(head, 0)
+	return archive.Is(head[:n])
+}

@@ -1,0 +1,68 @@
+// Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of one,
+// or standard input.
+//
+//	catalog, err := render.Open(ctx, []string{"catalog", "more.tar.gz"}, render.Options{})
+//	defer catalog.Close()
+//	metas, err := catalog.Metas(ctx, render.MigrateAll)
+//	err = declcfg.Write(ctx, os.Stdout, metas, declcfg.WriteOptions{Edit: render.MigrateAll.Edit})
+package render
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Catalog is what one or more references hold, in their order. It stays open, since objects are read again when they
+// are written.
+type Catalog struct {
+	Sources []declcfg.Source
+
+	closers []func() error
+}
+
+// Open opens every reference. An error is about the first that cannot be opened; nothing stays open then.
+func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
+	c := &Catalog{}
+	for _, ref := range refs {
+		if err := c.open(ctx, ref, opts); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Close lets go of files and memory.
+func (c *Catalog) Close() error {
+	var errs []error
+	for _, closer := range c.closers {
+		errs = append(errs, closer())
+	}
+	c.closers = nil
+	return errors.Join(errs...)
+}
+
+// Metas reads every object and returns them in the order of [declcfg.Sort], without their text. It fails, with every
+// error it finds, where an object cannot be read, is no object of its schema, belongs to no package although its schema
+// says so, or cannot be migrated to level. As upstream, it does not validate.
+func (c *Catalog) Metas(ctx context.Context, level Migration) ([]*declcfg.Meta, error) {
+	var metas []*declcfg.Meta
+	var errs []error
+	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, level.check(m) }
+	for m, err := range declcfg.Map(ctx, check, c.Sources...) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		metas = append(metas, m)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if errs = append(errs, declcfg.CheckOwners(metas)); errors.Join(errs...) != nil {
+		return nil, errors.Join(errs...)
+	}
+	declcfg.Sort(metas)
+	return metas, nil
+}

@@ -1,0 +1,173 @@
+package validate
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/distribution/reference"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// bundle checks an olm.bundle by itself.
+func (s *scope) bundle(b *declcfg.Bundle) {
+	if b.Package == "" {
+		s.add("bundle-package", "/package", "the bundle has no package")
+	}
+	if b.Name == "" {
+		s.add("bundle-name", "/name", "the bundle has no name")
+	} else if err := k8sname.Subdomain(b.Name); err != nil {
+		s.add("bundle-name-dns", "/name", "%q can be no name of a ClusterServiceVersion: %v", b.Name, err)
+	}
+	s.properties(b)
+	s.packageProperty(b)
+	s.image(b)
+	s.relatedImages(b.RelatedImages)
+	s.metadata(b)
+	s.dependencies(b.Properties)
+}
+
+// properties checks that values have the shape of their type.
+func (s *scope) properties(b *declcfg.Bundle) {
+	for i := range b.Properties {
+		p := &b.Properties[i]
+		at := index("/properties", i)
+		if p.Type == "" {
+			s.add("property-type", at+"/type", "the property has no type")
+		}
+		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
+			if err := p.CheckManifest(); err != nil {
+				s.badValue("bundle-object", at+"/value", err)
+			}
+			continue
+		}
+		if err := p.Check(); err != nil {
+			s.badValue("property-value", at+"/value", err)
+			continue
+		}
+		if check, ok := valueChecks[p.Type]; ok {
+			check(s, at+"/value", p)
+		}
+	}
+}
+
+// badValue reports an error of declcfg about the value of a property.
+func (s *scope) badValue(rule string, at jsontext.Pointer, err error) {
+	var v *declcfg.ValueError
+	if !errors.As(err, &v) {
+		s.add(rule, at, "%v", err)
+		return
+	}
+	at += v.Pointer
+	s.add(rule, at, "property of type %q: %v", v.Type, v.Err)
+}
+
+// packageProperty checks the identity of the bundle: its package, version and release.
+func (s *scope) packageProperty(b *declcfg.Bundle) {
+	value, err := b.PackageProperty()
+	if err != nil {
+		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // that was reported by properties
+			s.add("package-property", "/properties", "bundle %q: %v", b.Name, err)
+		}
+		return
+	}
+	at := s.propertyAt(b, declcfg.PropertyPackage)
+	if value.PackageName != b.Package {
+		s.add("package-property-name", at+"/packageName", "the property names package %q, the bundle %q",
+			value.PackageName, b.Package)
+	}
+	version, err := declcfg.ParseVersion(value.Version, "")
+	if err != nil {
+		s.add("bundle-version", at+"/version", "%v", err)
+		return
+	}
+	release, err := declcfg.ParseRelease(value.Release)
+	if err != nil {
+		s.add("bundle-release", at+"/release", "%v", err)
+		return
+	}
+	if version.Release = release; release == nil {
+		return
+	}
+	if len(version.Semver.Build) > 0 {
+		s.add("bundle-release", at+"/version", "version %q has build metadata besides the release %q",
+			value.Version, value.Release)
+	}
+	if want := version.CanonicalName(b.Package); b.Name != want {
+		s.add("bundle-release", "/name", "with release %q the bundle must be called %q, not %q",
+			value.Release, want, b.Name)
+	}
+}
+
+// propertyAt returns where the value of the first property of that type stands.
+func (s *scope) propertyAt(b *declcfg.Bundle, typ string) jsontext.Pointer {
+	for i := range b.Properties {
+		if b.Properties[i].Type == typ {
+			return index("/properties", i) + "/value"
+		}
+	}
+	return "/properties"
+}
+
+func (s *scope) image(b *declcfg.Bundle) {
+	if b.Image == "" {
+		if !hasProperty(b, declcfg.PropertyBundleObject) {
+			s.add("bundle-image", "/image", "bundle %q has neither an image nor manifests", b.Name)
+		}
+		return
+	}
+	if _, err := reference.ParseNormalizedNamed(b.Image); err != nil {
+		s.add("image-reference", "/image", "%q is no image reference: %v", b.Image, err)
+	}
+}
+
+func hasProperty(b *declcfg.Bundle, typ string) bool {
+	return count(b, typ) > 0
+}
+
+func count(b *declcfg.Bundle, typ string) (n int) {
+	for i := range b.Properties {
+		if b.Properties[i].Type == typ {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *scope) relatedImages(images []declcfg.RelatedImage) {
+	var tags []string
+	first := 0
+	for i := range images {
+		image := images[i].Image
+		at := index("/relatedImages", i) + "/image"
+		if image == "" {
+			s.add("related-image-empty", at, "related image %q is empty", images[i].Name)
+			continue
+		}
+		named, err := reference.ParseNormalizedNamed(image)
+		if err != nil {
+			s.add("image-reference", at, "%q is no image reference: %v", image, err)
+			continue
+		}
+		if _, ok := named.(reference.Digested); !ok {
+			if tags == nil {
+				first = i
+			}
+			tags = append(tags, image)
+		}
+	}
+	if tags != nil {
+		s.add("related-image-tag", index("/relatedImages", first)+"/image", "%d of %d related images are not named by digest: %s",
+			len(tags), len(images), list(tags, 3))
+	}
+}
+
+// list joins texts, the first few of them.
+func list(texts []string, most int) string {
+	if more := len(texts) - most; more > 0 {
+		return strings.Join(texts[:most], ", ") + " and " + itoa(more) + " more"
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,64 @@
+package validate
+
+import (
+	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// channel checks an olm.channel by itself.
+func (s *scope) channel(c *declcfg.Channel) {
+	if c.Package == "" {
+		s.add("channel-package", "/package", "the channel has no package")
+	}
+	if c.Name == "" {
+		s.add("channel-name", "/name", "the channel has no name")
+	}
+	if len(c.Entries) == 0 {
+		s.add("channel-entries", "/entries", "the channel has no entries")
+		return
+	}
+	s.entries(c.Entries)
+	s.graph(c.Entries)
+}
+
+func (s *scope) entries(entries []declcfg.Entry) {
+	seen := make(map[string]bool, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		at := index("/entries", i)
+		if e.Name == "" {
+			s.add("entry-name", at+"/name", "the entry has no name")
+		} else if seen[e.Name] {
+			s.add("duplicate-entry", at+"/name", "the entry %q stands twice in the channel", e.Name)
+		}
+		seen[e.Name] = true
+		for j, skip := range e.Skips {
+			if skip == "" {
+				s.add("empty-skip", index(at+"/skips", j), "entry %q skips an empty name", e.Name)
+			}
+		}
+		if _, err := semver.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
+			s.add("skip-range", at+"/skipRange", "the skipRange %q of %q is no range of versions: %v",
+				e.SkipRange, e.Name, err)
+		}
+	}
+}
+
+// graphRules names the rules for what package graph finds. A circle that the chain does not run into is accepted by
+// upstream and is no business of this rule.
+var graphRules = map[graph.Kind]string{
+	graph.NoHead:       "channel-head",
+	graph.SeveralHeads: "channel-head",
+	graph.Cycle:        "channel-cycle",
+	graph.Stranded:     "channel-stranded",
+}
+
+func (s *scope) graph(entries []declcfg.Entry) {
+	for _, p := range graph.New(entries).Check() {
+		if rule, ok := graphRules[p.Kind]; ok {
+			s.add(rule, p.At[0], "%s", p)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package validate
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// A checked is one object after the checks that need no other.
+type checked struct {
+	meta     *declcfg.Meta
+	value    any // for the index
+	problems []*Problem
+}
+
+// object checks one object by itself. Its text is in memory, so this is the time to place problems in it.
+func (v *validator) object(m *declcfg.Meta) (checked, error) {
+	s := &scope{v: v, meta: m}
+	c := checked{meta: m, problems: v.flaws(m)}
+	value, err := m.Decode()
+	if err != nil {
+		c.problems = append(c.problems, v.located("type", m, err)...)
+	} else {
+		s.value(value)
+		c.value = declcfg.Slim(value)
+	}
+	s.schema(err == nil)
+	c.problems = append(c.problems, s.problems()...)
+	return c, nil
+}
+
+// flaws reports what of m is read in a way that its author may not expect.
+func (v *validator) flaws(m *declcfg.Meta) []*Problem {
+	if v.off["duplicate-key"] && v.off["utf-8"] {
+		return nil
+	}
+	var problems []*Problem
+	for _, f := range m.Flaws() {
+		name, msg := "utf-8", "a byte that is no UTF-8 is read as U+FFFD"
+		if f.Key != "" {
+			name, msg = "duplicate-key", "the key "+quote(f.Key)+" stands twice in one object; the last one counts"
+		}
+		if !v.off[name] {
+			problems = append(problems, v.problem(ruleByName(name), f.Pos, m, "", msg))
+		}
+	}
+	return problems
+}
+
+// located turns errors of package declcfg into problems, by the rule of that name. m is nil where the object is not known.
+func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem {
+	pos := declcfg.Pos{}
+	msg := err.Error()
+	if e, ok := errors.AsType[*declcfg.Error](err); ok {
+		pos, msg = e.Pos, e.Err.Error()
+	}
+	return []*Problem{v.problem(ruleByName(rule), pos, m, "", msg)}
+}
+
+// unreadable reports what could not be read as an object at all.
+func (v *validator) unreadable(err error) []*Problem { return v.located("read", nil, err) }
+
+func (s *scope) value(value any) {
+	switch value := value.(type) {
+	case *declcfg.Package:
+		s.pkg(value)
+	case *declcfg.Channel:
+		s.channel(value)
+	case *declcfg.Bundle:
+		s.bundle(value)
+	case *declcfg.Deprecations:
+		s.deprecations(value)
+	default:
+		s.other()
+	}
+}
+
+var reserved = []string{
+	declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle, declcfg.SchemaDeprecations,
+}
+
+// other checks an object whose schema the format does not define.
+func (s *scope) other() {
+	if schema := s.meta.Schema; len(schema) > 4 && schema[:4] == "olm." {
+		s.add("unknown-schema", "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
+	}
+}
+
+// schema checks the shape of the object by the CUE schemas. What a rule of Go found at the same place is not said twice,
+// and neither are wrong types where decoding failed by one of them.
+func (s *scope) schema(decoded bool) {
+	if s.v.off["schema"] && len(s.v.opts.Schemas) == 0 {
+		return
+	}
+	raw, err := s.meta.JSON()
+	if err != nil { // the text is in memory
+		return
+	}
+	checker := s.v.checkers.Get().(*schemas.Checker)
+	defer s.v.checkers.Put(checker)
+	for _, f := range checker.Object(s.meta.Schema, raw) {
+		switch {
+		case f.Extra:
+			s.add("user-schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
+		case decoded && !s.has(f.Pointer) && !s.knows(f):
+			s.add("schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
+		}
+	}
+}
+
+// knows tells whether a rule of Go was broken at a key that f says is missing.
+func (s *scope) knows(f schemas.Finding) bool {
+	for _, g := range s.found {
+		if g.ptr != "" && f.Pointer.Contains(g.ptr) && g.rule.Severity == Error {
+			return true
+		}
+	}
+	return false
+}
+
+func index(list jsontext.Pointer, i int) jsontext.Pointer {
+	return list + "/" + jsontext.Pointer(itoa(i))
+}

@@ -1,0 +1,41 @@
+package validate
+
+import (
+	"strconv"
+
+	"github.com/opm-toolchain/opm/internal/icon"
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// pkg checks an olm.package by itself.
+func (s *scope) pkg(p *declcfg.Package) {
+	if p.Name == "" {
+		s.add("package-name", "/name", "the package has no name")
+	} else if err := k8sname.Label(p.Name); err != nil {
+		s.add("package-name", "/name", "%q is no package name: %v", p.Name, err)
+	}
+	if p.Icon != nil {
+		s.icon(p.Icon)
+	}
+}
+
+func (s *scope) icon(i *declcfg.Icon) {
+	if len(i.Data) == 0 {
+		s.add("icon-data", "/icon/base64data", "the icon is empty")
+		return
+	}
+	found := icon.Type(i.Data)
+	switch {
+	case found == "":
+		s.add("icon-data", "/icon/base64data", "the icon is no image of a known type")
+	case i.MediaType == "":
+		s.add("icon-type", "/icon/mediatype", "the icon has no media type, its data is %s", found)
+	case found != i.MediaType:
+		s.add("icon-type", "/icon/mediatype", "the media type is %q, the data is %s", i.MediaType, found)
+	}
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+func quote(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,129 @@
+package validate
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// valueChecks holds what is checked of the values of a property type besides their shape.
+var valueChecks = map[string]func(*scope, jsontext.Pointer, *declcfg.Property){
+	declcfg.PropertyPackageRequired:     (*scope).packageRequired,
+	declcfg.PropertyConstraint:          (*scope).constraint,
+	declcfg.PropertyMaxOpenShiftVersion: (*scope).maxOpenShiftVersion,
+	declcfg.PropertyDeprecated:          (*scope).deprecated,
+}
+
+func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
+	var required declcfg.PackageRequired
+	if p.Unmarshal(&required) != nil { // was checked
+		return
+	}
+	if _, err := semver.ParseRange(required.VersionRange); err != nil {
+		s.add("required-range", at+"/versionRange", "%q is no range of versions: %v", required.VersionRange, err)
+	}
+}
+
+func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
+	s.add("deprecated-property", at.Parent()+"/type", "a bundle with the property %s is never installed",
+		declcfg.PropertyDeprecated)
+}
+
+// maxOpenShiftVersion checks for X.Y, as OLM Classic and OLM v1 both read it.
+func (s *scope) maxOpenShiftVersion(at jsontext.Pointer, p *declcfg.Property) {
+	const rule = "max-openshift-version"
+	text := string(p.Value)
+	if p.Value.Kind() == '"' {
+		if json.Unmarshal(p.Value, &text) != nil {
+			return
+		}
+	}
+	switch major, minor, ok := strings.Cut(text, "."); {
+	case !ok || !digits(major) || !digits(minor):
+		s.add(rule, at, "want a version X.Y, found %s", p.Value)
+	case p.Value.Kind() == '0' && strings.HasSuffix(minor, "0") && len(minor) > 1:
+		s.add(rule, at, "the number %s is read as %s; write it in quotes", text, strings.TrimRight(text, "0"))
+	}
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// metadata checks what registries make of the manifests of a bundle.
+func (s *scope) metadata(b *declcfg.Bundle) {
+	objects := count(b, declcfg.PropertyBundleObject)
+	metadata := count(b, declcfg.PropertyCSVMetadata)
+	switch {
+	case objects == 0 && metadata == 0:
+		s.add("metadata-form", "/properties", "the bundle has neither %s nor %s",
+			declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
+	case objects > 0 && metadata > 0:
+		s.add("metadata-form", "/properties", "the bundle has both %s and %s",
+			declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
+	}
+	if metadata > 1 {
+		s.add("csv-metadata-count", "/properties", "the bundle has %d properties of type %s",
+			metadata, declcfg.PropertyCSVMetadata)
+	}
+	if n := count(b, declcfg.PropertyMaxOpenShiftVersion); n > 1 {
+		s.add("max-openshift-version", "/properties", "the bundle has %d properties of type %s",
+			n, declcfg.PropertyMaxOpenShiftVersion)
+	}
+	s.sizes(b)
+}
+
+const (
+	maxObject  = 1 << 20 // of a ConfigMap, and of what etcd takes
+	maxMessage = 4 << 20 // of a gRPC message, by default of clients
+)
+
+// sizes checks what has to fit into an object of the cluster or a message of the registry.
+func (s *scope) sizes(b *declcfg.Bundle) {
+	message := 0
+	for i := range b.Properties {
+		p := &b.Properties[i]
+		size := len(p.Value)
+		switch p.Type {
+		case declcfg.PropertyBundleObject:
+			if size = base64.StdEncoding.DecodedLen(size); size > maxObject {
+				s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes, a ConfigMap takes %d",
+					size, maxObject)
+			}
+		case declcfg.PropertyCSVMetadata:
+			size *= 2 // a registry sends the CSV that it makes out of it twice
+		}
+		message += size
+	}
+	if message > maxMessage {
+		s.add("message-size", "", "a registry sends the bundle in a message of about %d bytes, clients take %d",
+			message, maxMessage)
+	}
+}
+
+// dependencies reports what OLM v1 does not install.
+func (s *scope) dependencies(properties []declcfg.Property) {
+	var types []string
+	first := 0
+	for i := range properties {
+		switch t := properties[i].Type; t {
+		case declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint:
+			if types == nil {
+				first = i
+			}
+			if !slices.Contains(types, t) {
+				types = append(types, t)
+			}
+		}
+	}
+	if types != nil {
+		s.add("v1-dependency", index("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
+			strings.Join(types, ", "))
+	}
+}

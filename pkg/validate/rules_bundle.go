@@ -1,0 +1,95 @@
+package validate
+
+var bundleRules = []Rule{
+	{
+		Name:     "bundle-package",
+		Severity: Error,
+		Summary:  "a bundle belongs to a package of the catalog",
+		Reason:   "Upstream refuses a bundle that nothing leads to.",
+		Fix:      "correct the package, or add its olm.package",
+	},
+	{
+		Name:     "bundle-name",
+		Severity: Error,
+		Summary:  "a bundle has a name",
+		Reason:   "Channels refer to bundles by name.",
+		Fix:      "give the bundle a name",
+	},
+	{
+		Name:     "bundle-name-dns",
+		Severity: Warning,
+		Summary:  "the name of a bundle can be that of a Kubernetes object",
+		Reason: "OLM Classic installs a bundle as a ClusterServiceVersion of its name, which must be a DNS " +
+			"subdomain.",
+		Fix: "rename the bundle",
+	},
+	{
+		Name:     "duplicate-bundle",
+		Severity: Error,
+		Summary:  "a bundle is defined once in its package",
+		Reason:   "Upstream cannot tell which of two definitions counts.",
+		Fix:      "remove one of the definitions",
+	},
+	{
+		Name:     "bundle-channel",
+		Severity: Error,
+		Summary:  "every bundle is an entry of a channel",
+		Reason:   "Upstream refuses a bundle that cannot be reached.",
+		Fix:      "add it to a channel, or remove it",
+	},
+	{
+		Name:     "package-property",
+		Severity: Error,
+		Summary:  "a bundle has exactly one property olm.package",
+		Reason:   "It holds the version of the bundle.",
+		Fix:      "keep one, with packageName and version",
+	},
+	{
+		Name:     "package-property-name",
+		Severity: Error,
+		Summary:  "the property olm.package names the package of the bundle",
+		Reason:   "OLM resolves dependencies by the property, and registries serve the bundle by its package.",
+		Fix:      "make both the same",
+	},
+	{
+		Name:     "bundle-version",
+		Severity: Error,
+		Summary:  "the version of a bundle is a semantic version",
+		Reason:   "Updates and dependencies compare versions: three numbers, then perhaps -prerelease and +build.",
+	},
+	{
+		Name:     "bundle-release",
+		Severity: Error,
+		Summary:  "a release is a valid one, and the bundle is named by it",
+		Reason: "A release tells apart bundles of one version: at most 20 letters, digits, hyphens and dots. " +
+			"The bundle is called PACKAGE-vVERSION-RELEASE, and the version has no build metadata.",
+	},
+	{
+		Name:     "bundle-image",
+		Severity: Error,
+		Summary:  "a bundle has an image or carries its manifests",
+		Reason:   "There is nothing to install otherwise.",
+		Fix:      "set image",
+	},
+	{
+		Name:     "image-reference",
+		Severity: Error,
+		Summary:  "images are valid references",
+		Reason:   "Upstream refuses references that no container tool could pull.",
+		Fix:      "write it like registry.example/name@sha256:…",
+	},
+	{
+		Name:     "related-image-empty",
+		Severity: Warning,
+		Summary:  "related images are not empty",
+		Reason:   "Mirroring tools copy related images; an empty one is copied by none, and the operator may miss it.",
+		Fix:      "name the image, or remove the entry",
+	},
+	{
+		Name:     "related-image-tag",
+		Severity: Warning,
+		Summary:  "related images are named by digest",
+		Reason:   "A tag may move, and clusters that mirror by digest do not find an image named by tag.",
+		Fix:      "name them by digest",
+	},
+}

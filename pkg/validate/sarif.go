@@ -1,0 +1,112 @@
+package validate
+
+import (
+	"io"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What follows is the part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a linter
+// need.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version,omitzero"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string      `json:"id"`
+		Short   sarifText   `json:"shortDescription"`
+		Full    sarifText   `json:"fullDescription"`
+		Default sarifConfig `json:"defaultConfiguration"`
+	}
+	sarifConfig struct {
+		Level Severity `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     Severity        `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical  `json:"physicalLocation"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitzero"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitzero"`
+	}
+	sarifLogical struct {
+		FullyQualifiedName string `json:"fullyQualifiedName"`
+	}
+)
+
+// WriteSARIF writes problems in the Static Analysis Results Interchange Format, for code scanning. Version is that of opm.
+func WriteSARIF(w io.Writer, problems []*Problem, version string) error {
+	run := sarifRun{
+		Tool:       sarifTool{sarifDriver{Name: "opm", Version: version}},
+		ColumnKind: "unicodeCodePoints",
+		Results:    []sarifResult{},
+	}
+	indexOf := map[string]int{}
+	for i, r := range rules {
+		indexOf[r.Name] = i
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			ID: r.Name, Short: sarifText{r.Summary}, Full: sarifText{r.Reason}, Default: sarifConfig{r.Severity},
+		})
+	}
+	for _, p := range problems {
+		run.Results = append(run.Results, p.sarif(indexOf[p.Rule]))
+	}
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	if err := json.MarshalWrite(w, log, jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (p *Problem) sarif(rule int) sarifResult {
+	text := p.Message
+	if p.Fix != "" {
+		text += "; " + p.Fix
+	}
+	location := sarifLocation{Physical: sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(p.Pos.File)}}}
+	if p.Pos.Line > 0 {
+		location.Physical.Region = &sarifRegion{p.Pos.Line, p.Pos.Column}
+	}
+	if p.Path != "" {
+		location.Logical = []sarifLogical{{p.Path}}
+	}
+	return sarifResult{
+		RuleID: p.Rule, RuleIndex: rule, Level: p.Severity, Message: sarifText{text},
+		Locations: []sarifLocation{location},
+	}
+}

@@ -1,0 +1,70 @@
+// Package validate finds every problem in a catalog, each with a rule, a severity and a place.
+//
+// What upstream rejects is an error; what it accepts, and a cluster or a user trips over, is a warning. The rules are in
+// one table; see [Rules].
+//
+//	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
+//	for _, problem := range report.Problems {
+//		fmt.Fprintln(os.Stderr, problem)
+//	}
+package validate
+
+import (
+	"context"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// Options say what is checked. The zero value checks everything.
+type Options struct {
+	Disable    []string // rules that are not checked, by name; see [CheckNames]
+	ErrorsOnly bool     // leaves out all rules of severity Warning, which is faster
+	Strict     bool     // makes warnings errors
+
+	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
+	Schemas []schemas.File
+}
+
+// A Report is what is wrong with a catalog, and the catalog as far as it could be read.
+type Report struct {
+	Problems []*Problem // by place
+	Index    *declcfg.Index
+}
+
+// Count returns how many problems have the severity.
+func (r *Report) Count(s Severity) int {
+	n := 0
+	for _, p := range r.Problems {
+		if p.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Catalog checks the catalog that the sources make up. Problems of the catalog are in the report; an error means that it
+// could not be checked, say because ctx is done or a schema does not compile.
+func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
+	v, err := newValidator(opts)
+	if err != nil {
+		return nil, err
+	}
+	c := relations{validator: v, scopes: map[*declcfg.Meta]*scope{}}
+	var problems []*Problem
+	for r, err := range declcfg.Map(ctx, v.object, sources...) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			problems = append(problems, v.unreadable(err)...)
+			c.lose(err)
+			continue
+		}
+		problems = append(problems, r.problems...)
+		c.index.Add(r.meta, r.value)
+	}
+	c.check()
+	problems = append(problems, c.problems(ctx)...)
+	return &Report{Problems: sortProblems(problems), Index: &c.index}, ctx.Err()
+}

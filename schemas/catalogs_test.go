@@ -1,0 +1,117 @@
+package schemas
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What is published is right: a finding in it would be noise.
+func TestPublishedCatalogs(t *testing.T) {
+	objects := publishedCatalogs(t)
+	if len(objects) < 1000 {
+		t.Fatalf("only %d objects", len(objects))
+	}
+	noFindings(t, objects)
+}
+
+func TestBigCatalog(t *testing.T) { noFindings(t, bigCatalog(t)) }
+
+func noFindings(t *testing.T, objects []object) {
+	t.Helper()
+	c := newChecker(t)
+	for _, o := range objects {
+		for _, f := range c.Object(o.schema, o.raw) {
+			t.Errorf("%s: %s: %s: %s [%s]", o.file, o.schema, f.Pointer, f.Message, f.Definition)
+		}
+	}
+}
+
+// The heap after many checks of objects that differ in what they say, in their keys and in what is wrong with them.
+func TestMemoryIsBounded(t *testing.T) {
+	const checks, allowed = 20_000, 6 << 20
+	own := File{"own.cue", []byte(`#Thing: {schema!: "thing", level!: "gold" | "silver", ...}`)}
+	c := newChecker(t, own)
+	run := func(from, to int) {
+		for i := from; i < to; i++ {
+			c.Object("olm.bundle", jsontext.Value(fmt.Sprintf(
+				`{"schema":"olm.bundle","name":"n%[1]d","package":"p","image":"","key%[1]d":{"deep%[1]d":1},"properties":[`+
+					`{"type":"olm.gvk","value":{"group":"g%[1]d","kind":"","key%[1]d":1}},{"type":"t%[1]d","value":%[1]d}]}`, i)))
+			c.Object("thing", jsontext.Value(fmt.Sprintf(`{"schema":"thing","level":"gold","key%[1]d":"v%[1]d"}`, i)))
+		}
+	}
+	run(0, 1000)
+	before := heap()
+	run(1000, checks)
+	after := heap()
+	if grown := int64(after) - int64(before); grown > allowed {
+		t.Errorf("the heap grew by %d KB over %d objects", grown>>10, checks)
+	}
+	runtime.KeepAlive(c)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+func TestMemoryForgets(t *testing.T) {
+	var m memory
+	long := bytes.Repeat([]byte("x"), longestKey+1)
+	m.put(long, nil)
+	if _, ok := m.get(long); ok {
+		t.Error("a long value is remembered")
+	}
+	for i := range 2 * memoryLimit / entryOverhead {
+		m.put(fmt.Appendf(nil, "%d", i), nil)
+		if m.size > memoryLimit {
+			t.Fatalf("size %d after %d values", m.size, i)
+		}
+	}
+	if _, ok := m.get([]byte("0")); ok {
+		t.Error("a full memory was not emptied")
+	}
+}
+
+func BenchmarkPublishedCatalogs(b *testing.B) { benchmark(b, publishedCatalogs(b)) }
+
+func BenchmarkBigCatalog(b *testing.B) { benchmark(b, bigCatalog(b)) }
+
+// BenchmarkScan is what it takes to read the large catalog without checking anything.
+func BenchmarkScan(b *testing.B) {
+	objects := bigCatalog(b)
+	report(b, objects)
+	for b.Loop() {
+		for _, o := range objects {
+			dec := jsontext.NewDecoder(bytes.NewBuffer(o.raw), jsontext.AllowDuplicateNames(true))
+			if err := dec.SkipValue(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func benchmark(b *testing.B, objects []object) {
+	report(b, objects)
+	for b.Loop() {
+		c := newChecker(b) // nothing is remembered from the last time
+		for _, o := range objects {
+			c.Object(o.schema, o.raw)
+		}
+	}
+}
+
+func report(b *testing.B, objects []object) {
+	var size int64
+	for _, o := range objects {
+		size += int64(len(o.raw))
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+}

@@ -1,0 +1,80 @@
+package schemas
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// A definition is what the checker knows about a definition of the CUE files.
+//
+// Its verdict on a value depends on nothing but the keys, the kinds, which strings are empty, and what the strings named
+// schema and type say, down to a depth, and it treats the elements of a list alike. That is what makes skeletons exact,
+// and FuzzChecker holds the files to it.
+type definition struct {
+	name  string // as in CUE, such as #Bundle
+	file  string // for a schema: the file that states it
+	depth int    // how many objects and lists, one in the other, it looks into; what is deeper only has a kind
+
+	// text is set where the verdict depends on what any string or number says.
+	text bool
+
+	// lists are the fields whose elements are checked one by one, and are not part of the value itself.
+	lists map[string]*definition
+
+	// constraint is set for a value that has a #Constraint in it, at constraintAt.
+	constraint   bool
+	constraintAt jsontext.Pointer
+}
+
+var (
+	// property stands for every definition of a property: the type decides which.
+	property     = &definition{name: "#Property", depth: 1}
+	channelEntry = &definition{name: "#ChannelEntry", depth: 2}
+	relatedImage = &definition{name: "#RelatedImage", depth: 1}
+	deprecation  = &definition{name: "#Deprecation", depth: 2}
+	constraint   = &definition{name: "#Constraint", depth: constraintDepth, constraint: true}
+)
+
+// constraintDepth is far beyond any constraint that a person writes, and spares CUE those that nobody did.
+const constraintDepth = 64
+
+var meta = &definition{name: "#Meta", file: "meta", depth: 1, lists: map[string]*definition{"properties": property}}
+
+// objectDefinitions are by schema; objects of other schemas have to be a meta.
+var objectDefinitions = map[string]*definition{
+	"olm.package": {
+		name: "#Package", file: "package", depth: 2,
+		lists: map[string]*definition{"properties": property},
+	},
+	"olm.channel": {
+		name: "#Channel", file: "channel", depth: 1,
+		lists: map[string]*definition{"properties": property, "entries": channelEntry},
+	},
+	"olm.bundle": {
+		name: "#Bundle", file: "bundle", depth: 1,
+		lists: map[string]*definition{"properties": property, "relatedImages": relatedImage},
+	},
+	"olm.deprecations": {
+		name: "#Deprecations", file: "deprecations", depth: 1,
+		lists: map[string]*definition{"properties": property, "entries": deprecation},
+	},
+}
+
+// propertyDefinitions are by type; properties of other types have to be a property.
+var propertyDefinitions = map[string]*definition{
+	"olm.package":             {name: "#PropertyPackage", depth: 2},
+	"olm.package.required":    {name: "#PropertyPackageRequired", depth: 2},
+	"olm.gvk":                 {name: "#PropertyGVK", depth: 2},
+	"olm.gvk.required":        {name: "#PropertyGVKRequired", depth: 2},
+	"olm.csv.metadata":        {name: "#PropertyCSVMetadata", depth: 2},
+	"olm.bundle.object":       {name: "#PropertyBundleObject", depth: 2},
+	"olm.maxOpenShiftVersion": {name: "#PropertyMaxOpenShiftVersion", depth: 1, text: true},
+	"olm.constraint": {
+		name: "#PropertyConstraint", depth: constraintDepth,
+		constraint: true, constraintAt: "/value",
+	},
+}
+
+func objectDefinition(schema string) *definition {
+	if def, ok := objectDefinitions[schema]; ok {
+		return def
+	}
+	return meta
+}

@@ -1,0 +1,147 @@
+package schemas
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decode returns a value as a tree of map[string]any, []any, string, int64, bool and nil. Other numbers are
+// jsontext.Value, which keeps their digits. Below depth objects and lists have nothing in them; so have the lists that
+// are fields of the value itself and a key of emptied.
+func decode(raw jsontext.Value, depth int, emptied map[string]*definition) any {
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	t := treeReader{dec}
+	if dec.PeekKind() != '{' || depth <= 0 {
+		return t.value(depth)
+	}
+	return t.object(func(name string) any {
+		if emptied[name] != nil && dec.PeekKind() == '[' {
+			return t.value(0)
+		}
+		return t.value(depth - 1)
+	})
+}
+
+// everything is a depth that no JSON has.
+const everything = 1 << 20
+
+// A treeReader reads JSON that is known to be valid, so it has no errors.
+type treeReader struct{ dec *jsontext.Decoder }
+
+func (t treeReader) value(depth int) any {
+	switch t.dec.PeekKind() {
+	case '{':
+		if depth <= 0 {
+			_ = t.dec.SkipValue()
+			return map[string]any{}
+		}
+		return t.object(func(string) any { return t.value(depth - 1) })
+	case '[':
+		if depth <= 0 {
+			_ = t.dec.SkipValue()
+			return []any{}
+		}
+		return t.list(depth - 1)
+	case '0':
+		raw, _ := t.dec.ReadValue()
+		return number(raw)
+	}
+	token, err := t.dec.ReadToken()
+	switch {
+	case err != nil:
+		return nil
+	case token.Kind() == '"':
+		return token.String()
+	case token.Kind() == 'n':
+		return nil
+	}
+	return token.Bool()
+}
+
+func (t treeReader) object(value func(name string) any) map[string]any {
+	_, _ = t.dec.ReadToken()
+	object := map[string]any{}
+	for t.dec.PeekKind() == '"' {
+		name, _ := t.dec.ReadToken()
+		key := name.String()
+		object[key] = value(key)
+	}
+	_, _ = t.dec.ReadToken()
+	return object
+}
+
+func (t treeReader) list(depth int) []any {
+	_, _ = t.dec.ReadToken()
+	list := []any{}
+	for kind := t.dec.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = t.dec.PeekKind() {
+		list = append(list, t.value(depth))
+	}
+	_, _ = t.dec.ReadToken()
+	return list
+}
+
+// number keeps the digits of what int64 cannot hold. CUE takes a jsontext.Value for what it says.
+func number(raw jsontext.Value) any {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n
+	}
+	return raw.Clone()
+}
+
+// lookup returns what a path leads to, if it leads anywhere.
+func lookup(tree any, path []string) (v any, ok bool) {
+	for _, step := range path {
+		switch t := tree.(type) {
+		case map[string]any:
+			if tree, ok = t[step]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(t) {
+				return nil, false
+			}
+			tree = t[i]
+		default:
+			return nil, false
+		}
+	}
+	return tree, true
+}
+
+// remove takes the field that a path leads to or through out of its object: the last field that is not inside a list.
+// It returns the path of what is gone; ok is false if there is no such field.
+func remove(tree any, path []string) (gone []string, ok bool) {
+	for n := len(path); n > 0; n-- {
+		parent, _ := lookup(tree, path[:n-1])
+		object, isObject := parent.(map[string]any)
+		if !isObject {
+			continue
+		}
+		if _, ok := object[path[n-1]]; !ok {
+			continue
+		}
+		delete(object, path[n-1])
+		return path[:n], true
+	}
+	return nil, false
+}
+
+// tokens returns the steps of a pointer.
+func tokens(p jsontext.Pointer) []string {
+	var path []string
+	for step := range p.Tokens() {
+		path = append(path, step)
+	}
+	return path
+}
+
+func pointer(path []string) jsontext.Pointer {
+	var p jsontext.Pointer
+	for _, step := range path {
+		p = p.AppendToken(step)
+	}
+	return p
+}

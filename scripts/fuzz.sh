@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs every fuzz target of the module, one after the other.
+#
+#	scripts/fuzz.sh TIME-FOR-EACH
+set -eu
+
+go test -run '^$' -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1 } /^ok/ { while (n) print $2, names[--n] }' |
+	while read -r package target; do
+		echo "== $package $target"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" "$package" </dev/null
+	done
