@@ -2,7 +2,7 @@
 # scripts/.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
+COMMIT  ?= $(shell git rev-parse --verify -q HEAD)
 # The date of the commit, in UTC, so that one commit makes one binary.
 DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 

@@ -17,7 +17,8 @@ type Finding struct {
 }
 
 // A Checker checks objects against the definitions. It remembers what it has seen, in bounded memory, and serves one
-// goroutine.
+// goroutine. What CUE keeps for as long as the process runs are the names of keys that the user's own definitions are
+// given.
 type Checker struct {
 	rules   *rules
 	scan    scanner
@@ -122,7 +123,7 @@ func (c *Checker) sound(skeleton []byte, def *definition) bool {
 var unsound = []Finding{{Message: "unsound"}}
 
 func (c *Checker) explain(def *definition, raw jsontext.Value) []Finding {
-	return c.rules.explain(def, decode(raw, def.depth, def.lists))
+	return c.rules.explain(def, decode(raw, def.view()))
 }
 
 // sorted returns a sorted copy of findings. What the user's own definitions only repeat is left out.

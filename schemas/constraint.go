@@ -39,11 +39,14 @@ func (r *rules) explainTerms(at jsontext.Pointer, terms any) []Finding {
 
 // unknownKeys reports the keys of an object, and of the objects in it, that a definition does not allow.
 func unknownKeys(def cue.Value, tree any, at jsontext.Pointer) []Finding {
-	object, _ := tree.(map[string]any)
+	object, ok := tree.(map[string]any)
+	if !ok || def.IncompleteKind()&cue.StructKind == 0 {
+		return nil
+	}
 	var found []Finding
 	for key, value := range object {
 		next := at.AppendToken(key)
-		if !def.Allows(cue.Str(key)) {
+		if !fieldNames()[key] || !def.Allows(cue.Str(key)) {
 			found = append(found, Finding{Pointer: next, Message: unknownKey})
 			delete(object, key)
 			continue

@@ -1,6 +1,12 @@
 package schemas
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"sync"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // A definition is what the checker knows about a definition of the CUE files.
 //
@@ -29,11 +35,8 @@ var (
 	channelEntry = &definition{name: "#ChannelEntry", depth: 2}
 	relatedImage = &definition{name: "#RelatedImage", depth: 1}
 	deprecation  = &definition{name: "#Deprecation", depth: 2}
-	constraint   = &definition{name: "#Constraint", depth: constraintDepth, constraint: true}
+	constraint   = &definition{name: "#Constraint", depth: whole.depth, constraint: true}
 )
-
-// constraintDepth is far beyond any constraint that a person writes, and spares CUE those that nobody did.
-const constraintDepth = 64
 
 var meta = &definition{name: "#Meta", file: "meta", depth: 1, lists: map[string]*definition{"properties": property}}
 
@@ -67,7 +70,7 @@ var propertyDefinitions = map[string]*definition{
 	"olm.bundle.object":       {name: "#PropertyBundleObject", depth: 2},
 	"olm.maxOpenShiftVersion": {name: "#PropertyMaxOpenShiftVersion", depth: 1, text: true},
 	"olm.constraint": {
-		name: "#PropertyConstraint", depth: constraintDepth,
+		name: "#PropertyConstraint", depth: whole.depth,
 		constraint: true, constraintAt: "/value",
 	},
 }
@@ -78,3 +81,30 @@ func objectDefinition(schema string) *definition {
 	}
 	return meta
 }
+
+// view returns how much of a value the definition has to be given. CUE keeps every name of a key that it has ever seen,
+// so it does not see those that say nothing to it.
+func (d *definition) view() view {
+	v := view{depth: d.depth, empty: d.lists, keys: fieldNames()}
+	if d.constraint {
+		v.keys = nil // here an unknown key is wrong
+	}
+	return v
+}
+
+// fieldNames returns the names of all fields of all definitions.
+var fieldNames = sync.OnceValue(func() map[string]bool {
+	file, err := parser.ParseFile("catalog.cue", All())
+	if err != nil {
+		panic(err) // the files are our own
+	}
+	names := map[string]bool{}
+	ast.Walk(file, func(node ast.Node) bool {
+		if field, ok := node.(*ast.Field); ok {
+			name, _, _ := ast.LabelName(field.Label)
+			names[name] = true
+		}
+		return true
+	}, nil)
+	return names
+})

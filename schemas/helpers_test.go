@@ -43,7 +43,7 @@ func check(t testing.TB, c *Checker, raw string) []string {
 }
 
 func schemaOf(raw jsontext.Value) string {
-	fields, _ := decode(raw, 1, nil).(map[string]any)
+	fields, _ := decode(raw, view{depth: 1}).(map[string]any)
 	schema, _ := fields["schema"].(string)
 	return schema
 }

@@ -2,60 +2,35 @@ package schemas
 
 import (
 	"cmp"
-	"slices"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rules are the definitions, compiled. A context of CUE keeps some of what it has seen, the names of keys among it, so
-// after a while the definitions are compiled anew in a fresh one; that takes less than a millisecond.
+// rules are the definitions, compiled.
 type rules struct {
-	extra  []File
 	format cue.Value
 	users  users
-	used   int
 }
-
-// contextLife is how many values one context is used for.
-const contextLife = 4096
 
 func newRules(extra []File) (*rules, error) {
-	r := &rules{extra: slices.Clone(extra)}
-	return r, r.compile()
-}
-
-func (r *rules) compile() error {
 	context := cuecontext.New()
-	r.used = 0
-	r.format = context.CompileString(All(), cue.Filename("catalog.cue"))
-	if err := r.format.Err(); err != nil {
-		return err
+	format := context.CompileString(All(), cue.Filename("catalog.cue"))
+	if err := format.Err(); err != nil {
+		return nil, err
 	}
-	users, err := compileUsers(context, r.format, r.extra)
-	r.users = users
-	return err
-}
-
-// use counts, and begins anew when the context has served long enough.
-func (r *rules) use() {
-	if r.used++; r.used <= contextLife {
-		return
-	}
-	if err := r.compile(); err != nil {
-		panic(err) // the same files compiled before
-	}
+	users, err := compileUsers(context, format, extra)
+	return &rules{format, users}, err
 }
 
 // accepts reports whether a definition of the format has nothing against a value. CUE tries each kind of constraint at
 // each level, so nested constraints would take it exponential time; taken apart they do not.
 func (r *rules) accepts(def *definition, value jsontext.Value) bool {
-	tree := decode(value, everything, nil)
+	tree := decode(value, whole)
 	if def.constraint {
 		return len(r.explain(def, tree)) == 0
 	}
-	r.use()
 	return unify(r.definition(def.name), tree) == nil
 }
 
@@ -64,7 +39,6 @@ func (r *rules) definition(name string) cue.Value { return r.format.LookupPath(c
 
 // explain says what is wrong with a value by a definition of the format.
 func (r *rules) explain(def *definition, tree any) []Finding {
-	r.use()
 	var found []Finding
 	if def.constraint {
 		found = r.explainConstraint(def.constraintAt, tree)
@@ -78,9 +52,8 @@ func (r *rules) explain(def *definition, tree any) []Finding {
 
 // user says what is wrong with a value by one of the user's own definitions, the one of that index.
 func (r *rules) user(i int, raw jsontext.Value) []Finding {
-	r.use()
 	def := r.users.definitions[i]
-	found := findings(def.value, decode(raw, everything, nil))
+	found := findings(def.value, decode(raw, whole))
 	for i := range found {
 		found[i].Definition, found[i].Extra = def.name, true
 	}
@@ -92,8 +65,8 @@ func unify(def cue.Value, tree any) error {
 }
 
 // findings says all that is wrong with a tree, and takes it apart in doing so. CUE does not speak of missing keys while
-// there are wrong values, so these are taken out until nothing else is said. Whatever else turns up then may be due to
-// what was taken out.
+// there are wrong values, nor always of unknown ones, so what is wrong is taken out until nothing more is said. Whatever
+// else turns up then may be due to what was taken out.
 func findings(def cue.Value, tree any) []Finding {
 	if _, ok := tree.(map[string]any); !ok {
 		return []Finding{{Message: wrongKind("object", tree)}}
@@ -103,7 +76,7 @@ func findings(def cue.Value, tree any) []Finding {
 	for round := 0; ; round++ {
 		problems := translate(def, tree, unify(def, tree))
 		for _, p := range problems {
-			if round == 0 || p.missing != "" && !gone[p.missing] {
+			if round == 0 || p.missing != "" && !gone[p.missing] || p.Message == unknownKey {
 				found = append(found, p.Finding)
 			}
 		}

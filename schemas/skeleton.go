@@ -8,7 +8,8 @@ import (
 
 // A scanner reads an object once and makes skeletons of it. The skeleton of a value is JSON on which a definition has
 // the same verdict, and which many values share: strings that are not empty are "x", numbers are 0, neighbours in a list
-// that look alike are there once, and what lies deeper than the definition looks is an empty object or list.
+// that look alike are there once, keys that no definition names are one key, and what lies deeper than the definition
+// looks is an empty object or list.
 type scanner struct {
 	buf bytes.Buffer // what dec reads; jsontext reads a buffer in place
 	dec jsontext.Decoder
@@ -150,31 +151,42 @@ func (s *scanner) value(out []byte, depth int, text bool) ([]byte, error) {
 	return append(out, raw...), nil
 }
 
-// fields reads an object; value appends what belongs after the name, which is in quotes and has no needless escapes.
+// fields reads an object; value appends what belongs to a name, which is in quotes and has no needless escapes.
 func (s *scanner) fields(out []byte, value func(out, name []byte) ([]byte, error)) ([]byte, error) {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return out, err
 	}
 	out = append(out, '{')
-	for first := true; s.dec.PeekKind() != '}'; first = false {
-		name, err := s.dec.ReadValue()
+	var others bool
+	for s.dec.PeekKind() != '}' {
+		raw, err := s.dec.ReadValue()
 		if err != nil {
 			return out, err
 		}
-		if !first {
-			out = append(out, ',')
+		name := plainName(raw)
+		if name == nil {
+			others = true
+			if err := s.dec.SkipValue(); err != nil {
+				return out, err
+			}
+			continue
 		}
-		start := len(out)
-		out = appendPlain(out, name)
-		end := len(out)
-		out = append(out, ':')
-		if out, err = value(out, out[start:end]); err != nil {
+		out = append(append(out, name...), ':')
+		if out, err = value(out, name); err != nil {
 			return out, err
 		}
+		out = append(out, ',')
 	}
+	if others {
+		out = append(out, otherKey...)
+	}
+	out = bytes.TrimSuffix(out, []byte(","))
 	_, err := s.dec.ReadToken()
 	return append(out, '}'), err
 }
+
+// otherKey stands for all keys of an object that no definition names: it makes a difference only whether there are any.
+const otherKey = `"-":0`
 
 func (s *scanner) list(out []byte, depth int, text bool) ([]byte, error) {
 	if _, err := s.dec.ReadToken(); err != nil {
@@ -207,13 +219,17 @@ func saysWhat(name []byte) bool {
 	return string(name) == `"schema"` || string(name) == `"type"`
 }
 
-// appendPlain appends a string of JSON without needless escapes, so that equal names have equal bytes.
-func appendPlain(out, quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return append(out, quoted...)
+// plainName returns a name in quotes without needless escapes; nil if no definition names it.
+func plainName(quoted []byte) []byte {
+	text := unquoted(quoted)
+	if !fieldNames()[string(text)] {
+		return nil
 	}
-	out, _ = jsontext.AppendQuote(out, unquoted(quoted))
-	return out
+	if len(text)+2 == len(quoted) {
+		return quoted
+	}
+	plain, _ := jsontext.AppendQuote(nil, text)
+	return plain
 }
 
 // unquoted returns the text of a string of JSON.

@@ -7,28 +7,37 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A view is how much of a value is decoded.
+type view struct {
+	depth int                    // below it objects and lists have nothing in them
+	empty map[string]*definition // the lists that are fields of the value itself and have nothing in them either
+	keys  map[string]bool        // the keys that objects have; nil for all
+}
+
+// whole is the view of everything: JSON is never as deep.
+var whole = view{depth: 1 << 20}
+
 // decode returns a value as a tree of map[string]any, []any, string, int64, bool and nil. Other numbers are
-// jsontext.Value, which keeps their digits. Below depth objects and lists have nothing in them; so have the lists that
-// are fields of the value itself and a key of emptied.
-func decode(raw jsontext.Value, depth int, emptied map[string]*definition) any {
+// jsontext.Value, which keeps their digits.
+func decode(raw jsontext.Value, v view) any {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	t := treeReader{dec}
-	if dec.PeekKind() != '{' || depth <= 0 {
-		return t.value(depth)
+	t := treeReader{dec, v.keys}
+	if dec.PeekKind() != '{' || v.depth <= 0 {
+		return t.value(v.depth)
 	}
 	return t.object(func(name string) any {
-		if emptied[name] != nil && dec.PeekKind() == '[' {
+		if v.empty[name] != nil && dec.PeekKind() == '[' {
 			return t.value(0)
 		}
-		return t.value(depth - 1)
+		return t.value(v.depth - 1)
 	})
 }
 
-// everything is a depth that no JSON has.
-const everything = 1 << 20
-
 // A treeReader reads JSON that is known to be valid, so it has no errors.
-type treeReader struct{ dec *jsontext.Decoder }
+type treeReader struct {
+	dec  *jsontext.Decoder
+	keys map[string]bool
+}
 
 func (t treeReader) value(depth int) any {
 	switch t.dec.PeekKind() {
@@ -66,6 +75,10 @@ func (t treeReader) object(value func(name string) any) map[string]any {
 	for t.dec.PeekKind() == '"' {
 		name, _ := t.dec.ReadToken()
 		key := name.String()
+		if t.keys != nil && !t.keys[key] {
+			_ = t.dec.SkipValue()
+			continue
+		}
 		object[key] = value(key)
 	}
 	_, _ = t.dec.ReadToken()

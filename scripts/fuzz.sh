@@ -4,7 +4,8 @@
 #	scripts/fuzz.sh TIME-FOR-EACH
 set -eu
 
-go test -run '^$' -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1 } /^ok/ { while (n) print $2, names[--n] }' |
+list=$(go test -list '^Fuzz' ./...)
+echo "$list" | awk '/^Fuzz/ { names[n++] = $1 } /^ok/ { while (n) print $2, names[--n] }' |
 	while read -r package target; do
 		echo "== $package $target"
 		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" "$package" </dev/null

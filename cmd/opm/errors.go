@@ -45,7 +45,7 @@ func printEach(w io.Writer, err error) {
 		return
 	}
 	if e, ok := err.(*declcfg.Error); ok {
-		fmt.Fprintf(w, "%s: error: %v\n", e.Pos, e.Err)
+		fmt.Fprintf(w, "%s: error: %s\n", e.Pos, e.Message())
 		return
 	}
 	fmt.Fprintf(w, "opm: %v\n", err)

@@ -173,7 +173,7 @@ func (f *fast) plainValue(s []byte) bool {
 		return true
 	}
 	k, number := resolve(string(s))
-	if k == infinite {
+	if k == kindInfinite {
 		return false
 	}
 	f.out = appendKind(f.out, k, s, number)

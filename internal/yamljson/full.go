@@ -3,7 +3,6 @@ package yamljson
 import (
 	"bytes"
 	"errors"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -61,10 +60,14 @@ func parse(body []byte) (root *yaml.Node, final bool, err error) {
 		return doc.Content[0], false, nil
 	}
 	failure := syntaxError(body, err)
-	if failure.Msg == "did not find expected <document start>" {
-		failure.Msg, final = "content after the end of the document", true
+	switch failure.Msg {
+	case "did not find expected <document start>":
+		failure.Msg = "content after the end of the document"
+		return nil, true, failure
+	case errDepth.Error():
+		return nil, true, failure
 	}
-	return nil, final || strings.HasSuffix(failure.Msg, errDepth.Error()), failure
+	return nil, false, failure
 }
 
 func checkDepth(depth int, _ *yaml.DepthContext) error {
@@ -81,15 +84,15 @@ func syntaxError(text []byte, err error) *Error {
 	if !errors.As(err, &syntax) {
 		return &Error{Line: 1, Column: 1, Msg: err.Error()}
 	}
-	offset, msg := offsetOf(text, syntax.Mark.Line, syntax.Mark.Column), syntax.Message
+	offset := offsetOf(text, syntax.Mark.Line, syntax.Mark.Column)
 	if isBlank(text[offset:]) && syntax.ContextMark.Line > 0 {
 		offset = offsetOf(text, syntax.ContextMark.Line, syntax.ContextMark.Column)
 	}
-	if syntax.ContextMsg != "" {
-		msg = syntax.ContextMsg + ": " + msg
+	switch {
+	case syntax.Message == errDepth.Error(), syntax.ContextMsg == "":
+		return errorAt(text, offset, syntax.Message)
+	case offset < len(text) && text[offset] == '\t':
+		return errorAt(text, offset, "a tab, where only spaces may indent")
 	}
-	if offset < len(text) && text[offset] == '\t' {
-		msg = "a tab, where only spaces may indent"
-	}
-	return errorAt(text, offset, msg)
+	return errorAt(text, offset, syntax.ContextMsg+": "+syntax.Message)
 }

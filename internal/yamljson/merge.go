@@ -2,6 +2,10 @@ package yamljson
 
 import "go.yaml.in/yaml/v4"
 
+// mergeCost is what each mapping and each member that a merge key brings in counts as bytes, used or not, so that the
+// limit on bytes is one on time.
+const mergeCost = 16
+
 // A member is a key of a mapping with its value.
 type member struct {
 	key     string
@@ -69,7 +73,7 @@ func (w *walker) collect(m *members, n *yaml.Node, merged bool) error {
 			return err
 		}
 		if merged {
-			if err := w.spend(n, len(key)+1); err != nil {
+			if err := w.spend(n, mergeCost+len(key)); err != nil {
 				return err
 			}
 		}
@@ -107,7 +111,7 @@ func (w *walker) mergeOne(m *members, value *yaml.Node) error {
 		return err
 	}
 	defer w.leave(source)
-	if err := w.spend(value, 1); err != nil {
+	if err := w.spend(value, mergeCost); err != nil {
 		return err
 	}
 	return w.collect(m, source, true)

@@ -9,13 +9,13 @@ import (
 type kind uint8
 
 const (
-	text kind = iota
-	null
-	yes      // true
-	no       // false
-	integer  // fits 64 bits, signed or not
-	float    // any other decimal number
-	infinite // infinity or not a number, which JSON does not have
+	kindText kind = iota
+	kindNull
+	kindTrue
+	kindFalse
+	kindInteger  // fits 64 bits, signed or not
+	kindFloat    // any other decimal number
+	kindInfinite // infinity or not a number, which JSON does not have
 )
 
 // What the first byte of a plain scalar allows it to be.
@@ -38,7 +38,7 @@ var starts = [256]uint8{
 // an integer or a float its JSON form. Times and numbers of base 60 are text.
 func resolve(s string) (k kind, number string) {
 	if s == "" {
-		return null, ""
+		return kindNull, ""
 	}
 	switch starts[s[0]] {
 	case maybeWord:
@@ -46,38 +46,38 @@ func resolve(s string) (k kind, number string) {
 	case maybeNumber:
 		return resolveNumber(s)
 	}
-	return text, ""
+	return kindText, ""
 }
 
 func resolveWord(s string) kind {
 	switch s {
 	case "~", "null", "Null", "NULL":
-		return null
+		return kindNull
 	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
-		return yes
+		return kindTrue
 	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
-		return no
+		return kindFalse
 	}
-	return text
+	return kindText
 }
 
 func resolveNumber(s string) (k kind, number string) {
 	switch s {
 	case ".nan", ".NaN", ".NAN",
 		".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF":
-		return infinite, ""
+		return kindInfinite, ""
 	}
 	if !numeric(s) {
-		return text, ""
+		return kindText, ""
 	}
 	digits := withoutUnderscores(s)
 	if n, ok := parseInteger(digits); ok {
-		return integer, n
+		return kindInteger, n
 	}
 	if n, ok := parseDecimal(digits); ok {
-		return float, n
+		return kindFloat, n
 	}
-	return text, ""
+	return kindText, ""
 }
 
 // numeric reports whether s has only bytes that a number may have. It keeps versions, digests and times, which begin
@@ -177,13 +177,13 @@ func exponent(s string) bool {
 // appendKind appends the JSON value of the scalar s, which stands for k and is not infinite.
 func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 	switch k {
-	case null:
+	case kindNull:
 		return append(dst, "null"...)
-	case yes:
+	case kindTrue:
 		return append(dst, "true"...)
-	case no:
+	case kindFalse:
 		return append(dst, "false"...)
-	case integer, float:
+	case kindInteger, kindFloat:
 		return append(dst, number...)
 	}
 	return appendString(dst, s)
@@ -193,22 +193,22 @@ func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 // Upstream has no key for null nor for integers beyond 63 bits.
 func keyText(k kind, s, number string) (string, bool) {
 	switch k {
-	case null:
+	case kindNull:
 		return "", false
-	case yes:
+	case kindTrue:
 		return "true", true
-	case no:
+	case kindFalse:
 		return "false", true
-	case integer:
+	case kindInteger:
 		_, err := strconv.ParseInt(number, 10, 64)
 		return number, err == nil
-	case float:
+	case kindFloat:
 		f, err := strconv.ParseFloat(number, 64)
 		if err != nil {
 			return s, true // beyond 64 bits it is text upstream
 		}
 		return floatKey(f), true
-	case infinite:
+	case kindInfinite:
 		f, _ := strconv.ParseFloat(strings.Replace(s, ".", "", 1), 64)
 		return floatKey(f), true
 	}

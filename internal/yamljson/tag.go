@@ -16,7 +16,7 @@ func (w *walker) resolve(n *yaml.Node) (k kind, s, number string, err error) {
 	switch tag := explicitTag(n); tag {
 	case "":
 		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-			return text, n.Value, "", nil
+			return kindText, n.Value, "", nil
 		}
 		k, number = resolve(n.Value)
 		return k, n.Value, number, nil
@@ -25,7 +25,7 @@ func (w *walker) resolve(n *yaml.Node) (k kind, s, number string, err error) {
 		if err != nil {
 			return 0, "", "", w.fail(n, "!!binary is not base64")
 		}
-		return text, replaceInvalid(data), "", nil
+		return kindText, replaceInvalid(data), "", nil
 	case "!!null", "!!bool", "!!int", "!!float":
 		k, number = resolve(n.Value)
 		if !fits(k, number, tag) {
@@ -37,7 +37,7 @@ func (w *walker) resolve(n *yaml.Node) (k kind, s, number string, err error) {
 			return 0, "", "", w.fail(n, "%q is not of type %s", n.Value, tag)
 		}
 	}
-	return text, n.Value, "", nil
+	return kindText, n.Value, "", nil
 }
 
 // explicitTag returns the tag that is written before a node in its short form, or "".
@@ -61,17 +61,17 @@ func isMerge(key *yaml.Node) bool {
 func fits(k kind, number, tag string) bool {
 	switch tag {
 	case "!!null":
-		return k == null
+		return k == kindNull
 	case "!!bool":
-		return k == yes || k == no
+		return k == kindTrue || k == kindFalse
 	case "!!int":
-		return k == integer
+		return k == kindInteger
 	}
-	if k == integer {
+	if k == kindInteger {
 		_, err := strconv.ParseInt(number, 10, 64)
 		return err == nil
 	}
-	return k == float || k == infinite
+	return k == kindFloat || k == kindInfinite
 }
 
 // isTime reports whether s is a time in one of the forms that upstream knows.

@@ -9,7 +9,7 @@ import (
 // maxExpansion is how many bytes of JSON the aliases of a document may become, in all.
 const maxExpansion = 64 << 20
 
-// A walker writes nodes as JSON.
+// A walker writes the nodes of a document as JSON. Its zero value with a text and a map is ready.
 type walker struct {
 	out  []byte
 	text []byte // what the nodes were parsed from, for places
@@ -177,7 +177,7 @@ func (w *walker) scalar(n *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	if k == infinite {
+	if k == kindInfinite {
 		return w.fail(n, "%s has no form in JSON", s)
 	}
 	w.out = appendKind(w.out, k, []byte(s), number)
@@ -185,7 +185,7 @@ func (w *walker) scalar(n *yaml.Node) error {
 }
 
 func describe(k kind, s string) string {
-	if k == null {
+	if k == kindNull {
 		return "null"
 	}
 	return "the number " + s

@@ -17,6 +17,12 @@ import (
 // Keys match whatever their case, as upstream reads them. A value of the wrong type is an [*Error] at its place. The
 // values of properties share memory with m, and are good for as long as its text is held.
 func (m *Meta) Decode() (any, error) {
+	if m.rest != nil && m.Schema == SchemaBundle {
+		if b := m.rest.bundle(m); b != nil {
+			m.rest = nil // it is the caller's now
+			return b, nil
+		}
+	}
 	raw, err := m.JSON()
 	if err != nil {
 		return nil, err
@@ -24,7 +30,7 @@ func (m *Meta) Decode() (any, error) {
 	v, err := decodeRaw(m.Schema, raw)
 	if err != nil {
 		ptr, err := typeError(err)
-		return nil, &Error{Pos: m.Place(ptr), Err: err}
+		return nil, &Error{Pos: m.Place(ptr), Pointer: ptr, Err: err}
 	}
 	return v, nil
 }
@@ -72,7 +78,7 @@ func typeError(err error) (jsontext.Pointer, error) {
 	if !ok {
 		return "", err
 	}
-	return s.JSONPointer, fmt.Errorf("%s: %w", Path(s.JSONPointer), mismatch(s))
+	return s.JSONPointer, mismatch(s)
 }
 
 // Path writes a JSON pointer the way people do: entries[2].name.
@@ -111,7 +117,7 @@ func (m *Meta) CheckManifests(b *Bundle) error {
 		}
 		if err := p.CheckManifest(); err != nil {
 			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)) + err.Pointer
-			return &Error{Pos: m.Place(at), Err: fmt.Errorf("%s: %w", Path(at), err.Err)}
+			return &Error{Pos: m.Place(at), Pointer: at, Err: err.Err}
 		}
 	}
 	return nil

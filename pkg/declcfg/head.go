@@ -16,23 +16,25 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
-// readHead reads the object that d is at, to its end, and takes over its schema, package and name. It returns a
-// *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no object of a catalog.
-func (m *Meta) readHead(d *jsontext.Decoder) error {
+// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The rest comes back as
+// a draft. The error is a *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no object of
+// a catalog.
+func (m *Meta) readHead(r reader) (*draft, error) {
 	var bad *headError
 	fail := func(name, format string, args ...any) {
 		if bad == nil {
 			bad = &headError{jsontext.Pointer("").AppendToken(name), fmt.Sprintf(format, args...)}
 		}
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
+	if _, err := r.ReadToken(); err != nil {
+		return nil, err
 	}
+	rest := new(draft)
 	names := map[string]bool{} // folded
-	for d.PeekKind() == '"' {
-		raw, err := d.ReadValue()
+	for r.PeekKind() == '"' {
+		raw, err := r.ReadValue()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name := unquoted(raw)
 		folded := fold(name)
@@ -42,14 +44,14 @@ func (m *Meta) readHead(d *jsontext.Decoder) error {
 		names[folded] = true
 		into := m.headField(folded)
 		if into == nil {
-			if err := d.SkipValue(); err != nil {
-				return err
+			if err := rest.member(name, r); err != nil {
+				return nil, err
 			}
 			continue
 		}
-		value, err := d.ReadValue()
+		value, err := r.ReadValue()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if value.Kind() != '"' {
 			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
@@ -57,16 +59,16 @@ func (m *Meta) readHead(d *jsontext.Decoder) error {
 		}
 		*into = unquoted(value)
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
+	if _, err := r.ReadToken(); err != nil {
+		return nil, err
 	}
 	switch {
 	case bad != nil:
-		return bad
+		return nil, bad
 	case m.Schema == "":
-		return &headError{"", "the object has no schema"}
+		return nil, &headError{"", "the object has no schema"}
 	}
-	return nil
+	return rest, nil
 }
 
 func (m *Meta) headField(folded string) *string {

@@ -27,6 +27,7 @@ type Meta struct {
 	src  *source        // nil for an object that stands in no file
 	raw  jsontext.Value // the object, while it is held
 	text []byte         // the document as it stands in the file, while it is held
+	rest *draft         // what readHead found, while raw is held
 	kept bool           // raw and text are not dropped
 }
 
@@ -48,7 +49,7 @@ type source struct {
 // and stands at pos.
 func NewMeta(pos Pos, raw jsontext.Value) (*Meta, error) {
 	m := &Meta{Pos: pos, raw: raw, text: raw, kept: true}
-	if err := m.readHead(jsontext.NewDecoder(bytes.NewBuffer(raw))); err != nil {
+	if _, err := m.readHead(newReader(raw)); err != nil {
 		return nil, &Error{Pos: pos, Err: err}
 	}
 	return m, nil
@@ -75,14 +76,14 @@ func (m *Meta) JSON() (jsontext.Value, error) {
 // Hold keeps the object in memory, also beyond the function that it was given to.
 func (m *Meta) Hold() {
 	if !m.kept {
-		m.raw, m.text, m.kept = bytes.Clone(m.raw), bytes.Clone(m.text), true
+		m.raw, m.text, m.rest, m.kept = bytes.Clone(m.raw), bytes.Clone(m.text), nil, true
 	}
 }
 
 // drop forgets the text of m, since its memory will be used again.
 func (m *Meta) drop() {
 	if !m.kept {
-		m.raw, m.text = nil, nil
+		m.raw, m.text, m.rest = nil, nil, nil
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Pos is a place in a catalog file.
@@ -68,17 +70,27 @@ func (p Pos) at(line, column int) Pos {
 
 var newline = []byte{'\n'}
 
-// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what.
+// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what, or, about
+// a value in an object, as file:line:column: entries[2].name: what.
 type Error struct {
-	Pos Pos
-	Err error
+	Pos     Pos
+	Pointer jsontext.Pointer // to the value in its object, "" where it is about the whole
+	Err     error
 
 	// Lost holds what the unreadable part says for itself: names of packages that may miss objects because of the
 	// error. Nil means that the text could not be had at all, so that anything may be missing.
 	Lost []string
 }
 
-func (e *Error) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Message() }
+
+// Message returns what is wrong, without the place in the file.
+func (e *Error) Message() string {
+	if e.Pointer == "" {
+		return e.Err.Error()
+	}
+	return Path(e.Pointer) + ": " + e.Err.Error()
+}
 
 // Unwrap returns what is wrong, without the place.
 func (e *Error) Unwrap() error { return e.Err }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -131,7 +132,7 @@ func (c *chunk) read(visit func(*Meta, error)) error {
 
 // readJSON reads a stream of JSON objects.
 func (c *chunk) readJSON(visit func(*Meta, error)) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(c.data))
+	r := newReader(c.data)
 	pos := c.pos
 	for from, base := 0, 0; ; {
 		start := from + leadingSpace(c.data[from:])
@@ -143,14 +144,15 @@ func (c *chunk) readJSON(visit func(*Meta, error)) error {
 			return c.unreadable(pos, c.data[start:], noObject(c.data[start:]))
 		}
 		m := &Meta{Pos: pos, src: &source{file: c.file, off: c.off + int64(start), pos: pos}}
-		err := m.readHead(d)
-		end := base + int(d.InputOffset())
+		rest, err := m.readHead(r)
+		m.rest = rest
+		end := base + int(r.InputOffset())
 		if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad {
 			if end, err = m.readLenient(c.data[start:]); end < 0 {
 				return c.syntaxError(pos, c.data[start:], err)
 			}
 			end += start
-			d.Reset(bytes.NewBuffer(c.data[end:]))
+			r = newReader(c.data[end:])
 			base = end
 		} else {
 			m.raw = c.data[start:end]
@@ -173,7 +175,8 @@ func (m *Meta) readLenient(text []byte) (end int, err error) {
 	m.src.repaired = true
 	m.raw = repair(value)
 	m.Schema, m.Package, m.Name = "", "", ""
-	return int(d.InputOffset()), m.readHead(jsontext.NewDecoder(bytes.NewBuffer(m.raw)))
+	m.rest, err = m.readHead(newReader(m.raw))
+	return int(d.InputOffset()), err
 }
 
 func (m *Meta) setText(text []byte) {
@@ -197,8 +200,8 @@ func (c *chunk) visit(visit func(*Meta, error), m *Meta, err error) {
 
 // readYAML reads YAML documents, separated by lines that begin with three hyphens.
 func (c *chunk) readYAML(visit func(*Meta, error)) {
-	buf := buffers.Get().([]byte)
-	defer func() { buffers.Put(buf[:0]) }() //nolint:staticcheck // see recycle
+	buf := buffers.get()
+	defer func() { buffers.put(buf) }()
 	pos := c.pos
 	for from := 0; from < len(c.data); {
 		next := len(c.data)
@@ -252,7 +255,7 @@ func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit 
 	}
 	m := &Meta{Pos: first, src: &source{file: c.file, off: off, pos: pos, yaml: true}, raw: raw}
 	m.setText(text)
-	err = m.readHead(jsontext.NewDecoder(bytes.NewBuffer(raw)))
+	m.rest, err = m.readHead(newReader(raw))
 	if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad { // equal keys
 		_, err = m.readLenient(raw)
 	}
@@ -325,7 +328,7 @@ var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[
 
 // unreadable returns the error about text, which is lost, with a hint where the file does not look like a catalog file.
 func (c *chunk) unreadable(pos Pos, text []byte, err error) *Error {
-	if !strings.Contains(".json.yaml.yml", path.Ext(pos.File)) || path.Ext(pos.File) == "" {
+	if c.file.inTree() && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
 		err = fmt.Errorf("%w (if this is no catalog file, name it in %s)", err, ignoreFile)
 	}
 	lost := []string{}

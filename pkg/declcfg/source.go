@@ -28,13 +28,16 @@ type file struct {
 	label string // for positions
 	name  string // in fsys
 	fsys  fs.FS
-	dir   string // label of the directory it stands in
+	alone bool // the user named the file itself
 }
+
+// inTree tells whether f was found by a walk, so that .indexignore has a say in it.
+func (f *file) inTree() bool { return !f.alone }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and left out.
 func (s Source) files(report func(error)) []*file {
 	if s.File != "" {
-		return []*file{{label: s.Name, name: s.File, fsys: s.FS, dir: path.Dir(s.Name)}}
+		return []*file{{label: s.Name, name: s.File, fsys: s.FS, alone: true}}
 	}
 	w := walker{src: s, report: report}
 	w.dir(".", nil)
@@ -160,8 +163,7 @@ func (w *walker) result() []*file {
 	var files []*file
 	for _, f := range kept {
 		if nearest[f.real] == f.name {
-			label := w.src.label(f.name)
-			files = append(files, &file{label: label, name: f.name, fsys: w.src.FS, dir: path.Dir(label)})
+			files = append(files, &file{label: w.src.label(f.name), name: f.name, fsys: w.src.FS})
 		}
 	}
 	return files

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,13 +35,9 @@ type chunk struct {
 	notJSON *jsontext.SyntacticError
 }
 
-var buffers = sync.Pool{New: func() any { return make([]byte, 0, chunkSize+chunkSize/4) }}
-
 // recycle gives the memory of c back. What points into c.data must not be used any more.
 func (c *chunk) recycle() {
-	if cap(c.data) <= 4*chunkSize {
-		buffers.Put(c.data[:0]) //nolint:staticcheck // a slice header is small beside the chunk it saves
-	}
+	buffers.put(c.data)
 	c.data = nil
 }
 
@@ -75,7 +70,7 @@ type splitter struct {
 }
 
 func (s *splitter) run(yield func(*chunk) bool) {
-	s.buf = buffers.Get().([]byte)
+	s.buf = buffers.get()
 	s.fill(sniffSize)
 	more := true
 	if s.looksLikeJSON() {
@@ -142,7 +137,7 @@ func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data
 func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
 	rest := s.buf[n:]
-	s.buf = append(buffers.Get().([]byte), rest...)
+	s.buf = append(buffers.get(), rest...)
 	s.off += int64(n)
 	s.pos = s.pos.after(c.data)
 	return yield(c)

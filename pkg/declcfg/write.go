@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
@@ -100,7 +99,7 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		err  error
 	}
 	encode := func(batch []*Meta) output {
-		text, err := opts.appendAll(outputs.Get().([]byte), batch)
+		text, err := opts.appendAll(buffers.get(), batch)
 		return output{text, err}
 	}
 	for out := range parallel.Map(ctx, 0, batches(metas), encode) {
@@ -110,12 +109,10 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		if _, err := w.Write(out.text); err != nil {
 			return err
 		}
-		outputs.Put(out.text[:0]) //nolint:staticcheck // see recycle
+		buffers.put(out.text)
 	}
 	return ctx.Err()
 }
-
-var outputs = sync.Pool{New: func() any { return []byte(nil) }}
 
 // batches yields metas in runs of about one chunk of text.
 func batches(metas []*Meta) iter.Seq[[]*Meta] {
@@ -145,7 +142,8 @@ func (m *Meta) size() int {
 func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	var r rereader
 	defer r.close()
-	var buf []byte
+	buf := buffers.get()
+	defer func() { buffers.put(buf) }()
 	for _, m := range metas {
 		raw, _, err := r.load(m, buf)
 		if err != nil {

@@ -53,12 +53,11 @@ func (v *validator) flaws(m *declcfg.Meta) []*Problem {
 
 // located turns errors of package declcfg into problems, by the rule of that name. m is nil where the object is not known.
 func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem {
-	pos := declcfg.Pos{}
-	msg := err.Error()
-	if e, ok := errors.AsType[*declcfg.Error](err); ok {
-		pos, msg = e.Pos, e.Err.Error()
+	e, ok := errors.AsType[*declcfg.Error](err)
+	if !ok {
+		e = &declcfg.Error{Err: err}
 	}
-	return []*Problem{v.problem(ruleByName(rule), pos, m, "", msg)}
+	return []*Problem{v.problem(ruleByName(rule), e.Pos, m, e.Pointer, e.Err.Error())}
 }
 
 // unreadable reports what could not be read as an object at all.

@@ -48,7 +48,7 @@ func (s *scope) maxOpenShiftVersion(at jsontext.Pointer, p *declcfg.Property) {
 	case !ok || !digits(major) || !digits(minor):
 		s.add(rule, at, "want a version X.Y, found %s", p.Value)
 	case p.Value.Kind() == '0' && strings.HasSuffix(minor, "0") && len(minor) > 1:
-		s.add(rule, at, "the number %s is read as %s; write it in quotes", text, strings.TrimRight(text, "0"))
+		s.add(rule, at, "the number %s is read as %s", text, strings.TrimRight(text, "0"))
 	}
 }
 

@@ -1,0 +1,143 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// copies is how many times the big catalog is in the one that shows growth.
+const copies = 4
+
+// data is where the catalogs are.
+type data struct {
+	dir   string
+	big   string // the catalog, a directory of JSON files
+	yaml  string // the same bundles in one YAML file
+	times string // the catalog, copies times over, under other package names
+	log   string // what the last measured command said
+}
+
+func dataIn(dir string) data {
+	return data{
+		dir:   dir,
+		big:   filepath.Join(dir, "big-catalog"),
+		yaml:  filepath.Join(dir, "big.yaml"),
+		times: filepath.Join(dir, fmt.Sprintf("big-catalog-x%d", copies)),
+		log:   filepath.Join(dir, "stderr.txt"),
+	}
+}
+
+// prepare makes what is not there yet. What it makes appears as a whole, so that a run that was stopped does no harm.
+func (d data) prepare(program, archive string) error {
+	if err := os.MkdirAll(d.dir, 0o777); err != nil {
+		return err
+	}
+	steps := []struct {
+		target string
+		make   func(target string) error
+	}{
+		{d.big, func(target string) error { return unpack(archive, target) }},
+		{d.yaml, func(target string) error { return renderYAML(program, d.big, target) }},
+		{d.times, func(target string) error { return multiply(d.big, target) }},
+	}
+	for _, step := range steps {
+		_, err := os.Stat(step.target)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "bench: making", step.target)
+		part := step.target + ".part"
+		if err := os.RemoveAll(part); err != nil {
+			return err
+		}
+		if err := step.make(part); err != nil {
+			return fmt.Errorf("make %s: %w", step.target, err)
+		}
+		if err := os.Rename(part, step.target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack leaves the one directory of the archive at target.
+func unpack(archive, target string) error {
+	if err := os.Mkdir(target, 0o777); err != nil {
+		return err
+	}
+	tar := exec.Command("tar", "-xJf", archive, "-C", target, "--strip-components=1")
+	tar.Stderr = os.Stderr
+	return tar.Run()
+}
+
+func renderYAML(program, catalog, target string) error {
+	out, err := os.Create(target)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	render := exec.Command(program, "render", "-o", "yaml", catalog)
+	render.Stdout, render.Stderr = out, os.Stderr
+	if err := render.Run(); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// multiply copies a catalog of one directory a package, each package several times under names of its own.
+func multiply(catalog, target string) error {
+	packages, err := os.ReadDir(catalog)
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		content, err := os.ReadFile(filepath.Join(catalog, p.Name(), "catalog.json"))
+		if err != nil {
+			return err
+		}
+		for i := range copies {
+			name := p.Name()
+			if i > 0 {
+				name = fmt.Sprintf("%s-%d", name, i+1)
+			}
+			renamed, err := rename(content, p.Name(), name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", p.Name(), err)
+			}
+			dir := filepath.Join(target, name)
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, "catalog.json"), renamed, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// size returns the bytes of a file, or of all files of a directory.
+func size(path string) (int64, error) {
+	var sum int64
+	err := filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum += info.Size()
+		return nil
+	})
+	return sum, err
+}

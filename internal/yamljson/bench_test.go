@@ -1,0 +1,52 @@
+package yamljson
+
+import "testing"
+
+func benchmark(b *testing.B, every int, convert func(dst, doc []byte) []byte) {
+	var docs [][]byte
+	size := 0
+	for i, doc := range documents(b) {
+		if i%every == 0 && !holdsNothing(doc) {
+			docs = append(docs, doc)
+			size += len(doc)
+		}
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	var dst []byte
+	for b.Loop() {
+		for _, doc := range docs {
+			dst = convert(dst[:0], doc)
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	benchmark(b, 1, func(dst, doc []byte) []byte {
+		out, err := Append(dst, doc)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return out
+	})
+}
+
+// BenchmarkFull is the reader behind the fast one.
+func BenchmarkFull(b *testing.B) {
+	benchmark(b, 16, func(dst, doc []byte) []byte {
+		out, err := appendFull(dst, doc)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return out
+	})
+}
+
+func BenchmarkCheckCharacters(b *testing.B) {
+	benchmark(b, 1, func(dst, doc []byte) []byte {
+		if _, err := checkCharacters(doc); err != nil {
+			b.Fatal(err)
+		}
+		return dst
+	})
+}

@@ -1,0 +1,208 @@
+package schemas
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// FuzzChecker breaks objects that are right, and holds the checker to two promises: what it remembers makes no
+// difference, and it finds something exactly if CUE, given all of the object, has something against it.
+func FuzzChecker(f *testing.F) {
+	names := slices.Sorted(maps.Keys(good))
+	for i := range names {
+		f.Add(uint8(i), []byte{})
+		f.Add(uint8(i), []byte{0, 1, 3, 7, 1, 2})
+	}
+	for op := range uint8(operations) {
+		for node := range uint8(16) {
+			f.Add(node, []byte{node, op, node + 1, op + 1})
+			f.Add(node+16, []byte{node, op})
+		}
+	}
+	rules, err := newRules(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	remembering := newChecker(f)
+	fresh := &Checker{rules: rules}
+	f.Fuzz(func(t *testing.T, seed uint8, changes []byte) {
+		tree := decode(jsontext.Value(good[names[int(seed)%len(names)]]), whole)
+		for ; len(changes) >= 2 && seed < 250; changes = changes[2:] {
+			tree = mutate(tree, int(changes[0]), int(changes[1]))
+		}
+		raw := appendTree(nil, tree, int(seed))
+		schema := schemaOf(raw)
+
+		got := remembering.Object(schema, raw)
+		fresh.memory = memory{}
+		if want := fresh.Object(schema, raw); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s\nwith memory:    %v\nwithout memory: %v", raw, got, want)
+		}
+		if want := againstCUE(rules, schema, raw); (len(got) == 0) != (want == nil) {
+			t.Fatalf("%s\nfound: %v\nCUE:   %v", raw, got, want)
+		}
+	})
+}
+
+// againstCUE returns what CUE has against an object as a whole, or against one of its properties as a whole.
+func againstCUE(r *rules, schema string, raw jsontext.Value) error {
+	tree := decode(raw, whole)
+	if err := unify(r.definition(objectDefinition(schema).name), tree); err != nil {
+		return err
+	}
+	object, _ := tree.(map[string]any)
+	properties, _ := object["properties"].([]any)
+	for _, p := range properties {
+		typ, _ := p.(map[string]any)["type"].(string)
+		if def := propertyDefinitions[typ]; def != nil {
+			if err := unify(r.definition(def.name), p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replacements are what values are replaced with.
+var replacements = []any{
+	"", "x", "olm.package", "4.18", int64(0), jsontext.Value("1.5"), true, nil, map[string]any{}, []any{},
+	[]any{"x", ""}, map[string]any{"constraints": []any{}}, map[string]any{"cel": map[string]any{"rule": "r"}},
+}
+
+// operations is how many ways there are to change a value.
+var operations = len(replacements) + 3
+
+// mutate changes the value that comes nth when the tree is walked.
+func mutate(tree any, nth, operation int) any {
+	count := 0
+	return change(tree, &count, nth, operation%operations)
+}
+
+func change(tree any, count *int, nth, operation int) any {
+	*count++
+	if *count == nth+1 {
+		return changed(tree, operation)
+	}
+	switch t := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(t)) {
+			t[key] = change(t[key], count, nth, operation)
+		}
+	case []any:
+		for i := range t {
+			t[i] = change(t[i], count, nth, operation)
+		}
+	}
+	return tree
+}
+
+func changed(tree any, operation int) any {
+	if operation < len(replacements) {
+		return decode(appendTree(nil, replacements[operation], 0), whole)
+	}
+	switch t := tree.(type) {
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(t))
+		switch {
+		case operation == len(replacements):
+			t["more"] = map[string]any{"": ""}
+		case len(keys) > 0:
+			delete(t, keys[(operation-len(replacements)-1)*(len(keys)-1)])
+		}
+	case []any:
+		return append(t, t...)
+	}
+	return tree
+}
+
+// appendTree writes a tree as JSON, in a style of 8: with keys backwards, with escapes, with spaces.
+func appendTree(out []byte, tree any, style int) []byte {
+	space := []string{"", " \n"}[style>>2&1]
+	switch t := tree.(type) {
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(t))
+		if style&1 != 0 {
+			slices.Reverse(keys)
+		}
+		for i, key := range keys {
+			out = append(out, "{,"[min(i, 1)])
+			out = append(append(appendText(append(out, space...), key, style), space...), ':')
+			out = appendTree(append(out, space...), t[key], style)
+		}
+		if len(keys) == 0 {
+			out = append(out, '{')
+		}
+		return append(out, '}')
+	case []any:
+		out = append(out, '[')
+		for i, element := range t {
+			if i > 0 {
+				out = append(append(out, space...), ',')
+			}
+			out = appendTree(append(out, space...), element, style)
+		}
+		return append(out, ']')
+	case string:
+		return appendText(out, t, style)
+	case nil:
+		return append(out, "null"...)
+	case jsontext.Value:
+		return append(out, t...)
+	}
+	return fmt.Append(out, tree)
+}
+
+func appendText(out []byte, text string, style int) []byte {
+	if style&2 == 0 || text == "" {
+		out, _ = jsontext.AppendQuote(out, text)
+		return out
+	}
+	out = fmt.Appendf(out, `"\u%04x`, text[0])
+	rest, _ := jsontext.AppendQuote(nil, text[1:])
+	return append(out, rest[1:]...)
+}
+
+// FuzzRaw feeds anything: nothing may panic, and JSON alone is without findings.
+func FuzzRaw(f *testing.F) {
+	for _, raw := range good {
+		f.Add("olm.bundle", []byte(raw))
+	}
+	f.Add("x", []byte(`{"schema":"x","properties":[{"type":"olm.gvk"`))
+	f.Add("x", []byte(`{"schema":"x","properties":[1,{"type":1,"type":"olm.gvk","\ud800":""}]} {`))
+	c, err := NewChecker()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, schema string, raw []byte) {
+		found := c.Object(schema, raw)
+		if !jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) &&
+			found == nil && !startsValid(raw) {
+			t.Errorf("%q: no findings", raw)
+		}
+	})
+}
+
+// startsValid reports whether there is a JSON value before whatever else there is.
+func startsValid(raw []byte) bool {
+	var s scanner
+	s.reset(raw)
+	return s.dec.SkipValue() == nil
+}
+
+// Context.Encode keeps numbers and nulls as they are; a change there would turn verdicts.
+func TestEncode(t *testing.T) {
+	file := cuecontext.New().CompileString(`#D: {n!: int, f!: float, large: 123456789012345678901, null: null, deep: [null, {a: 1}], "#x": 1}`)
+	def := file.LookupPath(cue.ParsePath("#D"))
+	tree := decode(jsontext.Value(
+		`{"n": 1, "f": 1.0, "large": 123456789012345678901, "null": null, "deep": [null, {"a": 1}], "#x": 1}`), whole)
+	if err := unify(def, tree); err != nil {
+		t.Error(err)
+	}
+}
