@@ -178,7 +178,7 @@ func (s *scanner) fields(out []byte, value func(out, name []byte) ([]byte, error
 		out = append(out, ',')
 	}
 	if others {
-		out = append(out, otherKey...)
+		
 	}
 	out = bytes.TrimSuffix(out, []byte(","))
 	_, err := s.dec.ReadToken()

@@ -94,12 +94,27 @@ func numeric(s string) bool {
 	return true
 }
 
-// withoutUnderscores drops the underscores between digits. A number that begins with a point may have none.
+// withoutUnderscores drops the underscores of a number. One that begins with a point upstream leaves to strconv as it
+// is, which wants them between digits.
 func withoutUnderscores(s string) string {
-	if s[0] == '.' {
+	if s[0] == '.' && !separated(s) {
 		return s
 	}
 	return strings.ReplaceAll(s, "_", "")
+}
+
+// separated reports whether the underscores of s stand between digits.
+func separated(s string) bool {
+	for i := range len(s) {
+		if s[i] == '_' && (i+1 == len(s) || !digit(s[i-1]) || !digit(s[i+1])) {
+			return false
+		}
+	}
+	return true
+}
+
+func digit(c byte) bool {
+	return c >= '0' && c <= '9'
 }
 
 // parseInteger reads an integer of 64 bits in any of the bases and returns it as JSON.
@@ -152,7 +167,7 @@ func parseDecimal(s string) (string, bool) {
 
 func cutDigits(s string) (digits, rest string) {
 	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+	for i < len(s) && digit(s[i]) {
 		i++
 	}
 	return s[:i], s[i:]
