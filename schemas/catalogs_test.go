@@ -40,7 +40,8 @@ func noFindings(t *testing.T, objects []object, but func(Finding) bool) {
 // The heap after many checks of objects that differ in what they say, in their keys and in what is wrong with them.
 func TestMemoryIsBounded(t *testing.T) {
 	const checks, allowed = 20_000 / 4, 6 << 20 // each object below has four values that CUE has to look at, or more
-	own := File{"own.cue", []byte(`#Thing: {schema!: "thing", level!: "gold" | "silver", if level == "gold" {key: =~"^v"}, ...}`)}
+	own := File{"own.cue", []byte(
+		`#Thing: {schema!: "thing", level!: "gold" | "silver", if level == "gold" {key: =~"^v"}, ...}`)}
 	c := newChecker(t, own)
 	run := func(from, to int) {
 		for i := from; i < to; i++ {

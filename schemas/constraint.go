@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// explainConstraint explains what CUE does not: it blames only the outermost constraint for whatever is wrong inside, and
-// does not speak of unknown keys where a key is missing too. What is explained is taken out of the tree.
+// explainConstraint explains what CUE does not: it blames only the outermost constraint for whatever is wrong inside,
+// and does not speak of unknown keys where a key is missing too. What is explained is taken out of the tree.
 func (r *rules) explainConstraint(at jsontext.Pointer, tree any) []Finding {
 	value, _ := lookup(tree, tokens(at))
 	var found []Finding

@@ -10,9 +10,9 @@ import (
 
 // A definition is what the checker knows about a definition of the CUE files.
 //
-// Its verdict on a value depends on nothing but the keys, the kinds, which strings are empty, and what the strings named
-// schema and type say, down to a depth, and it treats the elements of a list alike. That is what makes skeletons exact,
-// and FuzzChecker holds the files to it.
+// Its verdict on a value depends on nothing but the keys, the kinds, which strings are empty, and what the strings
+// named schema and type say, down to a depth, and it treats the elements of a list alike. That is what makes skeletons
+// exact, and FuzzChecker holds the files to it.
 type definition struct {
 	name  string // as in CUE, such as #Bundle
 	file  string // for a schema: the file that states it

@@ -198,7 +198,8 @@ func startsValid(raw []byte) bool {
 
 // Context.Encode keeps numbers and nulls as they are; a change there would turn verdicts.
 func TestEncode(t *testing.T) {
-	file := cuecontext.New().CompileString(`#D: {n!: int, f!: float, large: 123456789012345678901, null: null, deep: [null, {a: 1}], "#x": 1}`)
+	file := cuecontext.New().CompileString(
+		`#D: {n!: int, f!: float, large: 123456789012345678901, null: null, deep: [null, {a: 1}], "#x": 1}`)
 	def := file.LookupPath(cue.ParsePath("#D"))
 	tree := decode(jsontext.Value(
 		`{"n": 1, "f": 1.0, "large": 123456789012345678901, "null": null, "deep": [null, {"a": 1}], "#x": 1}`), whole)

@@ -65,8 +65,8 @@ func unify(def cue.Value, tree any) error {
 }
 
 // findings says all that is wrong with a tree, and takes it apart in doing so. CUE does not speak of missing keys while
-// there are wrong values, nor always of unknown ones, so what is wrong is taken out until nothing more is said. Whatever
-// else turns up then may be due to what was taken out.
+// there are wrong values, nor always of unknown ones, so what is wrong is taken out until nothing more is said.
+// Whatever else turns up then may be due to what was taken out.
 func findings(def cue.Value, tree any) []Finding {
 	if _, ok := tree.(map[string]any); !ok {
 		return []Finding{{Message: wrongKind("object", tree)}}

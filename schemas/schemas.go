@@ -32,8 +32,8 @@ var names = []string{"meta", "package", "channel", "bundle", "deprecations", "pr
 // Names returns the names of the files of the format, the general one first.
 func Names() []string { return slices.Clone(names) }
 
-// Source returns the CUE file that defines name: one of [Names], a schema such as olm.bundle, or the type of a property.
-// For olm.package, which is both, it is the schema.
+// Source returns the CUE file that defines name: one of [Names], a schema such as olm.bundle, or the type of a
+// property. For olm.package, which is both, it is the schema.
 func Source(name string) (text string, ok bool) {
 	if def, known := objectDefinitions[name]; known {
 		return source(def.file), true

@@ -7,9 +7,9 @@ import (
 )
 
 // A scanner reads an object once and makes skeletons of it. The skeleton of a value is JSON on which a definition has
-// the same verdict, and which many values share: strings that are not empty are "x", numbers are 0, neighbours in a list
-// that look alike are there once, keys that no definition names are one key, and what lies deeper than the definition
-// looks is an empty object or list.
+// the same verdict, and which many values share: strings that are not empty are "x", numbers are 0, neighbours in a
+// list that look alike are there once, keys that no definition names are one key, and what lies deeper than the
+// definition looks is an empty object or list.
 type scanner struct {
 	buf bytes.Buffer // what dec reads; jsontext reads a buffer in place
 	dec jsontext.Decoder
@@ -90,8 +90,8 @@ func (s *scanner) element(def *definition) (e element, err error) {
 	return e, nil
 }
 
-// property reads a property in one go where its type comes first, as it does in what tools write. Otherwise the value is
-// passed over until the type is known, and read again.
+// property reads a property in one go where its type comes first, as it does in what tools write. Otherwise it is read
+// again once the type is known.
 func (s *scanner) property(e *element) error {
 	start := s.dec.InputOffset()
 	var late bool
@@ -178,7 +178,7 @@ func (s *scanner) fields(out []byte, value func(out, name []byte) ([]byte, error
 		out = append(out, ',')
 	}
 	if others {
-		
+		out = append(out, otherKey...)
 	}
 	out = bytes.TrimSuffix(out, []byte(","))
 	_, err := s.dec.ReadToken()

@@ -41,7 +41,7 @@ var departures = []struct{ msg, reason string }{
 	{"content after ...", "upstream drops it"},
 	{"content after the end of the document", "upstream drops what follows a root in brackets or quotes"},
 	{"not UTF-8", "sigs.k8s.io/yaml reads UTF-16, which opm's splitter cuts at bytes that are no characters"},
-	{"control character", "upstream overlooks one that stands behind the first 1,536 bytes and a document that is over"},
+	{"control character", "upstream reads in pieces and overlooks some, as behind the end of a document"},
 	{"aliases expand beyond 64 MB", "upstream limits how many nodes they become, not how large"},
 	{"nested deeper", "opm refuses it too, where it decodes the JSON"},
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // resolve tells what a scalar node stands for: its kind, its text, and the JSON form of a number.
-// Tags of our own making and tags on collections mean nothing upstream.
+// Tags that YAML does not define and tags on collections mean nothing upstream.
 func (w *walker) resolve(n *yaml.Node) (k kind, s, number string, err error) {
 	switch tag := explicitTag(n); tag {
 	case "":

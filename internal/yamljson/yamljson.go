@@ -6,8 +6,9 @@
 //	// out is {"schema":"olm.package","name":false}
 //
 // It departs from that in few ways. Keys keep the order of the document. Numbers keep their digits, where upstream
-// passes them through 64-bit floating point. What upstream drops without a word is an error: content after a line `...`, and
-// content after a document in brackets or quotes. Aliases may become 64 MB of JSON. And every error has a place.
+// passes them through 64-bit floating point. What upstream drops without a word is an error: content after a line
+// `...`, and content after a document in brackets or quotes. Aliases may become 64 MB of JSON. And every error has a
+// place.
 //
 // Two readers share the work. The fast one knows the block style that catalogs are written in and converts it in a
 // single pass, without a tree. What it does not know, and every error, it leaves to the full one, which is some thirty
@@ -53,10 +54,17 @@ func (e *Error) Error() string {
 //
 // The error is [ErrEmpty] or an [*Error], and dst is then returned as it was. Calls may run at once.
 func Append(dst, doc []byte) ([]byte, error) {
+	out, _, err := Convert(dst, doc)
+	return out, err
+}
+
+// Convert is [Append] that also tells whether the document is in the block style that the fast reader knows: its structure
+// can be seen from the indentation of its lines.
+func Convert(dst, doc []byte) (out []byte, block bool, err error) {
 	text := bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	found, err := checkCharacters(text)
 	if err != nil {
-		return dst, err
+		return dst, false, err
 	}
 	if found == returns {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -64,12 +72,11 @@ func Append(dst, doc []byte) ([]byte, error) {
 	}
 	if found == feeds {
 		if out, ok := appendFast(dst, text); ok {
-			return out, nil
+			return out, true, nil
 		}
 	}
-	out, err := appendFull(dst, text)
-	if err != nil {
-		return dst, err
+	if out, err = appendFull(dst, text); err != nil {
+		return dst, false, err
 	}
-	return out, nil
+	return out, false, nil
 }
