@@ -17,7 +17,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build demo test check fmt vet lint tidy generated race startup conformance bench budget fuzz generate clean
+.PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance bench budget fuzz generate clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -33,7 +33,7 @@ demo: build ## Validate, list and render the example catalog
 test: ## Run the tests
 	go test ./...
 
-check: fmt vet lint tidy generated race startup conformance ## Everything that CI checks
+check: fmt vet lint tidy generated test race startup conformance ## Everything that CI checks
 
 fmt: ## Fail where gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
@@ -51,8 +51,8 @@ tidy: ## Fail where go.mod or go.sum is not tidy
 generated: ## Fail where a generated file is not what generate makes
 	@sh scripts/generated.sh
 
-race: ## Run the tests under the race detector (needs a C compiler)
-	go test -race ./...
+race: ## Run the tests of what is concurrent under the race detector (needs a C compiler)
+	@sh scripts/race.sh
 
 startup: build ## Fail where the packages of bin/opm take 10 ms to initialize
 	@sh scripts/startup.sh bin/opm

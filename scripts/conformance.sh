@@ -42,4 +42,8 @@ sed -i 's/"huge": "1e400"/"huge": 1e400/' "$tmp/quirk-json-read-as-yaml.txtar"
 
 PATH="$PWD/bin:$PATH"
 export PATH
-"$@" -continue "$tmp"/*.txtar
+if ! "$@" -continue "$tmp"/*.txtar >"$tmp/log" 2>&1; then
+	cat "$tmp/log"
+	exit 1
+fi
+echo "conformance: passed $(ls "$tmp"/*.txtar | wc -l) scripts"

@@ -23,12 +23,13 @@ func dockerfileCmd() *cobra.Command {
 		Use:   "dockerfile DIRECTORY",
 		Short: "Write a Dockerfile that makes a catalog image",
 		Long: `Write DIRECTORY.Dockerfile beside the directory of a catalog. It builds an image that serves
-the catalog, with the directory that both stand in as the build context. A file that exists
-is not written over.`,
+the catalog; the build context is the directory that both stand in. A file that exists is not
+written over.`,
 		Example: `  opm generate dockerfile catalog
-  opm generate dockerfile catalog -i scratch -l version=1.2
+  opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
   docker build -t catalog -f catalog.Dockerfile .`,
-		Args: exactArgs("DIRECTORY"),
+		Args:              exactArgs("DIRECTORY"),
+		ValidArgsFunction: completeArgs(directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if binary != "" {
 				base = binary
@@ -45,13 +46,14 @@ is not written over.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&base, "base-image", "i", defaultImage, "image that the catalog image is built on, with opm in it, or scratch")
-	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "image with the opm that builds the cache")
-	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "labels for the image, KEY=VALUE")
-	flags.StringVar(&binary, "binary-image", "", "image that the catalog image is built on")
+	flags.StringVarP(&base, "base-image", "i", defaultImage, "build on `IMAGE`, which has opm in it, or on scratch")
+	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "prepare the cache with the opm in `IMAGE`")
+	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "give the image the label `KEY=VALUE`")
+	flags.StringVar(&binary, "binary-image", "", "build on `IMAGE`")
 	hide(flags, "binary-image")
 	must(flags.MarkDeprecated("binary-image", "use --base-image instead"))
-	cmd.MarkFlagsMutuallyExclusive("binary-image", "base-image")
+	exclude(cmd, "binary-image", "base-image")
+	completeNothing(cmd, "base-image", "builder-image", "extra-labels")
 	return cmd
 }
 

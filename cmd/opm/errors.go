@@ -5,12 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
+
+// interrupted is printed when a signal ended the program.
+const interrupted = "opm: interrupted"
 
 // errReported ends a command that has said what is wrong already.
 var errReported = errors.New("reported")
@@ -23,18 +29,30 @@ func (e usageError) Unwrap() error { return e.error }
 // printError prints err for people: errors in files as file:line:column: error: what, all others after the name of the
 // program.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
-	switch {
-	case errors.Is(err, errReported):
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(w, "opm: interrupted")
-	case errors.Is(err, syscall.EPIPE): // whoever reads the output has seen enough
-		fmt.Fprintln(w, "opm: write output: broken pipe")
-	default:
-		printEach(w, err)
+	if errors.Is(err, errReported) {
+		return
 	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, interrupted)
+		return
+	}
+	if why := outputFailure(err); why != nil {
+		fmt.Fprintf(w, "opm: write output: %v\n", why)
+		return
+	}
+	printEach(w, err)
 	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(w, "\n%s\nSee \"%s --help\".\n", cmd.UseLine(), cmd.CommandPath())
+		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", cmd.UseLine(), cmd.CommandPath())
 	}
+}
+
+// outputFailure returns why standard output cannot be written, or nil where err is about something else. Writers in
+// between may have added words of their own to it.
+func outputFailure(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "write" && e.Path == os.Stdout.Name() {
+		return e.Err
+	}
+	return nil
 }
 
 func printEach(w io.Writer, err error) {
@@ -45,8 +63,16 @@ func printEach(w io.Writer, err error) {
 		return
 	}
 	if e, ok := err.(*declcfg.Error); ok {
-		fmt.Fprintf(w, "%s: error: %s\n", e.Pos, e.Message())
+		fmt.Fprintln(w, strings.Map(printable, fmt.Sprintf("%s: error: %s", e.Pos, e.Message())))
 		return
 	}
 	fmt.Fprintf(w, "opm: %v\n", err)
+}
+
+// printable keeps the names of files, which may hold anything, from breaking lines and from speaking to a terminal.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
 }

@@ -11,18 +11,18 @@ import (
 )
 
 func initCmd() *cobra.Command {
-	var channel, iconFile, descriptionFile, output string
+	var channel, iconFile, descriptionFile, format string
 	cmd := &cobra.Command{
 		Use:   "init PACKAGE",
-		Short: "Print an olm.package to begin a catalog with",
+		Short: "Print the olm.package that a new package of a catalog begins with",
+		Long: `Print an object of schema olm.package. Its name and default channel are taken as they are
+given; opm validate tells whether they fit the rest of the catalog. The icon is an image in a
+format that its content gives away.`,
 		Example: `  opm init my-operator --default-channel stable > catalog/my-operator.json
   opm init my-operator -c stable -d README.md -i icon.svg -o yaml`,
-		Args: exactArgs("PACKAGE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := parseFormat(output)
-			if err != nil {
-				return err
-			}
+		Args:              exactArgs("PACKAGE"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
 			if p.Description, err = readDescription(descriptionFile); err != nil {
 				return err
@@ -30,15 +30,16 @@ func initCmd() *cobra.Command {
 			if p.Icon, err = readIcon(iconFile); err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(format.Append(nil, p))
+			_, err = cmd.OutOrStdout().Write(declcfg.Format(format).Append(nil, p))
 			return err
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&channel, "default-channel", "c", "", "the channel that users get who name none")
-	flags.StringVarP(&iconFile, "icon", "i", "", "path of an image file")
-	flags.StringVarP(&descriptionFile, "description", "d", "", "path of a file with the description, such as README.md")
-	addOutputFlag(cmd, &output)
+	flags.StringVarP(&channel, "default-channel", "c", "", "`CHANNEL` for users who name none")
+	flags.StringVarP(&iconFile, "icon", "i", "", "take the icon from the image in `FILE`")
+	flags.StringVarP(&descriptionFile, "description", "d", "", "take the description from the text in `FILE`")
+	addFormatFlag(cmd, &format)
+	completeNothing(cmd, "default-channel")
 	return cmd
 }
 

@@ -3,16 +3,19 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
+	// A reader that goes away is an error like any other, and no reason to die without cleaning up.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	os.Exit(await(ctx, func() int { return run(ctx, os.Args[1:]) }))
 }
 
 // run executes one command line and returns the exit code: 0 for success, 1 for anything else.
@@ -25,4 +28,26 @@ func run(ctx context.Context, args []string) int {
 	}
 	printError(os.Stderr, cmd, err)
 	return 1
+}
+
+// grace is how long a command may take to clean up after it was interrupted.
+const grace = 2 * time.Second
+
+// await returns what run does. Once ctx is done it does not wait for longer than the grace period: run may be stuck in
+// reading from a pipe that nobody writes to, which nothing else ends.
+func await(ctx context.Context, run func() int) int {
+	code := make(chan int, 1)
+	go func() { code <- run() }()
+	select {
+	case c := <-code:
+		return c
+	case <-ctx.Done():
+	}
+	select {
+	case c := <-code:
+		return c
+	case <-time.After(grace):
+		fmt.Fprintln(os.Stderr, interrupted)
+		return 1
+	}
 }

@@ -8,41 +8,38 @@ import (
 )
 
 func migrateCmd() *cobra.Command {
-	var output, level string
+	var format, level string
 	cmd := &cobra.Command{
 		Use:   "migrate CATALOG DIRECTORY",
 		Short: "Write a catalog anew, one file a package",
 		Long: `Write the objects of a catalog into a new directory: PACKAGE/catalog.json for every package,
-and catalog.json for what belongs to none. The directory must not exist or be empty; if
-anything fails, nothing is left in it.`,
+and catalog.json for what belongs to none. A DIRECTORY that exists must be empty. If anything
+fails, nothing is left in it.
+
+A CATALOG is a directory, a file, an archive (.tar or .tar.gz) or "-" for standard input.`,
 		Example: `  opm migrate catalog new-catalog
   opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata`,
-		Args: exactArgs("CATALOG", "DIRECTORY"),
+		Args:              exactArgs("CATALOG", "DIRECTORY"),
+		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := parseFormat(output)
-			if err != nil {
-				return err
-			}
-			migration, err := migrationOf(level, false)
-			if err != nil {
-				return err
-			}
 			ctx := cmd.Context()
+			defer progress(cmd, "migrating")()
 			catalog, err := render.Open(ctx, args[:1], openOptions(cmd))
 			if err != nil {
 				return err
 			}
 			defer catalog.Close()
-			defer progress(cmd, "migrating")()
+			migration := render.Migration(level)
 			metas, err := catalog.Metas(ctx, migration)
 			if err != nil {
 				return err
 			}
-			opts := declcfg.WriteOptions{Format: format, Edit: migration.Edit}
+			warnOfFlaws(cmd, metas)
+			opts := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: migration.Edit}
 			return declcfg.WriteDir(ctx, args[1], metas, opts)
 		},
 	}
-	addOutputFlag(cmd, &output)
+	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
 	return cmd
 }

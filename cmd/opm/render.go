@@ -13,7 +13,7 @@ import (
 )
 
 func renderCmd() *cobra.Command {
-	var output, level string
+	var format, level string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "render REF...",
@@ -24,9 +24,9 @@ A REF is a directory of catalog files, a single file, an archive of a directory 
 .tar.gz), or "-" for standard input. Render does not validate; nothing is printed if an
 object cannot be read.`,
 		Example: `  opm render catalog
-  opm render catalog -o yaml > catalog.yaml
-  opm render old.tar.gz more.json --migrate
-  cat catalog.yaml | opm render -`,
+  opm render catalog/kiln catalog/loom/catalog.json -o yaml > catalog.yaml
+  opm render catalog --migrate
+  cat catalog/kiln/*.yaml | opm render -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("the argument REF is missing")}
@@ -34,66 +34,52 @@ object cannot be read.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := parseFormat(output)
-			if err != nil {
-				return err
+			migration := render.Migration(level)
+			if all {
+				migration = render.MigrateAll
 			}
-			migration, err := migrationOf(level, all)
-			if err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			catalog, err := render.Open(ctx, args, openOptions(cmd))
-			if err != nil {
-				return err
-			}
-			defer catalog.Close()
-			done := progress(cmd, "rendering")
-			defer done()
-			metas, err := catalog.Metas(ctx, migration)
-			if err != nil {
-				return err
-			}
-			if isTerminal(cmd.OutOrStdout()) { // the output is to be seen instead
-				done()
-			}
-			return declcfg.Write(ctx, cmd.OutOrStdout(), metas, declcfg.WriteOptions{Format: format, Edit: migration.Edit})
+			opts := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: migration.Edit}
+			return renderAll(cmd, args, migration, opts)
 		},
 	}
-	addOutputFlag(cmd, &output)
+	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
 	cmd.Flags().BoolVar(&all, "migrate", false, "make all migrations")
-	cmd.MarkFlagsMutuallyExclusive("migrate", "migrate-level")
+	exclude(cmd, "migrate", "migrate-level")
 	return cmd
 }
 
-func addOutputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", string(declcfg.JSON), "output format (json|yaml)")
-	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
-}
-
-func addMigrateLevelFlag(cmd *cobra.Command, level *string) {
-	cmd.Flags().StringVar(level, "migrate-level", "", "make the migrations up to this one (none|bundle-object-to-csv-metadata|all)")
-	must(cmd.RegisterFlagCompletionFunc("migrate-level", cobra.FixedCompletions(render.Migrations(), cobra.ShellCompDirectiveNoFileComp)))
-}
-
-func parseFormat(s string) (declcfg.Format, error) {
-	switch f := declcfg.Format(s); f {
-	case declcfg.JSON, declcfg.YAML:
-		return f, nil
-	}
-	return "", usageError{fmt.Errorf("unknown output format %q, want json or yaml", s)}
-}
-
-func migrationOf(level string, all bool) (render.Migration, error) {
-	if all {
-		return render.MigrateAll, nil
-	}
-	m, err := render.ParseMigration(level)
+func renderAll(cmd *cobra.Command, refs []string, migration render.Migration, opts declcfg.WriteOptions) error {
+	ctx := cmd.Context()
+	done := progress(cmd, "rendering")
+	defer done()
+	catalog, err := render.Open(ctx, refs, openOptions(cmd))
 	if err != nil {
-		return "", usageError{err}
+		return err
 	}
-	return m, nil
+	defer catalog.Close()
+	metas, err := catalog.Metas(ctx, migration)
+	if err != nil {
+		return err
+	}
+	if isTerminal(cmd.OutOrStdout()) { // the output is to be seen instead
+		done()
+	}
+	warnOfFlaws(cmd, metas)
+	return declcfg.Write(ctx, cmd.OutOrStdout(), metas, opts)
+}
+
+// warnOfFlaws tells of input that is written otherwise than its author may expect.
+func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
+	for _, m := range metas {
+		for _, f := range m.Flaws() {
+			what := "what is no Unicode text becomes U+FFFD"
+			if f.Key != "" {
+				what = fmt.Sprintf("the key %q stands twice in one object; the last one counts", f.Key)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", f.Pos, what)
+		}
+	}
 }
 
 // openOptions are what the environment gives to opening references.

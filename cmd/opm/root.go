@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -18,11 +17,12 @@ files that hold the packages of operators, their channels, the bundles in them a
 updates between bundles.`,
 		Example: `  opm validate catalog
   opm render catalog -o yaml > catalog.yaml
-  opm list channels catalog my-operator`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          unknownCommand,
-		Run:           func(*cobra.Command, []string) {},
+  opm list channels catalog kiln`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       noSuchCommand,
+		Run:                        func(*cobra.Command, []string) {}, // as upstream: opm alone says nothing
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	addGlobalFlags(root)
@@ -43,20 +43,23 @@ updates between bundles.`,
 // alphaCmd holds what upstream calls alpha; each of its commands stands at the top as well.
 func alphaCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    "alpha",
-		Short:  "Commands by the names they have in upstream opm",
-		Hidden: os.Getenv("HELP_ALPHA") != "true",
-		Args:   unknownCommand,
-		Run:    func(*cobra.Command, []string) {},
+		Use:     "alpha",
+		Short:   "Commands by the names that they have in upstream opm",
+		Example: "  opm alpha list packages catalog",
+		Hidden:  os.Getenv("HELP_ALPHA") != "true",
+		Args:    noSuchCommand,
+		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
 	cmd.AddCommand(listCmd(true))
 	return cmd
 }
 
+// generateCmd, as listCmd, has nothing to run: whatever stands in place of a command makes it print its help, as
+// upstream does.
 func generateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate",
-		Short:   "Generate files around a catalog",
+		Short:   "Generate files for a catalog",
 		Example: "  opm generate dockerfile catalog",
 	}
 	cmd.AddCommand(dockerfileCmd())
@@ -81,32 +84,5 @@ func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
 func must(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := ""
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		hint = fmt.Sprintf(" (did you mean %q?)", names[0])
-	}
-	return usageError{fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)}
-}
-
-// exactArgs and minArgs word the errors of cobra for people.
-func exactArgs(names ...string) cobra.PositionalArgs { return rangeArgs(len(names), names...) }
-
-// rangeArgs takes the arguments of those names, of which the first least are needed.
-func rangeArgs(least int, names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return usageError{fmt.Errorf("the argument %s is missing", names[len(args)])}
-		case len(args) > len(names):
-			return usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
-		}
-		return nil
 	}
 }

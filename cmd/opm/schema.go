@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +13,9 @@ import (
 func schemaCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the CUE schemas of the format",
-		Long: `Print the definitions in CUE that opm validate checks objects with: all of them, or those
-in one file, such as package, channel, bundle, deprecations or property.`,
+		Short: "Print the schemas that catalogs are checked with",
+		Long: `Print the definitions, in the language CUE, that opm validate checks objects with: all of
+them, or those of NAME, one of ` + oneOf(schemas.Names()) + `.`,
 		Example: `  opm schema
   opm schema channel`,
 		Args:      rangeArgs(0, "NAME"),
@@ -26,8 +25,8 @@ in one file, such as package, channel, bundle, deprecations or property.`,
 			if len(args) == 1 {
 				var ok bool
 				if source, ok = schemas.Source(args[0]); !ok {
-					return fmt.Errorf("no schema %q%s; there are %s", args[0],
-						nearest.Hint(args[0], schemas.Names()), strings.Join(schemas.Names(), ", "))
+					return fmt.Errorf("no schema %q%s: want %s", args[0],
+						nearest.Hint(args[0], schemas.Names()), oneOf(schemas.Names()))
 				}
 			}
 			_, err := io.WriteString(cmd.OutOrStdout(), source)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/go-json-experiment/json"
@@ -26,30 +27,34 @@ type buildInfo struct {
 }
 
 func versionCmd() *cobra.Command {
-	var output string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Example: `  opm version
   opm version -o json`,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := buildInfo{version, commit, date, runtime.GOOS, runtime.GOARCH}
-			switch output {
-			case "":
-				// The dump of a Go struct, which scripts parse.
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
-					info.OpmVersion, info.GitCommit, info.BuildDate, info.GoOs, info.GoArch)
-				return err
-			case "json":
-				if err := json.MarshalWrite(cmd.OutOrStdout(), info, jsontext.WithIndent("  ")); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(cmd.OutOrStdout())
-				return err
+			if format == "json" {
+				return printJSON(cmd.OutOrStdout(), info)
 			}
-			return usageError{fmt.Errorf("unknown output format %q, want json", output)}
+			// The dump of a Go struct, which scripts parse.
+			_, err := fmt.Fprintf(cmd.OutOrStdout(),
+				"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
+				info.OpmVersion, info.GitCommit, info.BuildDate, info.GoOs, info.GoArch)
+			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format (json)")
+	choiceVar(cmd, &format, "output", "o", "", "output format", "json")
 	return cmd
+}
+
+func printJSON(w io.Writer, v any) error {
+	text, err := json.Marshal(v, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
 }

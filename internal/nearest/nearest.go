@@ -3,16 +3,10 @@
 //	fmt.Errorf("no package %q%s", name, nearest.Hint(name, names)) // no package "ectd" (did you mean "etcd"?)
 package nearest
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
-// maxNames bounds how many names are compared: a hint is not worth a second.
-const maxNames = 2_000
-
-// Hint returns ` (did you mean "NAME"?)` with the name among names that is nearest to name, or "" where none is near. Of
-// several that are equally near it is the first in order of the alphabet.
+// Hint returns ` (did you mean "NAME"?)` with the name among names that is nearest to name, or "" where none is near.
+// Of several that are equally near it is the first in order of the alphabet.
 func Hint(name string, names []string) string {
 	if n := Name(name, names); n != "" {
 		return fmt.Sprintf(" (did you mean %q?)", n)
@@ -20,26 +14,38 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
-// Name returns the name among names that takes the fewest edits to make out of name, at most a third of its length, or ""
-// where there is none.
+// Name returns the name among names, which may be in any order, that takes the fewest edits to make out of name, at
+// most a third of its length, or "" where there is none.
 func Name(name string, names []string) string {
-	if len(names) > maxNames {
-		return ""
-	}
 	best, least := "", 1+max(1, len(name)/3)
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		if abs(len(n)-len(name)) >= least {
+	for _, n := range names {
+		if abs(len(n)-len(name)) > least {
 			continue
 		}
-		if d := distance(name, n); d < least {
+		if d := distance(name, n); d < least || d == least && best != "" && n < best {
 			best, least = n, d
 		}
 	}
 	return best
 }
 
-// distance returns how many letters must be inserted, removed, replaced or swapped with their neighbour to make b out of
-// a (optimal string alignment).
+// maxCompared is how many names a Finder compares: hints about ten thousand problems are not worth a second.
+const maxCompared = 100_000
+
+// A Finder gives hints until it has compared so many names that more would take too long, and then none. It is for one
+// goroutine; the zero value is ready.
+type Finder struct{ compared int }
+
+// Hint returns what [Hint] returns, or "" when the finder had enough.
+func (f *Finder) Hint(name string, names []string) string {
+	if f.compared += len(names); f.compared > maxCompared {
+		return ""
+	}
+	return Hint(name, names)
+}
+
+// distance returns how many letters must be inserted, removed, replaced or swapped with their neighbour to make b out
+// of a (optimal string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

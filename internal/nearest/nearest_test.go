@@ -1,24 +1,35 @@
 package nearest_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
 func TestName(t *testing.T) {
-	names := []string{"stable", "staple", "fast", "candidate-v1"}
+	names := []string{"staple", "stable", "fast", "candidate-v1"}
 	tests := []struct{ name, want string }{
 		{"stabel", "stable"}, // swapped letters are one edit
 		{"fats", "fast"},
 		{"candidate-v2", "candidate-v1"},
 		{"stale", "stable"}, // as near as staple, and before it
+		{"fast", "fast"},
 		{"slow", ""},
+		{"xyzstable", "stable"}, // three edits in nine letters
+		{"wxyzstable", ""},
 		{"", ""},
 	}
 	for _, tt := range tests {
 		if got := nearest.Name(tt.name, names); got != tt.want {
 			t.Errorf("Name(%q) = %q, want %q", tt.name, got, tt.want)
+		}
+		backwards := slices.Clone(names)
+		slices.Reverse(backwards)
+		if got, again := nearest.Name(tt.name, names), nearest.Name(tt.name, backwards); got != again {
+			t.Errorf("Name(%q) depends on the order of the names: %q, %q", tt.name, got, again)
 		}
 	}
 }
@@ -29,5 +40,28 @@ func TestHint(t *testing.T) {
 	}
 	if got := nearest.Hint("ectd", nil); got != "" {
 		t.Errorf("Hint without names = %q, want none", got)
+	}
+}
+
+// A finder gives up rather than comparing every problem of a large catalog with every name.
+func TestFinderIsBounded(t *testing.T) {
+	var names []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprintf("an-operator-with-a-long-name.v1.0.%d", i))
+	}
+	var f nearest.Finder
+	const name = "an-operator-with-a-long-name.v1.0.-1"
+	if got, want := f.Hint(name, names), nearest.Hint(name, names); got != want || got == "" {
+		t.Errorf("the first hint is %q, want %q", got, want)
+	}
+	begin := time.Now()
+	for i := range 10_000 {
+		f.Hint(fmt.Sprintf("an-operator-with-a-long-name.v2.0.%d", i), names)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("10,000 hints among 10,000 names took %v", took)
+	}
+	if got := f.Hint(name, names); got != "" {
+		t.Errorf("the last hint is %q, want none", got)
 	}
 }

@@ -55,6 +55,7 @@ func TestMapReadsAheadOnlyAFew(t *testing.T) {
 
 func TestMapStopsWhenDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	n := 0
 	for range parallel.Map(ctx, 2, numbers(1000), func(i int) int { return i }) {
 		if n++; n == 3 {

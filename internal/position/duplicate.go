@@ -36,8 +36,8 @@ type repetition struct {
 }
 
 // repetitions yields the keys that repeat earlier ones, up to the end or the first error.
-func (t *jsonTree) repetitions(yield func(repetition)) {
-	r := newReader(t.text, 0)
+func (t jsonText) repetitions(yield func(repetition)) {
+	r := newReader(t, 0)
 	var open []map[string]int // where the keys of each open object first stand
 	for {
 		at, more := r.next()
@@ -112,5 +112,36 @@ func (t *yamlTree) repeatedInMerge(n *yaml.Node, ptr jsontext.Pointer, yield fun
 	}
 	for _, source := range n.Content {
 		t.repetitions(source, ptr, yield)
+	}
+}
+
+// blockDepth is how deep repetitions are looked for in block style, far beyond what its reader accepts.
+const blockDepth = 1000
+
+// repetitions yields the keys that repeat earlier ones in the value at an offset and below.
+func (t blockText) repetitions(at int, ptr jsontext.Pointer, depth int, yield func(repetition)) {
+	if depth == 0 {
+		return
+	}
+	if !t.isDash(at) {
+		t.repeatedKeys(at, ptr, depth, yield)
+		return
+	}
+	i := 0
+	for element := range t.elements(at) {
+		t.repetitions(element, ptr.AppendToken(strconv.Itoa(i)), depth-1, yield)
+		i++
+	}
+}
+
+func (t blockText) repeatedKeys(at int, ptr jsontext.Pointer, depth int, yield func(repetition)) {
+	first := make(map[string]int)
+	for key, m := range t.members(at) {
+		if earlier, ok := first[key]; ok {
+			yield(repetition{ptr, key, earlier, m.key})
+		} else {
+			first[key] = m.key
+		}
+		t.repetitions(m.value, ptr.AppendToken(key), depth-1, yield)
 	}
 }

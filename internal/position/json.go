@@ -18,56 +18,24 @@ func JSON(doc []byte) (*Document, error) {
 		_, err := r.ReadToken()
 		return d, err
 	}
-	tree := &jsonTree{text: d.text.bytes, containers: make(map[int]container)}
-	d.root = jsonValue{tree, start}
-	d.dupes = tree.repetitions
+	text := jsonText(d.text.bytes)
+	d.root = node{newTree(text.container), start}
+	d.dupes = text.repetitions
 	return d, nil
 }
 
-// A jsonTree remembers the objects and arrays that were asked for, by where they start.
-type jsonTree struct {
-	text       []byte
-	containers map[int]container
-}
+// A jsonText is the text of one JSON value.
+type jsonText []byte
 
-// A container is an object or an array, as far as it can be read. Other values are empty ones.
-type container struct {
-	members  map[string]member // of equal keys the last
-	elements []int             // where they start
-}
-
-// A member is where a key and its value start.
-type member struct{ key, value int }
-
-type jsonValue struct {
-	tree *jsonTree
-	at   int
-}
-
-func (v jsonValue) offset() int { return v.at }
-
-func (v jsonValue) child(token string) (int, value, bool) {
-	c := v.tree.container(v.at)
-	if i, ok := element(token, len(c.elements)); ok {
-		return c.elements[i], jsonValue{v.tree, c.elements[i]}, true
-	}
-	m, ok := c.members[token]
-	return m.key, jsonValue{v.tree, m.value}, ok
-}
-
-func (t *jsonTree) container(at int) container {
-	if c, ok := t.containers[at]; ok {
-		return c
-	}
+func (t jsonText) container(at int) container {
 	var c container
-	r := newReader(t.text, at)
+	r := newReader(t, at)
 	switch r.PeekKind() {
 	case jsontext.KindBeginObject:
 		c.members = r.members()
 	case jsontext.KindBeginArray:
 		c.elements = r.elements()
 	}
-	t.containers[at] = c
 	return c
 }
 

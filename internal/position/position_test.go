@@ -152,6 +152,23 @@ func TestYAML(t *testing.T) {
 	}
 }
 
+// TestPlainKey takes every kind of key the long way round too.
+func TestPlainKey(t *testing.T) {
+	words := []string{"y", "yes", "true", "on", "n", "no", "false", "off", "null", "~", "name", "nil", "of", "falsey", "ye"}
+	others := []string{"1", "0x1F", "017", "1.50", "-1", "+.5", ".inf", "-", "--", "1.2.3", "1_0", "a1", "e1", "_", "."}
+	plain := others
+	for _, w := range words {
+		plain = append(plain, w, strings.ToUpper(w), strings.ToUpper(w[:1])+w[1:], w[:1]+strings.ToUpper(w[1:]))
+	}
+	for _, p := range plain {
+		want := convertKey(p + ": 0\n")
+		got, ok := plainKey(p)
+		if ok != (want != noKey) || ok && got != want {
+			t.Errorf("%s: got %q, %v, want %q", p, got, ok, want)
+		}
+	}
+}
+
 func TestBroken(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -164,7 +181,9 @@ func TestBroken(t *testing.T) {
 		{"no value", JSON, "\n}", []at{missing("", 1, 1)}},
 		{"no YAML", YAML, "", []at{missing("", 1, 1), missing("/a", 1, 1)}},
 		{"comment", YAML, "# c\n", []at{missing("/a", 1, 1)}},
-		{"bad line", YAML, "a: 1\nb:\n  c: 2\nd: e: f\ng: 3\nh: 4\ni: 5\nj: 6\nk: 7\n", []at{found("/b/c", 3, 6, 3, 3), missing("/g", 1, 1)}},
+		{"bad line", YAML, "a: 1\nb:\n  c: 2\nd: e: f\ng: 3\nh: 4\ni: 5\nj: 6\nk: 7\n", []at{
+			found("/b/c", 3, 6, 3, 3), missing("/g", 1, 1),
+		}},
 		{"open list", YAML, "a: 1\nb: [\n", []at{found("/a", 1, 4, 1, 1), missing("/b", 1, 1)}},
 		{"bad character", YAML, "a: \x01\nb: 1\n", []at{missing("/b", 1, 1)}},
 	} {

@@ -45,10 +45,33 @@ func keyDocument(n *yaml.Node) (string, bool) {
 	return n.Value + ": 0\n", true
 }
 
+// plainKey returns what a plain scalar without a tag is called in JSON as a key. It reports false if it cannot be one.
+func plainKey(plain string) (string, bool) {
+	if isText(plain) {
+		return plain, true
+	}
+	key := convertKey(plain + ": 0\n")
+	return key, key != noKey
+}
+
 // isText tells of a plain scalar that it is neither a number nor a word such as "false" or "~". It may miss some text.
 func isText(plain string) bool {
-	const longestWord = len("false")
-	return strings.ContainsFunc(plain, isTextual) || len(plain) > longestWord && isLetter(rune(plain[0]))
+	if plain != "" && isLetter(rune(plain[0])) {
+		return !isWord(plain)
+	}
+	return strings.ContainsFunc(plain, isTextual)
+}
+
+// isWord tells of a scalar whether it is a word that stands for a truth value or null, in some spelling.
+func isWord(plain string) bool {
+	if len(plain) > len("false") {
+		return false
+	}
+	switch strings.ToLower(plain) {
+	case "y", "yes", "true", "on", "n", "no", "false", "off", "null":
+		return true
+	}
+	return false
 }
 
 // isTextual tells of a character that no number and no such word holds.

@@ -194,30 +194,48 @@ func appendFold(buf []byte, blanks int) []byte {
 // literal reads a text block in the style |.
 func (f *fast) literal(parent int) bool {
 	header := f.line()
-	chomp := bytes.TrimRight(header[1:], " ")
-	if len(chomp) > 1 || len(chomp) == 1 && chomp[0] != '-' && chomp[0] != '+' {
+	chomp, indent, ok := indicatorsOf(bytes.TrimRight(header[1:], " "))
+	if !ok {
 		return false
+	}
+	if indent > 0 {
+		indent += max(parent, 0)
 	}
 	f.skip(len(header))
 	f.out = append(f.out, '"')
 	empty := len(f.out)
-	breaks, ok := f.literalLines(parent)
+	breaks, ok := f.literalLines(parent, indent)
 	switch {
 	case !ok:
 		return false
-	case len(chomp) == 0 && len(f.out) == empty, string(chomp) == "-":
+	case chomp == 0 && len(f.out) == empty, chomp == '-':
 		breaks = 0
-	case len(chomp) == 0:
+	case chomp == 0:
 		breaks = min(breaks, 1)
 	}
 	f.out = append(appendBreaks(f.out, breaks), '"')
 	return f.next()
 }
 
-// literalLines writes the lines of a text block and returns how many line breaks follow the last one of them that is
-// not blank.
-func (f *fast) literalLines(parent int) (breaks int, ok bool) {
-	indent := 0 // until the first line tells
+// indicatorsOf reads what may stand behind the bar of a text block: how its last line breaks are treated, 0 by default,
+// and how much deeper than its parent it is indented, 0 where the first line tells; in any order.
+func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
+	for _, c := range s {
+		switch {
+		case (c == '-' || c == '+') && chomp == 0:
+			chomp = c
+		case '1' <= c && c <= '9' && indent == 0:
+			indent = int(c - '0')
+		default:
+			return 0, 0, false
+		}
+	}
+	return chomp, indent, true
+}
+
+// literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is. It
+// returns how many line breaks follow the last line that is not blank.
+func (f *fast) literalLines(parent, indent int) (breaks int, ok bool) {
 	for f.pos < len(f.text) {
 		line := f.line()
 		if f.pos+len(line) == len(f.text) {

@@ -14,6 +14,7 @@ var seeds = []string{
 	"a: 1\nb: [c, {d: e}]\n",
 	"---\na: 'b'\n",
 	"--- # c\n- a\n- - b\n  - c: d\n    e: f\n-\n",
+	"a: |2+\n\n    x\nb:\n- |-1\n   y\n",
 	"a: |\n  x\n\n  y\nb: |-\n\n  x\nc: |+\n  z\n\n",
 	"a: >-\n  x\n\n  y\nb: >\n z\n",
 	"a: &x {b: c}\nd:\n  <<: *x\n  e: *x\n",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -28,13 +27,9 @@ func TestDepth(t *testing.T) {
 			"1:5006: nested deeper"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			start := time.Now()
 			_, err := Append(nil, []byte(c.doc))
 			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
-			}
-			if d := time.Since(start); d > 3*time.Second {
-				t.Errorf("took %v", d)
 			}
 		})
 	}
@@ -66,13 +61,9 @@ func TestAliasLimits(t *testing.T) {
 			"aliases expand beyond 64 MB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			start := time.Now()
 			_, err := Append(nil, []byte(c.doc))
 			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
-			}
-			if d := time.Since(start); d > 3*time.Second {
-				t.Errorf("took %v", d)
 			}
 		})
 	}

@@ -79,6 +79,7 @@ var conversions = []struct{ name, doc, want string }{
 
 	{"literal", "a: |\n\n  b\n    c\n\n  d # e\n\n\nf: |-\n  g\n\nh: |+\n  i\n\nj: k\n",
 		`{"a":"\nb\n  c\n\nd # e\n","f":"g","h":"i\n\n","j":"k"}`},
+	{"literal, indent given", "a: |2+\n\n    b\n   c\n\nd:\n- |-1\n   e\n  f\n", `{"a":"\n  b\n c\n\n","d":["  e\n f"]}`},
 	{"literal, empty", "a: |\nb: |+\n\nc: |-\n\n", `{"a":"","b":"\n","c":""}`},
 	{"literal with blank lines", "a: |\n  b\n \n   \n  c\n", `{"a":"b\n\n \nc\n"}`},
 	{"literal with an indent", "a: |2\n    b\n", `{"a":"  b\n"}`},

@@ -56,7 +56,8 @@ func decodeRaw(schema string, raw jsontext.Value) (any, error) {
 var likeUpstream = json.JoinOptions(
 	json.MatchCaseInsensitiveNames(true),
 	jsonv1.MatchCaseSensitiveDelimiter(true),
-	jsonv1.FormatBytesWithLegacySemantics(true), // base64 may hold line breaks
+	jsonv1.FormatBytesWithLegacySemantics(true), // bytes may be a list of numbers
+	jsonv1.ParseBytesWithLooseRFC4648(true),     // base64 may hold line breaks
 )
 
 // unmarshal reads raw into a new T. Of keys that differ only in case the last in byte order wins, since upstream sorts

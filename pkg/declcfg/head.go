@@ -26,6 +26,12 @@ func (m *Meta) readHead(r reader) (*draft, error) {
 			bad = &headError{jsontext.Pointer("").AppendToken(name), fmt.Sprintf(format, args...)}
 		}
 	}
+	if kind := r.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		if err := r.SkipValue(); err != nil {
+			return nil, err
+		}
+		return nil, noObject(kind)
+	}
 	if _, err := r.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -69,6 +75,11 @@ func (m *Meta) readHead(r reader) (*draft, error) {
 		return nil, &headError{"", "the object has no schema"}
 	}
 	return rest, nil
+}
+
+// noObject says what the value is that stands in the place of an object.
+func noObject(kind jsontext.Kind) error {
+	return &headError{"", "want an object, found " + kindName(kind)}
 }
 
 func (m *Meta) headField(folded string) *string {
@@ -126,7 +137,10 @@ func foldRune(r rune) rune {
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
 	}
-	return unicode.ToLower(least)
+	if 'A' <= least && least <= 'Z' {
+		return least + 'a' - 'A'
+	}
+	return least
 }
 
 func kindName(k jsontext.Kind) string {

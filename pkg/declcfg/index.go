@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,12 +85,7 @@ func (x *Index) owner(name string) *PackageIndex {
 // no package.
 func (x *Index) Packages() []*PackageIndex {
 	all := slices.Collect(maps.Values(x.packages))
-	slices.SortFunc(all, func(a, b *PackageIndex) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b *PackageIndex) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -40,6 +40,9 @@ type source struct {
 	sum  uint64
 	yaml bool
 
+	// block tells that the YAML is in the block style in which places are quickly found; see [position.Block].
+	block bool
+
 	// repaired tells that the object is not I-JSON: equal keys, of which the last wins, or bytes that are no UTF-8,
 	// which were replaced.
 	repaired bool
@@ -49,7 +52,12 @@ type source struct {
 // and stands at pos.
 func NewMeta(pos Pos, raw jsontext.Value) (*Meta, error) {
 	m := &Meta{Pos: pos, raw: raw, text: raw, kept: true}
-	if _, err := m.readHead(newReader(raw)); err != nil {
+	r := newReader(raw)
+	_, err := m.readHead(r)
+	if err == nil && r.SkipValue() != io.EOF {
+		err = errors.New("want one object, found more behind it")
+	}
+	if err != nil {
 		return nil, &Error{Pos: pos, Err: err}
 	}
 	return m, nil
@@ -114,10 +122,11 @@ func (r *rereader) load(m *Meta, buf []byte) (raw jsontext.Value, text []byte, e
 	}
 	s := m.src
 	text = slices.Grow(buf[:0], s.size)[:s.size]
-	if _, err := r.handle.ReadAt(text, s.off); err != nil && err != io.EOF {
+	n, err := r.handle.ReadAt(text, s.off)
+	if err != nil && err != io.EOF {
 		return nil, nil, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
 	}
-	if maphash.Bytes(seed, text) != s.sum {
+	if n < s.size || maphash.Bytes(seed, text) != s.sum {
 		return nil, nil, &Error{Pos: m.Pos, Err: errChanged}
 	}
 	raw = text
@@ -191,6 +200,9 @@ func (m *Meta) document() (*position.Document, []byte) {
 			return nil, nil
 		}
 	}
+	if m.src.block {
+		return position.Block(text), text
+	}
 	parse := position.JSON
 	if m.src.yaml {
 		parse = position.YAML
@@ -205,11 +217,11 @@ func (m *Meta) document() (*position.Document, []byte) {
 // A Flaw is a part of an object that is not I-JSON, which upstream reads all the same.
 type Flaw struct {
 	Pos Pos
-	Key string // that repeats one of its object, "" for text that is not UTF-8
+	Key string // that repeats one of its object, "" for text that is not Unicode
 }
 
 // Flaws returns what of m is read in a way that its author may not expect: keys that repeat one of the same object, and
-// in JSON the first byte that is no UTF-8.
+// in JSON the first byte that is no UTF-8, or the first escape that is half a surrogate pair.
 func (m *Meta) Flaws() []Flaw {
 	if m.src == nil || !m.src.repaired {
 		return nil
@@ -221,21 +233,12 @@ func (m *Meta) Flaws() []Flaw {
 			flaws = append(flaws, Flaw{m.src.pos.at(d.Repeat.Line, d.Repeat.Column), d.Key})
 		}
 	}
-	if !utf8.Valid(text) {
-		flaws = append(flaws, Flaw{Pos: m.src.pos.after(text[:invalidUTF8(text)])})
+	if m.src.yaml {
+		return flaws
+	}
+	err := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)).SkipValue()
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		flaws = append(flaws, Flaw{Pos: m.src.pos.after(text[:s.ByteOffset])})
 	}
 	return flaws
-}
-
-// invalidUTF8 returns where the first byte of text stands that is no UTF-8.
-func invalidUTF8(text []byte) int {
-	i := 0
-	for i < len(text) {
-		r, n := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		i += n
-	}
-	return i
 }

@@ -2,6 +2,7 @@ package declcfg
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strconv"
 	"unicode/utf8"
@@ -30,22 +31,7 @@ func (p Pos) String() string {
 
 // Compare orders places by file, line and column.
 func (p Pos) Compare(q Pos) int {
-	switch {
-	case p.File != q.File:
-		return compare(p.File < q.File)
-	case p.Line != q.Line:
-		return compare(p.Line < q.Line)
-	case p.Column != q.Column:
-		return compare(p.Column < q.Column)
-	}
-	return 0
-}
-
-func compare(less bool) int {
-	if less {
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // after returns the place that follows text when text starts at p.
@@ -78,7 +64,7 @@ type Error struct {
 	Err     error
 
 	// Lost holds what the unreadable part says for itself: names of packages that may miss objects because of the
-	// error. Nil means that the text could not be had at all, so that anything may be missing.
+	// error. Nil means that it is not known what the text says, so that anything may be missing.
 	Lost []string
 }
 

@@ -11,7 +11,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -32,11 +31,13 @@ func Metas(ctx context.Context, sources ...Source) iter.Seq2[*Meta, error] {
 			return m, nil
 		}
 		for m, err := range Map(ctx, held, sources...) {
+			if m != nil {
+				m.kept = false // it is the caller who may want to hold it
+			}
 			if !yield(m, err) {
 				return
 			}
 			if m != nil {
-				m.kept = false
 				m.drop()
 			}
 		}
@@ -140,28 +141,38 @@ func (c *chunk) readJSON(visit func(*Meta, error)) error {
 		if start == len(c.data) {
 			return nil
 		}
-		if c.data[start] != '{' {
-			return c.unreadable(pos, c.data[start:], noObject(c.data[start:]))
-		}
 		m := &Meta{Pos: pos, src: &source{file: c.file, off: c.off + int64(start), pos: pos}}
 		rest, err := m.readHead(r)
 		m.rest = rest
 		end := base + int(r.InputOffset())
 		if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad {
 			if end, err = m.readLenient(c.data[start:]); end < 0 {
-				return c.syntaxError(pos, c.data[start:], err)
+				return c.breaksOff(pos, c.data[start:], err)
 			}
 			end += start
 			r = newReader(c.data[end:])
 			base = end
 		} else {
-			m.raw = c.data[start:end]
+			m.raw = c.data[start:end:end]
 		}
 		m.setText(c.data[start:end])
 		c.visit(visit, m, err)
 		pos = pos.after(c.data[start:end])
 		from = end
 	}
+}
+
+// breaksOff returns the error about text, where the stream of JSON that c is a part of cannot be read any further.
+func (c *chunk) breaksOff(pos Pos, text []byte, err error) error {
+	if c.more && errors.Is(err, io.ErrUnexpectedEOF) {
+		// The splitter took the next brace for the start of an object, which it would be were this one whole.
+		_, err = jsontext.NewDecoder(bytes.NewBuffer(append(bytes.Clone(text), '{')), lenient).ReadValue()
+	}
+	at, err := syntaxError(pos, text, err)
+	if c.more {
+		text = nil // no one looks at what else is lost
+	}
+	return c.unreadable(at, text, err)
 }
 
 // readLenient reads the object at the start of text, which is not I-JSON, as encoding/json would. It returns the error of
@@ -202,8 +213,11 @@ func (c *chunk) visit(visit func(*Meta, error), m *Meta, err error) {
 func (c *chunk) readYAML(visit func(*Meta, error)) {
 	buf := buffers.get()
 	defer func() { buffers.put(buf) }()
-	pos := c.pos
-	for from := 0; from < len(c.data); {
+	pos, from := c.pos, 0
+	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {
+		from = len(byteOrderMark) // and no column
+	}
+	for from < len(c.data) {
 		next := len(c.data)
 		if i := bytes.Index(c.data[from:], separatorLine); i >= 0 {
 			next = from + i + 1
@@ -218,6 +232,7 @@ func (c *chunk) readYAML(visit func(*Meta, error)) {
 		}
 		at := pos.after(text[:start])
 		buf = c.readDocument(text[start:], c.off+int64(from+start), at, buf[:0], visit)
+		c.notJSON = nil // only the first document was tried as JSON
 		pos = pos.after(text)
 		from = next
 	}
@@ -241,7 +256,7 @@ func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit 
 		visit(nil, c.unreadable(first, text, err))
 		return buf
 	}
-	raw, err := yamljson.Append(buf, text)
+	raw, block, err := yamljson.Convert(buf, text)
 	if errors.Is(err, yamljson.ErrEmpty) {
 		return raw
 	}
@@ -249,11 +264,7 @@ func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit 
 		visit(nil, c.yamlError(pos, text, err))
 		return buf
 	}
-	if jsontext.Value(raw).Kind() != '{' {
-		visit(nil, c.unreadable(first, text, noObject(raw)))
-		return raw
-	}
-	m := &Meta{Pos: first, src: &source{file: c.file, off: off, pos: pos, yaml: true}, raw: raw}
+	m := &Meta{Pos: first, src: &source{file: c.file, off: off, pos: pos, yaml: true, block: block}, raw: raw}
 	m.setText(text)
 	m.rest, err = m.readHead(newReader(raw))
 	if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad { // equal keys
@@ -265,8 +276,9 @@ func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit 
 
 // yamlError places an error of the YAML reader, or tells what is wrong with the JSON if JSON was meant.
 func (c *chunk) yamlError(pos Pos, text []byte, err error) error {
-	if c.notJSON != nil && text[blankLines(text)] == '{' && strings.HasPrefix(string(text[1+blankLines(text):]), `"`) {
-		return c.syntaxError(pos, text, c.notJSON)
+	if c.notJSON != nil && beginsLikeJSON(text) {
+		at, err := syntaxError(pos, text, c.notJSON)
+		return c.unreadable(at, text, err)
 	}
 	if y, ok := errors.AsType[*yamljson.Error](err); ok {
 		return c.unreadable(pos.at(y.Line, y.Column), text, errors.New(y.Msg))
@@ -274,27 +286,47 @@ func (c *chunk) yamlError(pos Pos, text []byte, err error) error {
 	return c.unreadable(pos, text, err)
 }
 
-// syntaxError places an error of the JSON reader in text, which starts at pos.
-func (c *chunk) syntaxError(pos Pos, text []byte, err error) error {
+// syntaxError places and words an error of the JSON reader in text, which starts at pos.
+func syntaxError(pos Pos, text []byte, err error) (Pos, error) {
+	if bytes.HasPrefix(text, separatorLine[1:]) {
+		return pos, errors.New("YAML in a file that begins with two JSON objects, which is JSON to its end")
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		end := pos.after(bytes.TrimRight(text, " \t\r\n"))
-		return c.unreadable(end, text, fmt.Errorf("the JSON object that starts at %d:%d does not end", pos.Line, pos.Column))
+		start := pos.after(text[:leadingSpace(text)])
+		err := fmt.Errorf("the JSON object that starts at %d:%d does not end", start.Line, start.Column)
+		return pos.after(bytes.TrimRight(text, space)), err
 	}
-	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		at := pos.after(text[:min(int(s.ByteOffset), len(text))])
-		return c.unreadable(at, text, fmt.Errorf("not valid JSON: %w", s.Err))
+	s, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return pos, err
 	}
-	return c.unreadable(pos, text, err)
+	at := pos.after(text[:min(int(s.ByteOffset), len(text))])
+	if s.Err.Error() == "exceeded max depth" { // it has no name
+		return at, errors.New("nested deeper than 10,000 levels")
+	}
+	return at, fmt.Errorf("not valid JSON: %w", s.Err)
 }
 
+// beginsLikeJSON tells whether the author of text, which starts with a brace, has likely meant JSON: keys of YAML need no
+// quotes.
+func beginsLikeJSON(text []byte) bool {
+	inside, ok := bytes.CutPrefix(bytes.TrimLeft(text, space), []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"`))
+}
+
+// space is what may stand between the tokens of JSON.
+const space = " \t\r\n"
+
+var byteOrderMark = []byte("\ufeff")
+
 func leadingSpace(text []byte) int {
-	return len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	return len(text) - len(bytes.TrimLeft(text, space))
 }
 
 // blankLines returns how much of text is lines that are empty or hold a comment only.
 func blankLines(text []byte) int {
 	for i := 0; ; {
-		rest := bytes.TrimLeft(text[i:], " \t\r\n\ufeff")
+		rest := bytes.TrimLeft(text[i:], space+"\ufeff")
 		if len(rest) == 0 {
 			return len(text)
 		}
@@ -309,27 +341,22 @@ func blankLines(text []byte) int {
 // noMapping tells cheaply that the YAML document text cannot be an object, so that a long list is not parsed to say so.
 func noMapping(text []byte) error {
 	if text[0] == '[' || text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\n') {
-		return noObject([]byte("["))
+		return noObject('[')
 	}
 	return nil
-}
-
-// noObject says what the JSON value at the start of text is, where an object is wanted.
-func noObject(text []byte) error {
-	switch kind := jsontext.Value(text).Kind(); kind {
-	case '"', '0', 't', 'f', '[', 'n':
-		return fmt.Errorf("want an object, found %s", kindName(kind))
-	}
-	return errors.New("want a JSON object")
 }
 
 // mentions finds the names of packages in text that cannot be parsed.
 var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[ \t]*:[ \t]*["']?([^"'\s,}{\]\[]+)`)
 
 // unreadable returns the error about text, which is lost, with a hint where the file does not look like a catalog file.
+// Where text is nil, no one knows what is lost.
 func (c *chunk) unreadable(pos Pos, text []byte, err error) *Error {
 	if c.file.inTree() && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
 		err = fmt.Errorf("%w (if this is no catalog file, name it in %s)", err, ignoreFile)
+	}
+	if text == nil {
+		return &Error{Pos: pos, Err: err}
 	}
 	lost := []string{}
 	for _, match := range mentions.FindAllSubmatch(text, -1) {

@@ -19,7 +19,7 @@ const ignoreFile = ".indexignore"
 // A Source is one tree of catalog files, or a single one.
 type Source struct {
 	Name string // what positions begin with, such as the path that the user gave
-	FS   fs.FS
+	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
 	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
 }
 
@@ -60,7 +60,12 @@ type walker struct {
 	found  []foundFile
 	ignore indexignore.Matcher
 	broken []brokenPath
+	links  int // to directories, as often as they were followed
 }
+
+// maxDirLinks is how often links to directories are followed. A few that lead to each other can make more paths than
+// could ever be walked.
+const maxDirLinks = 10_000
 
 // A foundFile is a path that leads to a regular file.
 type foundFile struct {
@@ -78,51 +83,69 @@ type brokenPath struct {
 func (w *walker) dir(name string, trail []string) {
 	real, err := w.resolve(name)
 	if err != nil {
-		w.broken = append(w.broken, brokenPath{name, err})
+		w.fail(name, err)
 		return
 	}
 	if slices.Contains(trail, real) {
-		err := errors.New("symbolic link to a directory that holds it")
-		w.broken = append(w.broken, brokenPath{name, err})
+		w.fail(name, errors.New("symbolic link to a directory that holds it"))
 		return
 	}
 	trail = append(trail, real)
 	entries, err := fs.ReadDir(w.src.FS, name)
 	if err != nil {
-		w.broken = append(w.broken, brokenPath{name, withoutPath(err)})
-	}
-	if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignoreFile }); i >= 0 {
-		w.readIgnore(name, path.Join(name, ignoreFile))
-		entries = slices.Delete(entries, i, i+1)
+		w.fail(name, withoutPath(err))
 	}
 	for _, e := range entries {
+		if e.Name() == ignoreFile {
+			w.readIgnore(name, path.Join(name, ignoreFile))
+			continue
+		}
 		w.entry(path.Join(name, e.Name()), e, trail)
 	}
 }
 
+// fail notes that the path called name leads nowhere.
+func (w *walker) fail(name string, err error) { w.broken = append(w.broken, brokenPath{name, err}) }
+
 func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 	mode := e.Type()
-	if mode&fs.ModeSymlink != 0 {
+	isLink := mode&fs.ModeSymlink != 0
+	if isLink {
 		info, err := fs.Stat(w.src.FS, name)
 		if err != nil {
-			w.broken = append(w.broken, brokenPath{name, linkError(err)})
+			w.fail(name, linkError(err))
 			return
 		}
 		mode = info.Mode().Type()
 	}
 	switch {
+	case mode.IsDir() && isLink:
+		w.linkedDir(name, trail)
 	case mode.IsDir():
 		w.dir(name, trail)
 	case mode.IsRegular():
-		real, err := w.resolve(name)
-		if err != nil && !errors.Is(err, errOutside) {
-			w.broken = append(w.broken, brokenPath{name, err})
-			return
-		}
-		w.found = append(w.found, foundFile{name, real})
+		w.file(name)
 	default:
-		w.broken = append(w.broken, brokenPath{name, fmt.Errorf("want a file, found %s", kindOfFile(mode))})
+		w.fail(name, fmt.Errorf("want a file, found %s", kindOfFile(mode)))
 	}
+}
+
+func (w *walker) linkedDir(name string, trail []string) {
+	if w.links == maxDirLinks {
+		w.fail(name, errors.New("too many symbolic links to directories"))
+		return
+	}
+	w.links++
+	w.dir(name, trail)
+}
+
+func (w *walker) file(name string) {
+	real, err := w.resolve(name)
+	if err != nil && !errors.Is(err, errOutside) {
+		w.fail(name, err)
+		return
+	}
+	w.found = append(w.found, foundFile{name, real})
 }
 
 func kindOfFile(mode fs.FileMode) string {

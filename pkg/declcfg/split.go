@@ -10,17 +10,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-const (
+// Variables, so that tests can bring about with little text what takes much.
+var (
 	// chunkSize is how many bytes of a file are handed to a goroutine at once, unless one document is larger.
 	chunkSize = 512 << 10
-
-	// sniffSize is how far upstream looks for the first character that is no space, to tell JSON from YAML.
-	sniffSize = 4096
 
 	// probeSize is how long an object of a JSON file may get before the splitter makes sure that it is one: a missing
 	// bracket must not pull the rest of a large file into memory.
 	probeSize = 16 << 20
 )
+
+// sniffSize is how far upstream looks for the first character that is no space, to tell JSON from YAML.
+const sniffSize = 4096
 
 // A chunk is a run of whole documents of one file.
 type chunk struct {
@@ -29,7 +30,8 @@ type chunk struct {
 	off  int64  // where data starts in the file
 	pos  Pos
 	yaml bool
-	err  error // the file cannot be read beyond data
+	more bool  // the file goes on behind data, at what looks like the start of a document
+	err  error // the file cannot be read; there is no data
 
 	// notJSON is why a file that begins with a brace is read as YAML from here on; nil for all others.
 	notJSON *jsontext.SyntacticError
@@ -113,29 +115,39 @@ func (s *splitter) looksLikeJSON() bool {
 func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data []byte) int) {
 	for want := chunkSize; ; {
 		s.fill(want)
-		if s.eof {
+		if s.eof && len(s.buf) <= want {
 			s.yieldAll(yield, yaml)
 			return
 		}
-		n := boundary(s.buf)
+		n := boundary(s.buf[:want])
 		switch {
 		case n > 0:
 			if !s.cut(yield, n, yaml) {
 				return
 			}
 			want = chunkSize
-		case !yaml && len(s.buf) >= probeSize && !validPrefix(s.buf):
-			s.yieldAll(yield, yaml)
+		case want >= probeSize && s.isBrokenJSON(yaml):
+			s.yieldAll(yield, false)
 			return
 		default:
-			want = 2 * len(s.buf)
+			want *= 2
 		}
 	}
 }
 
-// cut yields the first n bytes of buf.
+// isBrokenJSON tells whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an object
+// that is not JSON, is taken for JSON if it begins as JSON does.
+func (s *splitter) isBrokenJSON(yaml bool) bool {
+	if yaml {
+		return s.notJSON != nil && beginsLikeJSON(s.buf)
+	}
+	return !validPrefix(s.buf)
+}
+
+// cut yields the first n bytes of buf, and there are more.
 func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
+	c.more = true
 	rest := s.buf[n:]
 	s.buf = append(buffers.get(), rest...)
 	s.off += int64(n)
@@ -143,13 +155,18 @@ func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
 	return yield(c)
 }
 
+// yieldAll yields the rest of buf. Where the file cannot be read to its end that is only an error, since the last
+// document is not whole, and nothing tells where it begins.
 func (s *splitter) yieldAll(yield func(*chunk) bool, yaml bool) {
-	if len(s.buf) == 0 && s.err == nil {
+	if s.err != nil {
+		yield(&chunk{file: s.file, err: s.err})
 		return
 	}
-	c := s.chunk(len(s.buf), yaml)
-	c.err = s.err
-	yield(c)
+	if len(s.buf) > 0 {
+		c := s.chunk(len(s.buf), yaml)
+		c.more = !s.eof
+		yield(c)
+	}
 }
 
 func (s *splitter) chunk(n int, yaml bool) *chunk {

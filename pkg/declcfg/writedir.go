@@ -72,7 +72,7 @@ func checkPaths(metas []*Meta) error {
 	return errors.Join(errs...)
 }
 
-// makeEmptyDir makes sure that dir is an empty directory. It returns the first directory that it made, "" for none.
+// makeEmptyDir makes sure that dir is an empty directory. It returns the topmost directory that it made, "" for none.
 func makeEmptyDir(dir string) (made string, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -89,7 +89,11 @@ func makeEmptyDir(dir string) (made string, err error) {
 		}
 		made = above
 	}
-	return made, os.MkdirAll(dir, 0o777)
+	err = os.MkdirAll(dir, 0o777)
+	if err != nil && made != "" {
+		err = errors.Join(err, os.RemoveAll(made))
+	}
+	return made, err
 }
 
 // undo removes what was written into dir, and the directories that were made for it, made being the topmost.

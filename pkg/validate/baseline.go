@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Baseline is problems that are known, so that only new ones count. A problem is known by its rule, package and path; it
-// may move in its file, and to another one.
+// A Baseline is problems that are known, so that only new ones count. A problem is known by its rule, package and path;
+// it may move in its file, and to another one.
 type Baseline struct {
 	Problems []KnownProblem `json:"problems"`
 }

@@ -26,6 +26,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 	s.image(b)
 	s.relatedImages(b.RelatedImages)
 	s.metadata(b)
+	s.sizes(b)
 	s.dependencies(b.Properties)
 }
 
@@ -39,12 +40,12 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		}
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			if err := p.CheckManifest(); err != nil {
-				s.badValue("bundle-object", at+"/value", err)
+				s.add("bundle-object", at+"/value"+err.Pointer, "property of type %q: %v", p.Type, err.Err)
 			}
 			continue
 		}
-		if err := p.Check(); err != nil {
-			s.badValue("property-value", at+"/value", err)
+		if p.Check() != nil {
+			s.badValue(at+"/value", p)
 			continue
 		}
 		if check, ok := valueChecks[p.Type]; ok {
@@ -53,15 +54,18 @@ func (s *scope) properties(b *declcfg.Bundle) {
 	}
 }
 
-// badValue reports an error of declcfg about the value of a property.
-func (s *scope) badValue(rule string, at jsontext.Pointer, err error) {
-	var v *declcfg.ValueError
-	if !errors.As(err, &v) {
-		s.add(rule, at, "%v", err)
-		return
+// badValue reports what in the value of p has not the shape of its type.
+func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
+	check := func(value jsontext.Value) (jsontext.Pointer, error) {
+		err := (&declcfg.Property{Type: p.Type, Value: value}).Check()
+		if bad, ok := errors.AsType[*declcfg.ValueError](err); ok {
+			return bad.Pointer, bad.Err
+		}
+		return "", err
 	}
-	at += v.Pointer
-	s.add(rule, at, "property of type %q: %v", v.Type, v.Err)
+	for ptr, err := range typeErrors(p.Value, check) {
+		s.add("property-value", at+ptr, "property of type %q: %v", p.Type, err)
+	}
 }
 
 // packageProperty checks the identity of the bundle: its package, version and release.
@@ -69,14 +73,18 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	value, err := b.PackageProperty()
 	if err != nil {
 		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // that was reported by properties
-			s.add("package-property", "/properties", "bundle %q: %v", b.Name, err)
+			s.add("package-property", "/properties", "%v", err)
 		}
 		return
 	}
 	at := s.propertyAt(b, declcfg.PropertyPackage)
-	if value.PackageName != b.Package {
+	if value.PackageName != b.Package && b.Package != "" {
 		s.add("package-property-name", at+"/packageName", "the property names package %q, the bundle %q",
 			value.PackageName, b.Package)
+	}
+	if value.Version == "" {
+		s.add("bundle-version", at+"/version", "the property has no version")
+		return
 	}
 	version, err := declcfg.ParseVersion(value.Version, "")
 	if err != nil {
@@ -94,6 +102,7 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	if len(version.Semver.Build) > 0 {
 		s.add("bundle-release", at+"/version", "version %q has build metadata besides the release %q",
 			value.Version, value.Release)
+		return
 	}
 	if want := version.CanonicalName(b.Package); b.Name != want {
 		s.add("bundle-release", "/name", "with release %q the bundle must be called %q, not %q",
@@ -159,8 +168,8 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 		}
 	}
 	if tags != nil {
-		s.add("related-image-tag", index("/relatedImages", first)+"/image", "%d of %d related images are not named by digest: %s",
-			len(tags), len(images), list(tags, 3))
+		s.add("related-image-tag", index("/relatedImages", first)+"/image",
+			"%d of %d related images are not named by digest: %s", len(tags), len(images), list(tags, 3))
 	}
 }
 

@@ -25,6 +25,7 @@ type constraint struct {
 	All            *terms       `json:"all"`
 	Any            *terms       `json:"any"`
 	Not            *terms       `json:"not"`
+	None           *terms       `json:"none"` // what not was called first
 }
 
 type gvkTerm struct {
@@ -75,13 +76,20 @@ func (s *scope) badConstraint(at jsontext.Pointer, err error) {
 // term checks one term. Of several keys OLM takes the first in this order.
 func (s *scope) term(at jsontext.Pointer, c *constraint) {
 	switch {
-	case c.GVK != nil, c.Package != nil:
+	case c.GVK != nil:
+	case c.Package != nil:
+		if err := checkRange(c.Package.VersionRange); err != nil {
+			s.add("constraint", at+"/package/versionRange", "%q is no range of versions: %v", c.Package.VersionRange, err)
+		}
 	case c.All != nil:
 		s.terms(at+"/all/constraints", c.All)
 	case c.Any != nil:
 		s.terms(at+"/any/constraints", c.Any)
 	case c.Not != nil:
 		s.terms(at+"/not/constraints", c.Not)
+	case c.None != nil:
+		s.add("constraint", at+"/none", "the key none is deprecated; call it not")
+		s.terms(at+"/none/constraints", c.None)
 	case c.CEL != nil:
 		if err := compileRule(c.CEL.Rule); err != nil {
 			s.add("constraint", at+"/cel/rule", "%v", err)

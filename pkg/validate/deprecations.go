@@ -1,6 +1,12 @@
 package validate
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -15,23 +21,41 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 		e := &d.Entries[i]
 		at := index("/entries", i)
 		ref := e.Reference
-		switch {
-		case ref.Schema == "":
-			s.add("deprecation-reference", at+"/reference", "the reference has no schema")
-		case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
-			s.add("deprecation-reference", at+"/reference/name",
-				"a reference to the package itself has no name, found %q", ref.Name)
-		case ref.Schema != declcfg.SchemaPackage && ref.Schema != declcfg.SchemaChannel && ref.Schema != declcfg.SchemaBundle:
-			s.add("deprecation-reference", at+"/reference/schema",
-				"nothing of schema %q can be deprecated%s", ref.Schema, nearest.Hint(ref.Schema, reserved[:3]))
-		}
+		s.reference(at+"/reference", ref)
 		key := [2]string{ref.Schema, ref.Name}
 		if seen[key] {
-			s.add("duplicate-deprecation", at+"/reference", "%s %q is deprecated twice", ref.Schema, ref.Name)
+			s.add("duplicate-deprecation", at+"/reference", "%s is deprecated twice", target(ref))
 		}
 		seen[key] = true
 		if e.Message == "" {
-			s.add("deprecation-message", at+"/message", "the deprecation of %s %q has no message", ref.Schema, ref.Name)
+			s.add("deprecation-message", at+"/message", "the deprecation of %s has no message", target(ref))
 		}
 	}
+}
+
+// deprecable holds the schemas of what can be deprecated.
+var deprecable = []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
+
+// reference checks what a deprecation refers to, but for whether it exists.
+func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
+	const rule = "deprecation-reference"
+	switch {
+	case ref.Schema == "":
+		s.add(rule, at+"/schema", "the reference has no schema")
+	case !slices.Contains(deprecable, ref.Schema):
+		s.add(rule, at+"/schema", "nothing of schema %q can be deprecated%s", ref.Schema,
+			nearest.Hint(ref.Schema, deprecable))
+	case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
+		s.add(rule, at+"/name", "a reference to the package itself has no name, found %q", ref.Name)
+	case ref.Schema != declcfg.SchemaPackage && ref.Name == "":
+		s.add(rule, at+"/name", "a reference to an %s needs a name", ref.Schema)
+	}
+}
+
+// target says what a deprecation refers to.
+func target(ref declcfg.Reference) string {
+	if ref.Schema == declcfg.SchemaPackage {
+		return "the package"
+	}
+	return fmt.Sprintf("%s %q", strings.TrimPrefix(ref.Schema, "olm."), ref.Name)
 }

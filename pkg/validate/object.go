@@ -23,7 +23,7 @@ func (v *validator) object(m *declcfg.Meta) (checked, error) {
 	c := checked{meta: m, problems: v.flaws(m)}
 	value, err := m.Decode()
 	if err != nil {
-		c.problems = append(c.problems, v.located("type", m, err)...)
+		c.problems = append(c.problems, v.wrongTypes(m)...)
 	} else {
 		s.value(value)
 		c.value = declcfg.Slim(value)
@@ -51,7 +51,8 @@ func (v *validator) flaws(m *declcfg.Meta) []*Problem {
 	return problems
 }
 
-// located turns errors of package declcfg into problems, by the rule of that name. m is nil where the object is not known.
+// located turns an error of package declcfg into a problem, by the rule of that name. m is nil where the object is not
+// known.
 func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem {
 	e, ok := errors.AsType[*declcfg.Error](err)
 	if !ok {
@@ -62,6 +63,33 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem 
 
 // unreadable reports what could not be read as an object at all.
 func (v *validator) unreadable(err error) []*Problem { return v.located("read", nil, err) }
+
+// wrongTypes reports the values of m that keep it from being decoded.
+func (v *validator) wrongTypes(m *declcfg.Meta) []*Problem {
+	raw, err := m.JSON()
+	if err != nil {
+		return v.located("read", m, err)
+	}
+	var problems []*Problem
+	for ptr, err := range typeErrors(raw, decodeAs(m)) {
+		problems = append(problems, v.located("type", m, &declcfg.Error{Pos: m.Place(ptr), Pointer: ptr, Err: err})...)
+	}
+	return problems
+}
+
+// decodeAs returns a function that decodes another text of m, and returns what is wrong with it.
+func decodeAs(m *declcfg.Meta) func(jsontext.Value) (jsontext.Pointer, error) {
+	return func(raw jsontext.Value) (jsontext.Pointer, error) {
+		changed, err := declcfg.NewMeta(m.Pos, raw)
+		if err == nil {
+			_, err = changed.Decode()
+		}
+		if e, ok := errors.AsType[*declcfg.Error](err); ok {
+			return e.Pointer, e.Err
+		}
+		return "", err
+	}
+}
 
 func (s *scope) value(value any) {
 	switch value := value.(type) {
@@ -89,10 +117,10 @@ func (s *scope) other() {
 	}
 }
 
-// schema checks the shape of the object by the CUE schemas. What a rule of Go found at the same place is not said twice,
-// and neither are wrong types where decoding failed by one of them.
+// schema checks the shape of the object by the CUE schemas. What a rule of Go found at the same place is not said
+// again, and neither are wrong types where decoding failed by one of them.
 func (s *scope) schema(decoded bool) {
-	if s.v.off["schema"] && len(s.v.opts.Schemas) == 0 {
+	if !s.v.shapes() {
 		return
 	}
 	raw, err := s.meta.JSON()
@@ -101,24 +129,19 @@ func (s *scope) schema(decoded bool) {
 	}
 	checker := s.v.checkers.Get().(*schemas.Checker)
 	defer s.v.checkers.Put(checker)
-	for _, f := range checker.Object(s.meta.Schema, raw) {
+	findings := checker.Object(s.meta.Schema, raw)
+	if len(findings) == 0 {
+		return
+	}
+	was := s.said()
+	for _, f := range findings {
 		switch {
 		case f.Extra:
 			s.add("user-schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
-		case decoded && !s.has(f.Pointer) && !s.knows(f):
+		case decoded && !was.already(f):
 			s.add("schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
 		}
 	}
-}
-
-// knows tells whether a rule of Go was broken at a key that f says is missing.
-func (s *scope) knows(f schemas.Finding) bool {
-	for _, g := range s.found {
-		if g.ptr != "" && f.Pointer.Contains(g.ptr) && g.rule.Severity == Error {
-			return true
-		}
-	}
-	return false
 }
 
 func index(list jsontext.Pointer, i int) jsontext.Pointer {

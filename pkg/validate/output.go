@@ -54,12 +54,14 @@ func newResult(problems []*Problem) result {
 }
 
 // WriteJSON writes problems as upstream does, one object with passed and error.message, and a list of the problems
-// besides. HTML is escaped, since upstream does.
+// besides. What means something in HTML is escaped, since upstream does.
 func WriteJSON(w io.Writer, problems []*Problem) error {
-	if err := json.MarshalWrite(w, newResult(problems), jsontext.WithIndent("  "), jsontext.EscapeForHTML(true)); err != nil {
+	err := json.MarshalWrite(w, newResult(problems), jsontext.WithIndent("  "),
+		jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err = io.WriteString(w, "\n")
 	return err
 }
 
@@ -72,28 +74,3 @@ func WriteYAML(w io.Writer, problems []*Problem) error {
 	_, err = w.Write(append(format.AppendYAML(nil, raw), '\n'))
 	return err
 }
-
-// WriteGitHub writes problems as commands of GitHub workflows, which shows them beside the lines of a pull request.
-func WriteGitHub(w io.Writer, problems []*Problem) error {
-	for _, p := range problems {
-		text := p.Message
-		if p.Path != "" {
-			text = p.Path + ": " + text
-		}
-		if p.Fix != "" {
-			text += "; " + p.Fix
-		}
-		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", p.Severity,
-			githubProperty.Replace(p.Pos.File), max(1, p.Pos.Line), max(1, p.Pos.Column),
-			githubProperty.Replace(p.Rule), githubText.Replace(text))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var (
-	githubText     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)

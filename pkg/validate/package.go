@@ -15,6 +15,9 @@ func (s *scope) pkg(p *declcfg.Package) {
 	} else if err := k8sname.Label(p.Name); err != nil {
 		s.add("package-name", "/name", "%q is no package name: %v", p.Name, err)
 	}
+	if p.DefaultChannel == "" {
+		s.add("default-channel", "/defaultChannel", "package %q has no default channel", p.Name)
+	}
 	if p.Icon != nil {
 		s.icon(p.Icon)
 	}

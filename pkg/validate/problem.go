@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -22,7 +23,10 @@ const (
 
 // A Problem is one thing wrong with a catalog. It prints as
 //
-//	catalog/foo.yaml:6:9: error: package "foo": channel "stable": entries[2]: no bundle "foo.v2.0.0"; add it … [entry-bundle]
+//	catalog/foo.yaml:6:9: error: package "foo": channel "stable": entries[2].name: no bundle "foo.v2.0.0"; add the
+//	olm.bundle, or remove the entry [entry-bundle]
+//
+// on one line.
 type Problem struct {
 	Rule     string      // the name of the rule that is broken; see [Rules]
 	Severity Severity    // of the rule, unless warnings count as errors
@@ -44,7 +48,15 @@ func (p *Problem) String() string {
 		fmt.Fprintf(&b, "; %s", p.Fix)
 	}
 	fmt.Fprintf(&b, " [%s]", p.Rule)
-	return b.String()
+	return strings.Map(printable, b.String())
+}
+
+// printable keeps what a catalog holds from breaking lines and from speaking to a terminal.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
 }
 
 // sortProblems orders problems by place, and drops those that say the same at the same place.

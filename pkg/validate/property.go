@@ -1,11 +1,9 @@
 package validate
 
 import (
-	"encoding/base64"
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,7 +23,7 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 	if p.Unmarshal(&required) != nil { // was checked
 		return
 	}
-	if _, err := semver.ParseRange(required.VersionRange); err != nil {
+	if err := checkRange(required.VersionRange); err != nil {
 		s.add("required-range", at+"/versionRange", "%q is no range of versions: %v", required.VersionRange, err)
 	}
 }
@@ -75,35 +73,6 @@ func (s *scope) metadata(b *declcfg.Bundle) {
 	if n := count(b, declcfg.PropertyMaxOpenShiftVersion); n > 1 {
 		s.add("max-openshift-version", "/properties", "the bundle has %d properties of type %s",
 			n, declcfg.PropertyMaxOpenShiftVersion)
-	}
-	s.sizes(b)
-}
-
-const (
-	maxObject  = 1 << 20 // of a ConfigMap, and of what etcd takes
-	maxMessage = 4 << 20 // of a gRPC message, by default of clients
-)
-
-// sizes checks what has to fit into an object of the cluster or a message of the registry.
-func (s *scope) sizes(b *declcfg.Bundle) {
-	message := 0
-	for i := range b.Properties {
-		p := &b.Properties[i]
-		size := len(p.Value)
-		switch p.Type {
-		case declcfg.PropertyBundleObject:
-			if size = base64.StdEncoding.DecodedLen(size); size > maxObject {
-				s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes, a ConfigMap takes %d",
-					size, maxObject)
-			}
-		case declcfg.PropertyCSVMetadata:
-			size *= 2 // a registry sends the CSV that it makes out of it twice
-		}
-		message += size
-	}
-	if message > maxMessage {
-		s.add("message-size", "", "a registry sends the bundle in a message of about %d bytes, clients take %d",
-			message, maxMessage)
 	}
 }
 

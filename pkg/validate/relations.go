@@ -2,13 +2,10 @@ package validate
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"path"
 	"slices"
 
 	"github.com/blang/semver/v4"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -21,70 +18,8 @@ type relations struct {
 	index     declcfg.Index
 	scopes    map[*declcfg.Meta]*scope
 
-	lost lost
-}
-
-// A lost is what could not be read. What only seems to be missing because of it is not reported.
-type lost struct {
-	everything bool
-	packages   map[string]bool // that unreadable documents mention
-	dirs       map[string]bool // that hold files of which nothing is known
-}
-
-// lose takes note of an error of reading.
-func (r *relations) lose(err error) {
-	l := &r.lost
-	e, ok := errors.AsType[*declcfg.Error](err)
-	switch {
-	case !ok:
-		l.everything = true
-	case e.Lost == nil:
-		l.dirs = with(l.dirs, path.Dir(e.Pos.File))
-	default:
-		for _, name := range e.Lost {
-			l.packages = with(l.packages, name)
-		}
-	}
-}
-
-func with(set map[string]bool, name string) map[string]bool {
-	if set == nil {
-		set = map[string]bool{}
-	}
-	set[name] = true
-	return set
-}
-
-// incomplete tells whether objects of p may be missing because they could not be read.
-func (r *relations) incomplete(p *declcfg.PackageIndex) bool {
-	if r.lost.everything || r.lost.packages[p.Name] {
-		return true
-	}
-	if len(r.lost.dirs) == 0 {
-		return false
-	}
-	for _, m := range p.Metas() {
-		if r.lost.dirs[path.Dir(m.Pos.File)] {
-			return true
-		}
-	}
-	return r.lostElsewhere()
-}
-
-// lostElsewhere tells whether a file was lost in a directory that holds nothing else, which may belong to any package.
-func (r *relations) lostElsewhere() bool {
-	known := map[string]bool{}
-	for _, p := range r.index.Packages() {
-		for _, m := range p.Metas() {
-			known[path.Dir(m.Pos.File)] = true
-		}
-	}
-	for dir := range r.lost.dirs {
-		if !known[dir] {
-			return true
-		}
-	}
-	return false
+	lost  lost
+	hints nearest.Finder
 }
 
 // of returns the scope of m.
@@ -110,37 +45,34 @@ func (r *relations) problems(ctx context.Context) []*Problem {
 }
 
 func (r *relations) check() {
-	var names []string
+	r.lost.settle(&r.index)
+	var known []string
 	for _, p := range r.index.Packages() {
 		if len(p.Packages) > 0 {
-			names = append(names, p.Name)
+			known = append(known, p.Name)
 		}
 	}
 	for _, p := range r.index.Packages() {
-		r.duplicates(p)
 		switch {
 		case p.Name == "": // each object without a package is reported by itself
+			continue
 		case len(p.Packages) == 0:
-			if !r.incomplete(p) {
-				r.unknownPackage(p, names)
-			}
+			r.unknownPackage(p, known)
 		default:
 			r.pkg(p)
 		}
+		r.duplicates(p)
 	}
 }
 
 // duplicates reports what is defined more than once.
 func (r *relations) duplicates(p *declcfg.PackageIndex) {
-	if p.Name == "" {
-		return
-	}
 	repeated(r, "duplicate-package", "package", p.Packages)
 	repeated(r, "duplicate-channel", "channel", p.Channels)
 	repeated(r, "duplicate-bundle", "bundle", p.Bundles)
-	for i := range p.Deprecations {
+	for i, d := range p.Deprecations {
 		if i > 0 {
-			r.of(p.Deprecations[i].Meta).add("duplicate-deprecations", "/package",
+			r.of(d.Meta).add("duplicate-deprecations", "/package",
 				"package %q has deprecations at %s already", p.Name, p.Deprecations[0].Meta.Pos)
 		}
 	}
@@ -159,9 +91,13 @@ func repeated[T any](r *relations, rule, what string, all []declcfg.Indexed[T]) 
 }
 
 // unknownPackage reports every object that belongs to a package that is not there.
-func (r *relations) unknownPackage(p *declcfg.PackageIndex, names []string) {
+func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
+	if r.lost.from(p.Name) {
+		return
+	}
+	hint := r.hints.Hint(p.Name, known)
 	report := func(rule string, m *declcfg.Meta) {
-		r.of(m).add(rule, "/package", "the catalog has no package %q%s", p.Name, nearest.Hint(p.Name, names))
+		r.of(m).add(rule, "/package", "the catalog has no package %q%s", p.Name, hint)
 	}
 	for _, c := range p.Channels {
 		report("channel-package", c.Meta)
@@ -176,9 +112,8 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, names []string) {
 
 // pkg checks the objects of one package against each other.
 func (r *relations) pkg(p *declcfg.PackageIndex) {
-	channels := names(p.Channels)
-	bundles := names(p.Bundles)
-	if !r.incomplete(p) {
+	if !r.lost.from(p.Name) {
+		channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
 		r.defaultChannel(p, channels)
 		r.entryBundles(p, bundles)
 		r.bundleChannels(p)
@@ -188,42 +123,47 @@ func (r *relations) pkg(p *declcfg.PackageIndex) {
 	r.ownRanges(p)
 }
 
-// names returns the set of names.
-func names[T any](all []declcfg.Indexed[T]) map[string]bool {
-	set := make(map[string]bool, len(all))
-	for _, o := range all {
-		set[o.Meta.Name] = true
-	}
-	return set
+// names are those of the channels or the bundles of a package.
+type names struct {
+	set  map[string]bool
+	list []string // without repetitions, as they were read
 }
 
-func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels map[string]bool) {
+func namesOf[T any](all []declcfg.Indexed[T]) names {
+	n := names{set: make(map[string]bool, len(all))}
+	for _, o := range all {
+		if !n.set[o.Meta.Name] {
+			n.set[o.Meta.Name] = true
+			n.list = append(n.list, o.Meta.Name)
+		}
+	}
+	return n
+}
+
+func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	for _, o := range p.Packages {
-		s := r.of(o.Meta)
-		if len(channels) == 0 {
-			s.add("package-channels", "/name", "package %q has no channels", p.Name)
+		if len(channels.list) == 0 { // then no default channel exists either
+			r.of(o.Meta).add("package-channels", "/name", "package %q has no channels", p.Name)
+			continue
 		}
-		switch {
-		case o.Value == nil:
-		case o.Value.DefaultChannel == "":
-			s.add("default-channel", "/defaultChannel", "package %q has no default channel", p.Name)
-		case !channels[o.Value.DefaultChannel]:
-			s.add("default-channel", "/defaultChannel", "the default channel %q of package %q does not exist%s",
-				o.Value.DefaultChannel, p.Name, nearest.Hint(o.Value.DefaultChannel, slices.Collect(maps.Keys(channels))))
+		if o.Value == nil || o.Value.DefaultChannel == "" || channels.set[o.Value.DefaultChannel] {
+			continue
 		}
+		r.of(o.Meta).add("default-channel", "/defaultChannel", "the default channel %q of package %q does not exist%s",
+			o.Value.DefaultChannel, p.Name, r.hints.Hint(o.Value.DefaultChannel, channels.list))
 	}
 }
 
 // entryBundles reports entries without a bundle, in whichever channel they stand.
-func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles map[string]bool) {
+func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	for _, c := range p.Channels {
 		if c.Value == nil {
 			continue
 		}
 		for i, e := range c.Value.Entries {
-			if e.Name != "" && !bundles[e.Name] {
+			if e.Name != "" && !bundles.set[e.Name] {
 				r.of(c.Meta).add("entry-bundle", index("/entries", i)+"/name", "no bundle %q%s", e.Name,
-					nearest.Hint(e.Name, slices.Collect(maps.Keys(bundles))))
+					r.hints.Hint(e.Name, bundles.list))
 			}
 		}
 	}
@@ -247,7 +187,7 @@ func (r *relations) bundleChannels(p *declcfg.PackageIndex) {
 	}
 }
 
-func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles map[string]bool) {
+func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles names) {
 	for _, d := range p.Deprecations {
 		if d.Value == nil {
 			continue
@@ -261,10 +201,9 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles map[
 			default:
 				continue
 			}
-			if !known[e.Reference.Name] {
+			if name := e.Reference.Name; name != "" && !known.set[name] {
 				r.of(d.Meta).add("deprecation-reference", index("/entries", i)+"/reference/name",
-					"package %q has no %s %q%s", p.Name, what, e.Reference.Name,
-					nearest.Hint(e.Reference.Name, slices.Collect(maps.Keys(known))))
+					"package %q has no %s %q%s", p.Name, what, name, r.hints.Hint(name, known.list))
 			}
 		}
 	}
@@ -282,7 +221,8 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 		case other == nil:
 			first[version] = b.Meta
 		case other.Name != b.Meta.Name: // a bundle that is defined twice is reported as that
-			r.of(b.Meta).add("duplicate-version", "/properties", "bundles %q and %q have the same version %s; the first is at %s",
+			r.of(b.Meta).add("duplicate-version", "/properties",
+				"bundles %q and %q have the same version %s; the first is at %s",
 				other.Name, b.Meta.Name, version, other.Pos)
 		}
 	}
@@ -306,9 +246,8 @@ func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 				continue
 			}
 			if in, err := semver.ParseRange(e.SkipRange); err == nil && in(version) {
-				at := index("/entries", i) + jsontext.Pointer("/skipRange")
-				r.of(c.Meta).add("skip-range-self", at, "the skipRange %q of %q holds its own version %s",
-					e.SkipRange, e.Name, version)
+				r.of(c.Meta).add("skip-range-self", index("/entries", i)+"/skipRange",
+					"the skipRange %q of %q holds its own version %s", e.SkipRange, e.Name, version)
 			}
 		}
 	}

@@ -16,15 +16,42 @@ type Rule struct {
 	Reason   string // what goes wrong otherwise
 	Fix      string // what to do about a problem; "" where its message says that
 
-	// Bad and Good are YAML documents that take the place of objects of the same schema and name, or are added, in the
-	// catalog of [Example], and break or keep the rule.
+	// Bad and Good are files that, added to [Example], break or keep the rule. They hold YAML documents, each of which
+	// takes the place of the object with the same schema, package and name; what cannot be read takes no place.
 	Bad, Good string
+
+	// Abridged says why Bad only shows what breaks the rule and does not break it itself; "" where it does.
+	Abridged string
+
+	// Schema is a CUE file of the user that the examples are about, "" for none.
+	Schema string
+}
+
+// A group is rules about one kind of thing.
+type group struct {
+	title string
+	rules []Rule
+}
+
+var groups = []group{
+	{"Any object", loadRules},
+	{"Packages", packageRules},
+	{"Channels", channelRules},
+	{"Bundles", bundleRules},
+	{"Properties", propertyRules},
+	{"Deprecations", deprecationsRules},
 }
 
 // Rules returns all rules, in the order of the reference: by what they are about.
 func Rules() []Rule { return slices.Clone(rules) }
 
-var rules = slices.Concat(loadRules, packageRules, channelRules, bundleRules, propertyRules, deprecationsRules)
+var rules = func() []Rule {
+	var all []Rule
+	for _, g := range groups {
+		all = append(all, g.rules...)
+	}
+	return all
+}()
 
 var rulesByName = func() map[string]*Rule {
 	m := make(map[string]*Rule, len(rules))

@@ -2,14 +2,15 @@ package validate
 
 import (
 	"io"
+	"net/url"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What follows is the part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a linter
-// need.
+// What follows is the part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a
+// linter need.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -33,6 +34,7 @@ type (
 		ID      string      `json:"id"`
 		Short   sarifText   `json:"shortDescription"`
 		Full    sarifText   `json:"fullDescription"`
+		Help    *sarifText  `json:"help,omitzero"`
 		Default sarifConfig `json:"defaultConfiguration"`
 	}
 	sarifConfig struct {
@@ -68,7 +70,8 @@ type (
 	}
 )
 
-// WriteSARIF writes problems in the Static Analysis Results Interchange Format, for code scanning. Version is that of opm.
+// WriteSARIF writes problems in the Static Analysis Results Interchange Format, for code scanning. Version is that of
+// opm.
 func WriteSARIF(w io.Writer, problems []*Problem, version string) error {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "opm", Version: version}},
@@ -78,9 +81,7 @@ func WriteSARIF(w io.Writer, problems []*Problem, version string) error {
 	indexOf := map[string]int{}
 	for i, r := range rules {
 		indexOf[r.Name] = i
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID: r.Name, Short: sarifText{r.Summary}, Full: sarifText{r.Reason}, Default: sarifConfig{r.Severity},
-		})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, r.sarif())
 	}
 	for _, p := range problems {
 		run.Results = append(run.Results, p.sarif(indexOf[p.Rule]))
@@ -93,12 +94,34 @@ func WriteSARIF(w io.Writer, problems []*Problem, version string) error {
 	return err
 }
 
+func (r *Rule) sarif() sarifRule {
+	rule := sarifRule{
+		ID:      r.Name,
+		Short:   sarifText{sentence(r.Summary)},
+		Full:    sarifText{r.Reason},
+		Default: sarifConfig{r.Severity},
+	}
+	if r.Fix != "" {
+		rule.Help = &sarifText{sentence(r.Fix)}
+	}
+	return rule
+}
+
+// sarifURI writes the name of a file as a URI: relative to where opm runs, or absolute.
+func sarifURI(file string) string {
+	u := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
+		u.Scheme = "file"
+	}
+	return u.String()
+}
+
 func (p *Problem) sarif(rule int) sarifResult {
 	text := p.Message
 	if p.Fix != "" {
 		text += "; " + p.Fix
 	}
-	location := sarifLocation{Physical: sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(p.Pos.File)}}}
+	location := sarifLocation{Physical: sarifPhysical{Artifact: sarifArtifact{sarifURI(p.Pos.File)}}}
 	if p.Pos.Line > 0 {
 		location.Physical.Region = &sarifRegion{p.Pos.Line, p.Pos.Column}
 	}

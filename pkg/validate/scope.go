@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,10 +23,13 @@ func newValidator(opts Options) (*validator, error) {
 	for _, name := range opts.Disable {
 		v.off[name] = true
 	}
-	for _, r := range Rules() {
+	for _, r := range rules {
 		if opts.ErrorsOnly && r.Severity == Warning {
 			v.off[r.Name] = true
 		}
+	}
+	if !v.shapes() {
+		return v, nil
 	}
 	first, err := schemas.NewChecker(opts.Schemas...)
 	if err != nil {
@@ -42,6 +46,9 @@ func newValidator(opts Options) (*validator, error) {
 	return v, nil
 }
 
+// shapes tells whether CUE has anything to check.
+func (v *validator) shapes() bool { return !v.off["schema"] || len(v.opts.Schemas) > 0 }
+
 // A scope collects what is wrong with one object.
 type scope struct {
 	v     *validator
@@ -55,35 +62,29 @@ type finding struct {
 	msg  string
 }
 
-// add reports that the value at ptr breaks the rule of that name.
+// add reports that the value at ptr breaks the rule of that name. What a rule says that is off is kept without its
+// words: the schemas must not say it in its place.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
+	f := finding{rule: ruleByName(rule), ptr: ptr}
 	if !s.v.off[rule] {
-		s.found = append(s.found, finding{ruleByName(rule), ptr, fmt.Sprintf(format, args...)})
+		f.msg = fmt.Sprintf(format, args...)
 	}
-}
-
-// has tells whether something was reported at ptr.
-func (s *scope) has(ptr jsontext.Pointer) bool {
-	for _, f := range s.found {
-		if f.ptr == ptr {
-			return true
-		}
-	}
-	return false
+	s.found = append(s.found, f)
 }
 
 // problems places what was found.
 func (s *scope) problems() []*Problem {
-	if len(s.found) == 0 {
+	found := slices.DeleteFunc(s.found, func(f finding) bool { return s.v.off[f.rule.Name] })
+	if len(found) == 0 {
 		return nil
 	}
-	ptrs := make([]jsontext.Pointer, len(s.found))
-	for i, f := range s.found {
+	ptrs := make([]jsontext.Pointer, len(found))
+	for i, f := range found {
 		ptrs[i] = f.ptr
 	}
 	places := s.meta.Places(ptrs)
-	problems := make([]*Problem, len(s.found))
-	for i, f := range s.found {
+	problems := make([]*Problem, len(found))
+	for i, f := range found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
 	}
 	return problems

@@ -1,7 +1,7 @@
 // Package validate finds every problem in a catalog, each with a rule, a severity and a place.
 //
-// What upstream rejects is an error; what it accepts, and a cluster or a user trips over, is a warning. The rules are in
-// one table; see [Rules].
+// What upstream rejects is an error; what it accepts, and a cluster or a user trips over, is a warning. The rules are
+// in one table; see [Rules].
 //
 //	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
 //	for _, problem := range report.Problems {
@@ -43,8 +43,8 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
-// Catalog checks the catalog that the sources make up. Problems of the catalog are in the report; an error means that it
-// could not be checked, say because ctx is done or a schema does not compile.
+// Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
+// every run; an error means that it could not be checked, say because ctx is done or a schema does not compile.
 func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
 	v, err := newValidator(opts)
 	if err != nil {
@@ -58,7 +58,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		}
 		if err != nil {
 			problems = append(problems, v.unreadable(err)...)
-			c.lose(err)
+			c.lost.add(err)
 			continue
 		}
 		problems = append(problems, r.problems...)

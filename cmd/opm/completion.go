@@ -1,0 +1,57 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// completeArgs completes every argument in its own way, and nothing after the last.
+func completeArgs(each ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(each) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return each[len(args)](cmd, args, start)
+	}
+}
+
+// files completes to files and directories.
+func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// packages completes to the packages of the catalog that is the first argument, as far as it can be read.
+func packages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx := cmd.Context()
+	catalog, err := render.Open(ctx, args[:1], render.Options{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer catalog.Close()
+	name := func(m *declcfg.Meta) (string, error) {
+		if m.Schema == declcfg.SchemaPackage {
+			return m.Name, nil
+		}
+		return "", nil
+	}
+	var names []string
+	for n, err := range declcfg.Map(ctx, name, catalog.Sources...) {
+		if err == nil && n != "" {
+			names = append(names, n)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeNothing keeps the shell from proposing files for the values of the flags.
+func completeNothing(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		must(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the output that the scripts expect")
+
+// TestMain makes the test binary stand in for opm: it is found on PATH by that name, by scripts and by other tests.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"opm": main})
+}
+
+// TestScripts runs the scripts in testdata/script, each of which begins with the behaviour it is about.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// A result is what a run of opm came to.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// opm runs a command line of opm, split at spaces, in a directory.
+func opm(t *testing.T, dir, line string) result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "opm", strings.Fields(line)...)
+	cmd.Dir = dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}

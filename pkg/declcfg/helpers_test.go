@@ -1,0 +1,141 @@
+package declcfg_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// published are the catalogs that real operators are published in.
+const published = "../../../shared/data/catalogs"
+
+// publishedCatalogs returns the directories of all published catalogs, and skips the test where there are none.
+func publishedCatalogs(t testing.TB) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(published + "/*")
+	if err != nil || len(dirs) == 0 {
+		t.Skipf("no catalogs in %s", published)
+	}
+	return dirs
+}
+
+// source returns a catalog called "c" that holds files, given as name and content by turns.
+func source(namesAndContents ...string) declcfg.Source {
+	fsys := fstest.MapFS{}
+	for pair := range slices.Chunk(namesAndContents, 2) {
+		fsys[pair[0]] = &fstest.MapFile{Data: []byte(pair[1])}
+	}
+	return declcfg.Source{Name: "c", FS: fsys}
+}
+
+// read returns what reading the sources yields: for every object its place and JSON, for everything else the error.
+func read(t testing.TB, sources ...declcfg.Source) []string {
+	t.Helper()
+	var got []string
+	for m, err := range declcfg.Metas(t.Context(), sources...) {
+		if err != nil {
+			got = append(got, err.Error())
+			continue
+		}
+		got = append(got, fmt.Sprintf("%v %s", m.Pos, rawOf(t, m)))
+	}
+	return got
+}
+
+// metas returns all objects of the sources without their text, and fails the test at the first error.
+func metas(t testing.TB, sources ...declcfg.Source) []*declcfg.Meta {
+	t.Helper()
+	same := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, nil }
+	var all []*declcfg.Meta
+	for m, err := range declcfg.Map(context.Background(), same, sources...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// one returns the only object of a stream, in memory.
+func one(t testing.TB, content string) *declcfg.Meta {
+	t.Helper()
+	all := metas(t, source("a.json", content))
+	if len(all) != 1 {
+		t.Fatalf("%d objects in %q, want 1", len(all), content)
+	}
+	return all[0]
+}
+
+// rawOf returns an object as JSON.
+func rawOf(t testing.TB, m *declcfg.Meta) jsontext.Value {
+	t.Helper()
+	raw, err := m.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// expect compares lists of lines.
+func expect(t testing.TB, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n\t%s\nwant:\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// A brokenFS fails as it is told to.
+type brokenFS struct {
+	fs.FS
+	open func(fs.File) (fs.File, error)
+}
+
+func (b brokenFS) Open(name string) (fs.File, error) {
+	f, err := b.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return f, err
+	}
+	return b.open(f)
+}
+
+// mkdirs makes a tree of directories, files and symbolic links below a new directory, which it returns. A file is
+// "NAME" or "NAME: CONTENT", a link "NAME -> TARGET". A file without content holds one object.
+func mkdirs(t testing.TB, entries ...string) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "c")
+	if err := os.Mkdir(root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name, target, isLink := strings.Cut(e, " -> ")
+		name, content, hasContent := strings.Cut(name, ": ")
+		if !hasContent {
+			content = "schema: s\n"
+		}
+		name = filepath.Join(root, name)
+		err := os.MkdirAll(filepath.Dir(name), 0o777)
+		if isLink && err == nil {
+			err = os.Symlink(target, name)
+		} else if err == nil {
+			err = os.WriteFile(name, []byte(content), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}

@@ -1,0 +1,189 @@
+package declcfg_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A generated file is head, then unit over and over, then tail. It is nowhere in memory.
+type generated struct {
+	head, unit, tail string
+	times            int64
+
+	reached atomic.Int64 // how far it was read
+}
+
+func (g *generated) size() int64 { return int64(len(g.head)+len(g.tail)) + g.times*int64(len(g.unit)) }
+
+func (g *generated) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		part := g.from(off + int64(n))
+		if part == "" {
+			err = io.EOF
+			break
+		}
+		n += copy(p[n:], part)
+	}
+	if end := off + int64(n); end > g.reached.Load() {
+		g.reached.Store(end)
+	}
+	return n, err
+}
+
+// from returns some of the text that starts at off.
+func (g *generated) from(off int64) string {
+	if off < int64(len(g.head)) {
+		return g.head[off:]
+	}
+	off -= int64(len(g.head))
+	if units := g.times * int64(len(g.unit)); off >= units {
+		return g.tail[off-units:]
+	}
+	return g.unit[off%int64(len(g.unit)):]
+}
+
+// source returns a catalog that holds nothing but the file.
+func (g *generated) source(name string) declcfg.Source {
+	fsys := fstest.MapFS{name: {}}
+	return declcfg.Source{Name: "c", FS: brokenFS{fsys, func(f fs.File) (fs.File, error) {
+		return generatedFile{f, g}, nil
+	}}}
+}
+
+type generatedFile struct {
+	fs.File
+	*generated
+}
+
+func (f generatedFile) Stat() (fs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return generatedInfo{info, f.size()}, err
+}
+
+type generatedInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i generatedInfo) Size() int64 { return i.size }
+
+// heapWhile returns by how much the heap grows at most while f is run, as f sees it when it calls look.
+func heapWhile(f func(look func())) uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, uint64(0)
+	f(func() {
+		runtime.ReadMemStats(&stats)
+		most = max(most, stats.HeapAlloc)
+	})
+	return most - min(before, most)
+}
+
+func TestLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 200 MB")
+	}
+	unit := `{"schema":"s","name":"é` + strings.Repeat("x", 974) + `"}`
+	line := &generated{unit: unit, times: 200_000, tail: `{"schema":"s","name":1}{"schema":"t"}`}
+	var objects int
+	var last []string
+	heap := heapWhile(func(look func()) {
+		for m, err := range declcfg.Metas(t.Context(), line.source("a.json")) {
+			if objects++; objects%10_000 == 0 {
+				look()
+			}
+			if err != nil {
+				last = append(last, err.Error())
+			} else if m.Schema == "t" {
+				last = append(last, m.Pos.String())
+			}
+		}
+	})
+	expect(t, last, []string{"c/a.json:1:199800022: name must be text, found a number", "c/a.json:1:199800024"})
+	if objects != 200_002 {
+		t.Errorf("%d objects, want 200002", objects)
+	}
+	t.Logf("%d MB of heap for %d MB", heap>>20, line.size()>>20)
+	if heap > 64<<20 {
+		t.Errorf("%d MB of heap", heap>>20)
+	}
+}
+
+// One document may be larger than what is read at once.
+func TestLargeDocument(t *testing.T) {
+	large := strings.Repeat("x ", 2<<20)
+	object := func(name string) string { return `{"schema":"s","name":"` + name + `"}` }
+	for name, content := range map[string]string{
+		"a.json": object("a") + object(large) + object("b"),
+		"b.json": object(large) + "\n" + object("a") + "\n" + object(large) + "\n" + object("b"),
+		"a.yaml": "schema: s\nname: a\n---\nschema: s\nname: '" + large + "'\n---\nschema: s\nname: b\n",
+		"b.yaml": object(large) + "\n---\nschema: s\nname: a\n---\nschema: s\nname: '" + large + "'\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var names []string
+			for m, err := range declcfg.Metas(t.Context(), source(name, content)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				names = append(names, strings.Replace(m.Name, large, "large", 1))
+			}
+			want := map[string][]string{
+				"a.json": {"a", "large", "b"}, "b.json": {"large", "a", "large", "b"},
+				"a.yaml": {"a", "large", "b"}, "b.yaml": {"large", "a", "large"},
+			}[name]
+			if !slices.Equal(names, want) {
+				t.Errorf("objects %q, want %q", names, want)
+			}
+		})
+	}
+}
+
+// A bracket that is missing must not make the rest of a file one document.
+func TestMissingBracket(t *testing.T) {
+	unit := "{\n  \"schema\": \"s\",\n  \"name\": \"" + strings.Repeat("x", 9<<10) + "\"\n}\n"
+	broken := "{\n  \"schema\": \"s\",\n  \"package\": \"p\",\n  \"x\": [{}\n}\n"
+	indented := strings.Replace(unit, "{", " {", 1)
+	for _, tt := range []struct {
+		name       string
+		head, unit string
+		want       string
+	}{
+		{"first object", broken, unit, "5:1: not valid JSON: invalid character '}' after array element (expecting ',' or ']')"},
+		{"second object", unit + broken, unit, "9:1: not valid JSON: invalid character '}' after array element (expecting ',' or ']')"},
+		{"third object", unit + unit + broken, indented, "13:1: not valid JSON: invalid character '}' after array element (expecting ',' or ']')"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := &generated{head: tt.head, unit: tt.unit, times: 20_000}
+			var got error
+			heap := heapWhile(func(look func()) {
+				for _, err := range declcfg.Metas(t.Context(), g.source("a.json")) {
+					look()
+					if err != nil {
+						got = errors.Join(got, err)
+					}
+				}
+			})
+			if got == nil || got.Error() != "c/a.json:"+tt.want {
+				t.Errorf("got %v\nwant %s", got, tt.want)
+			}
+			e, ok := errors.AsType[*declcfg.Error](got)
+			if !ok || e.Lost != nil {
+				t.Errorf("lost %q, want nil: no one looked at the rest of the file", e.Lost)
+			}
+			t.Logf("read %d of %d MB, %d MB of heap", g.reached.Load()>>20, g.size()>>20, heap>>20)
+			if g.reached.Load() > g.size()/4 || heap > 100<<20 {
+				t.Errorf("read %d of %d MB, %d MB of heap", g.reached.Load()>>20, g.size()>>20, heap>>20)
+			}
+		})
+	}
+}

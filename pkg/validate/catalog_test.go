@@ -1,0 +1,411 @@
+package validate_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// What people read: the place, the way to the value, what is wrong with a hint or the other place, what to do, the
+// rule.
+func TestMessages(t *testing.T) {
+	tests := []struct {
+		edit edit
+		want string
+	}{
+		{edit{pkgFile, "defaultChannel: stable", "defaultChannel: stabel"}, `c/oak/package.yaml:5:17: error: ` +
+			`package "oak": defaultChannel: the default channel "stabel" of package "oak" does not exist ` +
+			`(did you mean "stable"?); set defaultChannel to a channel of the package [default-channel]`},
+		{edit{pkgFile, "defaultChannel: stable\n", ""}, `c/oak/package.yaml:3:1: error: package "oak": defaultChannel: ` +
+			`package "oak" has no default channel; set defaultChannel to a channel of the package [default-channel]`},
+		{edit{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n- name: oak.v3.0.0\n  replaces: oak.v2.0.0\n"},
+			`c/oak/channels.yaml:6:9: error: package "oak": channel "candidate": entries[1].name: ` +
+				`no bundle "oak.v3.0.0" (did you mean "oak.v1.0.0"?); add the olm.bundle, or remove the entry [entry-bundle]`},
+		{edit{"z.yaml", "", bundle("package: oak\nname: oak.v1.0.0\nimage: x", "oak", "1.0.0")},
+			`c/z.yaml:3:7: error: package "oak": bundle "oak.v1.0.0": name: bundle "oak.v1.0.0" is defined at ` +
+				`c/oak/bundles.yaml:1:1 already; remove one of the definitions [duplicate-bundle]`},
+		{edit{bundleFile, "packageName: oak, version: 1.1.0", "packageName: oak, version: 1.0.0"},
+			`c/oak/bundles.yaml:22:1: error: package "oak": bundle "oak.v1.1.0": properties: bundles "oak.v1.0.0" and ` +
+				`"oak.v1.1.0" have the same version 1.0.0; the first is at c/oak/bundles.yaml:1:1; ` +
+				`give one of them another version or a release [duplicate-version]`},
+		{edit{deprFile, "", "- {reference: {schema: olm.package}, message: again}\n"},
+			`c/oak/deprecations.yaml:14:15: error: package "oak": deprecations: entries[3].reference: ` +
+				`the package is deprecated twice; ` +
+				`merge the messages [duplicate-deprecation]`},
+		{edit{jsonFile, `"schema": "example.com/other", "package": "no-such-package"`,
+			`"schema": "olm.chanel", "name": "a\u001b[1mb"`},
+			`c/pine.json:18:12: warning: olm.chanel "a\x1b[1mb": schema: unknown schema "olm.chanel" ` +
+				`(did you mean "olm.channel"?); use a schema of the format, or one with a prefix of your own [unknown-schema]`},
+		{edit{"a.yaml", "", "schema: olm.gvk\n\"key\\n\\e[1m\": 1\nproperties: 1\n"},
+			`c/a.yaml:1:9: warning: olm.gvk "": schema: unknown schema "olm.gvk"; ` +
+				`use a schema of the format, or one with a prefix of your own [unknown-schema]`},
+		{edit{"a\nb.yaml", "", "-"}, `c/a b.yaml:1:1: error: want an object, found a list [read]`},
+	}
+	for _, tt := range tests {
+		files := maps.Clone(valid)
+		tt.edit.apply(t, files)
+		if got := check(t, validate.Options{}, files); len(got) == 0 || got[0].String() != tt.want {
+			t.Errorf("got\n%swant\n\t%s", listing(got), tt.want)
+		}
+	}
+}
+
+func TestConstraints(t *testing.T) {
+	tests := []struct{ value, at, message string }{
+		{`{gvk: {group: g, version: v1, kind: K}}`, "", ""},
+		{`{failureMessage: m, package: {packageName: p, versionRange: ">=1.0.0"}}`, "", ""},
+		{`{all: {constraints: [{any: {constraints: [{cel: {rule: 'true'}}]}}]}}`, "", ""},
+		{`{not: {constraints: [{cel: {rule: 'false'}}]}}`, "", ""},
+		{`{cel: {rule: "properties.exists(p, p.type == 'x' && semver_compare(p.value, '1.0.0') >= 0)"}}`, "", ""},
+		{`{}`, "value", "the constraint is empty"},
+		{`{none: {constraints: [{cel: {rule: 'true'}}]}}`, "value.none", "the key none is deprecated; call it not"},
+		{`{package: {packageName: p, versionRange: ^1}}`, "value.package.versionRange",
+			`"^1" is no range of versions: cannot read the comparator "^" in "^1"`},
+		{`{package: {packageName: p}}`, "value.package.versionRange", `"" is no range of versions: it is empty`},
+		{`{cel: {}}`, "value.cel.rule", "the rule does not compile: 1:1: "},
+		{`{failureMessage: m}`, "value", "the constraint is empty"},
+		{`{package: {packageName: p, versionRange: x, name: n}}`, "value.package.name", `a constraint has no key "name"`},
+		{`{gvk: {group: g, version: 1, kind: K}}`, "value.gvk.version", "a value of a constraint has the wrong type"},
+		{`[]`, "value", "a value of a constraint has the wrong type"},
+		{`{cel: {rule: '1 +'}}`, "value.cel.rule",
+			"the rule does not compile: 1:4: Syntax error: mismatched input '<EOF>' expecting"},
+		{`{cel: {rule: '1 + 1'}}`, "value.cel.rule", "the rule gives int, want bool"},
+		{`{cel: {rule: 'bundles == 1'}}`, "value.cel.rule",
+			"the rule does not compile: 1:1: undeclared reference to 'bundles'"},
+		{`{any: {constraints: [{cel: {rule: 'true'}}, {cel: {rule: '"text"'}}]}}`, "value.any.constraints[1].cel.rule",
+			"the rule gives string, want bool"},
+		{`{not: {constraints: [{}]}}`, "value.not.constraints[0]", "the constraint is empty"},
+	}
+	for _, tt := range tests {
+		files := maps.Clone(valid)
+		property("{type: olm.constraint, value: "+tt.value+"}").apply(t, files)
+		problems := check(t, validate.Options{Disable: []string{"v1-dependency"}}, files)
+		if tt.at == "" {
+			expect(t, problems)
+			continue
+		}
+		path := `package "oak": bundle "oak.v1.1.0": properties[2].` + tt.at
+		if len(problems) != 1 || problems[0].Rule != "constraint" || problems[0].Path != path ||
+			!strings.HasPrefix(problems[0].Message, tt.message) {
+			t.Errorf("%s: got\n%swant %s: %s", tt.value, listing(problems), path, tt.message)
+		}
+	}
+}
+
+// OLM takes constraints up to 131,072 bytes.
+func TestConstraintSize(t *testing.T) {
+	const around = len(`{"failureMessage":"","cel":{"rule":"true"}}`)
+	for size, want := range map[int][]string{131_072: {"v1-dependency"}, 131_073: {"constraint", "v1-dependency"}} {
+		files := maps.Clone(valid)
+		value := `{failureMessage: "` + strings.Repeat("x", size-around) + `", cel: {rule: 'true'}}`
+		property("{type: olm.constraint, value: "+value+"}").apply(t, files)
+		if got := rulesOf(check(t, validate.Options{}, files)); !slices.Equal(got, want) {
+			t.Errorf("a constraint of %d bytes breaks %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestObjectSize(t *testing.T) {
+	const mebibyte = 1 << 20
+	for size, want := range map[int][]string{mebibyte: nil, mebibyte + 1: {"oak/bundles.yaml:31:36 object-size"}} {
+		files := maps.Clone(valid)
+		edit{bundleFile, "e30=", manifest("", size)}.apply(t, files)
+		if got := briefs(check(t, validate.Options{}, files)); !slices.Equal(got, want) {
+			t.Errorf("a manifest of %d bytes breaks %q, want %q", size, got, want)
+		}
+	}
+}
+
+// manifest returns a manifest of that kind and size, in base64.
+func manifest(kind string, size int) string {
+	head := `{"kind":"` + kind + `","text":"`
+	return base64.StdEncoding.EncodeToString([]byte(head + strings.Repeat("x", size-len(head)-2) + `"}`))
+}
+
+// A registry sends the manifests of a bundle, and its ClusterServiceVersion once more.
+func TestMessageSize(t *testing.T) {
+	const csv = "ClusterServiceVersion"
+	tests := []struct {
+		name  string
+		sizes map[string]int // in KiB, by kind
+		want  []string
+	}{
+		{"small", map[string]int{csv: 900, "A": 900}, nil},
+		{"with the CSV twice", map[string]int{csv: 1000, "A": 1000, "B": 1000}, nil},
+		{"beyond with the CSV twice", map[string]int{csv: 1000, "A": 1000, "B": 1000, "C": 1000}, []string{"message-size"}},
+		{"below without", map[string]int{"A": 1000, "B": 1000, "C": 1000, "D": 1000}, nil},
+		{"beyond without", map[string]int{"A": 1000, "B": 1000, "C": 1000, "D": 1000, "E": 1000}, []string{"message-size"}},
+	}
+	for _, tt := range tests {
+		var objects string
+		for _, kind := range slices.Sorted(maps.Keys(tt.sizes)) {
+			objects += "- {type: olm.bundle.object, value: {data: " + manifest(kind, tt.sizes[kind]<<10) + "}}\n"
+		}
+		files := maps.Clone(valid)
+		edit{bundleFile, "- {type: olm.bundle.object, value: {data: e30=}}\n", objects}.apply(t, files)
+		if got := rulesOf(check(t, validate.Options{}, files)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: breaks %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	files := maps.Clone(valid)
+	property(`{type: olm.csv.metadata, value: {description: "`+strings.Repeat("x", 2100<<10)+`"}}`).apply(t, files)
+	got := check(t, validate.Options{Disable: []string{"csv-metadata-count"}}, files)
+	expect(t, got, "oak/bundles.yaml:17:1 message-size")
+}
+
+func TestUserSchemas(t *testing.T) {
+	const own = `
+#Tier: {schema!: "tier", level!: "gold" | "silver", ...}
+#Ours: #Bundle & {schema: "olm.bundle", image: =~"^registry.example/", ...}
+`
+	files := maps.Clone(valid)
+	files["a.yaml"] = "schema: tier\nlevel: bronze\n"
+	files["b.json"] = `{"schema": "tier"}`
+	problems := check(t, validate.Options{Schemas: userSchema(own)}, files)
+	expect(t, problems, "a.yaml:2:8 user-schema", "b.json:1:1 user-schema", "oak/bundles.yaml:28:8 user-schema")
+	for _, p := range problems {
+		if p.Severity != validate.Error {
+			t.Errorf("%s is no error", p)
+		}
+	}
+	fs := declcfg.Source{FS: mapFS(valid)}
+	if _, err := validate.Catalog(t.Context(), validate.Options{Schemas: userSchema("#Tier: {")}, fs); err == nil {
+		t.Error("a schema that does not compile is accepted")
+	}
+}
+
+// broken is valid with problems of both severities in several files.
+func broken(t *testing.T) map[string]string {
+	t.Helper()
+	files := maps.Clone(valid)
+	for _, e := range []edit{
+		{pkgFile, "defaultChannel: stable", "defaultChannel: stabel"},
+		{pkgFile, "image/png", "image/jpeg"},
+		{bundleFile, "    version: 1.0.0\n", "    version: v1.0.0\n"},
+		{bundleFile, "  image: registry.example/oak@" + digest, "  image: ''"},
+		property("{value: 1}"),
+		{jsonFile, "[null]}\n", "[null]\n"},
+		{channelFile, ">=1.0.0 <2.0.0", ">=1.0.0"},
+		{"more/README.md", "", "Read me\n"},
+	} {
+		e.apply(t, files)
+	}
+	return files
+}
+
+// Of what is unreadable, the README mentions no package, and what is lost in pine.json says it belongs to another.
+var brokenWant = []string{
+	"more/README.md:1:1 read",
+	"oak/bundles.yaml:9:14 bundle-version",
+	"oak/bundles.yaml:15:10 related-image-empty",
+	"oak/bundles.yaml:24:3 property-type",
+	"oak/channels.yaml:11:14 skip-range-self",
+	"oak/package.yaml:5:17 default-channel",
+	"oak/package.yaml:9:14 icon-type",
+	"pine.json:18:81 read",
+}
+
+func TestBroken(t *testing.T) { expect(t, check(t, validate.Options{}, broken(t)), brokenWant...) }
+
+func TestDisable(t *testing.T) {
+	files := broken(t)
+	for _, name := range rulesOf(check(t, validate.Options{}, files)) {
+		want := slices.DeleteFunc(slices.Clone(brokenWant), func(s string) bool { return strings.HasSuffix(s, " "+name) })
+		if name == "read" { // what cannot be read is reported whatever is asked for
+			want = brokenWant
+		}
+		expect(t, check(t, validate.Options{Disable: []string{name}}, files), want...)
+	}
+}
+
+func TestStrict(t *testing.T) {
+	problems := check(t, validate.Options{Strict: true}, broken(t))
+	expect(t, problems, brokenWant...)
+	for _, p := range problems {
+		if p.Severity != validate.Error {
+			t.Errorf("%s is no error", p)
+		}
+	}
+}
+
+// Lists ask for the errors only. They are those of a full run.
+func TestErrorsOnly(t *testing.T) {
+	for _, tt := range breaks {
+		files := maps.Clone(valid)
+		for _, e := range tt.edits {
+			e.apply(t, files)
+		}
+		var want []string
+		for _, p := range check(t, validate.Options{}, files) {
+			if p.Severity == validate.Error {
+				want = append(want, brief(p))
+			}
+		}
+		expect(t, check(t, validate.Options{ErrorsOnly: true}, files), want...)
+	}
+}
+
+func TestSameReportEachTime(t *testing.T) {
+	files := broken(t)
+	for i := range 40 {
+		name := fmt.Sprintf("elm-%d", i)
+		files[name+".yaml"] = "schema: olm.package\nname: " + name + "\ndefaultChannel: c\n---\n" +
+			bundle("package: "+name+"x\nname: b.v1\nimage: ''", name, "1")
+	}
+	first := listing(check(t, validate.Options{}, files))
+	for range 20 {
+		if again := listing(check(t, validate.Options{}, files)); again != first {
+			t.Fatalf("got\n%sand then\n%s", first, again)
+		}
+	}
+}
+
+// What only seems to be missing because a file cannot be read is not reported; what has nothing to do with it is.
+func TestUnreadableFiles(t *testing.T) {
+	tests := []struct {
+		name string
+		file string
+		text string
+		want []string
+	}{
+		{"the package", pkgFile, "schema: olm.package\nname: oak\ndefaultChannel: [\n",
+			[]string{"oak/package.yaml:4:1 read"}},
+		{"the channels", channelFile, "schema: olm.channel\npackage: oak\n\tname: x\n",
+			[]string{"oak/channels.yaml:3:1 read"}},
+		{"the bundles", bundleFile, "schema: olm.bundle\npackage: oak\nname: 'x\n", []string{"oak/bundles.yaml:3:7 read"}},
+		{"a file of another package", "pine.json", `{"schema": "olm.package", "name": "pine"`,
+			[]string{"pine.json:1:41 read"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := maps.Clone(valid)
+			files[tt.file] = tt.text
+			files["elm.yaml"] = "schema: olm.package\nname: elm\ndefaultChannel: c\n"
+			want := append([]string{"elm.yaml:2:7 package-channels"}, tt.want...)
+			expect(t, check(t, validate.Options{}, files), want...)
+		})
+	}
+}
+
+// Of a file that cannot be opened nothing is known: packages with objects beside it may miss some.
+func TestUnknownFiles(t *testing.T) {
+	oakWithoutChannels := func(fsys fstest.MapFS) { delete(fsys, channelFile) }
+	tests := []struct {
+		name   string
+		broken string
+		want   []string
+	}{
+		{"beside the package", "oak/more.yaml", []string{"elm.yaml:2:7 package-channels", "oak/more.yaml read"}},
+		{"beside another package", "more.yaml", []string{
+			"more.yaml read", "oak/bundles.yaml:3:7 bundle-channel", "oak/bundles.yaml:19:7 bundle-channel",
+			"oak/bundles.yaml:27:7 bundle-channel", "oak/deprecations.yaml:10:11 deprecation-reference",
+			"oak/package.yaml:4:7 package-channels",
+		}},
+		{"beside nothing", "more/more.yaml", []string{"more/more.yaml read"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fsys := mapFS(valid)
+			fsys["elm.yaml"] = &fstest.MapFile{Data: []byte("schema: olm.package\nname: elm\ndefaultChannel: c\n")}
+			oakWithoutChannels(fsys)
+			fsys[tt.broken] = &fstest.MapFile{Data: []byte("no-such-file"), Mode: os.ModeSymlink}
+			report, err := validate.Catalog(t.Context(), validate.Options{}, declcfg.Source{Name: "c", FS: fsys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, report.Problems, tt.want...)
+		})
+	}
+}
+
+// Ten thousand problems come back in seconds, whether they are in one object or in as many.
+func TestManyProblems(t *testing.T) {
+	const n = 10_000
+	var entries, bundles, objects, deprecations, unknown strings.Builder
+	entries.WriteString("schema: olm.channel\npackage: oak\nname: many\nentries:\n")
+	deprecations.WriteString("schema: olm.deprecations\npackage: pine\nentries:\n")
+	for i := range n {
+		fmt.Fprintf(&entries, "- {name: oak.v9.0.%d, skipRange: x}\n", i)
+		fmt.Fprintf(&bundles, "---\nschema: olm.bundle\npackage: oak\nname: oak.v8.%d.0\nimage: ''\n", i)
+		fmt.Fprintf(&objects, "{\"schema\": \"olm.some\", \"package\": \"\"}\n")
+		fmt.Fprintf(&deprecations, "- {reference: {schema: olm.bundle, name: oak.v7.%d.0}}\n", i)
+		fmt.Fprintf(&unknown, "---\nschema: olm.channel\npackage: p%d\nname: oak.v8.%d.0\nentries: [{name: x}]\n", i, i)
+	}
+	tests := map[string]struct {
+		text string
+		want int
+	}{
+		"entries":      {entries.String(), 2*n + 1},
+		"bundles":      {bundles.String(), 4 * n},
+		"objects":      {objects.String(), 2 * n},
+		"deprecations": {deprecations.String(), 2 * n},
+		"packages":     {unknown.String(), n},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := maps.Clone(valid)
+			files["many.yaml"] = tt.text
+			begin := time.Now()
+			problems := check(t, validate.Options{}, files)
+			took := time.Since(begin)
+			if len(problems) != tt.want {
+				t.Errorf("%d problems, want %d; the first: %v", len(problems), tt.want, problems[:min(3, len(problems))])
+			}
+			t.Logf("%d problems in %v", len(problems), took)
+			if took > 10*time.Second { // ten times what it takes, for a busy machine and the race detector
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{FS: mapFS(valid)})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestReport(t *testing.T) {
+	report, err := validate.Catalog(t.Context(), validate.Options{}, declcfg.Source{Name: "c", FS: mapFS(broken(t))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, w := report.Count(validate.Error), report.Count(validate.Warning); e != 4 || w != 4 {
+		t.Errorf("%d errors and %d warnings, want 4 and 4", e, w)
+	}
+	if p := report.Index.Package("oak"); p == nil || len(p.Bundles) != 3 {
+		t.Errorf("the index holds %+v of package oak, want 3 bundles", p)
+	}
+}
+
+// Published catalogs were accepted by upstream, so they have no errors.
+func TestPublishedCatalogs(t *testing.T) {
+	dirs, _ := filepath.Glob("../../../shared/data/catalogs/v*")
+	if len(dirs) == 0 {
+		t.Skip("the published catalogs are not here")
+	}
+	for _, dir := range dirs {
+		report, err := validate.Catalog(t.Context(), validate.Options{}, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Count(validate.Error) > 0 {
+			t.Errorf("%s", listing(report.Problems))
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package validate_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+func TestExampleKeepsEveryRule(t *testing.T) {
+	expect(t, check(t, validate.Options{}, map[string]string{"catalog.yaml": validate.Example}))
+}
+
+// companions are the rules that the bad example of a rule cannot but break too, and those that the good one does.
+var companions = map[string]struct{ bad, good []string }{
+	"package-name":   {bad: []string{"package-channels"}}, // the renamed package is another one, and empty
+	"required-range": {[]string{"v1-dependency"}, []string{"v1-dependency"}},
+	"constraint":     {[]string{"v1-dependency"}, []string{"v1-dependency"}},
+}
+
+func TestExamplesOfRules(t *testing.T) {
+	for _, r := range validate.Rules() {
+		t.Run(r.Name, func(t *testing.T) {
+			if r.Summary == "" || r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
+				t.Error("the rule is not explained in full")
+			}
+			too := companions[r.Name]
+			bad := append([]string{r.Name}, too.bad...)
+			slices.Sort(bad)
+			if got := rulesOf(changed(t, r, r.Bad)); r.Abridged == "" && !slices.Equal(got, bad) {
+				t.Errorf("the bad example breaks %q, want %q", got, bad)
+			}
+			if got := rulesOf(changed(t, r, r.Good)); !slices.Equal(got, too.good) {
+				t.Errorf("the good example breaks %q, want %q", got, too.good)
+			}
+		})
+	}
+}
+
+// changed validates the catalog of the examples with a change.
+func changed(t *testing.T, r validate.Rule, change string) []*validate.Problem {
+	t.Helper()
+	replaced := map[[3]string]bool{}
+	for _, m := range objects(t, change) {
+		replaced[identity(m)] = true
+	}
+	var rest strings.Builder
+	for _, m := range objects(t, validate.Example) {
+		if raw, err := m.JSON(); err != nil {
+			t.Fatal(err)
+		} else if !replaced[identity(m)] {
+			rest.Write(append(raw, '\n'))
+		}
+	}
+	return check(t, validate.Options{Schemas: userSchema(r.Schema)},
+		map[string]string{"catalog.json": rest.String(), "change.yaml": change})
+}
+
+func identity(m *declcfg.Meta) [3]string { return [3]string{m.Schema, m.Package, m.Name} }
+
+// objects returns what of a file can be read.
+func objects(t *testing.T, text string) []*declcfg.Meta {
+	t.Helper()
+	var metas []*declcfg.Meta
+	fsys := mapFS(map[string]string{"file.yaml": text})
+	for m, err := range declcfg.Metas(t.Context(), declcfg.Source{FS: fsys}) {
+		if err == nil {
+			m.Hold()
+			metas = append(metas, m)
+		}
+	}
+	return metas
+}
+
+func TestWriteRules(t *testing.T) {
+	var out bytes.Buffer
+	if err := validate.WriteRules(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, r := range validate.Rules() {
+		if !strings.Contains(text, "\n"+r.Name+" ("+string(r.Severity)+")\n") {
+			t.Errorf("the reference has no entry for %s", r.Name)
+		}
+		if lines := strings.Split(strings.TrimSpace(r.Good), "\n"); !strings.Contains(text, "    "+lines[len(lines)-1]+"\n") {
+			t.Errorf("the reference does not show the good example of %s", r.Name)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "    ") && len(line) > 101 {
+			t.Errorf("a line of %d bytes: %s", len(line), line)
+		}
+	}
+}
+
+func TestCheckNames(t *testing.T) {
+	if err := validate.CheckNames([]string{"read", "icon-type"}); err != nil {
+		t.Error(err)
+	}
+	err := validate.CheckNames([]string{"read", "icon-typ"})
+	if want := `unknown rule "icon-typ" (did you mean "icon-type"?); opm validate --rules lists them`; err == nil ||
+		err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Names end up in flags, baselines and the settings of code scanning.
+func TestNamesOfRules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range validate.Rules() {
+		if seen[r.Name] || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			t.Errorf("%q is taken, or no name", r.Name)
+		}
+		seen[r.Name] = true
+	}
+}

@@ -1,0 +1,73 @@
+package validate_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// Whatever a catalog holds, there is a report, it is the same each time, every problem has a place in a file and a
+// rule, and its errors do not depend on whether warnings are asked for.
+func FuzzCatalog(f *testing.F) {
+	f.Add([]byte(validate.Example), []byte("{}"))
+	f.Add([]byte("schema: olm.deprecations\nentries: [{reference: {}}, 1]\n"),
+		[]byte("schema: olm.bundle\nproperties: [{}]\n"))
+	for _, r := range validate.Rules() {
+		f.Add([]byte(r.Bad), []byte(r.Good))
+	}
+	for _, name := range slices.Sorted(maps.Keys(valid)) {
+		f.Add([]byte(valid[name]), []byte(valid[jsonFile]))
+	}
+	f.Fuzz(func(t *testing.T, one, other []byte) {
+		files := map[string]string{"one.yaml": string(one), "two/other.json": string(other)}
+		problems := check(t, validate.Options{}, files)
+		if again := check(t, validate.Options{}, files); listing(again) != listing(problems) {
+			t.Errorf("got\n%sand then\n%s", listing(problems), listing(again))
+		}
+		var failures []string
+		for _, p := range problems {
+			if err := validate.CheckNames([]string{p.Rule}); err != nil || p.Message == "" {
+				t.Errorf("%+v: %v", p, err)
+			}
+			if p.Pos.File != "c/one.yaml" && p.Pos.File != "c/two/other.json" || p.Pos.Line < 1 || p.Pos.Column < 1 {
+				t.Errorf("%s has no place", p)
+			}
+			if p.Severity == validate.Error {
+				failures = append(failures, brief(p))
+			}
+		}
+		expect(t, check(t, validate.Options{ErrorsOnly: true}, files), failures...)
+	})
+}
+
+// The largest published catalog.
+func BenchmarkCatalog(b *testing.B) {
+	const dir = "../../../shared/data/catalogs/v4.20"
+	var size int64
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Skip("the published catalogs are not here")
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := validate.Catalog(b.Context(), validate.Options{}, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package validate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// two are an error with everything and a warning with next to nothing.
+var two = []*validate.Problem{
+	{
+		Rule: "channel-head", Severity: validate.Error, Pos: declcfg.Pos{File: "c/a b.yaml", Line: 6, Column: 9},
+		Package: "p", Path: `package "p": channel "<c>"`, Message: "100% wrong & so\u2028on", Fix: "mend it",
+	},
+	{Rule: "utf-8", Severity: validate.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
+}
+
+func write(t *testing.T, fn func(*bytes.Buffer) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := fn(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func same(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWriteText(t *testing.T) {
+	plain := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, false) })
+	same(t, plain, `c/a b.yaml:6:9: error: package "p": channel "<c>": `+
+		"100% wrong & so\u2028on; mend it"+` [channel-head]
+c/b,c:d.json: warning: odd [utf-8]
+`)
+	coloured := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, true) })
+	same(t, strings.Split(coloured, "\n")[1],
+		"\x1b[1mc/b,c:d.json\x1b[0m: \x1b[33mwarning\x1b[0m: odd \x1b[2m[utf-8]\x1b[0m")
+	for _, code := range []string{"\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"} {
+		coloured = strings.ReplaceAll(coloured, code, "")
+	}
+	same(t, coloured, plain)
+}
+
+func TestSummary(t *testing.T) {
+	for want, problems := range map[string][]*validate.Problem{
+		"no problems":                        nil,
+		"1 error and 1 warning in 2 files":   two,
+		"2 errors and 0 warnings in 1 file":  {two[0], two[0]},
+		"0 errors and 2 warnings in 1 file":  {two[1], two[1]},
+		"1 error and 2 warnings in 2 files":  {two[0], two[1], two[1]},
+		"0 errors and 1 warning in 1 file":   two[1:],
+		"1 error and 0 warnings in 1 file":   two[:1],
+		"2 errors and 1 warning in 2 files":  {two[0], two[0], two[1]},
+		"2 errors and 2 warnings in 2 files": {two[0], two[0], two[1], two[1]},
+	} {
+		same(t, validate.Summary(problems), want)
+	}
+}
+
+// Scripts look at passed and error.message, which are upstream's.
+func TestWriteJSON(t *testing.T) {
+	got := func(problems []*validate.Problem) string {
+		return write(t, func(w *bytes.Buffer) error { return validate.WriteJSON(w, problems) })
+	}
+	same(t, got(nil), "{\n  \"passed\": true\n}\n")
+	same(t, got(two), `{
+  "passed": false,
+  "error": {
+    "message": "invalid catalog:\nc/a b.yaml:6:9: error: package \"p\": channel \"\u003cc\u003e\": `+
+		`100% wrong \u0026 so\u2028on; mend it [channel-head]"
+  },
+  "problems": [
+    {
+      "rule": "channel-head",
+      "severity": "error",
+      "file": "c/a b.yaml",
+      "line": 6,
+      "column": 9,
+      "package": "p",
+      "path": "package \"p\": channel \"\u003cc\u003e\"",
+      "message": "100% wrong \u0026 so\u2028on",
+      "fix": "mend it"
+    },
+    {
+      "rule": "utf-8",
+      "severity": "warning",
+      "file": "c/b,c:d.json",
+      "message": "odd"
+    }
+  ]
+}
+`)
+	same(t, got(two[1:]), `{
+  "passed": true,
+  "problems": [
+    {
+      "rule": "utf-8",
+      "severity": "warning",
+      "file": "c/b,c:d.json",
+      "message": "odd"
+    }
+  ]
+}
+`)
+}
+
+func TestWriteYAML(t *testing.T) {
+	got := func(problems []*validate.Problem) string {
+		return write(t, func(w *bytes.Buffer) error { return validate.WriteYAML(w, problems) })
+	}
+	same(t, got(nil), "passed: true\n\n")
+	problem := *two[0]
+	problem.Message, problem.Pos.File = "wrong & so on", "c/a.yaml"
+	same(t, got([]*validate.Problem{&problem}), `error:
+  message: |-
+    invalid catalog:
+    c/a.yaml:6:9: error: package "p": channel "<c>": wrong & so on; mend it [channel-head]
+passed: false
+problems:
+- column: 9
+  file: c/a.yaml
+  fix: mend it
+  line: 6
+  message: wrong & so on
+  package: p
+  path: 'package "p": channel "<c>"'
+  rule: channel-head
+  severity: error
+
+`)
+}
+
+func TestWriteGitHub(t *testing.T) {
+	problem := *two[0]
+	problem.Message = "first\nsecond\r"
+	got := write(t, func(w *bytes.Buffer) error {
+		return validate.WriteGitHub(w, []*validate.Problem{two[0], two[1], &problem})
+	})
+	same(t, got, `::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
+		"100%25 wrong & so\u2028on; mend it\n"+
+		"::warning file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n"+
+		`::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
+		"first%0Asecond%0D; mend it\n")
+}
+
+// A sarifLog is what of SARIF 2.1.0 code scanning demands.
+type sarifLog struct {
+	Schema  string `json:"$schema"`
+	Version string `json:"version"`
+	Runs    []struct {
+		ColumnKind string `json:"columnKind"`
+		Tool       struct {
+			Driver struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+				Rules   []struct {
+					ID      string         `json:"id"`
+					Short   map[string]any `json:"shortDescription"`
+					Full    map[string]any `json:"fullDescription"`
+					Help    map[string]any `json:"help"`
+					Default struct {
+						Level string `json:"level"`
+					} `json:"defaultConfiguration"`
+				} `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
+		Results []struct {
+			RuleID    string            `json:"ruleId"`
+			RuleIndex int               `json:"ruleIndex"`
+			Level     string            `json:"level"`
+			Message   map[string]string `json:"message"`
+			Locations []struct {
+				Physical struct {
+					Artifact struct {
+						URI string `json:"uri"`
+					} `json:"artifactLocation"`
+					Region *struct {
+						StartLine   int `json:"startLine"`
+						StartColumn int `json:"startColumn"`
+					} `json:"region"`
+				} `json:"physicalLocation"`
+				Logical []map[string]string `json:"logicalLocations"`
+			} `json:"locations"`
+		} `json:"results"`
+	} `json:"runs"`
+}
+
+func readSARIF(t *testing.T, problems []*validate.Problem) sarifLog {
+	t.Helper()
+	text := write(t, func(w *bytes.Buffer) error { return validate.WriteSARIF(w, problems, "v1.2.3") })
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var log sarifLog
+	if err := decoder.Decode(&log); err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+func TestWriteSARIF(t *testing.T) {
+	log := readSARIF(t, check(t, validate.Options{}, broken(t)))
+	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 {
+		t.Fatalf("got version %s, schema %s, %d runs", log.Version, log.Schema, len(log.Runs))
+	}
+	run := log.Runs[0]
+	driver := run.Tool.Driver
+	if driver.Name != "opm" || driver.Version != "v1.2.3" || run.ColumnKind != "unicodeCodePoints" {
+		t.Errorf("got driver %s %s, columns in %s", driver.Name, driver.Version, run.ColumnKind)
+	}
+	for i, r := range validate.Rules() {
+		got := driver.Rules[i]
+		if got.ID != r.Name || got.Default.Level != string(r.Severity) || got.Short["text"] == "" || got.Full["text"] == "" {
+			t.Errorf("rule %d is %+v, want %s", i, got, r.Name)
+		}
+	}
+	var got []string
+	for _, result := range run.Results {
+		if driver.Rules[result.RuleIndex].ID != result.RuleID || result.Message["text"] == "" || len(result.Locations) != 1 {
+			t.Fatalf("an incomplete result: %+v", result)
+		}
+		at := result.Locations[0].Physical
+		if _, err := url.Parse(at.Artifact.URI); err != nil {
+			t.Error(err)
+		}
+		got = append(got, fmt.Sprintf("%s:%d:%d %s", strings.TrimPrefix(at.Artifact.URI, "c/"),
+			at.Region.StartLine, at.Region.StartColumn, result.RuleID))
+	}
+	if !slices.Equal(got, brokenWant) {
+		t.Errorf("got %q, want %q", got, brokenWant)
+	}
+}
+
+func TestSARIFLocations(t *testing.T) {
+	for file, want := range map[string]string{
+		"c/a b.yaml":   "c/a%20b.yaml",
+		"c/50%.yaml":   "c/50%25.yaml",
+		"/tmp/a.yaml":  "file:///tmp/a.yaml",
+		"a:b/c.yaml":   "./a:b/c.yaml",
+		"../c/ä.yaml":  "../c/%C3%A4.yaml",
+		"-":            "-",
+		"c/x?y#z.yaml": "c/x%3Fy%23z.yaml",
+	} {
+		problem := &validate.Problem{Rule: "read", Severity: validate.Error, Pos: declcfg.Pos{File: file}, Message: "m"}
+		result := readSARIF(t, []*validate.Problem{problem}).Runs[0].Results[0]
+		if got := result.Locations[0].Physical.Artifact.URI; got != want {
+			t.Errorf("%s is written as %s, want %s", file, got, want)
+		}
+		if result.Locations[0].Physical.Region != nil || result.Locations[0].Logical != nil {
+			t.Errorf("%s has a place inside: %+v", file, result.Locations[0])
+		}
+	}
+	if results := readSARIF(t, nil).Runs[0].Results; results == nil {
+		t.Error("results of a catalog without problems are null, which means that opm failed")
+	}
+}

@@ -1,0 +1,440 @@
+package validate_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+const digest = "sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
+
+// valid is a catalog without problems. It has a package in YAML, block and flow style and several documents a file, and
+// one in JSON.
+var valid = map[string]string{
+	"oak/package.yaml": `---
+# The package.
+schema: olm.package
+name: oak
+defaultChannel: stable
+description: A tree.
+icon:
+  base64data: iVBORw0KGgo=
+  mediatype: image/png
+`,
+	"oak/channels.yaml": `schema: olm.channel
+package: oak
+name: candidate
+entries:
+- name: oak.v1.0.0
+- name: oak.v1.1.0
+  replaces: oak.v1.0.0
+- name: oak.v2.0.0
+  replaces: oak.v1.0.0
+  skips: [oak.v1.1.0]
+  skipRange: ">=1.0.0 <2.0.0"
+---
+{schema: olm.channel, package: oak, name: stable,
+ entries: [{name: oak.v1.0.0}, {name: oak.v1.1.0, replaces: oak.v1.0.0}]}
+`,
+	"oak/bundles.yaml": `schema: olm.bundle
+package: oak
+name: oak.v1.0.0
+image: registry.example/oak@` + digest + `
+properties:
+- type: olm.package
+  value:
+    packageName: oak
+    version: 1.0.0
+- type: olm.csv.metadata
+  value:
+    displayName: Oak
+relatedImages:
+- name: operator
+  image: registry.example/oak@` + digest + `
+---
+schema: olm.bundle
+package: oak
+name: oak.v1.1.0
+image: registry.example/oak@` + digest + `
+properties:
+- {type: olm.package, value: {packageName: oak, version: 1.1.0}}
+- {type: olm.csv.metadata, value: {}}
+---
+schema: olm.bundle
+package: oak
+name: oak.v2.0.0
+image: localhost:5000/oak:2@` + digest + `
+properties:
+- {type: olm.package, value: {packageName: oak, version: 2.0.0}}
+- {type: olm.bundle.object, value: {data: e30=}}
+`,
+	"oak/deprecations.yaml": `schema: olm.deprecations
+package: oak
+entries:
+- reference:
+    schema: olm.bundle
+    name: oak.v1.0.0
+  message: old
+- reference:
+    schema: olm.channel
+    name: candidate
+  message: unstable
+- reference: {schema: olm.package}
+  message: gone
+`,
+	"pine.json": `{
+  "schema": "olm.package",
+  "name": "pine",
+  "defaultChannel": "stable"
+}
+{
+  "schema": "olm.channel",
+  "package": "pine",
+  "name": "stable",
+  "entries": [{"name": "pine.v1"}]
+}
+{"schema": "olm.bundle", "package": "pine", "name": "pine.v1", "image": "registry.example/pine",
+ "properties": [
+  {"type": "olm.package", "value": {"packageName": "pine", "version": "1.0.0"}},
+  {"type": "olm.csv.metadata", "value": {}}
+ ],
+ "relatedImages": [{"name": "pine", "image": "registry.example/pine@` + digest + `"}]}
+{"schema": "example.com/other", "package": "no-such-package", "anything": [null]}
+`,
+}
+
+// An edit puts another text in place of one that stands once in a file; old == "" appends.
+type edit struct{ file, old, new string }
+
+func (e edit) apply(t *testing.T, files map[string]string) {
+	t.Helper()
+	text := files[e.file]
+	if e.old == "" {
+		files[e.file] = text + e.new
+		return
+	}
+	if strings.Count(text, e.old) != 1 {
+		t.Fatalf("%q stands %d times in %s", e.old, strings.Count(text, e.old), e.file)
+	}
+	files[e.file] = strings.Replace(text, e.old, e.new, 1)
+}
+
+const (
+	pkgFile     = "oak/package.yaml"
+	channelFile = "oak/channels.yaml"
+	bundleFile  = "oak/bundles.yaml"
+	deprFile    = "oak/deprecations.yaml"
+	jsonFile    = "pine.json"
+)
+
+// The catalog stays valid but for what each row changes. A problem is written as file:line:col rule.
+var breaks = []struct {
+	name  string
+	edits []edit
+	want  []string
+}{
+	{"nothing", nil, nil},
+
+	// read
+	{"tab", []edit{{pkgFile, "  mediatype", "\tmediatype"}}, []string{"oak/package.yaml:9:1 read"}},
+	{"truncated JSON", []edit{{jsonFile, "[null]}\n", "[null]\n"}}, []string{"pine.json:18:81 read"}},
+	{"list", []edit{{"a.yaml", "", "- 1\n"}}, []string{"a.yaml:1:1 read"}},
+	{"text", []edit{{"README.md", "", "\nSay hello\n"}}, []string{"README.md:2:1 read"}},
+	{"no schema", []edit{{"a.yaml", "", "--- # first\n\nname: x\n---\npackage: z\n"}},
+		[]string{"a.yaml:3:1 read", "a.yaml:5:1 read"}},
+	{"schema is a number", []edit{{"a.json", "", "{\"name\": \"x\",\n \"schema\": 5}\n"}}, []string{"a.json:2:12 read"}},
+	{"bad in the middle", []edit{{"a.yaml", "", "schema: x\n---\nschema: [\n---\nschema: olm.x\n"}},
+		[]string{"a.yaml:4:1 read", "a.yaml:5:9 unknown-schema"}},
+
+	// type
+	{"default channel is a number", []edit{{pkgFile, "defaultChannel: stable", "defaultChannel: 1"}},
+		[]string{"oak/package.yaml:5:17 type"}},
+	{"icon is not base64", []edit{{pkgFile, "iVBORw0KGgo=", "'?'"}}, []string{"oak/package.yaml:8:15 type"}},
+	{"two wrong types", []edit{
+		{pkgFile, "defaultChannel: stable", "defaultChannel: [stable]"}, {pkgFile, "iVBORw0KGgo=", "'?'"},
+	}, []string{"oak/package.yaml:5:17 type", "oak/package.yaml:8:15 type"}},
+	{"entries are an object", []edit{{jsonFile, `[{"name": "pine.v1"}]`, `{"name": "pine.v1"}`}},
+		[]string{"pine.json:10:14 type"}},
+	{"wrong types in several entries", []edit{
+		{channelFile, "- name: oak.v1.1.0\n", "- name: 1\n"}, {channelFile, "skips: [oak.v1.1.0]", "skips: [oak.v1.1.0, {}]"},
+	}, []string{"oak/channels.yaml:6:9 type", "oak/channels.yaml:10:23 type"}},
+	{"related images are text",
+		[]edit{{jsonFile, `[{"name": "pine", "image": "registry.example/pine@` + digest + `"}]`, `"x"`}},
+		[]string{"pine.json:17:19 type"}},
+	{"message is an object", []edit{{deprFile, "message: gone", "message: {}"}},
+		[]string{"oak/deprecations.yaml:13:12 type"}},
+
+	// duplicate-key, utf-8
+	{"equal keys in YAML", []edit{{pkgFile, "description: A tree.\n", "description: A tree.\nname: oak\n"}},
+		[]string{"oak/package.yaml:7:1 duplicate-key"}},
+	{"equal keys in flow style", []edit{{channelFile, "{name: oak.v1.0.0}", "{name: a, name: oak.v1.0.0}"}},
+		[]string{"oak/channels.yaml:14:22 duplicate-key"}},
+	{"equal keys in JSON", []edit{{jsonFile, `"anything": [null]`, `"anything": [{"a": 1, "b": {}, "a": 2}]`}},
+		[]string{"pine.json:18:94 duplicate-key"}},
+	{"Latin 1 in JSON", []edit{{jsonFile, `[null]`, "[\"äöü\", \"\xe4\"]"}}, []string{"pine.json:18:84 utf-8"}},
+	{"Latin 1 in YAML", []edit{{pkgFile, "A tree", "A tr\xe9"}}, []string{"oak/package.yaml:6:18 read"}},
+
+	// unknown-schema, schema
+	{"near schema", []edit{{"a.yaml", "", "# ...\nschema: olm.bundel\n"}}, []string{"a.yaml:2:9 unknown-schema"}},
+	{"reserved schema", []edit{{jsonFile, "example.com/other", "olm.something"}},
+		[]string{"pine.json:18:12 unknown-schema"}},
+	{"empty package of another schema", []edit{{"a.yaml", "", "schema: x\npackage: \"\"\n"}},
+		[]string{"a.yaml:2:10 schema"}},
+	{"replaces is empty", []edit{{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n  replaces: ''\n"}},
+		[]string{"oak/channels.yaml:6:13 schema"}},
+	{"incomplete API", []edit{{jsonFile, `"olm.csv.metadata", "value": {}}`,
+		`"olm.csv.metadata", "value": {}}, {"type": "olm.gvk", "value": {"group": "g", "kind": ""}}`}},
+		[]string{"pine.json:15:75 schema", "pine.json:15:98 schema"}},
+	{"manifests without an image", []edit{{bundleFile, "localhost:5000/oak:2@" + digest, "''"}},
+		[]string{"oak/bundles.yaml:28:8 schema"}},
+	{"property of a package without a type", []edit{{pkgFile, "", "properties:\n- value: 1\n"}},
+		[]string{"oak/package.yaml:11:3 schema"}},
+
+	// packages
+	{"no name", []edit{{"a.yaml", "", "schema: olm.package\ndefaultChannel: c\n"}}, []string{"a.yaml:1:1 package-name"}},
+	{"name with a dot", []edit{{"a.yaml", "", "schema: olm.package\nname: a.b\ndefaultChannel: c\n"}},
+		[]string{"a.yaml:2:7 package-channels", "a.yaml:2:7 package-name"}},
+	{"package twice", []edit{{"z.json", "", `{"schema": "olm.package", "name": "oak", "defaultChannel": "stable"}`}},
+		[]string{"z.json:1:35 duplicate-package"}},
+	{"no channels", []edit{{"a.json", "", `{"schema": "olm.package", "name": "elm", "defaultChannel": "c"}`}},
+		[]string{"a.json:1:35 package-channels"}},
+	{"default channel is missing", []edit{{pkgFile, "defaultChannel: stable\n", ""}},
+		[]string{"oak/package.yaml:3:1 default-channel"}},
+	{"default channel is empty", []edit{{jsonFile, `"defaultChannel": "stable"`, `"defaultChannel": ""`}},
+		[]string{"pine.json:4:21 default-channel"}},
+	{"default channel is unknown", []edit{{pkgFile, "defaultChannel: stable", "defaultChannel: stabel"}},
+		[]string{"oak/package.yaml:5:17 default-channel"}},
+	{"icon without data", []edit{{pkgFile, "  base64data: iVBORw0KGgo=\n", ""}},
+		[]string{"oak/package.yaml:8:3 icon-data"}},
+	{"icon with other data", []edit{{pkgFile, "iVBORw0KGgo=", "aGk="}}, []string{"oak/package.yaml:8:15 icon-data"}},
+	{"icon without a type", []edit{{pkgFile, "  mediatype: image/png\n", ""}}, []string{"oak/package.yaml:8:3 icon-type"}},
+	{"icon of another type", []edit{{pkgFile, "image/png", "image/jpeg"}}, []string{"oak/package.yaml:9:14 icon-type"}},
+
+	// channels
+	{"channel of an unknown package",
+		[]edit{{"z.yaml", "", "schema: olm.channel\npackage: oka\nname: c\nentries: [{name: oak.v1.0.0}]\n"}},
+		[]string{"z.yaml:2:10 channel-package"}},
+	{"channel without a package", []edit{{"z.yaml", "", "schema: olm.channel\nname: c\nentries: [{name: oak.v1.0.0}]\n"}},
+		[]string{"z.yaml:1:1 channel-package"}},
+	{"channel without a name",
+		[]edit{{"z.yaml", "", "schema: olm.channel\npackage: oak\nentries: [{name: oak.v1.0.0}]\n"}},
+		[]string{"z.yaml:1:1 channel-name"}},
+	{"channel twice",
+		[]edit{{jsonFile, "", `{"schema": "olm.channel", "package": "pine", "name": "stable", ` +
+			`"entries": [{"name": "pine.v1"}]}`}},
+		[]string{"pine.json:19:54 duplicate-channel"}},
+	{"no entries", []edit{{"z.yaml", "", "schema: olm.channel\npackage: oak\nname: c\n"}},
+		[]string{"z.yaml:1:1 channel-entries"}},
+	{"empty entries", []edit{{"z.yaml", "", "schema: olm.channel\npackage: oak\nname: c\nentries: []\n"}},
+		[]string{"z.yaml:4:10 channel-entries"}},
+	{"entry without a name", []edit{{channelFile, "- name: oak.v1.0.0\n", "- {}\n- name: oak.v1.0.0\n"}},
+		[]string{"oak/channels.yaml:5:3 entry-name"}},
+	{"entry with an empty name", []edit{{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "pine.v1"}, {"name": ""}]`}},
+		[]string{"pine.json:10:45 entry-name"}},
+	{"entry twice", []edit{{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "pine.v1"}, {"name": "pine.v1"}]`}},
+		[]string{"pine.json:10:45 duplicate-entry"}},
+	{"no bundle in the first channel",
+		[]edit{{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n  replaces: oak.v0\n- name: oak.v0\n"}},
+		[]string{"oak/channels.yaml:7:9 entry-bundle"}},
+	{"no bundle in the last channel",
+		[]edit{{channelFile, "[{name: oak.v1.0.0}", "[{name: oak.v1.0.0, replaces: oak.v0}, {name: oak.v0}"}},
+		[]string{"oak/channels.yaml:14:57 entry-bundle"}},
+	{"two heads", []edit{{channelFile, "{name: oak.v1.1.0, replaces: oak.v1.0.0}", "{name: oak.v1.1.0}"}},
+		[]string{"oak/channels.yaml:14:12 channel-head"}},
+	{"no head", []edit{{jsonFile, `{"name": "pine.v1"}`, `{"name": "pine.v1", "replaces": "pine.v1"}`}},
+		[]string{"pine.json:10:47 channel-head"}},
+	{"no head by skips", []edit{{jsonFile, `{"name": "pine.v1"}`, `{"name": "pine.v1", "skips": ["pine.v1"]}`}},
+		[]string{"pine.json:10:45 channel-head"}},
+	{"circle below the head", []edit{
+		{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n  replaces: oak.v1.1.0\n"},
+		{channelFile, "  skips: [oak.v1.1.0]\n", ""},
+	}, []string{"oak/channels.yaml:6:13 channel-cycle"}},
+	{"stranded", []edit{{channelFile, "  replaces: oak.v1.0.0\n  skips", "  skips"}},
+		[]string{"oak/channels.yaml:5:3 channel-stranded"}},
+	{"empty skip", []edit{{channelFile, "skips: [oak.v1.1.0]", "skips: [oak.v1.1.0, '']"}},
+		[]string{"oak/channels.yaml:10:23 empty-skip"}},
+	{"skipRange with a v", []edit{{channelFile, ">=1.0.0 <2.0.0", ">=v1.0.0"}},
+		[]string{"oak/channels.yaml:11:14 skip-range"}},
+	{"skipRange of itself", []edit{{channelFile, ">=1.0.0 <2.0.0", ">=1.0.0"}},
+		[]string{"oak/channels.yaml:11:14 skip-range-self"}},
+
+	// bundles
+	{"bundle of an unknown package",
+		[]edit{{"z.yaml", "", bundle("package: ook\nname: ook.v1\nimage: x", "ook", "1.0.0")}},
+		[]string{"z.yaml:2:10 bundle-package"}},
+	{"bundle without a package", []edit{{"z.yaml", "", bundle("name: ook.v1\nimage: x", "ook", "1.0.0")}},
+		[]string{"z.yaml:1:1 bundle-package"}},
+	{"bundle without a name", []edit{{"z.yaml", "", bundle("package: oak\nimage: x", "oak", "3.0.0")}},
+		[]string{"z.yaml:1:1 bundle-name"}},
+	{"name in capitals", []edit{
+		{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "Pine.v1"}]`},
+		{jsonFile, `"name": "pine.v1", "image"`, `"name": "Pine.v1", "image"`},
+	}, []string{"pine.json:12:53 bundle-name-dns"}},
+	{"bundle twice", []edit{{"z.yaml", "", bundle("package: oak\nname: oak.v1.0.0\nimage: x", "oak", "1.0.0")}},
+		[]string{"z.yaml:3:7 duplicate-bundle"}},
+	{"bundle in no channel", []edit{{"z.yaml", "", bundle("package: oak\nname: oak.v3\nimage: x", "oak", "3.0.0")}},
+		[]string{"z.yaml:3:7 bundle-channel"}},
+	{"no properties", []edit{{"z.yaml", "", "schema: olm.bundle\npackage: oak\nname: oak.v1.0.0\nimage: x\n"}},
+		[]string{"z.yaml:1:1 package-property", "z.yaml:1:1 metadata-form", "z.yaml:3:7 duplicate-bundle"}},
+	{"no version", []edit{{bundleFile, "- {type: olm.package, value: {packageName: oak, version: 1.1.0}}\n", ""}},
+		[]string{"oak/bundles.yaml:22:1 package-property"}},
+	{"two versions", []edit{{bundleFile, "- {type: olm.package, value: {packageName: oak, version: 1.1.0}}\n",
+		"- {type: olm.package, value: {packageName: oak, version: 1.1.0}}\n" +
+			"- {type: olm.package, value: {packageName: oak, version: 1.2.0}}\n"}},
+		[]string{"oak/bundles.yaml:22:1 package-property"}},
+	{"property names another package", []edit{{bundleFile, "    packageName: oak\n", "    packageName: pine\n"}},
+		[]string{"oak/bundles.yaml:8:18 package-property-name"}},
+	{"property names no package", []edit{{bundleFile, "    packageName: oak\n", ""}},
+		[]string{"oak/bundles.yaml:8:5 package-property-name"}},
+	{"version with a v", []edit{{bundleFile, "    version: 1.0.0\n", "    version: v1.0.0\n"}},
+		[]string{"oak/bundles.yaml:9:14 bundle-version"}},
+	{"property without a version", []edit{{jsonFile, `, "version": "1.0.0"`, ``}},
+		[]string{"pine.json:14:36 bundle-version"}},
+	{"version is a number", []edit{{bundleFile, "    version: 1.0.0\n", "    version: 1.0\n"}},
+		[]string{"oak/bundles.yaml:9:14 property-value"}},
+	{"equal versions", []edit{{bundleFile, "packageName: oak, version: 1.1.0", "packageName: oak, version: 1.0.0"}},
+		[]string{"oak/bundles.yaml:22:1 duplicate-version"}},
+	{"release and version make an equal version", []edit{
+		{bundleFile, "    version: 1.0.0\n", "    version: 2.0.0\n    release: '1'\n"},
+		{bundleFile, "oak, version: 2.0.0", "oak, version: 2.0.0-1"},
+	}, []string{
+		"oak/bundles.yaml:3:7 bundle-release", "oak/bundles.yaml:31:1 duplicate-version",
+		"oak/channels.yaml:11:14 skip-range-self",
+	}},
+	{"release with a space", []edit{{bundleFile, "    version: 1.0.0\n", "    version: 1.0.0\n    release: a b\n"}},
+		[]string{"oak/bundles.yaml:10:14 bundle-release"}},
+	{"release is too long",
+		[]edit{{bundleFile, "    version: 1.0.0\n", "    version: 1.0.0\n    release: abcdefghijklmnopqrstu\n"}},
+		[]string{"oak/bundles.yaml:10:14 bundle-release"}},
+	{"release and build", []edit{{bundleFile, "    version: 1.0.0\n", "    version: 1.0.0+a\n    release: b\n"}},
+		[]string{"oak/bundles.yaml:9:14 bundle-release"}},
+	{"neither image nor manifests", []edit{{jsonFile, `"image": "registry.example/pine",`, ``}},
+		[]string{"pine.json:12:1 bundle-image"}},
+	{"image with a scheme", []edit{{jsonFile, `"registry.example/pine",`, `"docker://registry.example/pine",`}},
+		[]string{"pine.json:12:73 image-reference"}},
+	{"related image in capitals",
+		[]edit{{bundleFile, "  image: registry.example/oak@" + digest, "  image: registry.example/Oak"}},
+		[]string{"oak/bundles.yaml:15:10 image-reference"}},
+	{"related image is empty", []edit{{bundleFile, "  image: registry.example/oak@" + digest, "  image: ''"}},
+		[]string{"oak/bundles.yaml:15:10 related-image-empty"}},
+	{"related image is missing", []edit{{bundleFile, "  image: registry.example/oak@" + digest + "\n", ""}},
+		[]string{"oak/bundles.yaml:14:3 related-image-empty"}},
+	{"related images by tag",
+		[]edit{{jsonFile, `[{"name": "pine", `,
+			`[{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}, {"name": "pine", `}},
+		[]string{"pine.json:17:43 related-image-tag"}},
+
+	// properties
+	{"no value", []edit{property("{type: x}")}, []string{"oak/bundles.yaml:24:3 property-value"}},
+	{"wrong shape", []edit{property("{type: olm.gvk, value: g/v1/K}")}, []string{"oak/bundles.yaml:24:26 property-value"}},
+	{"two wrong values", []edit{property("{type: olm.gvk, value: {group: 1, version: v1, kind: [K]}}")},
+		[]string{"oak/bundles.yaml:24:34 property-value", "oak/bundles.yaml:24:56 property-value"}},
+	{"deep in the metadata",
+		[]edit{{bundleFile, "    displayName: Oak\n", "    displayName: Oak\n    links:\n    - url: x\n    - name: 5\n"}},
+		[]string{"oak/bundles.yaml:15:13 property-value"}},
+	{"null", []edit{property("{type: x, value: null}")}, []string{"oak/bundles.yaml:24:20 schema"}},
+	{"no type", []edit{property("{value: 1}")}, []string{"oak/bundles.yaml:24:3 property-type"}},
+	{"empty type", []edit{property("{value: 1, type: ''}")}, []string{"oak/bundles.yaml:24:20 property-type"}},
+	{"manifest is not base64", []edit{{bundleFile, "{data: e30=}", "{data: '{}'}"}},
+		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
+	{"manifest is not YAML", []edit{{bundleFile, "{data: e30=}", "{data: e30}"}},
+		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
+	{"manifest is a number", []edit{{bundleFile, "{data: e30=}", "{data: 5}"}},
+		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
+	{"bad range of a dependency",
+		[]edit{property("{type: olm.package.required, value: {packageName: p, versionRange: ^1.0}}")},
+		[]string{"oak/bundles.yaml:24:10 v1-dependency", "oak/bundles.yaml:24:70 required-range"}},
+	{"no range of a dependency", []edit{property("{type: olm.package.required, value: {packageName: p}}")},
+		[]string{"oak/bundles.yaml:24:10 v1-dependency", "oak/bundles.yaml:24:39 required-range"}},
+	{"required API", []edit{property("{type: olm.gvk.required, value: {group: g, version: v1, kind: K}}")},
+		[]string{"oak/bundles.yaml:24:10 v1-dependency"}},
+	{"OpenShift with a v", []edit{property("{type: olm.maxOpenShiftVersion, value: v4.20}")},
+		[]string{"oak/bundles.yaml:24:42 max-openshift-version"}},
+	{"OpenShift with a patch", []edit{property("{type: olm.maxOpenShiftVersion, value: 4.20.1}")},
+		[]string{"oak/bundles.yaml:24:42 max-openshift-version"}},
+	{"OpenShift in an object", []edit{property("{type: olm.maxOpenShiftVersion, value: {v: '4.20'}}")},
+		[]string{"oak/bundles.yaml:24:42 max-openshift-version"}},
+	{"OpenShift twice",
+		[]edit{property("{type: olm.maxOpenShiftVersion, value: '4.20'}\n- {type: olm.maxOpenShiftVersion, value: '4.21'}")},
+		[]string{"oak/bundles.yaml:22:1 max-openshift-version"}},
+	{"OpenShift loses a digit", []edit{{jsonFile, `{"type": "olm.csv.metadata", "value": {}}`,
+		`{"type": "olm.csv.metadata", "value": {}}, {"type": "olm.maxOpenShiftVersion", "value": 4.20}`}},
+		[]string{"pine.json:15:91 max-openshift-version"}},
+	{"olm.deprecated", []edit{property("{type: olm.deprecated, value: {}}")},
+		[]string{"oak/bundles.yaml:24:10 deprecated-property"}},
+	{"no metadata", []edit{{bundleFile, "- {type: olm.csv.metadata, value: {}}\n", ""}},
+		[]string{"oak/bundles.yaml:22:1 metadata-form"}},
+	{"both kinds of metadata", []edit{property("{type: olm.bundle.object, value: {data: e30=}}")},
+		[]string{"oak/bundles.yaml:22:1 metadata-form"}},
+	{"metadata twice", []edit{property("{type: olm.csv.metadata, value: {}}")},
+		[]string{"oak/bundles.yaml:22:1 csv-metadata-count"}},
+
+	// deprecations
+	{"deprecations of an unknown package", []edit{{deprFile, "package: oak", "package: oakk"}},
+		[]string{"oak/deprecations.yaml:2:10 deprecations-package"}},
+	{"deprecations without a package", []edit{{deprFile, "package: oak\n", ""}},
+		[]string{"oak/deprecations.yaml:1:1 deprecations-package"}},
+	{"deprecations twice", []edit{{deprFile, "", "---\nschema: olm.deprecations\npackage: oak\nentries: []\n"}},
+		[]string{"oak/deprecations.yaml:16:10 duplicate-deprecations"}},
+	{"unknown bundle is deprecated", []edit{{deprFile, "oak.v1.0.0", "oak.v1.0.9"}},
+		[]string{"oak/deprecations.yaml:6:11 deprecation-reference"}},
+	{"unknown channel is deprecated", []edit{{deprFile, "candidate", "candidat"}},
+		[]string{"oak/deprecations.yaml:10:11 deprecation-reference"}},
+	{"reference without a name", []edit{{deprFile, "    name: candidate\n", ""}},
+		[]string{"oak/deprecations.yaml:9:5 deprecation-reference"}},
+	{"reference with an empty name", []edit{{deprFile, "name: candidate", "name: ''"}},
+		[]string{"oak/deprecations.yaml:10:11 deprecation-reference"}},
+	{"reference to the package with a name",
+		[]edit{{deprFile, "{schema: olm.package}", "{schema: olm.package, name: oak}"}},
+		[]string{"oak/deprecations.yaml:12:42 deprecation-reference"}},
+	{"reference without a schema", []edit{{deprFile, "    schema: olm.channel\n", ""}},
+		[]string{"oak/deprecations.yaml:9:5 deprecation-reference"}},
+	{"reference to another schema", []edit{{deprFile, "schema: olm.channel", "schema: olm.chanel"}},
+		[]string{"oak/deprecations.yaml:9:13 deprecation-reference"}},
+	{"no reference", []edit{{deprFile, "- reference: {schema: olm.package}\n  message: gone", "- message: gone"}},
+		[]string{"oak/deprecations.yaml:12:3 deprecation-reference"}},
+	{"deprecated twice", []edit{{deprFile, "", "- {reference: {schema: olm.package}, message: again}\n"}},
+		[]string{"oak/deprecations.yaml:14:15 duplicate-deprecation"}},
+	{"empty message", []edit{{deprFile, "message: unstable", "message: ''"}},
+		[]string{"oak/deprecations.yaml:11:12 deprecation-message"}},
+	{"no message", []edit{{deprFile, "  message: unstable\n", ""}},
+		[]string{"oak/deprecations.yaml:8:3 deprecation-message"}},
+}
+
+// bundle returns an olm.bundle with its head and version.
+func bundle(head, pkg, version string) string {
+	return "schema: olm.bundle\n" + head + "\nproperties:\n- {type: olm.package, value: {packageName: " + pkg +
+		", version: " + version + "}}\n- {type: olm.csv.metadata, value: {}}\n"
+}
+
+// property adds a property to oak.v1.1.0, as line 24 of the file.
+func property(text string) edit {
+	const last = "- {type: olm.csv.metadata, value: {}}\n"
+	return edit{bundleFile, last, last + "- " + text + "\n"}
+}
+
+func TestRules(t *testing.T) {
+	broken := map[string]bool{}
+	for _, tt := range breaks {
+		t.Run(tt.name, func(t *testing.T) {
+			files := maps.Clone(valid)
+			for _, e := range tt.edits {
+				e.apply(t, files)
+			}
+			expect(t, check(t, validate.Options{}, files), tt.want...)
+		})
+		for _, w := range tt.want {
+			_, rule, _ := strings.Cut(w, " ")
+			broken[rule] = true
+		}
+	}
+	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema"} // tested by themselves
+	for _, r := range validate.Rules() {
+		if broken[r.Name] == slices.Contains(elsewhere, r.Name) {
+			t.Errorf("rule %s: broken by a row: %t", r.Name, broken[r.Name])
+		}
+	}
+}

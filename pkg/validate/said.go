@@ -1,0 +1,40 @@
+package validate
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// A said tells which places of an object rules of Go have spoken of, so that the schemas do not say it again.
+type said struct {
+	at     map[jsontext.Pointer]bool
+	within map[jsontext.Pointer]bool // also what is around the places
+}
+
+func (s *scope) said() said {
+	was := said{map[jsontext.Pointer]bool{}, map[jsontext.Pointer]bool{}}
+	for _, f := range s.found {
+		was.at[f.ptr] = true
+		for ptr := f.ptr; !was.within[ptr]; ptr = ptr.Parent() {
+			was.within[ptr] = true
+		}
+	}
+	return was
+}
+
+// already tells whether f is nothing new: something was said of the very value, or of what a missing key should hold.
+func (was said) already(f schemas.Finding) bool {
+	if key, ok := missingKey(f); ok {
+		return was.within[key]
+	}
+	return was.at[f.Pointer]
+}
+
+// missingKey returns where the key would stand that f says is missing, if that is what it says.
+func missingKey(f schemas.Finding) (jsontext.Pointer, bool) {
+	key, ok := strings.CutSuffix(f.Message, ": required, but missing")
+	return f.Pointer.AppendToken(key), ok
+}

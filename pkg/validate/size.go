@@ -1,0 +1,69 @@
+package validate
+
+import (
+	"encoding/base64"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+const (
+	maxObject  = 1 << 20 // of a ConfigMap, and of what etcd takes
+	maxMessage = 4 << 20 // of a gRPC message, by default of clients
+)
+
+// sizes checks what has to fit into an object of the cluster or a message of the registry.
+func (s *scope) sizes(b *declcfg.Bundle) {
+	message, manifests := 0, 0
+	for i := range b.Properties {
+		p := &b.Properties[i]
+		switch size := len(p.Value); p.Type {
+		case declcfg.PropertyBundleObject:
+			size = base64.StdEncoding.DecodedLen(size) // the braces around the text count little
+			if size > maxObject {
+				s.manifestSize(i, p)
+			}
+			manifests += size
+		case declcfg.PropertyCSVMetadata:
+			message += 2 * size // a registry sends the CSV that it makes out of it twice
+		default:
+			message += size
+		}
+	}
+	if message += manifests; message+manifests > maxMessage {
+		message += csvSize(b)
+	}
+	if message > maxMessage {
+		s.add("message-size", "", "a registry sends the bundle in a message of about %d bytes, clients take %d",
+			message, maxMessage)
+	}
+}
+
+func (s *scope) manifestSize(i int, p *declcfg.Property) {
+	var object declcfg.BundleObject
+	if p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
+		s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes, a ConfigMap takes %d",
+			len(object.Data), maxObject)
+	}
+}
+
+// csvSize returns how long the CSV among the manifests is, which a registry sends a second time by itself.
+func csvSize(b *declcfg.Bundle) int {
+	for i := range b.Properties {
+		var object declcfg.BundleObject
+		if b.Properties[i].Type != declcfg.PropertyBundleObject || b.Properties[i].Unmarshal(&object) != nil {
+			continue
+		}
+		var manifest struct {
+			Kind string `json:"kind"`
+		}
+		text, err := object.JSON()
+		if err == nil && json.Unmarshal(text, &manifest, jsontext.AllowDuplicateNames(true)) == nil &&
+			manifest.Kind == "ClusterServiceVersion" {
+			return len(text)
+		}
+	}
+	return 0
+}
