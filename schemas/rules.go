@@ -61,7 +61,8 @@ func (r *rules) user(i int, raw jsontext.Value) []Finding {
 }
 
 func unify(def cue.Value, tree any) error {
-	return def.Unify(def.Context().Encode(tree, cue.NilIsAny(false))).Validate(cue.Concrete(true))
+	context := def.Context() //nolint:staticcheck // a context costs more than a check, and all definitions are of one
+	return def.Unify(context.Encode(tree, cue.NilIsAny(false))).Validate(cue.Concrete(true))
 }
 
 // findings says all that is wrong with a tree, and takes it apart in doing so. CUE does not speak of missing keys while
@@ -88,15 +89,15 @@ func findings(def cue.Value, tree any) []Finding {
 
 // takeOut removes the values that are wrong, adds where they were to gone, and reports whether there were any.
 func takeOut(tree any, problems []problem, gone map[jsontext.Pointer]bool) bool {
-	var any bool
+	var removed bool
 	for _, p := range problems {
 		if p.missing != "" {
 			continue
 		}
 		if path, ok := remove(tree, tokens(p.Pointer)); ok {
 			gone[pointer(path)] = true
-			any = true
+			removed = true
 		}
 	}
-	return any
+	return removed
 }

@@ -143,7 +143,7 @@ func (t *translator) unknown(path []string) []string {
 		if !def.Exists() {
 			break
 		}
-		if element, isList := def.Elem(); isList {
+		if element := def.LookupPath(cue.MakePath(cue.AnyIndex)); element.Exists() {
 			def = element
 			continue
 		}

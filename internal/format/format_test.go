@@ -254,7 +254,7 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 }
 
-func benchmark(b *testing.B, print func(dst []byte, v jsontext.Value) []byte) {
+func benchmark(b *testing.B, appendTo func(dst []byte, v jsontext.Value) []byte) {
 	objects := catalogObjects(b, 20)
 	size := 0
 	for i, object := range objects {
@@ -266,7 +266,7 @@ func benchmark(b *testing.B, print func(dst []byte, v jsontext.Value) []byte) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, object := range objects {
-			dst = print(dst[:0], object)
+			dst = appendTo(dst[:0], object)
 		}
 	}
 }

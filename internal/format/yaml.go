@@ -161,7 +161,7 @@ func isSimpleKey(key []byte) bool {
 	if bytes.IndexByte(key, '\n') >= 0 || bytes.IndexByte(key, '\r') >= 0 {
 		return false
 	}
-	for i := 0; i < len(key); i++ {
+	for i := range key {
 		if key[i] == separatorLead && isLineSeparator(key[i:]) || isNextLine(key[i:]) {
 			return false
 		}

@@ -80,11 +80,8 @@ func (f *fast) atMarker() bool {
 
 // line is the rest of the line without its end.
 func (f *fast) line() []byte {
-	rest := f.text[f.pos:]
-	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-		return rest[:i]
-	}
-	return rest
+	line, _, _ := bytes.Cut(f.text[f.pos:], []byte{'\n'})
+	return line
 }
 
 // skipLine goes to the start of the next line.

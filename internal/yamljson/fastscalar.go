@@ -233,8 +233,8 @@ func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	return chomp, indent, true
 }
 
-// literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is. It
-// returns how many line breaks follow the last line that is not blank.
+// literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is.
+// It returns how many line breaks follow the last line that is not blank.
 func (f *fast) literalLines(parent, indent int) (breaks int, ok bool) {
 	for f.pos < len(f.text) {
 		line := f.line()

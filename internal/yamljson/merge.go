@@ -1,6 +1,10 @@
 package yamljson
 
-import "go.yaml.in/yaml/v4"
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // mergeCost is what each mapping and each member that a merge key brings in counts as bytes, used or not, so that the
 // limit on bytes is one on time.
@@ -88,8 +92,8 @@ func (w *walker) merge(m *members, value *yaml.Node) error {
 	if value.Kind != yaml.SequenceNode {
 		return w.mergeOne(m, value)
 	}
-	for i := len(value.Content) - 1; i >= 0; i-- {
-		if err := w.mergeOne(m, value.Content[i]); err != nil {
+	for _, merged := range slices.Backward(value.Content) {
+		if err := w.mergeOne(m, merged); err != nil {
 			return err
 		}
 	}

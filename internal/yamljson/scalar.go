@@ -83,7 +83,7 @@ func resolveNumber(s string) (k kind, number string) {
 // numeric reports whether s has only bytes that a number may have. It keeps versions, digests and times, which begin
 // like numbers, from being parsed as such.
 func numeric(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i] | 0x20; { // letters in lower case
 		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c == 'x', c == 'o':
 		case s[i] == '.', s[i] == '+', s[i] == '-', s[i] == '_':

@@ -26,7 +26,7 @@ func confirm(w *walker, err error) ([]byte, error) {
 	case err != nil && upstreamErr != nil:
 		return nil, err // of the two it has the better place
 	case err != nil:
-		return upstream, nil
+		return upstream, nil //nolint:nilerr // upstream reads what yaml/v4 does not
 	case upstreamErr == nil && (w.clash || sameJSON(w.out, upstream)):
 		return w.out, nil
 	case upstreamErr == nil:

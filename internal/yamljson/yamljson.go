@@ -58,8 +58,8 @@ func Append(dst, doc []byte) ([]byte, error) {
 	return out, err
 }
 
-// Convert is [Append] that also tells whether the document is in the block style that the fast reader knows: its structure
-// can be seen from the indentation of its lines.
+// Convert is [Append] that also tells whether the document is in the block style that the fast reader knows: its
+// structure can be seen from the indentation of its lines.
 func Convert(dst, doc []byte) (out []byte, block bool, err error) {
 	text := bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	found, err := checkCharacters(text)

@@ -108,8 +108,8 @@ func isIndex(s string) bool {
 	return s != ""
 }
 
-// CheckManifests returns an error at the first property of b, which is m decoded, that carries a manifest that cannot be
-// read: upstream refuses to load such a catalog.
+// CheckManifests returns an error at the first property of b, which is m decoded, that carries a manifest that cannot
+// be read: upstream refuses to load such a catalog.
 func (m *Meta) CheckManifests(b *Bundle) error {
 	for i := range b.Properties {
 		p := &b.Properties[i]

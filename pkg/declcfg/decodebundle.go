@@ -24,8 +24,8 @@ func (r reader) value() (jsontext.Value, error) {
 	return r.text[end-int64(len(value)) : end : end], err
 }
 
-// A draft is a bundle as far as its head can be read. Nearly all bytes of a catalog are values of properties of bundles,
-// so these are found on the way instead of in a second pass, and are not copied.
+// A draft is a bundle as far as its head can be read. Nearly all bytes of a catalog are values of properties of
+// bundles, so these are found on the way instead of in a second pass, and are not copied.
 type draft struct {
 	image         string
 	properties    []Property

@@ -263,7 +263,7 @@ func (e *encoder) close(bracket byte, unknown jsontext.Value) {
 // members writes the members of object, sorted.
 func (e *encoder) members(object jsontext.Value) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(format.AppendCompact(nil, object)))
-	d.ReadToken() // cannot fail, nor what follows: object was decoded from valid JSON
+	_, _ = d.ReadToken() // cannot fail, nor can what follows: object was decoded from valid JSON
 	for d.PeekKind() == '"' {
 		name, _ := d.ReadToken()
 		e.key(name.String())

@@ -16,9 +16,9 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
-// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The rest comes back as
-// a draft. The error is a *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no object of
-// a catalog.
+// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The rest comes back
+// as a draft. The error is a *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no
+// object of a catalog.
 func (m *Meta) readHead(r reader) (*draft, error) {
 	var bad *headError
 	fail := func(name, format string, args ...any) {

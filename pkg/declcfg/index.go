@@ -45,8 +45,8 @@ func (b *Bundle) Summarize() *BundleSummary {
 	return s
 }
 
-// Add enters m, which [Meta.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It keeps
-// m and v. Objects of other schemas are not entered.
+// Add enters m, which [Meta.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It
+// keeps m and v. Objects of other schemas are not entered.
 func (x *Index) Add(m *Meta, v any) {
 	if rank(m.Schema) == rankOther {
 		return

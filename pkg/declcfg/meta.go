@@ -71,8 +71,8 @@ func (m *Meta) Owner() string {
 	return m.Package
 }
 
-// JSON returns the object as JSON, valid and without equal keys, in the order and spelling of its author. The caller may
-// not change it. It fails when the file changed since it was read first, or is gone.
+// JSON returns the object as JSON, valid and without equal keys, in the order and spelling of its author. The caller
+// may not change it. It fails when the file changed since it was read first, or is gone.
 func (m *Meta) JSON() (jsontext.Value, error) {
 	if m.raw != nil {
 		return m.raw, nil

@@ -56,8 +56,8 @@ func (p Pos) at(line, column int) Pos {
 
 var newline = []byte{'\n'}
 
-// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what, or, about
-// a value in an object, as file:line:column: entries[2].name: what.
+// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what, or,
+// about a value in an object, as file:line:column: entries[2].name: what.
 type Error struct {
 	Pos     Pos
 	Pointer jsontext.Pointer // to the value in its object, "" where it is about the whole

@@ -175,8 +175,8 @@ func (c *chunk) breaksOff(pos Pos, text []byte, err error) error {
 	return c.unreadable(at, text, err)
 }
 
-// readLenient reads the object at the start of text, which is not I-JSON, as encoding/json would. It returns the error of
-// its head and where it ends, or -1 and a syntax error.
+// readLenient reads the object at the start of text, which is not I-JSON, as encoding/json would. It returns the error
+// of its head and where it ends, or -1 and a syntax error.
 func (m *Meta) readLenient(text []byte) (end int, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), lenient)
 	value, err := d.ReadValue()
@@ -307,8 +307,8 @@ func syntaxError(pos Pos, text []byte, err error) (Pos, error) {
 	return at, fmt.Errorf("not valid JSON: %w", s.Err)
 }
 
-// beginsLikeJSON tells whether the author of text, which starts with a brace, has likely meant JSON: keys of YAML need no
-// quotes.
+// beginsLikeJSON tells whether the author of text, which starts with a brace, has likely meant JSON: keys of YAML need
+// no quotes.
 func beginsLikeJSON(text []byte) bool {
 	inside, ok := bytes.CutPrefix(bytes.TrimLeft(text, space), []byte("{"))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"`))

@@ -135,8 +135,8 @@ func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data
 	}
 }
 
-// isBrokenJSON tells whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an object
-// that is not JSON, is taken for JSON if it begins as JSON does.
+// isBrokenJSON tells whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an
+// object that is not JSON, is taken for JSON if it begins as JSON does.
 func (s *splitter) isBrokenJSON(yaml bool) bool {
 	if yaml {
 		return s.notJSON != nil && beginsLikeJSON(s.buf)
@@ -238,8 +238,8 @@ func yamlBoundary(data []byte) int {
 var separatorLine = []byte("\n---")
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
-// wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without line
-// breaks is read brace by brace.
+// wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
+// line breaks is read brace by brace.
 func jsonBoundary(data []byte) int {
 	last := 0
 	for i := range occurrences(data, []byte("\n{")) {

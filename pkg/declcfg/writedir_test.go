@@ -86,7 +86,7 @@ func TestWriteDir(t *testing.T) {
 func TestWriteDirFails(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	fails := func(b *declcfg.Bundle) error { return errors.New("edit failed") }
+	fails := func(*declcfg.Bundle) error { return errors.New("edit failed") }
 	bundle := twoPackages + "---\n{schema: olm.bundle, package: z, name: x}\n"
 	for _, tt := range []struct {
 		name, in string

@@ -1,5 +1,5 @@
-// Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of one,
-// or standard input.
+// Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of
+// one, or standard input.
 //
 //	catalog, err := render.Open(ctx, []string{"catalog", "more.tar.gz"}, render.Options{})
 //	defer catalog.Close()

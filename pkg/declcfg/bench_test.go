@@ -1,0 +1,111 @@
+package declcfg_test
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// catalogs returns the catalogs to measure by name: one that is published, in YAML, the same in JSON, and the one that
+// OPM_BIG_CATALOG is the path of.
+func catalogs(b *testing.B) map[string]declcfg.Source {
+	b.Helper()
+	all := map[string]declcfg.Source{}
+	if big := os.Getenv("OPM_BIG_CATALOG"); big != "" {
+		all["big"] = declcfg.Source{Name: big, FS: os.DirFS(big)}
+	}
+	dirs, err := filepath.Glob(published + "/*")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, dir := range dirs[:min(1, len(dirs))] {
+		yaml := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
+		out := filepath.Join(b.TempDir(), "json")
+		objects := metas(b, yaml)
+		declcfg.Sort(objects)
+		if err := declcfg.WriteDir(b.Context(), out, objects, declcfg.WriteOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		all["yaml"], all["json"] = yaml, declcfg.Source{Name: out, FS: os.DirFS(out)}
+	}
+	if len(all) == 0 {
+		b.Skipf("no catalogs in %s, and OPM_BIG_CATALOG is not set", published)
+	}
+	return all
+}
+
+// size returns the bytes in all files of s.
+func size(b *testing.B, s declcfg.Source) (n int64) {
+	b.Helper()
+	err := fs.WalkDir(s.FS, ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		n += info.Size()
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// each runs f on every catalog. The work on a catalog must not take memory as the catalog does.
+func each(b *testing.B, f func(b *testing.B, s declcfg.Source)) {
+	for name, s := range catalogs(b) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(size(b, s))
+			b.ReportAllocs()
+			runtime.GC()
+			f(b, s)
+		})
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	each(b, func(b *testing.B, s declcfg.Source) {
+		for b.Loop() {
+			metas(b, s)
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	decode := func(m *declcfg.Meta) (any, error) {
+		v, err := m.Decode()
+		return declcfg.Slim(v), err
+	}
+	each(b, func(b *testing.B, s declcfg.Source) {
+		for b.Loop() {
+			var x declcfg.Index
+			for v, err := range declcfg.Map(b.Context(), decode, s) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				x.Add(&declcfg.Meta{}, v)
+			}
+		}
+	})
+}
+
+func BenchmarkWrite(b *testing.B) {
+	for _, format := range []declcfg.Format{declcfg.JSON, declcfg.YAML} {
+		b.Run(string(format), func(b *testing.B) {
+			each(b, func(b *testing.B, s declcfg.Source) {
+				all := metas(b, s)
+				declcfg.Sort(all)
+				for b.Loop() {
+					if err := declcfg.Write(b.Context(), io.Discard, all, declcfg.WriteOptions{Format: format}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}

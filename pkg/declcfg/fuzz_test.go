@@ -1,0 +1,102 @@
+package declcfg_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// FuzzRead reads anything: what comes of it does not depend on where the file is cut, and every object is right.
+func FuzzRead(f *testing.F) {
+	for i, tt := range streams {
+		f.Add([]byte(tt.in), byte(i))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, size byte) {
+		files := source("a.yaml", string(in))
+		whole := read(t, files)
+		for m := range declcfg.Metas(t.Context(), files) {
+			if m != nil {
+				checkObject(t, m)
+			}
+		}
+		declcfg.SetChunkSize(t, 1+int(size))
+		if cut := read(t, files); !slices.Equal(cut, whole) {
+			t.Errorf("%q in chunks of %d:", in, 1+int(size))
+			expect(t, cut, whole)
+		}
+	})
+}
+
+func checkObject(t *testing.T, m *declcfg.Meta) {
+	t.Helper()
+	raw := rawOf(t, m)
+	if raw.Kind() != '{' || !raw.IsValid() {
+		t.Fatalf("%v: %q is no object of I-JSON", m.Pos, raw)
+	}
+	again, err := declcfg.NewMeta(m.Pos, raw)
+	if err != nil || again.Schema != m.Schema || again.Package != m.Package || again.Name != m.Name {
+		t.Fatalf("%+v is %+v, %v", m, again, err)
+	}
+	if at := m.Place("/schema"); at.Compare(m.Pos) < 0 {
+		t.Errorf("%q: the schema stands at %v, before the object at %v", raw, at, m.Pos)
+	}
+	for _, flaw := range m.Flaws() {
+		if flaw.Pos.Compare(m.Pos) < 0 {
+			t.Errorf("%q: a flaw stands at %v, before the object at %v", raw, flaw.Pos, m.Pos)
+		}
+	}
+	if v, err := m.Decode(); (v != nil) != (err == nil) && isKnown(m.Schema) {
+		t.Errorf("%q decodes as %v, %v", raw, v, err)
+	}
+}
+
+func isKnown(schema string) bool {
+	return slices.Contains([]string{
+		declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle, declcfg.SchemaDeprecations,
+	}, schema)
+}
+
+// FuzzWrite writes whatever can be written: read again it is written the same, in both formats and across them.
+func FuzzWrite(f *testing.F) {
+	for _, tt := range streams {
+		f.Add([]byte(tt.in))
+	}
+	f.Add([]byte(`{"schema":"olm.package","name":"a","icon":{"base64data":"YQ==","x":[]},"description":"a\n b\n","y":{"n":null}}`))
+	f.Add([]byte(`{"schema":"olm.channel","package":"a","entries":[{"name":"a","skips":["~","1e3"],"skipRange":">1"},null]}`))
+	f.Add([]byte(`{"schema":"olm.bundle","package":"a","properties":[{"type":"0x1","value":{"yes":"no","":1e400}}],"Image":"\u2028"}`))
+	f.Add([]byte("schema: olm.deprecations\npackage: a\nentries:\n- reference: {schema: olm.bundle}\n  message: >-\n    a\n\n    b\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		all := writable(t, in)
+		json, yaml := declcfg.WriteOptions{Format: declcfg.JSON}, declcfg.WriteOptions{Format: declcfg.YAML}
+		asJSON, asYAML := write(t, all, json), write(t, all, yaml)
+		fromJSON, fromYAML := metas(t, source("a", asJSON)), metas(t, source("a", asYAML))
+		for _, tt := range []struct{ what, got, want string }{
+			{"JSON to JSON", write(t, fromJSON, json), asJSON},
+			{"YAML to YAML", write(t, fromYAML, yaml), asYAML},
+			{"JSON to YAML", write(t, fromJSON, yaml), asYAML},
+			{"YAML to JSON", write(t, fromYAML, json), asJSON},
+		} {
+			if tt.got != tt.want {
+				t.Errorf("%s: %q\nis %q\nwant %q", tt.what, in, tt.got, tt.want)
+			}
+		}
+	})
+}
+
+// writable returns the objects of a file that can be written.
+func writable(t *testing.T, in []byte) []*declcfg.Meta {
+	t.Helper()
+	var all []*declcfg.Meta
+	for m, err := range declcfg.Metas(t.Context(), source("a", string(in))) {
+		if err != nil {
+			continue
+		}
+		if _, err := m.Decode(); err != nil || m.Owner() == "" && isKnown(m.Schema) {
+			continue
+		}
+		m.Hold()
+		all = append(all, m)
+	}
+	return all
+}
