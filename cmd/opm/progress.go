@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells on a terminal, after the first second, what is being done and for how long. The function that it returns
-// removes that line; it may be called more than once.
+// progress tells on a terminal, after the first second, what is being done and for how long. The function that it
+// returns removes that line; it may be called more than once.
 func progress(cmd *cobra.Command, what string) (done func()) {
 	w := cmd.ErrOrStderr()
 	if !isTerminal(w) {
@@ -20,17 +20,17 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 	stop := make(chan struct{})
 	var line sync.WaitGroup
 	line.Go(func() {
-		const clear = "\r\x1b[K"
+		const erase = "\r\x1b[K"
 		start := time.Now()
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(w, "%sopm: %s, %d s", clear, what, int(time.Since(start).Seconds()))
+				fmt.Fprintf(w, "%sopm: %s, %d s", erase, what, int(time.Since(start).Seconds()))
 			case <-stop:
 				if time.Since(start) >= time.Second {
-					fmt.Fprint(w, clear)
+					fmt.Fprint(w, erase)
 				}
 				return
 			}

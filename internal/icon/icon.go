@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 )
@@ -28,6 +29,26 @@ func Type(data []byte) string {
 		return "image/svg+xml"
 	}
 	return ""
+}
+
+// otherNames holds media types that are in use for another one.
+var otherNames = map[string]string{
+	"image/jpg":                "image/jpeg",
+	"image/vnd.microsoft.icon": "image/x-icon",
+}
+
+// SameType tells whether two media types mean the same. Upper case, parameters and other names do not matter.
+func SameType(a, b string) bool { return canonical(a) == canonical(b) }
+
+func canonical(mediaType string) string {
+	name, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return mediaType
+	}
+	if other, ok := otherNames[name]; ok {
+		return other
+	}
+	return name
 }
 
 // isBrand tells whether data is of the ISO base media format and of that major brand.

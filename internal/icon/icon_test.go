@@ -15,6 +15,13 @@ func TestType(t *testing.T) {
 		{"\x00\x00\x00\x20ftypavif", "image/avif"},
 		{"<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>", "image/svg+xml"},
 		{"<?xml version=\"1.0\"?>\n<!-- a comment -->\n<!DOCTYPE svg>\n<svg>\n</svg>\n", "image/svg+xml"},
+		{"\x00\x00\x01\x00", "image/x-icon"},
+		{"RIFF\x00\x00\x00\x00WEBPVP", "image/webp"},
+		{"MM\x00*", "image/tiff"},
+		{"\x00\x00\x00\x20ftypheic", "image/heic"},
+		{"\x00\x00\x00\x20ftypmp42", ""},
+		{"\ufeff<svg></svg>", "image/svg+xml"},
+		{"<svg></svg", ""},
 		{"<svg/>", ""}, // upstream asks for an end tag
 		{"<html><svg></svg></html>", ""},
 		{"# Title\n", ""},
@@ -23,6 +30,28 @@ func TestType(t *testing.T) {
 	for _, tt := range tests {
 		if got := icon.Type([]byte(tt.data)); got != tt.want {
 			t.Errorf("Type(%q) = %q, want %q", tt.data, got, tt.want)
+		}
+	}
+}
+
+func TestSameType(t *testing.T) {
+	tests := []struct {
+		a, b string
+		want bool
+	}{
+		{"image/png", "image/png", true},
+		{"image/PNG", "image/png", true},
+		{"image/svg+xml;charset=utf-8", "image/svg+xml", true},
+		{"image/jpg", "image/jpeg", true},
+		{"image/vnd.microsoft.icon", "image/x-icon", true},
+		{"image/png", "image/jpeg", false},
+		{"image/svg", "image/svg+xml", false},
+		{"png", "image/png", false},
+		{"", "image/png", false},
+	}
+	for _, tt := range tests {
+		if got := icon.SameType(tt.a, tt.b); got != tt.want {
+			t.Errorf("SameType(%q, %q) = %t", tt.a, tt.b, got)
 		}
 	}
 }

@@ -16,9 +16,10 @@ func (l bufferList) get() []byte {
 	}
 }
 
-// put gives a buffer back, which must not be used any more. One that has grown for a large document is let go.
+// put gives a buffer back, which must not be used any more. One that has grown for a large document is let go, and so is
+// one without room for a chunk.
 func (l bufferList) put(b []byte) {
-	if cap(b) == 0 || cap(b) > 4*chunkSize {
+	if cap(b) < chunkSize || cap(b) > 4*chunkSize {
 		return
 	}
 	select {

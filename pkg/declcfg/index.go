@@ -100,6 +100,7 @@ func Slim(v any) any {
 		v.Icon, v.Description, v.Properties, v.Unknown = nil, "", nil, nil
 	case *Channel:
 		v.Properties, v.Unknown = nil, nil
+		v.Entries = slices.Clip(slices.Clone(v.Entries)) // decoding leaves room for more
 	case *Bundle:
 		return v.Summarize()
 	case *Deprecations:

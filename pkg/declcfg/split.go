@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,7 +53,7 @@ func (f *file) chunks() iter.Seq[*chunk] {
 			return
 		}
 		defer r.Close()
-		s := splitter{file: f, r: io.NewSectionReader(r, 0, size), pos: Pos{File: f.label, Line: 1, Column: 1}}
+		s := splitter{file: f, r: r, size: size, pos: Pos{File: f.label, Line: 1, Column: 1}}
 		s.run(yield)
 	}
 }
@@ -61,7 +62,8 @@ func (f *file) chunks() iter.Seq[*chunk] {
 // checking to those who read the chunks.
 type splitter struct {
 	file *file
-	r    io.Reader
+	r    io.ReaderAt
+	size int64
 	buf  []byte // what was read and not yielded
 	off  int64  // of buf in the file
 	pos  Pos    // of buf
@@ -87,21 +89,20 @@ func (s *splitter) run(yield func(*chunk) bool) {
 	}
 }
 
-// fill reads on until buf holds n bytes or the file ends.
+// fill reads on until buf holds n bytes, or a chunk if that is more, or the file ends.
 func (s *splitter) fill(n int) {
-	for len(s.buf) < n && !s.eof {
-		if len(s.buf) == cap(s.buf) {
-			s.buf = append(s.buf, 0)[:len(s.buf)]
-		}
-		m, err := s.r.Read(s.buf[len(s.buf):min(cap(s.buf), max(n, chunkSize))])
-		s.buf = s.buf[:len(s.buf)+m]
-		if err != nil {
-			s.eof = true
-			if err != io.EOF {
-				s.err = &Error{Pos: Pos{File: s.file.label}, Err: withoutPath(err)}
-			}
+	have, left := len(s.buf), s.size-s.off
+	n = int(min(int64(max(n, chunkSize)), left))
+	if have < n && !s.eof {
+		s.buf = slices.Grow(s.buf, n-have)
+		m, err := s.r.ReadAt(s.buf[have:n], s.off+int64(have))
+		s.buf = s.buf[:have+m]
+		s.eof = err != nil
+		if err != nil && err != io.EOF {
+			s.err = &Error{Pos: Pos{File: s.file.label}, Err: withoutPath(err)}
 		}
 	}
+	s.eof = s.eof || int64(len(s.buf)) == left
 }
 
 // looksLikeJSON is the rule of upstream: the first character that is no space is a brace.
@@ -148,8 +149,11 @@ func (s *splitter) isBrokenJSON(yaml bool) bool {
 func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
 	c.more = true
-	rest := s.buf[n:]
-	s.buf = append(buffers.get(), rest...)
+	if rest := s.buf[n:]; len(rest) <= chunkSize {
+		s.buf = append(buffers.get(), rest...)
+	} else { // too much to copy: they share the memory, each its part
+		c.data, s.buf = s.buf[:n:n], rest
+	}
 	s.off += int64(n)
 	s.pos = s.pos.after(c.data)
 	return yield(c)

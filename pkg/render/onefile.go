@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// oneFileName is a name of the file in a oneFile.
+const oneFileName = "catalog"
+
 // A oneFile is a file system with one file, which has every name.
 type oneFile struct {
 	r    io.ReaderAt

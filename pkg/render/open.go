@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Stdin io.Reader // what "-" stands for; nil refuses it
 
-	// Spool says where input is held that cannot be read twice: standard input and compressed archives.
+	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
 	Spool spool.Options
 }
 
@@ -28,7 +28,7 @@ const Stdin = "-"
 // open adds what ref holds to c.
 func (c *Catalog) open(ctx context.Context, ref string, opts Options) error {
 	if ref == Stdin && opts.Stdin != nil {
-		return c.openStdin(ctx, opts)
+		return c.openStream(ctx, "stdin", opts.Stdin, opts)
 	}
 	info, err := os.Stat(ref)
 	switch {
@@ -39,23 +39,54 @@ func (c *Catalog) open(ctx context.Context, ref string, opts Options) error {
 	case info.IsDir():
 		c.Sources = append(c.Sources, declcfg.Source{Name: ref, FS: os.DirFS(ref)})
 		return nil
+	case !info.Mode().IsRegular():
+		return c.openPipe(ctx, ref, opts)
 	}
-	return c.openFile(ctx, ref, opts)
+	return c.openFile(ref, opts)
 }
 
-// openStdin holds standard input, which may be a catalog file or an archive.
-func (c *Catalog) openStdin(ctx context.Context, opts Options) error {
-	blob, err := spool.Read(reader{ctx, opts.Stdin}, opts.Spool)
+// openPipe opens what is a file by name only, such as a named pipe.
+func (c *Catalog) openPipe(ctx context.Context, name string, opts Options) error {
+	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("read standard input: %w", err)
+		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+	}
+	defer f.Close()
+	return c.openStream(ctx, name, f, opts)
+}
+
+// openStream holds what r yields, which may be a catalog file or an archive.
+func (c *Catalog) openStream(ctx context.Context, name string, r io.Reader, opts Options) error {
+	blob, err := hold(ctx, r, opts.Spool)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
 	}
 	c.closers = append(c.closers, blob.Close)
-	const name = "stdin"
 	if isArchive(blob) {
 		return c.openArchive(name, blob, blob.Size(), opts)
 	}
-	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: name})
+	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
 	return nil
+}
+
+// hold reads r to its end. When ctx is done it does not wait for more, though nothing can end a Read that does: the
+// goroutine stays behind until it returns.
+func hold(ctx context.Context, r io.Reader, opts spool.Options) (*spool.Blob, error) {
+	type result struct {
+		blob *spool.Blob
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		blob, err := spool.Read(reader{ctx, r}, opts)
+		done <- result{blob, err}
+	}()
+	select {
+	case read := <-done:
+		return read.blob, read.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // A reader stops reading when its context is done.
@@ -72,7 +103,7 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 // openFile tells an archive from a catalog file by what it holds.
-func (c *Catalog) openFile(ctx context.Context, name string, opts Options) error {
+func (c *Catalog) openFile(name string, opts Options) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))

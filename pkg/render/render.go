@@ -10,6 +10,7 @@ package render
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -36,7 +37,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 // Close lets go of files and memory.
 func (c *Catalog) Close() error {
 	var errs []error
-	for _, closer := range c.closers {
+	for _, closer := range slices.Backward(c.closers) { // an archive is closed before what it is read from
 		errs = append(errs, closer())
 	}
 	c.closers = nil

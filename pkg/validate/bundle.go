@@ -2,7 +2,6 @@ package validate
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/distribution/reference"
 	"github.com/go-json-experiment/json/jsontext"
@@ -146,8 +145,7 @@ func count(b *declcfg.Bundle, typ string) (n int) {
 }
 
 func (s *scope) relatedImages(images []declcfg.RelatedImage) {
-	var tags []string
-	first := 0
+	tags, first := 0, 0
 	for i := range images {
 		image := images[i].Image
 		at := index("/relatedImages", i) + "/image"
@@ -161,22 +159,14 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 			continue
 		}
 		if _, ok := named.(reference.Digested); !ok {
-			if tags == nil {
+			if tags == 0 {
 				first = i
 			}
-			tags = append(tags, image)
+			tags++
 		}
 	}
-	if tags != nil {
+	if tags > 0 {
 		s.add("related-image-tag", index("/relatedImages", first)+"/image",
-			"%d of %d related images are not named by digest: %s", len(tags), len(images), list(tags, 3))
+			"%d of %d related images are not named by digest, first %s", tags, len(images), images[first].Image)
 	}
-}
-
-// list joins texts, the first few of them.
-func list(texts []string, most int) string {
-	if more := len(texts) - most; more > 0 {
-		return strings.Join(texts[:most], ", ") + " and " + itoa(more) + " more"
-	}
-	return strings.Join(texts, ", ")
 }

@@ -128,6 +128,9 @@ func compileRule(rule string) error {
 }
 
 func checkRule(rule string) error {
+	if strings.TrimSpace(rule) == "" {
+		return errors.New("the rule is empty")
+	}
 	env, err := celEnvironment()
 	if err != nil {
 		return err

@@ -12,6 +12,103 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
+const digest = "sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
+
+// valid is a catalog without problems. It has a package in YAML, block and flow style and several documents a file, and
+// one in JSON.
+var valid = map[string]string{
+	"oak/package.yaml": `---
+# The package.
+schema: olm.package
+name: oak
+defaultChannel: stable
+description: A tree.
+icon:
+  base64data: iVBORw0KGgo=
+  mediatype: image/png
+`,
+	"oak/channels.yaml": `schema: olm.channel
+package: oak
+name: candidate
+entries:
+- name: oak.v1.0.0
+- name: oak.v1.1.0
+  replaces: oak.v1.0.0
+- name: oak.v2.0.0
+  replaces: oak.v1.0.0
+  skips: [oak.v1.1.0]
+  skipRange: ">=1.0.0 <2.0.0"
+---
+{schema: olm.channel, package: oak, name: stable,
+ entries: [{name: oak.v1.0.0}, {name: oak.v1.1.0, replaces: oak.v1.0.0}]}
+`,
+	"oak/bundles.yaml": `schema: olm.bundle
+package: oak
+name: oak.v1.0.0
+image: registry.example/oak@` + digest + `
+properties:
+- type: olm.package
+  value:
+    packageName: oak
+    version: 1.0.0
+- type: olm.csv.metadata
+  value:
+    displayName: Oak
+relatedImages:
+- name: operator
+  image: registry.example/oak@` + digest + `
+---
+schema: olm.bundle
+package: oak
+name: oak.v1.1.0
+image: registry.example/oak@` + digest + `
+properties:
+- {type: olm.package, value: {packageName: oak, version: 1.1.0}}
+- {type: olm.csv.metadata, value: {}}
+---
+schema: olm.bundle
+package: oak
+name: oak.v2.0.0
+image: localhost:5000/oak:2@` + digest + `
+properties:
+- {type: olm.package, value: {packageName: oak, version: 2.0.0}}
+- {type: olm.bundle.object, value: {data: e30=}}
+`,
+	"oak/deprecations.yaml": `schema: olm.deprecations
+package: oak
+entries:
+- reference:
+    schema: olm.bundle
+    name: oak.v1.0.0
+  message: old
+- reference:
+    schema: olm.channel
+    name: candidate
+  message: unstable
+- reference: {schema: olm.package}
+  message: gone
+`,
+	"pine.json": `{
+  "schema": "olm.package",
+  "name": "pine",
+  "defaultChannel": "stable"
+}
+{
+  "schema": "olm.channel",
+  "package": "pine",
+  "name": "stable",
+  "entries": [{"name": "pine.v1"}]
+}
+{"schema": "olm.bundle", "package": "pine", "name": "pine.v1", "image": "registry.example/pine",
+ "properties": [
+  {"type": "olm.package", "value": {"packageName": "pine", "version": "1.0.0"}},
+  {"type": "olm.csv.metadata", "value": {}}
+ ],
+ "relatedImages": [{"name": "pine", "image": "registry.example/pine@` + digest + `"}]}
+{"schema": "example.com/other", "package": "no-such-package", "anything": [null]}
+`,
+}
+
 // check validates the files of a catalog that is called "c".
 func check(t testing.TB, opts validate.Options, files map[string]string) []*validate.Problem {
 	t.Helper()

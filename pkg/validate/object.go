@@ -54,6 +54,9 @@ func (v *validator) flaws(m *declcfg.Meta) []*Problem {
 // located turns an error of package declcfg into a problem, by the rule of that name. m is nil where the object is not
 // known.
 func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem {
+	if v.off[rule] {
+		return nil
+	}
 	e, ok := errors.AsType[*declcfg.Error](err)
 	if !ok {
 		e = &declcfg.Error{Err: err}
@@ -63,33 +66,6 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem 
 
 // unreadable reports what could not be read as an object at all.
 func (v *validator) unreadable(err error) []*Problem { return v.located("read", nil, err) }
-
-// wrongTypes reports the values of m that keep it from being decoded.
-func (v *validator) wrongTypes(m *declcfg.Meta) []*Problem {
-	raw, err := m.JSON()
-	if err != nil {
-		return v.located("read", m, err)
-	}
-	var problems []*Problem
-	for ptr, err := range typeErrors(raw, decodeAs(m)) {
-		problems = append(problems, v.located("type", m, &declcfg.Error{Pos: m.Place(ptr), Pointer: ptr, Err: err})...)
-	}
-	return problems
-}
-
-// decodeAs returns a function that decodes another text of m, and returns what is wrong with it.
-func decodeAs(m *declcfg.Meta) func(jsontext.Value) (jsontext.Pointer, error) {
-	return func(raw jsontext.Value) (jsontext.Pointer, error) {
-		changed, err := declcfg.NewMeta(m.Pos, raw)
-		if err == nil {
-			_, err = changed.Decode()
-		}
-		if e, ok := errors.AsType[*declcfg.Error](err); ok {
-			return e.Pointer, e.Err
-		}
-		return "", err
-	}
-}
 
 func (s *scope) value(value any) {
 	switch value := value.(type) {

@@ -34,7 +34,7 @@ func (s *scope) icon(i *declcfg.Icon) {
 		s.add("icon-data", "/icon/base64data", "the icon is no image of a known type")
 	case i.MediaType == "":
 		s.add("icon-type", "/icon/mediatype", "the icon has no media type, its data is %s", found)
-	case found != i.MediaType:
+	case !icon.SameType(i.MediaType, found):
 		s.add("icon-type", "/icon/mediatype", "the media type is %q, the data is %s", i.MediaType, found)
 	}
 }

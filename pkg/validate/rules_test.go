@@ -9,103 +9,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-const digest = "sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
-
-// valid is a catalog without problems. It has a package in YAML, block and flow style and several documents a file, and
-// one in JSON.
-var valid = map[string]string{
-	"oak/package.yaml": `---
-# The package.
-schema: olm.package
-name: oak
-defaultChannel: stable
-description: A tree.
-icon:
-  base64data: iVBORw0KGgo=
-  mediatype: image/png
-`,
-	"oak/channels.yaml": `schema: olm.channel
-package: oak
-name: candidate
-entries:
-- name: oak.v1.0.0
-- name: oak.v1.1.0
-  replaces: oak.v1.0.0
-- name: oak.v2.0.0
-  replaces: oak.v1.0.0
-  skips: [oak.v1.1.0]
-  skipRange: ">=1.0.0 <2.0.0"
----
-{schema: olm.channel, package: oak, name: stable,
- entries: [{name: oak.v1.0.0}, {name: oak.v1.1.0, replaces: oak.v1.0.0}]}
-`,
-	"oak/bundles.yaml": `schema: olm.bundle
-package: oak
-name: oak.v1.0.0
-image: registry.example/oak@` + digest + `
-properties:
-- type: olm.package
-  value:
-    packageName: oak
-    version: 1.0.0
-- type: olm.csv.metadata
-  value:
-    displayName: Oak
-relatedImages:
-- name: operator
-  image: registry.example/oak@` + digest + `
----
-schema: olm.bundle
-package: oak
-name: oak.v1.1.0
-image: registry.example/oak@` + digest + `
-properties:
-- {type: olm.package, value: {packageName: oak, version: 1.1.0}}
-- {type: olm.csv.metadata, value: {}}
----
-schema: olm.bundle
-package: oak
-name: oak.v2.0.0
-image: localhost:5000/oak:2@` + digest + `
-properties:
-- {type: olm.package, value: {packageName: oak, version: 2.0.0}}
-- {type: olm.bundle.object, value: {data: e30=}}
-`,
-	"oak/deprecations.yaml": `schema: olm.deprecations
-package: oak
-entries:
-- reference:
-    schema: olm.bundle
-    name: oak.v1.0.0
-  message: old
-- reference:
-    schema: olm.channel
-    name: candidate
-  message: unstable
-- reference: {schema: olm.package}
-  message: gone
-`,
-	"pine.json": `{
-  "schema": "olm.package",
-  "name": "pine",
-  "defaultChannel": "stable"
-}
-{
-  "schema": "olm.channel",
-  "package": "pine",
-  "name": "stable",
-  "entries": [{"name": "pine.v1"}]
-}
-{"schema": "olm.bundle", "package": "pine", "name": "pine.v1", "image": "registry.example/pine",
- "properties": [
-  {"type": "olm.package", "value": {"packageName": "pine", "version": "1.0.0"}},
-  {"type": "olm.csv.metadata", "value": {}}
- ],
- "relatedImages": [{"name": "pine", "image": "registry.example/pine@` + digest + `"}]}
-{"schema": "example.com/other", "package": "no-such-package", "anything": [null]}
-`,
-}
-
 // An edit puts another text in place of one that stands once in a file; old == "" appends.
 type edit struct{ file, old, new string }
 
@@ -435,6 +338,26 @@ func TestRules(t *testing.T) {
 	for _, r := range validate.Rules() {
 		if broken[r.Name] == slices.Contains(elsewhere, r.Name) {
 			t.Errorf("rule %s: broken by a row: %t", r.Name, broken[r.Name])
+		}
+	}
+}
+
+// What upstream accepts is a warning, and everything else an error.
+func TestSeverities(t *testing.T) {
+	accepted := []string{
+		"duplicate-key", "utf-8", "unknown-schema", "schema", // of any object
+		"icon-data", "icon-type", // upstream looks at neither
+		"skip-range-self", "bundle-name-dns", "related-image-empty", "related-image-tag",
+		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
+		"csv-metadata-count", "v1-dependency", "object-size", "message-size",
+	}
+	for _, r := range validate.Rules() {
+		want := validate.Error
+		if slices.Contains(accepted, r.Name) {
+			want = validate.Warning
+		}
+		if r.Severity != want {
+			t.Errorf("rule %s is of severity %s, want %s", r.Name, r.Severity, want)
 		}
 	}
 }

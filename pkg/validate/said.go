@@ -25,10 +25,15 @@ func (s *scope) said() said {
 	return was
 }
 
-// already tells whether f is nothing new: something was said of the very value, or of what a missing key should hold.
+// already tells whether f is nothing new: something was said of the very value, of what a missing key should hold, or
+// of what keeps a constraint from being one.
 func (was said) already(f schemas.Finding) bool {
-	if key, ok := missingKey(f); ok {
+	key, missing := missingKey(f)
+	switch {
+	case missing:
 		return was.within[key]
+	case f.Definition == "#PropertyConstraint":
+		return was.within[f.Pointer]
 	}
 	return was.at[f.Pointer]
 }

@@ -2,15 +2,45 @@ package validate
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // maxTypeErrors is how many values of a wrong type are reported of one object: each costs decoding it once more.
 const maxTypeErrors = 20
+
+// wrongTypes reports the values of m that keep it from being decoded.
+func (v *validator) wrongTypes(m *declcfg.Meta) []*Problem {
+	raw, err := m.JSON()
+	if err != nil {
+		return v.located("read", m, err)
+	}
+	var problems []*Problem
+	for ptr, err := range typeErrors(raw, decodeAs(m)) {
+		problems = append(problems, v.located("type", m, &declcfg.Error{Pos: m.Place(ptr), Pointer: ptr, Err: err})...)
+	}
+	return problems
+}
+
+// decodeAs returns a function that decodes another text of m, and returns what is wrong with it.
+func decodeAs(m *declcfg.Meta) func(jsontext.Value) (jsontext.Pointer, error) {
+	return func(raw jsontext.Value) (jsontext.Pointer, error) {
+		changed, err := declcfg.NewMeta(m.Pos, raw)
+		if err == nil {
+			_, err = changed.Decode()
+		}
+		if e, ok := errors.AsType[*declcfg.Error](err); ok {
+			return e.Pointer, e.Err
+		}
+		return "", err
+	}
+}
 
 // typeErrors yields what decode says of raw, and then of raw with that value replaced by null, which stands for any
 // type, until it says nothing: decoding stops at the first value of a wrong type, and there may be more.

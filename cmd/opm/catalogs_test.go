@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// published is where real catalogs lie that are too large for this repository.
+const published = "../../../shared/data/catalogs"
+
+func TestPublishedCatalogs(t *testing.T) {
+	for _, name := range []string{"v4.12", "v4.20"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(published, name)
+			if _, err := os.Stat(dir); err != nil {
+				t.Skipf("needs %s", dir)
+			}
+			if got := opm(t, ".", "validate "+dir); got.code != 0 || got.stdout != "" {
+				t.Errorf("opm validate: exit code %d, standard output %q\n%s", got.code, got.stdout, got.stderr)
+			}
+			for _, format := range []string{"json", "yaml"} {
+				testRoundTrip(t, dir, format)
+			}
+		})
+	}
+}
+
+// testRoundTrip checks that what render prints is the same on a second run, and when it is rendered again.
+func testRoundTrip(t *testing.T, dir, format string) {
+	t.Helper()
+	first := opm(t, ".", "render "+dir+" -o "+format)
+	if first.code != 0 || first.stdout == "" {
+		t.Fatalf("opm render: exit code %d\n%s", first.code, first.stderr)
+	}
+	if opm(t, ".", "render "+dir+" -o "+format) != first {
+		t.Errorf("a second run prints other %s", format)
+	}
+	tmp := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tmp, "catalog"), []byte(first.stdout), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if opm(t, tmp, "render catalog -o "+format) != first {
+		t.Errorf("rendered again, the %s is not the same", format)
+	}
+}
+
+// TestManyProblems checks that all of many problems are printed, and their number.
+func TestManyProblems(t *testing.T) {
+	dir := t.TempDir()
+	var catalog strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&catalog, "---\nschema: example.com/any\nname: [%d]\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "c.yaml"), []byte(catalog.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := opm(t, dir, "validate c.yaml")
+	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+	if got.code != 1 || len(lines) != 10_001 {
+		t.Fatalf("exit code %d, %d lines", got.code, len(lines))
+	}
+	last := "c.yaml:30000:7: error: name must be text, found a list [read]"
+	if summary := "opm: 10000 errors and 0 warnings in 1 file"; lines[9_999] != last || lines[10_000] != summary {
+		t.Errorf("got the last lines\n%s\n%s\nwant\n%s\n%s", lines[9_999], lines[10_000], last, summary)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFullTarget fills a disk with what the commands write that make files.
+func TestFullTarget(t *testing.T) {
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(disk, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("mount a small file system: %v", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := os.CopyFS(filepath.Join(disk, "catalog"), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, filepath.Join(disk, "ballast"))
+	before := strings.Join(names(t, disk), "\n")
+	for _, line := range []string{
+		"migrate catalog out/deep",
+		"generate dockerfile catalog",
+		"validate catalog --baseline known.json --write-baseline",
+	} {
+		got := opm(t, disk, line)
+		if got.code != 1 || got.stdout != "" || !strings.HasSuffix(got.stderr, ": no space left on device\n") {
+			t.Errorf("opm %s: %+v", line, got)
+		}
+		if after := strings.Join(names(t, disk), "\n"); after != before {
+			t.Errorf("opm %s leaves files: there are now\n%s", line, after)
+		}
+	}
+}
+
+// fill writes a file that takes all of the disk that is left.
+func fill(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// examples is the directory with the catalogs that the examples of the commands are about.
+const examples = "../../examples"
+
+// commands returns every command below c, and c.
+func commands(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		all = append(all, commands(sub)...)
+	}
+	return all
+}
+
+// TestHelp holds commands to what a reader of their help expects.
+func TestHelp(t *testing.T) {
+	for _, c := range commands(rootCmd()) {
+		path := c.CommandPath()
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Short[:1] != strings.ToUpper(c.Short[:1]) {
+			t.Errorf("%s: the short help %q is no phrase that begins with a capital", path, c.Short)
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example", path)
+		}
+		for line := range strings.Lines(c.Example) {
+			if !strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
+				t.Errorf("%s: the line %q of the example is not indented as the others", path, line)
+			}
+		}
+		if !strings.Contains(c.Example, path+" ") {
+			t.Errorf("%s: the example does not use it", path)
+		}
+		for line := range strings.Lines(c.Long) {
+			if len(line) > 100 {
+				t.Errorf("%s: the line %q of the help is too long for a terminal", path, line)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" || strings.HasSuffix(f.Usage, ".") {
+				t.Errorf("%s: the usage %q of --%s is no phrase", path, f.Usage, f.Name)
+			}
+		})
+	}
+}
+
+// TestExamples runs every line of every example in a directory with the example catalog.
+func TestExamples(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("needs a shell")
+	}
+	for _, c := range commands(rootCmd()) {
+		for line := range strings.Lines(c.Example) {
+			line = strings.TrimSpace(line)
+			t.Run(line, func(t *testing.T) {
+				t.Parallel()
+				if strings.HasPrefix(line, "docker ") {
+					t.Skip("needs docker")
+				}
+				runExample(t, line)
+			})
+		}
+	}
+}
+
+func runExample(t *testing.T, line string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"README.md": "# My operator\n",
+		"icon.svg":  `<svg xmlns="http://www.w3.org/2000/svg"></svg>`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := names(t, dir)
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	silent := strings.HasPrefix(line, "opm validate catalog") && !strings.Contains(line, "--write-baseline")
+	if wrote := !slices.Equal(before, names(t, dir)); len(out) == 0 && !wrote && !silent {
+		t.Error("it prints nothing and writes nothing")
+	}
+}
+
+// names lists everything in a directory and below.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package opm
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows lists what the packages of this module may import besides the standard library: packages of ours, without the
+// module path, and modules of others. What a name begins with a slash behind it counts too.
+//
+// This is the table of docs/design.md. A new arrow is a decision to take there first: imports point one way, and a
+// library is used in as few places as can be. Tests may import what they like.
+var arrows = map[string][]string{
+	"cmd/opm": {
+		"pkg", "schemas", "internal", "examples", // all of ours
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", json,
+	},
+
+	"pkg/serve":      {"pkg/api", "pkg/validate", "pkg/graph", "pkg/declcfg", "google.golang.org/grpc", json},
+	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"pkg/template":   {"pkg/render", "pkg/graph", "pkg/declcfg", json},
+	"pkg/diff":       {"pkg/graph", "pkg/declcfg", json},
+	"pkg/imagecheck": {"pkg/image", "pkg/declcfg"},
+	"pkg/validate": {
+		"pkg/graph", "pkg/declcfg", "schemas",
+		"internal/format", "internal/icon", "internal/k8sname", "internal/nearest", "internal/parallel",
+		"cel.dev/cel-go", "cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
+	},
+	"pkg/render": {"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/archive", "internal/spool"},
+	"pkg/bundle": {
+		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", json,
+	},
+	"pkg/image": {
+		"internal/archive", "internal/position", "internal/spool",
+		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry", "go.podman.io/image/v5",
+		"github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
+	},
+	"pkg/graph": {"pkg/declcfg", json},
+	"pkg/declcfg": {
+		"internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel", "internal/position",
+		"internal/yamljson", "github.com/blang/semver/v4", json,
+	},
+	"schemas":  {"cuelang.org/go", json},
+	"examples": {},
+
+	"internal/archive":     {"internal/spool", "github.com/klauspost/compress"},
+	"internal/atomicfile":  {},
+	"internal/bench":       {json},
+	"internal/dockerfile":  {},
+	"internal/format":      {json},
+	"internal/icon":        {},
+	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
+	"internal/k8sname":     {},
+	"internal/nearest":     {},
+	"internal/parallel":    {},
+	"internal/position":    {"internal/yamljson", "go.yaml.in/yaml/v4", json},
+	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
+	"internal/yamljson":    {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
+}
+
+const (
+	module = "github.com/opm-toolchain/opm"
+	json   = "github.com/go-json-experiment/json"
+)
+
+func TestArrows(t *testing.T) {
+	found := imports(t)
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		allowed, ok := arrows[pkg]
+		if !ok {
+			t.Errorf("%s: a package that is not in the table", pkg)
+			continue
+		}
+		for _, name := range found[pkg] {
+			if !isAllowed(allowed, name) {
+				t.Errorf("%s may not import %s", pkg, name)
+			}
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d packages were found", len(found))
+	}
+}
+
+func TestIsAllowed(t *testing.T) {
+	allowed := []string{"pkg/graph", "cel.dev/cel-go"}
+	for name, want := range map[string]bool{
+		"pkg/graph": true, "pkg/graph/x": true, "cel.dev/cel-go/cel": true, "pkg/graphs": false, "pkg": false, "cel.dev/expr": false,
+	} {
+		if got := isAllowed(allowed, name); got != want {
+			t.Errorf("isAllowed(%s) = %t", name, got)
+		}
+	}
+}
+
+func isAllowed(allowed []string, name string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") })
+}
+
+// imports returns what each package of the module imports beyond the standard library, whatever it is built for.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != "." && isElsewhere(name):
+			return fs.SkipDir
+		case e.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		beyond, err := importsOf(filepath.FromSlash(name))
+		pkg := path.Dir(name)
+		found[pkg] = append(found[pkg], beyond...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// importsOf returns what a file imports beyond the standard library, packages of ours without the module path.
+func importsOf(name string) ([]string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var beyond []string
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		own, isOurs := strings.CutPrefix(imported, module+"/")
+		if host, _, _ := strings.Cut(imported, "/"); isOurs || strings.Contains(host, ".") {
+			beyond = append(beyond, own)
+		}
+	}
+	return beyond, nil
+}
+
+// isElsewhere tells whether a directory holds no packages of this module.
+func isElsewhere(dir string) bool {
+	base := path.Base(dir)
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil || base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
+}

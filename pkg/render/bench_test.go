@@ -1,0 +1,69 @@
+package render_test
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// Benchmarks render the published catalogs and the one that OPM_BIG_CATALOG is the path of.
+
+func BenchmarkJSON(b *testing.B) { benchmark(b, declcfg.JSON, render.MigrateNone) }
+
+func BenchmarkYAML(b *testing.B) { benchmark(b, declcfg.YAML, render.MigrateNone) }
+
+func BenchmarkMigrate(b *testing.B) { benchmark(b, declcfg.JSON, render.MigrateAll) }
+
+func benchmark(b *testing.B, format declcfg.Format, level render.Migration) {
+	dirs := []string{os.Getenv("OPM_BIG_CATALOG")}
+	if dirs[0] == "" {
+		dirs = publishedCatalogs(b)
+	}
+	for _, dir := range dirs {
+		b.Run(filepath.Base(dir), func(b *testing.B) {
+			b.SetBytes(size(b, os.DirFS(dir)))
+			b.ReportAllocs()
+			for b.Loop() {
+				renderTo(b, io.Discard, dir, format, level)
+			}
+		})
+	}
+}
+
+func renderTo(b *testing.B, w io.Writer, ref string, format declcfg.Format, level render.Migration) {
+	b.Helper()
+	c, err := render.Open(b.Context(), []string{ref}, render.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	metas, err := c.Metas(b.Context(), level)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := declcfg.Write(b.Context(), w, metas, declcfg.WriteOptions{Format: format, Edit: level.Edit}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// size returns the bytes in all files.
+func size(b *testing.B, fsys fs.FS) (n int64) {
+	b.Helper()
+	err := fs.WalkDir(fsys, ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		n += info.Size()
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,254 @@
+package render_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+const (
+	channel = "schema: olm.channel\npackage: a\nname: c\nentries: []\n"
+	pkg     = `{"schema":"olm.package","name":"a"}`
+
+	both = `{
+    "schema": "olm.package",
+    "name": "a",
+    "defaultChannel": ""
+}
+{
+    "schema": "olm.channel",
+    "name": "c",
+    "package": "a",
+    "entries": []
+}
+`
+)
+
+// All kinds of references to the same objects.
+func TestReferences(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "catalog/a.yaml", channel)
+	write(t, dir, "catalog/sub/b.json", pkg)
+	write(t, dir, "catalog/.indexignore", "*.md\n")
+	write(t, dir, "catalog/README.md", "# words")
+	files := []string{"./a.yaml", channel, "sub/b.json", pkg, "c.md", "# words", ".indexignore", "*.md"}
+	write(t, dir, "plain", archived(t, false, files...))
+	write(t, dir, "compressed", archived(t, true, files...))
+	write(t, dir, "one", channel+"---\n"+pkg)
+	for _, tt := range []struct {
+		name  string
+		refs  []string
+		stdin string
+	}{
+		{"a directory", []string{"catalog"}, ""},
+		{"a directory with a slash", []string{"catalog/"}, ""},
+		{"files", []string{"catalog/a.yaml", "catalog/sub/b.json"}, ""},
+		{"a file and a directory", []string{"catalog/a.yaml", "catalog/sub"}, ""},
+		{"an archive", []string{"plain"}, ""},
+		{"a compressed archive", []string{"compressed"}, ""},
+		{"one file", []string{"one"}, ""},
+		{"standard input", []string{"-"}, channel + "---\n" + pkg},
+		{"an archive on standard input", []string{"-"}, archived(t, false, files...)},
+		{"a compressed archive on standard input", []string{"-"}, archived(t, true, files...)},
+		{"standard input and a file", []string{"-", "catalog/sub/b.json"}, channel},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(dir)
+			opts := render.Options{Stdin: strings.NewReader(tt.stdin)}
+			got, err := rendered(t.Context(), tt.refs, opts, "", declcfg.JSON)
+			if err != nil || got != both {
+				t.Errorf("%v\n%s\nwant\n%s", err, got, both)
+			}
+		})
+	}
+}
+
+func TestPlacesBeginWithReferences(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "catalog/x/a.yaml", "schema: 1\n")
+	write(t, dir, "a.yaml", "schema: 1\n")
+	write(t, dir, "b.tgz", archived(t, true, "x/a.yaml", "schema: 1\n"))
+	t.Chdir(dir)
+	for ref, want := range map[string]string{
+		"catalog":   "catalog/x/a.yaml:1:9: schema must be text, found a number",
+		"catalog/":  "catalog/x/a.yaml:1:9: schema must be text, found a number",
+		"./a.yaml":  "./a.yaml:1:9: schema must be text, found a number",
+		"b.tgz":     "b.tgz/x/a.yaml:1:9: schema must be text, found a number",
+		"-":         "stdin:1:9: schema must be text, found a number",
+		".":         "./a.yaml:1:9: schema must be text, found a number",
+		"catalog/x": "catalog/x/a.yaml:1:9: schema must be text, found a number",
+	} {
+		opts := render.Options{Stdin: strings.NewReader("schema: 1\n")}
+		if _, err := rendered(t.Context(), []string{ref}, opts, "", ""); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", ref, err, want)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "file", "schema: s\n")
+	cut := archived(t, true, "a.yaml", strings.Repeat("schema: s\n", 1000))
+	write(t, dir, "cut.tgz", cut[:len(cut)/2])
+	if err := os.Symlink("loop", "loop"); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("line is dead")
+	for _, tt := range []struct {
+		refs  []string
+		stdin io.Reader
+		want  string
+	}{
+		{[]string{"none"}, nil, `open catalog "none": no such file or directory`},
+		{[]string{""}, nil, `open catalog "": no such file or directory`},
+		{[]string{"file/x"}, nil, `open catalog "file/x": not a directory`},
+		{[]string{"loop"}, nil, `open catalog "loop": too many levels of symbolic links`},
+		{[]string{"-"}, nil, `open catalog "-": no such file or directory`},
+		{[]string{"-"}, &failingReader{broken}, "read stdin: line is dead"},
+		{[]string{"cut.tgz"}, nil, `open archive "cut.tgz": `},
+		{[]string{"file", "cut.tgz", "none"}, nil, `open archive "cut.tgz": `},
+	} {
+		c, err := render.Open(t.Context(), tt.refs, render.Options{Stdin: tt.stdin})
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || c != nil {
+			t.Errorf("%q: %v, %v, want %s", tt.refs, c, err, tt.want)
+		}
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+// Every error is reported, in order, and nothing is written.
+func TestEveryError(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "a.json", `{"schema":"olm.bundle","package":"p","image":1}{"schema":"olm.package"}{"name":"n"}`)
+	write(t, dir, "b.yaml", "text\n---\nschema: olm.bundle\npackage: p\nproperties:\n- type: olm.bundle.object\n  value: {data: ew==}\n")
+	_, err := rendered(t.Context(), []string{"b.yaml", "a.json"}, render.Options{}, "", "")
+	want := []string{
+		"b.yaml:1:1: want an object, found text",
+		"b.yaml:7:17: properties[0].value.data: neither a JSON nor a YAML manifest: 1:2: ",
+		"a.json:1:46: image: want a string, have a number",
+		"a.json:1:72: the object has no schema",
+		"a.json:1:48: the package has no name",
+	}
+	if err == nil {
+		t.Fatal("no error")
+	}
+	got := strings.Split(err.Error(), "\n")
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i], want[i]) {
+			t.Fatalf("got:\n%v\nwant:\n%s", err, strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestNothing(t *testing.T) {
+	for _, refs := range [][]string{nil, {t.TempDir()}, {write(t, t.TempDir(), "empty", "")}, {"-"}} {
+		opts := render.Options{Stdin: strings.NewReader("")}
+		if got, err := rendered(t.Context(), refs, opts, "", ""); got != "" || err != nil {
+			t.Errorf("%q: %q, %v", refs, got, err)
+		}
+	}
+}
+
+// Who waits for standard input stops waiting when it is told to.
+func TestCancel(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := render.Open(ctx, []string{"-"}, render.Options{Stdin: r})
+		done <- err
+	}()
+	if _, err := io.WriteString(w, "schema: s\n"); err != nil { // now it is reading
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", channel)
+	c, err := render.Open(ctx, []string{dir}, render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if metas, err := c.Metas(ctx, ""); err != context.Canceled || metas != nil { //nolint:errorlint // nothing is added to it
+		t.Errorf("Metas = %v, %v", metas, err)
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	c, err := render.Open(t.Context(), []string{"-"}, render.Options{Stdin: strings.NewReader(archived(t, true, "a", "schema: s"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Close(), c.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Real catalogs render to the same bytes twice, and to the same again from what they render to.
+func TestPublishedCatalogs(t *testing.T) {
+	for _, dir := range publishedCatalogs(t) {
+		for _, format := range []declcfg.Format{declcfg.JSON, declcfg.YAML} {
+			t.Run(filepath.Base(dir)+" "+string(format), func(t *testing.T) {
+				first, err := rendered(t.Context(), []string{dir}, render.Options{}, "", format)
+				if err != nil {
+					t.Fatal(err)
+				}
+				second, err := rendered(t.Context(), []string{dir}, render.Options{}, "", format)
+				if err != nil || second != first {
+					t.Errorf("%v, and the second run differs: %t", err, second != first)
+				}
+				stdin := render.Options{Stdin: strings.NewReader(first)}
+				again, err := rendered(t.Context(), []string{"-"}, stdin, "", format)
+				if err != nil || again != first {
+					t.Errorf("%v, and its own output renders differently: %t", err, again != first)
+				}
+			})
+		}
+	}
+}
+
+// What is rendered in one format and then in the other is what is rendered in that at once.
+func TestPublishedCatalogsAcrossFormats(t *testing.T) {
+	for _, dir := range publishedCatalogs(t) {
+		asYAML, err := rendered(t.Context(), []string{dir}, render.Options{}, "", declcfg.YAML)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := rendered(t.Context(), []string{dir}, render.Options{}, "", declcfg.JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdin := render.Options{Stdin: strings.NewReader(asYAML)}
+		got, err := rendered(t.Context(), []string{"-"}, stdin, "", declcfg.JSON)
+		if err != nil || got != want {
+			t.Errorf("%s: %v, and JSON made of YAML differs: %t", dir, err, got != want)
+		}
+	}
+}
+
+func publishedCatalogs(t testing.TB) []string {
+	t.Helper()
+	const published = "../../../shared/data/catalogs"
+	dirs, err := filepath.Glob(published + "/*")
+	if err != nil || len(dirs) == 0 {
+		t.Skipf("no catalogs in %s", published)
+	}
+	return dirs
+}
