@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,27 @@ func testRoundTrip(t *testing.T, dir, format string) {
 	}
 	if opm(t, tmp, "render catalog -o "+format) != first {
 		t.Errorf("rendered again, the %s is not the same", format)
+	}
+}
+
+// TestBrokenExample checks that the example of a bad catalog, with five mistakes in three files of which one does not
+// parse, gets five problems.
+func TestBrokenExample(t *testing.T) {
+	got := opm(t, examples, "validate broken")
+	var places []string
+	for line := range strings.Lines(got.stderr) {
+		place, _, _ := strings.Cut(line, ": ")
+		places = append(places, place)
+	}
+	want := []string{
+		"broken/sieve/bundles.yaml:6:8",
+		"broken/sieve/bundles.yaml:25:14",
+		"broken/sieve/channels.yaml:14:14",
+		"broken/sieve/channels.yaml:21:3",
+		"broken/sieve/deprecations.yaml:6:1",
+	}
+	if got.code != 1 || !slices.Equal(places, want) {
+		t.Errorf("exit code %d, problems at %q, want %q\n%s", got.code, places, want, got.stderr)
 	}
 }
 

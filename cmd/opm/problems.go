@@ -97,7 +97,7 @@ const manyProblems = 100
 // printProblems prints problems for people: with colours and a count on a terminal.
 func printProblems(w io.Writer, problems []*validate.Problem) error {
 	terminal := isTerminal(w)
-	colour := terminal && os.Getenv("NO_COLOR") == ""
+	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if err := validate.WriteText(w, problems, colour); err != nil {
 		return err
 	}

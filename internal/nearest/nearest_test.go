@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
@@ -54,12 +53,8 @@ func TestFinderIsBounded(t *testing.T) {
 	if got, want := f.Hint(name, names), nearest.Hint(name, names); got != want || got == "" {
 		t.Errorf("the first hint is %q, want %q", got, want)
 	}
-	begin := time.Now()
 	for i := range 10_000 {
 		f.Hint(fmt.Sprintf("an-operator-with-a-long-name.v2.0.%d", i), names)
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("10,000 hints among 10,000 names took %v", took)
 	}
 	if got := f.Hint(name, names); got != "" {
 		t.Errorf("the last hint is %q, want none", got)

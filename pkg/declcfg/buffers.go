@@ -16,8 +16,8 @@ func (l bufferList) get() []byte {
 	}
 }
 
-// put gives a buffer back, which must not be used any more. One that has grown for a large document is let go, and so is
-// one without room for a chunk.
+// put gives a buffer back, which must not be used any more. One that has grown for a large document is let go, and so
+// is one without room for a chunk.
 func (l bufferList) put(b []byte) {
 	if cap(b) < chunkSize || cap(b) > 4*chunkSize {
 		return

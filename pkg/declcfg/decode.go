@@ -68,7 +68,8 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		v = new(T)
 		sorted := format.AppendCompact(nil, raw)
-		err = json.Unmarshal(sorted, v, likeUpstream, jsontext.AllowDuplicateNames(true))
+		err = json.Unmarshal(sorted, v, likeUpstream, jsontext.AllowDuplicateNames(true),
+			jsonv1.MergeWithLegacySemantics(true)) // null changes nothing
 	}
 	return v, err
 }

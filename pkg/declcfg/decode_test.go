@@ -101,6 +101,10 @@ func TestDecode(t *testing.T) {
 			},
 		},
 		{
+			"a null that changes nothing", `{"schema":"olm.bundle","relatedImages":[{"image":null,"Image":"a","name":null}]}`,
+			&declcfg.Bundle{Schema: "olm.bundle", RelatedImages: []declcfg.RelatedImage{{Image: "a"}}},
+		},
+		{
 			"of equal keys the last", `{"schema":"olm.bundle","image":"a","image":"b","relatedImages":[{"name":"a","name":"b"}]}`,
 			&declcfg.Bundle{Schema: "olm.bundle", Image: "b", RelatedImages: []declcfg.RelatedImage{{Name: "b"}}},
 		},

@@ -3,6 +3,7 @@ package declcfg
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +20,8 @@ const (
 	YAML Format = "yaml" // documents that begin with ---, all keys sorted
 )
 
-// Append appends an object of the format, such as a *[Package], in the bytes that upstream writes.
+// Append appends an object of the format, a *[Package], *[Channel], *[Bundle] or *[Deprecations], in the bytes that
+// upstream writes.
 func (f Format) Append(dst []byte, object any) []byte { return f.appendObject(dst, object, nil) }
 
 // appendObject appends one object, decoded as v or raw where v is nil, in the bytes that upstream writes.
@@ -62,6 +64,8 @@ func (e *encoder) object(v any) {
 		e.bundle(v)
 	case *Deprecations:
 		e.deprecations(v)
+	default:
+		panic(fmt.Sprintf("declcfg: no object of the format: %T", v))
 	}
 }
 

@@ -99,8 +99,8 @@ var known = map[string]string{}
 
 func init() {
 	for _, s := range []string{
-		"schema", "package", "name", "image", "properties", "relatedImages", "entries", "defaultChannel", "icon", "description",
-		SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations,
+		"schema", "package", "name", "image", "properties", "relatedImages", "entries", "defaultChannel", "icon",
+		"description", SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations,
 	} {
 		known[s] = s
 	}

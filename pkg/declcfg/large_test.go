@@ -148,6 +148,27 @@ func TestLargeDocument(t *testing.T) {
 	}
 }
 
+// Objects may nest as deep as in encoding/json, 10,000 levels.
+func TestDepth(t *testing.T) {
+	for name, object := range map[string]string{"a.json": `{"schema":"s","x":%}`, "a.yaml": "schema: s\nx: %\n"} {
+		for depth, want := range map[int]int{10_000: 1, 10_001: 0} {
+			lists := strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
+			files := source(name, strings.Replace(object, "%", lists, 1))
+			var objects int
+			var failed error
+			for m, err := range declcfg.Metas(t.Context(), files) {
+				if m != nil {
+					objects++
+				}
+				failed = errors.Join(failed, err)
+			}
+			if objects != want || want == 0 && !strings.HasSuffix(failed.Error(), ": nested deeper than 10,000 levels") {
+				t.Errorf("%s, %d levels: %d objects, %v", name, depth, objects, failed)
+			}
+		}
+	}
+}
+
 // A bracket that is missing must not make the rest of a file one document.
 func TestMissingBracket(t *testing.T) {
 	unit := "{\n  \"schema\": \"s\",\n  \"name\": \"" + strings.Repeat("x", 9<<10) + "\"\n}\n"

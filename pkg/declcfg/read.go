@@ -119,16 +119,14 @@ func allChunks(sources []Source) iter.Seq[*chunk] {
 // read calls visit for every object of c, or for what keeps it from being read. Text and JSON of an object are valid
 // until visit returns. An error of read itself means that the rest of the file is lost.
 func (c *chunk) read(visit func(*Meta, error)) error {
-	var err error
+	if c.err != nil {
+		return c.err
+	}
 	if c.yaml {
 		c.readYAML(visit)
-	} else {
-		err = c.readJSON(visit)
+		return nil
 	}
-	if err == nil {
-		err = c.err
-	}
-	return err
+	return c.readJSON(visit)
 }
 
 // readJSON reads a stream of JSON objects.
@@ -352,7 +350,7 @@ var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[
 // unreadable returns the error about text, which is lost, with a hint where the file does not look like a catalog file.
 // Where text is nil, no one knows what is lost.
 func (c *chunk) unreadable(pos Pos, text []byte, err error) *Error {
-	if c.file.inTree() && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
+	if !c.file.alone && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
 		err = fmt.Errorf("%w (if this is no catalog file, name it in %s)", err, ignoreFile)
 	}
 	if text == nil {

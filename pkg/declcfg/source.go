@@ -28,11 +28,8 @@ type file struct {
 	label string // for positions
 	name  string // in fsys
 	fsys  fs.FS
-	alone bool // the user named the file itself
+	alone bool // the user named the file itself, so that .indexignore has no say in it
 }
-
-// inTree tells whether f was found by a walk, so that .indexignore has a say in it.
-func (f *file) inTree() bool { return !f.alone }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and left out.
 func (s Source) files(report func(error)) []*file {
@@ -81,16 +78,16 @@ type brokenPath struct {
 
 // dir walks the directory of that name; trail holds the real paths of the directories above it.
 func (w *walker) dir(name string, trail []string) {
-	real, err := w.resolve(name)
+	resolved, err := w.resolve(name)
 	if err != nil {
 		w.fail(name, err)
 		return
 	}
-	if slices.Contains(trail, real) {
+	if slices.Contains(trail, resolved) {
 		w.fail(name, errors.New("symbolic link to a directory that holds it"))
 		return
 	}
-	trail = append(trail, real)
+	trail = append(trail, resolved)
 	entries, err := fs.ReadDir(w.src.FS, name)
 	if err != nil {
 		w.fail(name, withoutPath(err))
@@ -140,12 +137,12 @@ func (w *walker) linkedDir(name string, trail []string) {
 }
 
 func (w *walker) file(name string) {
-	real, err := w.resolve(name)
+	resolved, err := w.resolve(name)
 	if err != nil && !errors.Is(err, errOutside) {
 		w.fail(name, err)
 		return
 	}
-	w.found = append(w.found, foundFile{name, real})
+	w.found = append(w.found, foundFile{name, resolved})
 }
 
 func kindOfFile(mode fs.FileMode) string {
@@ -200,16 +197,16 @@ const maxLinks = 40
 // resolve returns name without links. A path that leaves the root is returned as far as it is known, with errOutside.
 func (w *walker) resolve(name string) (string, error) {
 	var links int
-	real, rest := ".", strings.Split(name, "/")
+	resolved, rest := ".", strings.Split(name, "/")
 	for len(rest) > 0 {
-		next := path.Join(real, rest[0])
+		next := path.Join(resolved, rest[0])
 		rest = rest[1:]
 		if next == ".." || strings.HasPrefix(next, "../") || path.IsAbs(next) {
 			return path.Join(append([]string{next}, rest...)...), errOutside
 		}
 		target, err := fs.ReadLink(w.src.FS, next)
 		if err != nil { // not a link, or a file system without links
-			real = next
+			resolved = next
 			continue
 		}
 		if links++; links > maxLinks {
@@ -220,7 +217,7 @@ func (w *walker) resolve(name string) (string, error) {
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
-	return real, nil
+	return resolved, nil
 }
 
 func linkError(err error) error {

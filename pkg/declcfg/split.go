@@ -271,7 +271,7 @@ func occurrences(data, sep []byte) iter.Seq[int] {
 	}
 }
 
-// lastObject returns where the last value at the top level that is known to follow another one starts, by counting
+// lastObject returns where the last object at the top level that is known to follow another value starts, by counting
 // brackets outside of strings.
 func lastObject(data []byte) int {
 	depth, last := 0, 0
@@ -284,7 +284,7 @@ func lastObject(data []byte) int {
 			}
 			i += n
 		case '{', '[':
-			if depth == 0 && i > 0 {
+			if depth == 0 && i > 0 && data[i] == '{' {
 				last = i
 			}
 			depth++

@@ -198,6 +198,10 @@ var streams = []struct {
 		[]string{`1:1 {"schema":"a"}`, `1:15 {"schema":"b"}`, "1:29: not valid JSON: invalid character ',' at start of value"},
 	},
 	{
+		"JSON that ends in a word", `{"schema":"a"}{"schema":"b"}n[{"schema":"c"}{"schema":"d"}`,
+		[]string{`1:1 {"schema":"a"}`, `1:15 {"schema":"b"}`, "1:30: not valid JSON: invalid character '[' in literal null (expecting 'u')"},
+	},
+	{
 		"a control character in JSON", "{\"schema\":\"a\x00\"}",
 		[]string{"1:13: not valid JSON: invalid character '\\x00' in string (expecting non-control character)"},
 	},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -49,8 +50,8 @@ func archived(t testing.TB, compress bool, namesAndContents ...string) string {
 			t.Fatal(err)
 		}
 	}
-	for i := len(closers) - 1; i >= 0; i-- {
-		if err := closers[i](); err != nil {
+	for _, closer := range slices.Backward(closers) {
+		if err := closer(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -334,7 +333,8 @@ func TestUnknownFiles(t *testing.T) {
 	}
 }
 
-// Ten thousand problems come back in seconds, whether they are in one object or in as many.
+// Ten thousand problems all come back, whether they are in one object or in as many; time that grew with their square would
+// not let this test end.
 func TestManyProblems(t *testing.T) {
 	n := 10_000
 	if testing.Short() { // the race detector is on
@@ -364,15 +364,9 @@ func TestManyProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := maps.Clone(valid)
 			files["many.yaml"] = tt.text
-			begin := time.Now()
 			problems := check(t, validate.Options{}, files)
-			took := time.Since(begin)
 			if len(problems) != tt.want {
 				t.Errorf("%d problems, want %d; the first: %v", len(problems), tt.want, problems[:min(3, len(problems))])
-			}
-			t.Logf("%d problems in %v", len(problems), took)
-			if took > 10*time.Second { // ten times what it takes, for a busy machine
-				t.Errorf("it took %v", took)
 			}
 		})
 	}
