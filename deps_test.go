@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 		"internal/format", "internal/icon", "internal/k8sname", "internal/nearest", "internal/parallel",
 		"cel.dev/cel-go", "cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
 	},
-	"pkg/render": {"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/archive", "internal/spool"},
+	"pkg/render": {"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/archive", "internal/parallel", "internal/spool"},
 	"pkg/bundle": {
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", json,

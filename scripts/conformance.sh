@@ -17,7 +17,6 @@ trap 'rm -rf "$tmp"' EXIT
 # reason prints why a script is not run, and nothing for one that is.
 reason() {
 	case $1 in
-	render-bundle-dir* | render-many-references) echo 'bundle directories are not rendered yet' ;;
 	load-* | render-* | list* | validate-* | init | generate-* | migrate | version) ;;
 	quirk-property-without-type | quirk-json-read-as-yaml) ;;
 	quirk-*) echo 'we depart from it on purpose, see docs/design.md' ;;

@@ -15,14 +15,15 @@ import (
 func renderCmd() *cobra.Command {
 	var format, level string
 	var all bool
+	var bundles bundleFlags
 	cmd := &cobra.Command{
 		Use:   "render REF...",
-		Short: "Print the objects of catalogs",
-		Long: `Print the objects of one or more catalogs as one stream, in a fixed order.
+		Short: "Print the objects of catalogs and bundles",
+		Long: `Print the objects of one or more catalogs and bundles as one stream, in a fixed order.
 
 A REF is a directory of catalog files, a single file, an archive of a directory (.tar or
-.tar.gz), or "-" for standard input. Render does not validate; nothing is printed if an
-object cannot be read.`,
+.tar.gz), "-" for standard input, or the directory of a bundle, with manifests/ and
+metadata/. Render does not validate; nothing is printed if an object cannot be read.`,
 		Example: `  opm render catalog
   opm render catalog/kiln catalog/loom/catalog.json -o yaml > catalog.yaml
   opm render catalog --migrate
@@ -39,21 +40,29 @@ object cannot be read.`,
 				migration = render.MigrateAll
 			}
 			opts := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: migration.Edit}
-			return renderAll(cmd, args, migration, opts)
+			from := openOptions(cmd)
+			var err error
+			if from.Bundles, err = bundles.options(cmd); err != nil {
+				return err
+			}
+			return renderAll(cmd, args, from, migration, opts)
 		},
 	}
 	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
 	cmd.Flags().BoolVar(&all, "migrate", false, "make all migrations")
 	exclude(cmd, "migrate", "migrate-level")
+	bundles.add(cmd)
 	return cmd
 }
 
-func renderAll(cmd *cobra.Command, refs []string, migration render.Migration, opts declcfg.WriteOptions) error {
+func renderAll(
+	cmd *cobra.Command, refs []string, from render.Options, migration render.Migration, opts declcfg.WriteOptions,
+) error {
 	ctx := cmd.Context()
 	done := progress(cmd, "rendering")
 	defer done()
-	catalog, err := render.Open(ctx, refs, openOptions(cmd))
+	catalog, err := render.Open(ctx, refs, from)
 	if err != nil {
 		return err
 	}

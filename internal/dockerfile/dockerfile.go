@@ -104,7 +104,7 @@ func checkDir(name string) error {
 	if name == "" {
 		return errors.New("catalog directory has no name")
 	}
-	if strings.Contains(name, "/") {
+	if strings.Contains(name, "/") || name == ".." {
 		return fmt.Errorf("catalog directory %q: want a name without a slash", name)
 	}
 	if !utf8.ValidString(name) {

@@ -193,8 +193,7 @@ func TestAppendErrors(t *testing.T) {
 	for _, c := range failures {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Append([]byte("before"), []byte(c.doc))
-			var e *Error
-			if !errors.As(err, &e) {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("got %s, %v", got, err)
 			}
 			if !strings.HasPrefix(err.Error(), c.want) {

@@ -20,14 +20,14 @@ func (m *Meta) Decode() (any, error) {
 	if m.rest != nil && m.Schema == SchemaBundle {
 		if b := m.rest.bundle(m); b != nil {
 			m.rest = nil // it is the caller's now
-			return b, nil
+			return m.ordered(b), nil
 		}
 	}
 	raw, err := m.JSON()
 	if err != nil {
 		return nil, err
 	}
-	v, err := decodeRaw(m.Schema, raw)
+	v, err := m.decode(raw)
 	if err != nil {
 		ptr, err := typeError(err)
 		return nil, &Error{Pos: m.Place(ptr), Pointer: ptr, Err: err}
@@ -35,21 +35,36 @@ func (m *Meta) Decode() (any, error) {
 	return v, nil
 }
 
-func decodeRaw(schema string, raw jsontext.Value) (any, error) {
-	switch schema {
+// decode decodes raw, which is the object m.
+func (m *Meta) decode(raw jsontext.Value) (any, error) {
+	switch m.Schema {
 	case SchemaPackage:
 		return unmarshal[Package](raw)
 	case SchemaChannel:
 		return unmarshal[Channel](raw)
 	case SchemaBundle:
-		if b := bundleOf(raw); b != nil {
-			return b, nil
+		b := bundleOf(raw)
+		if b == nil {
+			var err error
+			if b, err = unmarshal[Bundle](raw); err != nil {
+				return nil, err
+			}
 		}
-		return unmarshal[Bundle](raw)
+		return m.ordered(b), nil
 	case SchemaDeprecations:
 		return unmarshal[Deprecations](raw)
 	}
 	return nil, nil
+}
+
+// ordered returns b, which is m, with its properties marked if opm wrote it.
+func (m *Meta) ordered(b *Bundle) *Bundle {
+	if m.src != nil && m.src.file.ordered {
+		for i := range b.Properties {
+			b.Properties[i].Ordered = true
+		}
+	}
+	return b
 }
 
 // likeUpstream reads into structs as encoding/json does, but for equal keys, which need an order first.

@@ -81,5 +81,15 @@ func (e *Error) Message() string {
 // Unwrap returns what is wrong, without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
+// CompareErrors orders errors by place; those without one come first.
+func CompareErrors(a, b error) int { return placeOf(a).Compare(placeOf(b)) }
+
+func placeOf(err error) Pos {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Pos
+	}
+	return Pos{}
+}
+
 // ErrNotFound is wrapped by errors about a package, channel or bundle that a catalog does not hold.
 var ErrNotFound = errors.New("not found")

@@ -21,6 +21,10 @@ type Source struct {
 	Name string // what positions begin with, such as the path that the user gave
 	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
 	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
+
+	// Ordered tells that opm itself wrote the objects, so that keys within values of properties stand in their final
+	// order; see [Property].
+	Ordered bool
 }
 
 // A file is one file of a source, as found by the walk.
@@ -29,12 +33,14 @@ type file struct {
 	name  string // in fsys
 	fsys  fs.FS
 	alone bool // the user named the file itself, so that .indexignore has no say in it
+
+	ordered bool // as the source
 }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and left out.
 func (s Source) files(report func(error)) []*file {
 	if s.File != "" {
-		return []*file{{label: s.Name, name: s.File, fsys: s.FS, alone: true}}
+		return []*file{{label: s.Name, name: s.File, fsys: s.FS, alone: true, ordered: s.Ordered}}
 	}
 	w := walker{src: s, report: report}
 	w.dir(".", nil)
@@ -183,7 +189,7 @@ func (w *walker) result() []*file {
 	var files []*file
 	for _, f := range kept {
 		if nearest[f.real] == f.name {
-			files = append(files, &file{label: w.src.label(f.name), name: f.name, fsys: w.src.FS})
+			files = append(files, &file{label: w.src.label(f.name), name: f.name, fsys: w.src.FS, ordered: w.src.Ordered})
 		}
 	}
 	return files

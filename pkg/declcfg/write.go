@@ -71,14 +71,14 @@ func rank(schema string) int {
 
 // CheckOwners returns an error about every object of a schema of the format that belongs to no package. Upstream drops
 // them in silence.
-func CheckOwners(metas []*Meta) error {
+func CheckOwners(metas []*Meta) []error {
 	var errs []error
 	for _, m := range metas {
 		if m.Owner() == "" && rank(m.Schema) != rankOther {
 			errs = append(errs, &Error{Pos: m.Pos, Err: noOwner(m.Schema)})
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func noOwner(schema string) error {
@@ -91,7 +91,7 @@ func noOwner(schema string) error {
 // Write writes metas in their order, which is for [Sort] to make. It reads them again and writes as it goes, so that
 // memory does not grow with the catalog. Nothing is written where an object belongs to no package; see [CheckOwners].
 func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) error {
-	if err := CheckOwners(metas); err != nil {
+	if err := errors.Join(CheckOwners(metas)...); err != nil {
 		return err
 	}
 	type output struct {
@@ -152,7 +152,7 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 		if cap(raw) > cap(buf) && m.raw == nil {
 			buf = raw[:0]
 		}
-		v, err := decodeRaw(m.Schema, raw)
+		v, err := m.decode(raw)
 		if err != nil {
 			return nil, &Error{Pos: m.Pos, Err: err}
 		}

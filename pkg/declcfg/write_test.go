@@ -83,7 +83,7 @@ func TestCheckOwners(t *testing.T) {
 	var out bytes.Buffer
 	dir := t.TempDir() + "/out"
 	for doing, err := range map[string]error{
-		"CheckOwners": declcfg.CheckOwners(all),
+		"CheckOwners": errors.Join(declcfg.CheckOwners(all)...),
 		"Write":       declcfg.Write(t.Context(), &out, all, declcfg.WriteOptions{}),
 		"WriteDir":    declcfg.WriteDir(t.Context(), dir, all, declcfg.WriteOptions{}),
 	} {

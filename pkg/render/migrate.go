@@ -20,17 +20,9 @@ const (
 	lastMigration                  = MigrateToCSVMetadata
 )
 
-// Migrations returns the names that [ParseMigration] knows.
+// Migrations returns the names of all, as the command line knows them.
 func Migrations() []string {
 	return []string{string(MigrateNone), string(MigrateToCSVMetadata), string(MigrateAll)}
-}
-
-// ParseMigration returns the migration of that name; "" is none.
-func ParseMigration(name string) (Migration, error) {
-	if name != "" && !slices.Contains(Migrations(), name) {
-		return "", fmt.Errorf("unknown migration level %q, want one of %q", name, Migrations())
-	}
-	return Migration(cmp.Or(name, string(MigrateNone))), nil
 }
 
 // Edit does to a bundle what rendering does to every one, catalogs included: properties that hold manifests or their

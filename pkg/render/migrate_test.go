@@ -11,28 +11,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-func TestParseMigration(t *testing.T) {
-	for name, want := range map[string]render.Migration{
-		"": render.MigrateNone, "none": render.MigrateNone, "all": render.MigrateAll,
-		"bundle-object-to-csv-metadata": render.MigrateToCSVMetadata,
-	} {
-		if got, err := render.ParseMigration(name); got != want || err != nil {
-			t.Errorf("ParseMigration(%q) = %q, %v, want %q", name, got, err, want)
-		}
-	}
-	for _, name := range render.Migrations() {
-		if got, err := render.ParseMigration(name); string(got) != name || err != nil {
-			t.Errorf("ParseMigration(%q) = %q, %v", name, got, err)
-		}
-	}
-	for _, name := range []string{"All", "x"} {
-		const want = `unknown migration level "x", want one of ["none" "bundle-object-to-csv-metadata" "all"]`
-		if got, err := render.ParseMigration(name); err == nil || strings.Replace(err.Error(), "All", "x", 1) != want {
-			t.Errorf("ParseMigration(%q) = %q, %v, want %s", name, got, err, want)
-		}
-	}
-}
-
 func TestEdit(t *testing.T) {
 	properties := func(types ...string) (list []declcfg.Property) {
 		for _, typ := range types {

@@ -11,12 +11,17 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/archive"
 	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // Options say how references are opened. The zero value reads no standard input.
 type Options struct {
+	Jobs  int       // references that are opened at once; 0 means GOMAXPROCS
 	Stdin io.Reader // what "-" stands for; nil refuses it
+
+	// Bundles takes references to bundles too, read with these options. Nil refuses them.
+	Bundles *bundle.Options
 
 	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
 	Spool spool.Options
@@ -25,10 +30,17 @@ type Options struct {
 // Stdin is the reference to standard input.
 const Stdin = "-"
 
-// open adds what ref holds to c.
-func (c *Catalog) open(ctx context.Context, ref string, opts Options) error {
+// An opened is what one reference holds, or why it could not be opened.
+type opened struct {
+	sources []declcfg.Source
+	closers []func() error
+	err     error
+}
+
+// open opens ref. What it opened is to be closed also when it fails.
+func (o *opened) open(ctx context.Context, ref string, opts Options) error {
 	if ref == Stdin && opts.Stdin != nil {
-		return c.openStream(ctx, "stdin", opts.Stdin, opts)
+		return o.openStream(ctx, "stdin", opts.Stdin, opts)
 	}
 	info, err := os.Stat(ref)
 	switch {
@@ -36,36 +48,38 @@ func (c *Catalog) open(ctx context.Context, ref string, opts Options) error {
 		return fmt.Errorf("open catalog %q: no such file or directory", ref)
 	case err != nil:
 		return fmt.Errorf("open catalog %q: %w", ref, errors.Unwrap(err))
+	case info.IsDir() && isBundle(ref):
+		return o.openBundle(ref, opts)
 	case info.IsDir():
-		c.Sources = append(c.Sources, declcfg.Source{Name: ref, FS: os.DirFS(ref)})
+		o.sources = append(o.sources, declcfg.Source{Name: ref, FS: os.DirFS(ref)})
 		return nil
 	case !info.Mode().IsRegular():
-		return c.openPipe(ctx, ref, opts)
+		return o.openPipe(ctx, ref, opts)
 	}
-	return c.openFile(ref, opts)
+	return o.openFile(ref, opts)
 }
 
 // openPipe opens what is a file by name only, such as a named pipe.
-func (c *Catalog) openPipe(ctx context.Context, name string, opts Options) error {
+func (o *opened) openPipe(ctx context.Context, name string, opts Options) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
 	}
 	defer f.Close()
-	return c.openStream(ctx, name, f, opts)
+	return o.openStream(ctx, name, f, opts)
 }
 
 // openStream holds what r yields, which may be a catalog file or an archive.
-func (c *Catalog) openStream(ctx context.Context, name string, r io.Reader, opts Options) error {
+func (o *opened) openStream(ctx context.Context, name string, r io.Reader, opts Options) error {
 	blob, err := hold(ctx, r, opts.Spool)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	c.closers = append(c.closers, blob.Close)
+	o.closers = append(o.closers, blob.Close)
 	if isArchive(blob) {
-		return c.openArchive(name, blob, blob.Size(), opts)
+		return o.openArchive(name, blob, blob.Size(), opts)
 	}
-	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
+	o.sources = append(o.sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
 	return nil
 }
 
@@ -103,35 +117,35 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 // openFile tells an archive from a catalog file by what it holds.
-func (c *Catalog) openFile(name string, opts Options) error {
+func (o *opened) openFile(name string, opts Options) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
 	}
 	if isArchive(f) {
-		c.closers = append(c.closers, f.Close)
+		o.closers = append(o.closers, f.Close)
 		info, err := f.Stat()
 		if err != nil {
 			return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
 		}
-		return c.openArchive(name, f, info.Size(), opts)
+		return o.openArchive(name, f, info.Size(), opts)
 	}
 	f.Close()
 	dir, base := filepath.Split(name)
 	if dir == "" {
 		dir = "."
 	}
-	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: os.DirFS(dir), File: base})
+	o.sources = append(o.sources, declcfg.Source{Name: name, FS: os.DirFS(dir), File: base})
 	return nil
 }
 
-func (c *Catalog) openArchive(name string, r io.ReaderAt, size int64, opts Options) error {
+func (o *opened) openArchive(name string, r io.ReaderAt, size int64, opts Options) error {
 	fsys, err := archive.Open(r, size, opts.Spool)
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}
-	c.closers = append(c.closers, fsys.Close)
-	c.Sources = append(c.Sources, declcfg.Source{Name: name, FS: fsys})
+	o.closers = append(o.closers, fsys.Close)
+	o.sources = append(o.sources, declcfg.Source{Name: name, FS: fsys})
 	return nil
 }
 

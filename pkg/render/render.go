@@ -1,5 +1,5 @@
 // Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of
-// one, or standard input.
+// one, standard input, or the directory of a bundle.
 //
 //	catalog, err := render.Open(ctx, []string{"catalog", "more.tar.gz"}, render.Options{})
 //	defer catalog.Close()
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -23,13 +24,23 @@ type Catalog struct {
 	closers []func() error
 }
 
-// Open opens every reference. An error is about the first that cannot be opened; nothing stays open then.
+// Open opens the references, several at once, in their order. The error joins those of all that cannot be opened;
+// nothing stays open then.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	c := &Catalog{}
-	for _, ref := range refs {
-		if err := c.open(ctx, ref, opts); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
+	var errs []error
+	open := func(ref string) *opened {
+		o := &opened{}
+		o.err = o.open(ctx, ref, opts)
+		return o
+	}
+	for o := range parallel.Map(ctx, opts.Jobs, slices.Values(refs), open) {
+		c.Sources = append(c.Sources, o.sources...)
+		c.closers = append(c.closers, o.closers...)
+		errs = append(errs, o.err)
+	}
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -61,7 +72,8 @@ func (c *Catalog) Metas(ctx context.Context, level Migration) ([]*declcfg.Meta, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if errs = append(errs, declcfg.CheckOwners(metas)); errors.Join(errs...) != nil {
+	if errs = append(errs, declcfg.CheckOwners(metas)...); len(errs) > 0 {
+		slices.SortStableFunc(errs, declcfg.CompareErrors)
 		return nil, errors.Join(errs...)
 	}
 	declcfg.Sort(metas)

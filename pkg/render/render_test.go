@@ -127,7 +127,7 @@ type failingReader struct{ err error }
 
 func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// Every error is reported, in order, and nothing is written.
+// Every error is reported, by place, and nothing is written.
 func TestEveryError(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -135,11 +135,11 @@ func TestEveryError(t *testing.T) {
 	write(t, dir, "b.yaml", "text\n---\nschema: olm.bundle\npackage: p\nproperties:\n- type: olm.bundle.object\n  value: {data: ew==}\n")
 	_, err := rendered(t.Context(), []string{"b.yaml", "a.json"}, render.Options{}, "", "")
 	want := []string{
+		"a.json:1:46: image: want a string, have a number",
+		"a.json:1:48: the package has no name",
+		"a.json:1:72: the object has no schema",
 		"b.yaml:1:1: want an object, found text",
 		"b.yaml:7:17: properties[0].value.data: neither a JSON nor a YAML manifest: 1:2: ",
-		"a.json:1:46: image: want a string, have a number",
-		"a.json:1:72: the object has no schema",
-		"a.json:1:48: the package has no name",
 	}
 	if err == nil {
 		t.Fatal("no error")
@@ -181,7 +181,7 @@ func TestCancel(t *testing.T) {
 
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", channel)
-	c, err := render.Open(ctx, []string{dir}, render.Options{})
+	c, err := render.Open(t.Context(), []string{dir}, render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

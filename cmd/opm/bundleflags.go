@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// bundleFlags are the flags of commands that read bundles.
+type bundleFlags struct {
+	imageRef string
+	strict   bool
+}
+
+func (f *bundleFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.imageRef, "alpha-image-ref-template", "",
+		"image of a bundle directory, as a template with {{.Package}}, {{.Name}} and {{.Version}}")
+	hide(flags, "alpha-image-ref-template")
+	flags.BoolVar(&f.strict, "strict", false, "refuse bundles with files that would be left out with a warning")
+}
+
+// options returns how bundles are read. What is left out of them is told on standard error.
+func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
+	opts := &bundle.Options{Strict: f.strict, Warn: func(e *declcfg.Error) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", e.Pos, e.Message())
+	}}
+	if f.imageRef == "" {
+		return opts, nil
+	}
+	tmpl, err := template.New("image").Parse(f.imageRef)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--alpha-image-ref-template: %w", err)}
+	}
+	opts.ImageRef = tmpl
+	return opts, nil
+}

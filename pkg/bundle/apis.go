@@ -1,0 +1,211 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A csv is what of a ClusterServiceVersion makes the bundle.
+type csv struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Spec *struct {
+		Version       string         `json:"version"`
+		Release       release        `json:"release"`
+		CRDs          apiLists       `json:"customresourcedefinitions"`
+		APIServices   apiLists       `json:"apiservicedefinitions"`
+		RelatedImages []relatedImage `json:"relatedImages"`
+		Install       struct {
+			Strategy string `json:"strategy"`
+			Spec     struct {
+				Deployments []struct {
+					Spec appsv1.DeploymentSpec `json:"spec"`
+				} `json:"deployments"`
+			} `json:"spec"`
+		} `json:"install"`
+	} `json:"spec"`
+}
+
+// apiLists are the kinds of objects that an operator brings, and those it needs.
+type apiLists struct {
+	Owned    []apiReference `json:"owned"`
+	Required []apiReference `json:"required"`
+}
+
+// An apiReference names a kind of object. Custom resources have no group but the one in their name, PLURAL.GROUP.
+type apiReference struct {
+	Name    string `json:"name"`
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
+}
+
+func (r apiReference) gvk() declcfg.GVK {
+	return declcfg.GVK{Group: r.Group, Version: r.Version, Kind: r.Kind}
+}
+
+type relatedImage struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// A release is text, for which authors may write a number.
+type release string
+
+// UnmarshalJSON prints a number as upstream does.
+func (r *release) UnmarshalJSON(value []byte) error {
+	switch jsontext.Value(value).Kind() {
+	case jsontext.KindString:
+		text, err := jsontext.AppendUnquote(nil, value)
+		*r = release(text)
+		return err
+	case jsontext.KindNumber:
+		*r = release(numberText(string(value), 64))
+		return nil
+	case jsontext.KindNull:
+		return nil
+	}
+	return errors.New("want text or a number")
+}
+
+// numberText prints a number in JSON as upstream prints one of so many bits that stands where text should.
+func numberText(number string, bits int) string {
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || !strings.ContainsAny(number, ".eE") {
+		return number
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
+}
+
+// decodeCSV returns nil with an error.
+func (p *parser) decodeCSV(m *manifest) *csv {
+	spec := new(csv)
+	if ptr, err := decode(m.printed, spec); err != nil {
+		p.fail(m.errorIn(ptr, err))
+		return nil
+	}
+	if spec.Spec == nil {
+		p.fail(m.errorIn("", fmt.Errorf("the %s has no spec", kindCSV)))
+		return nil
+	}
+	if spec.Metadata.Name == "" {
+		p.warn(m.errorIn("/metadata", errors.New("no name, which is that of the bundle")))
+	}
+	return spec
+}
+
+// A definition is what of a CustomResourceDefinition makes the bundle.
+type definition struct {
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind   string `json:"kind"`
+			Plural string `json:"plural"`
+		} `json:"names"`
+		Version  string `json:"version"` // of v1beta1
+		Versions []struct {
+			Name string `json:"name"`
+		} `json:"versions"`
+	} `json:"spec"`
+}
+
+// A definedAPI is one version of a kind that a CustomResourceDefinition defines.
+type definedAPI struct {
+	declcfg.GVK
+	plural string
+}
+
+// apis are the kinds of objects that a bundle provides and requires.
+type apis struct {
+	provided map[declcfg.GVK]bool
+	required map[declcfg.GVKRequired]bool
+}
+
+// findAPIs fails for owned kinds that no manifest defines. Kinds of API services need no manifest.
+func (p *parser) findAPIs(m *manifests, c *csv) *apis {
+	all := &apis{make(map[declcfg.GVK]bool), make(map[declcfg.GVKRequired]bool)}
+	defined := make(map[definedAPI]bool)
+	for _, crd := range m.crds {
+		maps.Copy(defined, p.definedBy(crd))
+	}
+	for api := range defined {
+		all.provided[api.GVK] = true
+	}
+	for i, owned := range c.Spec.CRDs.Owned {
+		ptr := crdPointer("owned", i)
+		if api, ok := p.customResource(m.csv, ptr, owned); ok && !defined[api] {
+			err := fmt.Errorf("no manifest defines %s with version %q and kind %q, which %s owns",
+				owned.Name, owned.Version, owned.Kind, c.Metadata.Name)
+			p.fail(m.csv.errorIn(ptr, err))
+		}
+	}
+	for i, required := range c.Spec.CRDs.Required {
+		if api, ok := p.customResource(m.csv, crdPointer("required", i), required); ok {
+			all.required[declcfg.GVKRequired(api.GVK)] = true
+		}
+	}
+	for _, owned := range c.Spec.APIServices.Owned {
+		all.provided[owned.gvk()] = true
+	}
+	for _, required := range c.Spec.APIServices.Required {
+		all.required[declcfg.GVKRequired(required.gvk())] = true
+	}
+	return all
+}
+
+func crdPointer(list string, i int) jsontext.Pointer {
+	return pointer("spec", "customresourcedefinitions", list, strconv.Itoa(i))
+}
+
+// pointer returns the pointer that leads through those keys and indexes.
+func pointer(tokens ...string) (ptr jsontext.Pointer) {
+	for _, token := range tokens {
+		ptr = ptr.AppendToken(token)
+	}
+	return ptr
+}
+
+// customResource returns the kind that r names.
+func (p *parser) customResource(m *manifest, ptr jsontext.Pointer, r apiReference) (definedAPI, bool) {
+	plural, group, ok := strings.Cut(r.Name, ".")
+	if !ok {
+		p.fail(m.errorIn(ptr, fmt.Errorf("name %q: want PLURAL.GROUP, as the definition of the kind is called", r.Name)))
+	}
+	return definedAPI{declcfg.GVK{Group: group, Version: r.Version, Kind: r.Kind}, plural}, ok
+}
+
+// definedBy returns the kinds that a CustomResourceDefinition defines, which is of version v1 or v1beta1.
+func (p *parser) definedBy(m *manifest) map[definedAPI]bool {
+	version := m.version()
+	if version != "v1" && version != "v1beta1" {
+		p.warn(m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD)))
+		return nil
+	}
+	var d definition
+	if ptr, err := decode(m.printed, &d); err != nil {
+		p.fail(m.errorIn(ptr, err))
+		return nil
+	}
+	defined := make(map[definedAPI]bool)
+	spec := &d.Spec
+	add := func(version string) {
+		defined[definedAPI{declcfg.GVK{Group: spec.Group, Version: version, Kind: spec.Names.Kind}, spec.Names.Plural}] = true
+	}
+	for _, v := range spec.Versions {
+		add(v.Name)
+	}
+	if version == "v1beta1" && spec.Version != "" {
+		add(spec.Version)
+	}
+	return defined
+}

@@ -1,0 +1,94 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+)
+
+// Labels are what annotations.yaml says of a bundle, and the labels of its image.
+type Labels struct {
+	MediaType      string
+	Package        string
+	Channels       string // separated by commas
+	DefaultChannel string // "" for none
+}
+
+// list returns the labels in the order in which upstream writes them to a Dockerfile.
+func (l Labels) list() [][2]string {
+	list := [][2]string{
+		{AnnotationMediaType, l.MediaType},
+		{AnnotationManifests, manifestsDir + "/"},
+		{AnnotationMetadata, metadataDir + "/"},
+		{AnnotationPackage, l.Package},
+		{AnnotationChannels, l.Channels},
+	}
+	if l.DefaultChannel != "" {
+		list = append(list, [2]string{AnnotationDefaultChannel, l.DefaultChannel})
+	}
+	return list
+}
+
+// Annotations returns the file annotations.yaml.
+func (l Labels) Annotations() []byte {
+	values := make(map[string]string)
+	for _, label := range l.list() {
+		values[label[0]] = label[1]
+	}
+	file := map[string]any{"annotations": values}
+	printed, err := json.Marshal(file, jsontext.AllowInvalidUTF8(true))
+	if err != nil { // text can be encoded
+		panic(err)
+	}
+	return format.AppendYAML(nil, printed)
+}
+
+// Dockerfile returns the file bundle.Dockerfile, which builds the image of a bundle on that base image, "" for scratch.
+// The directories are where manifests/ and metadata/ lie, seen from where the image is built.
+func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
+	if base == "" {
+		base = "scratch"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "FROM %s\n\n", base)
+	for _, label := range l.list() {
+		fmt.Fprintf(&b, "LABEL %s=%s\n", label[0], label[1])
+	}
+	if l.DefaultChannel != "" {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "COPY %s /%s/\nCOPY %s /%s/\n", manifests, manifestsDir, metadata, metadataDir)
+	return []byte(b.String())
+}
+
+// Check compares an annotations.yaml that exists, called name in positions, with l: it has to say all that l says.
+// Other annotations may stand beside. The error joins one *[declcfg.Error] for every difference.
+func (l Labels) Check(name string, annotations []byte) error {
+	doc, failed := readDocument(name, annotations, nil)
+	if failed != nil {
+		return failed
+	}
+	var file struct {
+		Annotations map[string]text `json:"annotations"`
+	}
+	if ptr, err := decode(doc.json, &file); err != nil {
+		return doc.errorIn(ptr, err)
+	}
+	var errs []error
+	for _, label := range l.list() {
+		value, ok := file.Annotations[label[0]]
+		switch {
+		case !ok:
+			errs = append(errs, doc.errorIn("/annotations", fmt.Errorf("no %s: want %q", label[0], label[1])))
+		case string(value) != label[1]:
+			ptr := pointer("annotations", label[0])
+			errs = append(errs, doc.errorIn(ptr, fmt.Errorf("want %q, found %q", label[1], string(value))))
+		}
+	}
+	return errors.Join(errs...)
+}

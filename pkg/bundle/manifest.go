@@ -1,0 +1,134 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// The directories of a bundle.
+const (
+	manifestsDir = "manifests"
+	metadataDir  = "metadata"
+)
+
+const (
+	kindCSV = "ClusterServiceVersion"
+	kindCRD = "CustomResourceDefinition"
+)
+
+// manifests is what the directory of that name holds.
+type manifests struct {
+	csv     *manifest
+	crds    []*manifest
+	objects []declcfg.Property // of all manifests, by file name
+}
+
+// A manifest is an object of Kubernetes in a file of its own.
+type manifest struct {
+	*document
+	apiVersion string // "" if it is none
+	kind       string
+	printed    jsontext.Value // see printManifest
+}
+
+// version returns the version of an API version such as apps/v1.
+func (m *manifest) version() string { return m.apiVersion[strings.IndexByte(m.apiVersion, '/')+1:] }
+
+// readManifests reads what lies directly in manifests/. What is no manifest is left out, and so is all but the first
+// ClusterServiceVersion.
+func (p *parser) readManifests() *manifests {
+	all := new(manifests)
+	for _, entry := range p.readDir(manifestsDir) {
+		name := path.Join(manifestsDir, entry.Name())
+		switch {
+		case entry.IsDir():
+			p.warn(p.inFile(name, errors.New("a directory: only what lies in manifests/ itself belongs to the bundle")))
+		case strings.HasPrefix(entry.Name(), "."):
+		default:
+			if m := p.readManifest(name); m != nil {
+				p.add(all, m)
+			}
+		}
+	}
+	if all.csv == nil && p.errs == nil {
+		p.fail(p.inFile(manifestsDir, fmt.Errorf("no %s among the manifests", kindCSV)))
+	}
+	return all
+}
+
+func (p *parser) add(all *manifests, m *manifest) {
+	switch m.kind {
+	case kindCSV:
+		if all.csv != nil {
+			p.warn(m.errorIn("", fmt.Errorf("a second %s: the one in %s counts", kindCSV, all.csv.file)))
+			return
+		}
+		all.csv = m
+	case kindCRD:
+		all.crds = append(all.crds, m)
+	}
+	all.objects = append(all.objects, bundleObject(m.printed))
+}
+
+// readManifest returns nil for what is no manifest.
+func (p *parser) readManifest(name string) *manifest {
+	doc := p.readDocument(name)
+	if doc == nil {
+		return nil
+	}
+	m := &manifest{document: doc, printed: p.printManifest(doc.json)}
+	m.apiVersion, m.kind = typeOf(m.printed)
+	if m.kind == "" {
+		p.warn(doc.errorIn("", errors.New("no manifest: the object has no kind")))
+		return nil
+	}
+	return m
+}
+
+// typeOf returns the API version and the kind of an object. As in opm what has an API version of more than two parts
+// has no kind.
+func typeOf(object jsontext.Value) (apiVersion, kind string) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object))
+	if token, err := d.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {
+		return "", ""
+	}
+	for d.PeekKind() == jsontext.KindString {
+		name, _ := d.ReadToken()
+		switch name.String() {
+		case "apiVersion":
+			apiVersion = textOf(d)
+		case "kind":
+			kind = textOf(d)
+			if strings.Count(apiVersion, "/") > 1 {
+				return "", ""
+			}
+			return apiVersion, kind // keys are sorted
+		default:
+			if d.SkipValue() != nil {
+				return "", ""
+			}
+		}
+	}
+	return "", ""
+}
+
+// textOf reads the next value and returns it if it is text.
+func textOf(d *jsontext.Decoder) string {
+	isText := d.PeekKind() == jsontext.KindString
+	value, err := d.ReadValue()
+	if err != nil || !isText {
+		return ""
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,125 @@
+package bundle
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"text/template"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Options say how a bundle is read. The zero value is for a bundle directory.
+type Options struct {
+	// Image is the reference of the image that holds the bundle, "" where none does.
+	Image string
+
+	// ImageRef makes the reference where Image is empty; see [ImageRef]. Nil leaves it empty.
+	ImageRef *template.Template
+
+	// Strict makes errors of what is told to Warn otherwise.
+	Strict bool
+
+	// Warn is told, with its place, everything that is left out of the bundle, which upstream does in silence. Nil drops
+	// that. Files in manifests/ whose names begin with a dot are no part of a bundle, and nothing is said of them.
+	Warn func(*declcfg.Error)
+}
+
+// Parse reads the bundle that fsys holds in its directories manifests and metadata. Positions begin with name.
+//
+// The bundle has the bytes that upstream gives it, down to the order of properties and of the keys in their values. Its
+// manifests are properties of type olm.bundle.object, in the order of all properties, which is by type and value.
+// Related images are in the order of their references.
+//
+// The error joins one *[declcfg.Error] for everything that is wrong. In particular that is a bundle without a
+// ClusterServiceVersion, one whose annotations do not name a package, an owned definition of a custom resource that is
+// not among the manifests, and every file that cannot be read, where upstream passes over all but the first of these.
+// Calls may run at once.
+func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
+	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
+	manifests := p.readManifests()
+	metadata := p.readMetadata()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	b := p.assemble(manifests, metadata)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// A parser collects what is wrong with one bundle.
+type parser struct {
+	fsys fs.FS
+	name string
+	opts Options
+	errs []error
+
+	converted, sorted []byte // memory for manifests on their way
+}
+
+func (p *parser) err() error {
+	if len(p.errs) == 1 {
+		return p.errs[0]
+	}
+	return errors.Join(p.errs...)
+}
+
+// fail notes an error.
+func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
+
+// warn notes that something is left out.
+func (p *parser) warn(err *declcfg.Error) {
+	switch {
+	case p.opts.Strict:
+		p.fail(err)
+	case p.opts.Warn != nil:
+		p.opts.Warn(err)
+	}
+}
+
+// label returns how positions call a file.
+func (p *parser) label(file string) string { return p.name + "/" + file }
+
+// inFile is an error about a file of which no more is known.
+func (p *parser) inFile(file string, err error) *declcfg.Error {
+	return &declcfg.Error{Pos: declcfg.Pos{File: p.label(file)}, Err: err}
+}
+
+// assemble puts the bundle together.
+func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
+	spec := p.decodeCSV(m.csv)
+	if spec == nil {
+		return nil
+	}
+	apis := p.findAPIs(m, spec)
+	b := &declcfg.Bundle{
+		Schema:     declcfg.SchemaBundle,
+		Name:       spec.Metadata.Name,
+		Package:    string(meta.annotations.Package),
+		Image:      p.opts.Image,
+		Properties: p.properties(m, meta, spec, apis),
+	}
+	if b.Image == "" && p.opts.ImageRef != nil {
+		ref, err := ImageRef(p.opts.ImageRef, b)
+		if err != nil {
+			p.fail(&declcfg.Error{Pos: declcfg.Pos{File: p.name}, Err: err})
+		}
+		b.Image = ref
+	}
+	b.RelatedImages = relatedImages(spec, b.Image)
+	return b
+}
+
+// decode reads text, valid JSON, into v by the rules of encoding/json. Where it fails, ptr leads to the value.
+func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
+	property := declcfg.Property{Value: text}
+	err = property.Unmarshal(v)
+	if value, ok := errors.AsType[*declcfg.ValueError](err); ok {
+		return value.Pointer, value.Err
+	}
+	return "", err
+}

@@ -1,0 +1,82 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// bundleObject returns the property that holds a manifest.
+func bundleObject(printed []byte) declcfg.Property {
+	const before, after = `{"data":"`, `"}`
+	size := len(before) + base64.StdEncoding.EncodedLen(len(printed)) + len(after)
+	value := append(make([]byte, 0, size), before...)
+	value = base64.StdEncoding.AppendEncode(value, printed)
+	value = append(value, after...)
+	return declcfg.Property{Type: declcfg.PropertyBundleObject, Value: value, Ordered: true}
+}
+
+// printManifest returns a manifest as opm holds it: compact, the keys sorted at every level, <, > and & escaped in
+// strings. Numbers keep their digits as in package format, but zero has no sign.
+func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
+	p.sorted = format.AppendCompact(p.sorted[:0], manifest)
+	return escapeHTML(unsignedZeros(p.sorted))
+}
+
+// escapeHTML returns a copy of text, which is compact JSON, with the characters escaped that mean something in HTML.
+func escapeHTML(text []byte) jsontext.Value {
+	const room = 64 // for what escapes take more
+	dst := make([]byte, 0, len(text)+room)
+	start := 0
+	for i, c := range text {
+		if c != '<' && c != '>' && c != '&' {
+			continue
+		}
+		const hex = "0123456789abcdef"
+		dst = append(dst, text[start:i]...)
+		dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		start = i + 1
+	}
+	return append(dst, text[start:]...)
+}
+
+// unsignedZeros turns -0 into 0 in text, which is compact JSON and is overwritten.
+func unsignedZeros(text []byte) []byte {
+	if !mayHoldNegativeZero(text) {
+		return text
+	}
+	kept, quoted, escaped := text[:0], false, false
+	for i, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case c == '-' && !quoted && isZero(text[i+1:]):
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// mayHoldNegativeZero spares nearly all manifests a second look.
+func mayHoldNegativeZero(text []byte) bool {
+	for _, before := range ":,[" {
+		if bytes.Contains(text, []byte(string(before)+"-0")) {
+			return true
+		}
+	}
+	return false
+}
+
+// isZero tells whether text, the rest of an object, begins with the number 0.
+func isZero(text []byte) bool {
+	return len(text) > 1 && text[0] == '0' && bytes.IndexByte([]byte(",]}"), text[1]) >= 0
+}

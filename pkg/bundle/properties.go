@@ -1,0 +1,161 @@
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// annotationProperties is the annotation of a ClusterServiceVersion that holds properties, as JSON.
+const annotationProperties = "olm.properties"
+
+// A candidate is a property that an author wrote, and where.
+type candidate struct {
+	declcfg.Property
+	doc *document
+	ptr jsontext.Pointer
+}
+
+// properties merges the properties of a bundle from all their sources. They are sorted by type and by the text of their
+// value. Exactly one is of type olm.package.
+func (p *parser) properties(m *manifests, meta *metadata, c *csv, all *apis) []declcfg.Property {
+	list := p.declared(m, meta, c, all)
+	list = append(list, m.objects...)
+	list = append(list, p.dependencies(meta, all)...)
+	for api := range all.provided {
+		list = append(list, build(declcfg.PropertyGVK, api))
+	}
+	for api := range all.required {
+		list = append(list, build(declcfg.PropertyGVKRequired, api))
+	}
+	slices.SortStableFunc(list, func(a, b declcfg.Property) int {
+		return cmp.Or(strings.Compare(a.Type, b.Type), bytes.Compare(a.Value, b.Value))
+	})
+	return list
+}
+
+// declared returns what authors declare as properties, each once, with the one olm.package that counts: the last. Kinds
+// are added to those that the bundle provides.
+func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []declcfg.Property {
+	var list []declcfg.Property
+	var pkg declcfg.PackageProperty
+	for _, candidate := range p.candidates(m, meta, c) {
+		switch candidate.Type {
+		case declcfg.PropertyPackage:
+			p.unmarshal(candidate, &pkg)
+		case declcfg.PropertyGVK:
+			var api declcfg.GVK
+			if p.unmarshal(candidate, &api) {
+				all.provided[api] = true
+			}
+		default:
+			list = append(list, candidate.Property)
+		}
+	}
+	return append(list, build(declcfg.PropertyPackage, pkg))
+}
+
+// candidates returns properties.yaml, what annotations.yaml says of the package, and the annotation of the
+// ClusterServiceVersion, in this order. Of equal ones it returns the first.
+func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
+	var list []candidate
+	for i, d := range meta.properties {
+		list = append(list, candidate{d.property(), meta.from.properties, element("/properties", i)})
+	}
+	pkg := build(declcfg.PropertyPackage, declcfg.PackageProperty{
+		PackageName: string(meta.annotations.Package),
+		Version:     c.Spec.Version,
+		Release:     string(c.Spec.Release),
+	})
+	list = append(list, candidate{pkg, meta.from.annotations, "/annotations"})
+	list = append(list, p.annotated(m.csv, c.Metadata.Annotations)...)
+
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(c candidate) bool {
+		key := c.Type + "\x00" + string(c.Value)
+		repeated := seen[key]
+		seen[key] = true
+		return repeated
+	})
+}
+
+func element(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
+
+// annotated returns the properties in the annotation of a ClusterServiceVersion, as far as they can be read.
+func (p *parser) annotated(m *manifest, annotations map[string]string) []candidate {
+	value, ok := annotations[annotationProperties]
+	if !ok {
+		return nil
+	}
+	ptr := pointer("metadata", "annotations", annotationProperties)
+	var properties []struct {
+		Type  string          `json:"type"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := json.Unmarshal([]byte(value), &properties); err != nil {
+		p.warn(m.errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
+	}
+	var list []candidate
+	for _, property := range properties {
+		d := declaration{text(property.Type), jsontext.Value(property.Value)}
+		list = append(list, candidate{d.property(), m.document, ptr})
+	}
+	return list
+}
+
+// dependencies returns the properties that dependencies become. Kinds are added to those that the bundle requires.
+func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
+	var list []declcfg.Property
+	for i, d := range meta.dependencies {
+		dependency := candidate{d.property(), meta.from.dependencies, element("/dependencies", i)}
+		switch dependency.Type {
+		case declcfg.PropertyGVK:
+			var api declcfg.GVKRequired
+			if p.unmarshal(dependency, &api) {
+				all.required[api] = true
+			}
+		case declcfg.PropertyPackage:
+			var pkg declcfg.PackageProperty
+			if p.unmarshal(dependency, &pkg) {
+				required := declcfg.PackageRequired{PackageName: pkg.PackageName, VersionRange: pkg.Version}
+				list = append(list, build(declcfg.PropertyPackageRequired, required))
+			}
+		default:
+			list = append(list, dependency.Property)
+		}
+	}
+	return list
+}
+
+// unmarshal decodes the value of a candidate.
+func (p *parser) unmarshal(c candidate, v any) bool {
+	err := c.Unmarshal(v)
+	if err == nil {
+		return true
+	}
+	ptr := c.ptr
+	if value, ok := errors.AsType[*declcfg.ValueError](err); ok && c.Value != nil {
+		ptr += "/value" + value.Pointer
+		err = value.Err
+	}
+	p.fail(c.doc.errorIn(ptr, err))
+	return false
+}
+
+// build returns the property of a value that can be encoded.
+func build(typ string, value any) declcfg.Property {
+	property, err := declcfg.NewProperty(typ, value)
+	if err != nil {
+		panic(err)
+	}
+	return property
+}
