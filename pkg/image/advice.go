@@ -1,0 +1,194 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// An adviceError is the failure of a registry in words for people, with what they can do about it.
+type adviceError struct {
+	what   string
+	advice string
+	err    error
+}
+
+func (e *adviceError) Error() string {
+	if e.advice == "" {
+		return e.what
+	}
+	return e.what + ": " + e.advice
+}
+
+func (e *adviceError) Unwrap() error { return e.err }
+
+// Is makes the answer 404 an ErrNotFound.
+func (e *adviceError) Is(target error) bool {
+	answer, ok := errors.AsType[*gcr.Error](e.err)
+	return target == ErrNotFound && ok && answer.StatusCode == http.StatusNotFound
+}
+
+// An access is what was tried.
+type access struct {
+	repo        name.Repository
+	credentials bool // the requests carried any
+	push        bool
+}
+
+// advise says what to do about the failure of a registry.
+func (a access) advise(err error) error {
+	if err == nil {
+		return nil
+	}
+	// Where plain HTTP is tried after TLS has failed, that is what went wrong first.
+	if found := a.onFailure(certificateFailures, err); found != nil {
+		return found
+	}
+	if answer, ok := errors.AsType[*gcr.Error](err); ok {
+		return a.onAnswer(answer, err)
+	}
+	if found := a.onFailure(failures, err); found != nil {
+		return found
+	}
+	return err
+}
+
+// onFailure returns what the first row that fits says, or nil.
+func (a access) onFailure(rows []failure, err error) error {
+	for _, row := range rows {
+		if row.is(err) {
+			return &adviceError{row.what(a.repo.RegistryStr(), err), row.advice, err}
+		}
+	}
+	return nil
+}
+
+// onAnswer is about an answer with a code that says no.
+func (a access) onAnswer(answer *gcr.Error, err error) error {
+	what := fmt.Sprintf("%s answers %d %s", a.repo.RegistryStr(), answer.StatusCode, http.StatusText(answer.StatusCode))
+	if len(answer.Errors) > 0 {
+		said := answer.Errors[0]
+		what += fmt.Sprintf(" (%s)", printable(cmp.Or(said.Message, string(said.Code))))
+	}
+	return &adviceError{what, a.onCode(answer.StatusCode, isBlobRequest(answer.Request)), err}
+}
+
+// isBlobRequest reports whether a part of an image was asked for, which its manifest names.
+func isBlobRequest(r *http.Request) bool {
+	return r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/")
+}
+
+func (a access) onCode(code int, blob bool) string {
+	host, do := a.repo.RegistryStr(), "read"
+	if a.push {
+		do = "write"
+	}
+	login := fmt.Sprintf("log in with \"podman login %s\", or name a file that has credentials for it with --authfile; "+
+		"\"opm auth explain\" shows where they are looked for", host)
+	switch {
+	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !a.credentials:
+		return "there are no credentials for it: " + login
+	case code == http.StatusUnauthorized:
+		return "it refuses the credentials: " + login
+	case code == http.StatusForbidden:
+		return fmt.Sprintf("the credentials are not allowed to %s %s: ask its owner, or %s", do,
+			a.repo.RepositoryStr(), login)
+	case code == http.StatusNotFound && blob:
+		return "it has the manifest of the image, but not all that this names: push the image again, or use a mirror"
+	case code == http.StatusNotFound && !a.credentials:
+		return "check the name; many registries answer so for private images, too: " + login
+	case code == http.StatusNotFound:
+		return "check the name and the tag, and whether the credentials are for it"
+	case code == http.StatusTooManyRequests && !a.credentials:
+		return "it limits how much is asked of it: wait, or log in, which often raises the limit: " + login
+	case code == http.StatusTooManyRequests:
+		return "it limits how much is asked of it: wait, ask for less at once with --jobs, or use a mirror"
+	case code >= http.StatusInternalServerError && a.push:
+		return "that is a failure of the registry: try again later"
+	case code >= http.StatusInternalServerError:
+		return "that is a failure of the registry: try again later, or use a mirror"
+	}
+	return ""
+}
+
+// A failure is a row of what may go wrong on the way to a registry. The first that fits counts.
+type failure struct {
+	is     func(error) bool
+	say    string // a format for the host
+	advice string
+}
+
+func (f failure) what(host string, err error) string {
+	return fmt.Sprintf(f.say, host) + ": " + innermost(err)
+}
+
+// innermost returns what err is about, without the request that is named around it.
+func innermost(err error) string {
+	if request, ok := err.(*url.Error); ok { //nolint:errorlint // what is wrapped around one has more to say
+		err = request.Err
+	}
+	return printable(err.Error())
+}
+
+const certAdvice = "name its certificate authority with --cert-dir, or pass --skip-tls-verify"
+
+var certificateFailures = []failure{
+	{as[x509.UnknownAuthorityError], "the certificate of %s is signed by an unknown authority", certAdvice},
+	{as[x509.HostnameError], "the certificate of %s is for another host",
+		"check the name, or pass --skip-tls-verify"},
+	{as[x509.CertificateInvalidError], "the certificate of %s is not valid",
+		"check the clock of this host, or pass --skip-tls-verify"},
+	{as[*tls.CertificateVerificationError], "the certificate of %s cannot be verified", certAdvice},
+}
+
+var failures = []failure{
+	{as[*cacheError], "cannot keep what %s sends", ""},
+	{isAny(errPlain), "%s would be reached over plain HTTP", "pass --use-http if that is meant to be"},
+	{either(as[tls.RecordHeaderError], as[tls.AlertError]), "no TLS connection to %s",
+		"check the port and whether a proxy is in the way"},
+	{as[*net.DNSError], "the host %s is not known", "check the name, the network, and whether a proxy must be used"},
+	{isAny(syscall.ECONNREFUSED), "%s refuses the connection", "check the port, and whether the registry runs"},
+	{isTimeout, "%s does not answer", "check the network and whether a proxy must be used, or try again later"},
+	{either(as[*brokenError], isAny(io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET)), "%s closes the connection",
+		"try again later, or use a mirror"},
+	{isAny(errDigest), "what %s sends is damaged",
+		"try again; if it stays so, the registry, a mirror or a proxy on the way changes images"},
+	// Of a registry that may be reached either way, the failure of plain HTTP counts, which is above.
+	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "pass --use-http if that is meant to be"},
+}
+
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func isAny(targets ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+}
+
+func either(a, b func(error) bool) func(error) bool {
+	return func(err error) bool { return a(err) || b(err) }
+}
+
+// isTimeout looks for all kinds of timeouts, since the error of two attempts shows only one of each kind.
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout() || as[*StallError](err) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, os.ErrDeadlineExceeded)
+}

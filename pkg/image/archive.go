@@ -1,0 +1,229 @@
+package image
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/archive"
+	"github.com/opm-toolchain/opm/internal/spool"
+)
+
+// dockerFile lists the images of an archive that docker save has written.
+const dockerFile = "manifest.json"
+
+// IsArchive tells an archive of images, OCI or docker, from one of a catalog by what is in it: an oci-layout file, or a
+// manifest.json that lists images. fsys is the archive as a file system, for which OpenArchive then is.
+func IsArchive(fsys fs.FS) bool {
+	if _, err := fs.Stat(fsys, layoutFile); err == nil {
+		return true
+	}
+	images, err := dockerImages(fsys, Limits{})
+	return err == nil && len(images) > 0 && images[0].Config != "" && images[0].Layers != nil
+}
+
+// A dockerImage is an entry of manifest.json.
+type dockerImage struct {
+	Config   string   `json:"Config"`
+	RepoTags []string `json:"RepoTags"`
+	Layers   []string `json:"Layers"`
+}
+
+func dockerImages(fsys fs.FS, limits Limits) ([]dockerImage, error) {
+	raw, err := readSmall(fsys, dockerFile, limits)
+	if err != nil {
+		return nil, err
+	}
+	var images []dockerImage
+	if err := json.Unmarshal(raw, &images); err != nil {
+		return nil, fmt.Errorf("%s is broken: %w", dockerFile, err)
+	}
+	return images, nil
+}
+
+// OpenArchive opens an image of an archive, or of an OCI layout, that was opened already. name is the tag or the digest
+// of the image; empty is the only one there is. ref is what errors call it. fsys is the caller's to close, after the
+// image. The context is that of reading the manifest.
+func (o *Opener) OpenArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
+	img, err := o.openArchive(ctx, ref, fsys, name)
+	if err != nil {
+		return nil, openError(ref, err)
+	}
+	return img, nil
+}
+
+func (o *Opener) openArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
+	// Docker writes both of late; the OCI layout has the digests.
+	if _, err := fs.Stat(fsys, layoutFile); err == nil {
+		return o.openLayout(ctx, ref, fsys, name)
+	}
+	if _, err := fs.Stat(fsys, dockerFile); err != nil {
+		return nil, fmt.Errorf("it is no archive of images: it has neither %s nor %s", layoutFile, dockerFile)
+	}
+	return o.openDocker(ref, fsys, name)
+}
+
+// openArchiveFile opens an image of the archive in a file.
+func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*Image, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	fsys, held, err := openTar(contextReader{ctx, f}, f, o.opts.Limits, o.spool())
+	if err != nil {
+		return nil, closing(err, f)
+	}
+	img, err := o.openArchive(ctx, ref, fsys, name)
+	if err != nil {
+		return nil, closing(err, closers{held, f})
+	}
+	img.closeLater(f)
+	img.closeLater(held)
+	return img, nil
+}
+
+// openTar returns the tree of an archive, which may be compressed: then it is read from r, and held as a whole.
+func openTar(r io.Reader, f *os.File, limits Limits, opts spool.Options) (*archive.FS, closers, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	head := make([]byte, archive.HeaderSize)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	if !archive.Is(head[:n]) {
+		return nil, nil, errors.New("it is no archive")
+	}
+	if !isCompressed(head) {
+		fsys, err := archive.Open(f, info.Size(), opts)
+		return fsys, closers{fsys}, err
+	}
+	plain, err := decompress(bufio.NewReader(r))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer plain.Close()
+	b := &budget{limits: limits}
+	blob, err := spool.Read(b.reader(plain), opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decompress archive: %w", err)
+	}
+	fsys, err := archive.Open(blob, blob.Size(), opts)
+	if err != nil {
+		return nil, nil, closing(err, blob)
+	}
+	return fsys, closers{fsys, blob}, nil
+}
+
+// openDocker opens an image of an archive that docker save has written.
+func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error) {
+	all, err := dockerImages(fsys, o.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chooseDocker(all, name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readSmall(fsys, path.Clean(chosen.Config), o.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := idOf(chosen.Config); ok {
+		if err := checkDigest(raw, v1.Descriptor{Digest: id}); err != nil {
+			return nil, err
+		}
+	}
+	config, err := parseConfig(raw)
+	if err != nil {
+		return nil, err
+	}
+	if have, want := len(chosen.Layers), len(config.RootFS.DiffIDs); have != want {
+		return nil, fmt.Errorf("%s lists %d layers, its config %d", dockerFile, have, want)
+	}
+	if limit := o.opts.Limits.layers(); len(chosen.Layers) > limit {
+		return nil, limitError("it has %d layers; at most %d are allowed", len(chosen.Layers), limit)
+	}
+	source := &dockerArchive{fsys: fsys, names: map[v1.Hash]string{}}
+	img := o.newImage(ref, config, source)
+	for n, id := range config.RootFS.DiffIDs {
+		source.names[id] = path.Clean(chosen.Layers[n])
+		img.layers = append(img.layers, v1.Descriptor{Digest: id, Size: -1})
+	}
+	return img, nil
+}
+
+func chooseDocker(all []dockerImage, name string) (dockerImage, error) {
+	var tags []string
+	var found []dockerImage
+	for _, img := range all {
+		tags = append(tags, img.RepoTags...)
+		if name == "" || slices.ContainsFunc(img.RepoTags, func(given string) bool {
+			_, tag := cutTag(given)
+			return given == name || tag == name
+		}) {
+			found = append(found, img)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	has := "it has " + cmp.Or(printable(strings.Join(tags, ", ")), "images without tags")
+	switch {
+	case len(all) == 0:
+		return dockerImage{}, errors.New("there is no image in it")
+	case len(found) == 0:
+		return dockerImage{}, fmt.Errorf("%w: no image is called %q; %s", ErrNotFound, printable(name), has)
+	}
+	return dockerImage{}, fmt.Errorf("there are %d images in it: name one by :TAG; %s", len(found), has)
+}
+
+// idOf returns the digest that a config is named after, as docker and podman do.
+func idOf(name string) (v1.Hash, bool) {
+	h, err := v1.NewHash("sha256:" + strings.TrimSuffix(path.Base(name), ".json"))
+	return h, err == nil
+}
+
+// A dockerArchive is the source of an image that docker save has written. The digests that it knows are those of the
+// layers when they are not compressed.
+type dockerArchive struct {
+	fsys  fs.FS
+	names map[v1.Hash]string // of the layers
+}
+
+func (d *dockerArchive) document(context.Context, v1.Descriptor) ([]byte, error) {
+	return nil, errors.New("a docker archive has no manifests")
+}
+
+func (d *dockerArchive) blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
+	f, _, err := openRegular(d.fsys, d.names[desc.Digest])
+	if err != nil {
+		return nil, err
+	}
+	plain, err := decompress(bufio.NewReader(contextReader{ctx, f}))
+	if err != nil {
+		return nil, closing(err, f)
+	}
+	return newCheckedReader(struct {
+		io.Reader
+		io.Closer
+	}{plain, closers{plain, f}}, desc)
+}
+
+func isCompressed(head []byte) bool {
+	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+}

@@ -1,0 +1,55 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	helper "github.com/docker/docker-credential-helpers/client"
+	"github.com/docker/docker-credential-helpers/credentials"
+	"github.com/google/go-containerregistry/pkg/authn"
+)
+
+// errNotInstalled is returned for a helper whose program is not there.
+var errNotInstalled = errors.New("is not installed")
+
+// askHelper asks the program docker-credential-NAME for the credentials of a registry. The zero AuthConfig says that
+// it has none.
+func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, error) {
+	program := "docker-credential-" + name
+	if _, err := exec.LookPath(program); err != nil {
+		return authn.AuthConfig{}, fmt.Errorf("%s %w", program, errNotInstalled)
+	}
+	got, err := helper.Get(func(args ...string) helper.Program {
+		return helperProgram{exec.CommandContext(ctx, program, args...)}
+	}, server)
+	switch {
+	case ctx.Err() != nil:
+		return authn.AuthConfig{}, context.Cause(ctx)
+	case credentials.IsErrCredentialsNotFound(err):
+		return authn.AuthConfig{}, nil
+	case err != nil:
+		return authn.AuthConfig{}, fmt.Errorf("%s for %s: %w", program, server, err)
+	case got.Username == "<token>":
+		return authn.AuthConfig{IdentityToken: got.Secret}, nil
+	}
+	return authn.AuthConfig{Username: got.Username, Password: got.Secret}, nil
+}
+
+// A helperProgram is a helper to be run once.
+type helperProgram struct{ *exec.Cmd }
+
+func (p helperProgram) Input(in io.Reader) { p.Stdin = in }
+
+// Output runs the program. Its error has what the program says on stderr: helpers should say it on stdout, but not all
+// of them do.
+func (p helperProgram) Output() ([]byte, error) {
+	out, err := p.Cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return out, err
+}

@@ -1,0 +1,187 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/spool"
+)
+
+// A Cache keeps the manifests, configs and layers that registries sent, each under its digest, in a directory that any
+// number of processes may share or, where there is none, for as long as the Cache lives. What it gives back has the
+// digest that was asked for: a file that was damaged is fetched again.
+//
+// A file takes its name once all of it was written and checked, so a process that is killed leaves nothing that others
+// would see. There are no locks; a file that another process removes is fetched again. Calls may run at once, and those
+// that want one digest at once share one download.
+type Cache struct {
+	dir     *cacheDir // nil without a directory
+	memory  cacheMemory
+	flights flight[struct{}]
+	log     *slog.Logger
+	noDir   atomic.Bool // the directory cannot be written
+}
+
+// CacheOptions say how much a Cache keeps. The zero value is the default.
+type CacheOptions struct {
+	// MaxSize is how many bytes the directory may hold: what was not used for the longest time is removed when the
+	// Cache is first written to, as it grows, and when it is closed. Zero means 2 GB.
+	MaxSize int64
+	// Spool says where what cannot be written to the directory is held.
+	Spool spool.Options
+	// Log is told when the directory cannot be written, and of damaged files. Nil drops it.
+	Log *slog.Logger
+}
+
+// defaultCacheSize is what the zero MaxSize stands for.
+const defaultCacheSize = 2 << 30
+
+// OpenCache returns the cache in dir, which is made when there is something to write. A directory that can only be read
+// is read; what is new is then kept while the Cache lives, as all is where dir is empty.
+func OpenCache(dir string, opts CacheOptions) *Cache {
+	c := &Cache{log: logger(opts.Log), memory: cacheMemory{opts: opts.Spool}}
+	if dir != "" {
+		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, defaultCacheSize), log: c.log}
+		c.memory.opts.Dir = cmp.Or(c.memory.opts.Dir, dir)
+	}
+	return c
+}
+
+// Close removes what is over the size and lets go of what is held outside the directory. What was opened before can
+// still be read.
+func (c *Cache) Close() error {
+	err := c.memory.close()
+	if c.dir != nil {
+		c.dir.close()
+	}
+	return err
+}
+
+// A stored is content that a Cache holds. It has the digest that it was asked for by.
+type stored interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// errDigest is in the chain of errors about content that is not what its digest says.
+var errDigest = errors.New("digest mismatch")
+
+// maxLost is how often a download is made again because what it brought was gone before it was read.
+const maxLost = 10
+
+// fetch returns the content with digest h. Where it is not there, download writes it; what it writes is checked.
+// Errors of download come back as they are.
+func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
+	for range maxLost {
+		if s := c.open(h); s != nil {
+			return s, nil
+		}
+		var filled stored
+		_, err := c.flights.do(ctx, h.String(), func() (none struct{}, err error) {
+			if filled = c.open(h); filled == nil {
+				filled, err = c.fill(h, download)
+			}
+			return none, err
+		})
+		if err != nil || filled != nil {
+			return filled, err
+		}
+		// Another goroutine has fetched it. If it is gone already, it is fetched again.
+	}
+	return nil, fmt.Errorf("%s was removed from the image cache again and again while it was read", h)
+}
+
+// has reports whether the content with digest h is there.
+func (c *Cache) has(h v1.Hash) bool {
+	s := c.open(h)
+	if s == nil {
+		return false
+	}
+	_ = s.Close() // opened for reading only
+	return true
+}
+
+// open returns the content with digest h, or nil.
+func (c *Cache) open(h v1.Hash) stored {
+	if s := c.memory.open(h); s != nil {
+		return s
+	}
+	if c.dir == nil {
+		return nil
+	}
+	return c.dir.open(h)
+}
+
+// fill stores what download writes: in the directory, and where that fails in memory. It returns what it stored, or nil
+// where that is gone already.
+func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
+	if c.dir != nil && !c.noDir.Load() {
+		s, err := c.dir.fill(h, download)
+		failed, ok := errors.AsType[*cacheError](err)
+		if !ok {
+			return s, err
+		}
+		if !c.noDir.Swap(true) {
+			c.log.Warn("the image cache cannot be written; images are held for this run only",
+				"dir", c.dir.root, "error", failed.err)
+		}
+	}
+	return c.memory.fill(h, download)
+}
+
+// A cacheError is a failure to store, as opposed to one to download.
+type cacheError struct{ err error }
+
+func (e *cacheError) Error() string { return fmt.Sprintf("write image cache: %v", e.err) }
+func (e *cacheError) Unwrap() error { return e.err }
+
+// A checkedWriter passes on what is written, hashing it.
+type checkedWriter struct {
+	w    io.Writer
+	hash hash.Hash
+	want v1.Hash
+}
+
+func newCheckedWriter(w io.Writer, want v1.Hash) (*checkedWriter, error) {
+	sum, err := v1.Hasher(want.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	return &checkedWriter{w: w, hash: sum, want: want}, nil
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if err != nil {
+		return n, &cacheError{err}
+	}
+	c.hash.Write(p)
+	return n, nil
+}
+
+// check reports whether what was written has the digest.
+func (c *checkedWriter) check() error { return checkSum(c.hash, c.want) }
+
+func checkSum(sum hash.Hash, want v1.Hash) error {
+	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want.Hex {
+		return fmt.Errorf("%w: the content of %s has the digest %s:%s", errDigest, want, want.Algorithm, got)
+	}
+	return nil
+}
+
+// logger returns log, or one that drops everything.
+func logger(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}

@@ -1,0 +1,166 @@
+package image
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// A cacheDir is the directory of a Cache:
+//
+//	blobs/sha256/<hex>   content, by digest, as in an OCI layout; last used when it was last modified
+//	tmp/<random>         content while it is downloaded
+type cacheDir struct {
+	root    string
+	maxSize int64
+	log     *slog.Logger
+
+	written atomic.Int64 // bytes since what is over the size was last removed
+	once    sync.Once    // removes what is over the size, at the first write
+
+	mu      sync.Mutex
+	checked map[v1.Hash]bool // content that this process has seen to be undamaged
+}
+
+// touchAfter is how long the time of last use may be off, so that reading does not mean writing.
+const touchAfter = time.Minute
+
+func (d *cacheDir) path(h v1.Hash) string { return filepath.Join(d.root, "blobs", h.Algorithm, h.Hex) }
+func (d *cacheDir) tmp() string           { return filepath.Join(d.root, "tmp") }
+
+// open returns the content with digest h, or nil where it is not there or damaged.
+func (d *cacheDir) open(h v1.Hash) stored {
+	name := d.path(h)
+	f, err := os.Open(name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			d.log.Warn("cannot read the image cache", "error", err)
+		}
+		return nil
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = d.check(f, h)
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		d.log.Warn("the image cache holds a damaged file, which is fetched again", "file", name, "error", err)
+		f.Close()
+		_ = os.Remove(name) // or the rename that puts the new content there replaces it
+		return nil
+	}
+	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
+		_ = os.Chtimes(name, now, now) // a cache that can only be read has no order of use
+	}
+	return &cacheFile{f, info.Size()}
+}
+
+// check reads f through, the first time that this process sees it.
+func (d *cacheDir) check(f *os.File, h v1.Hash) error {
+	d.mu.Lock()
+	known := d.checked[h]
+	d.mu.Unlock()
+	if known {
+		return nil
+	}
+	sum, err := v1.Hasher(h.Algorithm)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if err := checkSum(sum, h); err != nil {
+		return err
+	}
+	d.markChecked(h)
+	return nil
+}
+
+func (d *cacheDir) markChecked(h v1.Hash) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.checked == nil {
+		d.checked = map[v1.Hash]bool{}
+	}
+	d.checked[h] = true
+}
+
+// fill stores what download writes, and returns it. A failure to store is a *cacheError.
+func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
+	f, err := d.create()
+	if err != nil {
+		return nil, &cacheError{err}
+	}
+	defer os.Remove(f.Name()) // renamed already where all went well
+	defer f.Close()
+	w, err := newCheckedWriter(f, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := download(w); err != nil {
+		return nil, err
+	}
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	size, err := d.commit(f, h)
+	if err != nil {
+		return nil, &cacheError{err}
+	}
+	s := d.open(h) // before it can be removed for its size
+	if d.written.Add(size) > d.maxSize/4 {
+		d.evict()
+	}
+	return s, nil
+}
+
+func (d *cacheDir) create() (*os.File, error) {
+	// Images may be private, and a layer is as much of a secret as what it was pulled with.
+	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
+		return nil, err
+	}
+	d.once.Do(d.evict)
+	return os.CreateTemp(d.tmp(), "")
+}
+
+// commit gives the file its name, and returns its size. It is not synced: after a power failure the digest tells what
+// is damaged.
+func (d *cacheDir) commit(f *os.File, h v1.Hash) (int64, error) {
+	size, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.Close(); err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Dir(d.path(h)), 0o700); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(f.Name(), d.path(h)); err != nil {
+		return 0, err
+	}
+	d.markChecked(h)
+	return size, nil
+}
+
+func (d *cacheDir) close() {
+	if d.written.Load() > 0 {
+		d.evict()
+	}
+}
+
+// A cacheFile is content in the directory. It can be read even when another process has removed its name.
+type cacheFile struct {
+	*os.File
+	size int64
+}
+
+func (f *cacheFile) Size() int64 { return f.size }

@@ -1,0 +1,135 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/spool"
+)
+
+// Labels of images. Those of an index are about catalogs, the others about bundles.
+const (
+	LabelConfigs        = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
+	LabelDatabase       = "operators.operatorframework.io.index.database.v1" // the file of a catalog in SQLite
+	LabelPackage        = "operators.operatorframework.io.bundle.package.v1"
+	LabelMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
+	LabelManifests      = "operators.operatorframework.io.bundle.manifests.v1" // a directory
+	LabelMetadata       = "operators.operatorframework.io.bundle.metadata.v1"  // a directory
+	LabelChannels       = "operators.operatorframework.io.bundle.channels.v1"
+	LabelDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
+)
+
+// An Image is a container image of which the manifest and the configuration were read. Its methods may be called at
+// once, but for Close.
+type Image struct {
+	// Ref is the reference as it was given to Open.
+	Ref string
+	// Digest is that of the manifest, for the platform that was asked for. It is empty for a docker archive, which has
+	// no manifest.
+	Digest string
+	// RefDigest is that of what Ref names: of the index where there is one, else Digest.
+	RefDigest string
+	// Pinned is the reference by RefDigest for an image in a registry, and empty for any other.
+	Pinned string
+	// Platform is what the image was made for, as its configuration says: os/arch or os/arch/variant.
+	Platform string
+	// Labels are those of the configuration.
+	Labels map[string]string
+
+	layers []v1.Descriptor // the lowest first
+	source source
+	limits Limits
+	spool  spool.Options
+
+	mu      sync.Mutex
+	closers closers
+}
+
+// A source is where the manifests and layers of an image come from. What it gives has the digest that was asked for.
+type source interface {
+	// document returns a manifest, an index or a config. One that is larger than the limit is an error.
+	document(ctx context.Context, desc v1.Descriptor) ([]byte, error)
+	// blob opens a layer. Where its content is not what its digest says, that is an error at the end of it.
+	blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error)
+}
+
+// Close lets go of what the image holds. The file systems that Files returned cannot be read any more.
+func (i *Image) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	slices.Reverse(i.closers)
+	err := i.closers.Close()
+	i.closers = nil
+	return err
+}
+
+func (i *Image) closeLater(c io.Closer) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closers = append(i.closers, c)
+}
+
+// A Kind is what an image holds.
+type Kind int
+
+// The kinds of images.
+const (
+	Unknown Kind = iota
+	Catalog      // a file-based catalog
+	Bundle       // the manifests of an operator
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	return [...]string{"unknown", "catalog", "bundle"}[k]
+}
+
+// ErrKind is in the chain of errors about images that hold neither a catalog nor a bundle.
+var ErrKind = errors.New("neither a file-based catalog nor a bundle")
+
+// Kind tells by the labels what the image holds. Beside it stands, for a catalog, the directory that it is in and, for
+// a bundle, the name of its package. For anything else the error wraps ErrKind.
+func (i *Image) Kind() (Kind, string, error) {
+	if dir, ok := i.Labels[LabelConfigs]; ok {
+		return Catalog, dir, nil
+	}
+	if pkg, ok := i.Labels[LabelPackage]; ok {
+		return Bundle, pkg, nil
+	}
+	if file, ok := i.Labels[LabelDatabase]; ok {
+		return Unknown, "", fmt.Errorf("image %s is %w: it is a catalog in SQLite (label %s=%s), which is not supported",
+			i.Ref, ErrKind, LabelDatabase, printable(file))
+	}
+	if len(i.Labels) == 0 {
+		return Unknown, "", fmt.Errorf("image %s is %w: it has no labels", i.Ref, ErrKind)
+	}
+	var labels []string
+	for _, key := range slices.Sorted(maps.Keys(i.Labels)) {
+		labels = append(labels, printable(key+"="+i.Labels[key]))
+	}
+	return Unknown, "", fmt.Errorf("image %s is %w: its labels are %s", i.Ref, ErrKind, strings.Join(labels, ", "))
+}
+
+// printable returns text that others wrote, such as labels and the answers of registries, fit for a terminal: on one
+// line, of bounded length and without control characters.
+func printable(text string) string {
+	const enough = 300
+	text = strings.ToValidUTF8(text, "?")
+	if runes := []rune(text); len(runes) > enough {
+		text = string(runes[:enough]) + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}

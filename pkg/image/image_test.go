@@ -1,0 +1,304 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// tarOf returns an archive of entries such as
+//
+//	"dir/file=content"  "dir/"  "link->target"  "hard=>target"  "device%"
+func tarOf(t testing.TB, entries ...string) []byte {
+	t.Helper()
+	data, err := makeTar(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func makeTar(entries []string) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, e := range entries {
+		hdr, body := entryOf(e)
+		if err := w.WriteHeader(hdr); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(w, body); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+func entryOf(e string) (*tar.Header, string) {
+	if name, target, ok := strings.Cut(e, "->"); ok {
+		return &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, ""
+	}
+	if name, target, ok := strings.Cut(e, "=>"); ok {
+		return &tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: target, Mode: 0o644}, ""
+	}
+	if name, body, ok := strings.Cut(e, "="); ok {
+		return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(body)), Mode: 0o644}, body
+	}
+	if name, ok := strings.CutSuffix(e, "%"); ok {
+		return &tar.Header{Typeflag: tar.TypeChar, Name: name, Devmajor: 1, Devminor: 3}, ""
+	}
+	return &tar.Header{Typeflag: tar.TypeDir, Name: e, Mode: 0o755}, ""
+}
+
+func gzipOf(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func zstdOf(t testing.TB, data []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	return w.EncodeAll(data, nil)
+}
+
+// imageOf returns an image of layers, each a tar archive, which are compressed in turn with gzip, not at all and zstd.
+func imageOf(t testing.TB, labels map[string]string, layers ...[]byte) v1.Image {
+	t.Helper()
+	var adds []mutate.Addendum
+	for n, data := range layers {
+		switch n % 3 {
+		case 0:
+			adds = append(adds, mutate.Addendum{Layer: packedLayer{static.NewLayer(gzipOf(t, data), types.OCILayer), data}})
+		case 1:
+			adds = append(adds, mutate.Addendum{Layer: packedLayer{static.NewLayer(data, types.OCIUncompressedLayer), data}})
+		case 2:
+			adds = append(adds, mutate.Addendum{Layer: packedLayer{static.NewLayer(zstdOf(t, data), types.OCILayerZStd), data}})
+		}
+	}
+	return withLayers(t, labels, adds...)
+}
+
+// A packedLayer knows the digest of what it is compressed of.
+type packedLayer struct {
+	v1.Layer
+	plain []byte
+}
+
+func (l packedLayer) DiffID() (v1.Hash, error) {
+	h, _, err := v1.SHA256(bytes.NewReader(l.plain))
+	return h, err
+}
+
+func (l packedLayer) Uncompressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(l.plain)), nil
+}
+
+func withLayers(t testing.TB, labels map[string]string, adds ...mutate.Addendum) v1.Image {
+	t.Helper()
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img, err := mutate.ConfigFile(base, &v1.ConfigFile{OS: "linux", Architecture: "amd64",
+		Config: v1.Config{Labels: labels}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img, err = mutate.Append(img, adds...); err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// A testRegistry counts what is asked of it.
+type testRegistry struct {
+	*httptest.Server
+	host string
+
+	mu    sync.Mutex
+	asked map[string]int // by method and path
+	hook  func(w http.ResponseWriter, r *http.Request) bool
+}
+
+// newRegistry starts a registry in memory.
+func newRegistry(t testing.TB) *testRegistry {
+	t.Helper()
+	r := &testRegistry{asked: map[string]int{}}
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		r.asked[req.Method+" "+req.URL.Path]++
+		hook := r.hook
+		r.mu.Unlock()
+		if hook == nil || !hook(w, req) {
+			inner.ServeHTTP(w, req)
+		}
+	}))
+	t.Cleanup(r.Server.Close)
+	r.host = strings.TrimPrefix(r.URL, "http://")
+	return r
+}
+
+// intercept makes hook answer requests for which it returns true.
+func (r *testRegistry) intercept(hook func(w http.ResponseWriter, r *http.Request) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hook = hook
+}
+
+// forget returns what was asked so far, and counts anew.
+func (r *testRegistry) forget() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := r.asked
+	r.asked = map[string]int{}
+	return asked
+}
+
+// push stores an image, and returns its reference by tag.
+func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) string {
+	t.Helper()
+	ref, err := name.ParseReference(r.host + "/" + repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(ref, img); err != nil {
+		t.Fatal(err)
+	}
+	return ref.Name()
+}
+
+// testOptions are those of tests that need no others.
+func testOptions(t testing.TB) Options {
+	t.Helper()
+	way, err := NewTransport(TransportOptions{Timeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
+	return Options{Transport: way, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
+}
+
+func mustOpen(t testing.TB, ref string, opts Options) *Image {
+	t.Helper()
+	img, err := Open(t.Context(), ref, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := img.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return img
+}
+
+func digestOf(t testing.TB, img interface{ Digest() (v1.Hash, error) }) string {
+	t.Helper()
+	h, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.String()
+}
+
+// contents returns the regular files of a file system, and what they hold. Links to them count.
+func contents(t testing.TB, fsys fs.FS) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := fs.Stat(fsys, name)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil //nolint:nilerr // links to nowhere and to directories
+		}
+		data, err := fs.ReadFile(fsys, name)
+		files[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func wantFiles(t testing.TB, fsys fs.FS, want map[string]string) {
+	t.Helper()
+	if got := contents(t, fsys); !maps.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// filesOf returns what is wanted as entries such as "dir/file=content".
+func filesOf(entries ...string) map[string]string {
+	files := map[string]string{}
+	for _, e := range entries {
+		name, body, _ := strings.Cut(e, "=")
+		files[path.Clean(name)] = body
+	}
+	return files
+}
+
+func TestKind(t *testing.T) {
+	tests := []struct {
+		name   string
+		labels map[string]string
+		kind   Kind
+		value  string
+		err    string
+	}{
+		{"catalog", map[string]string{LabelConfigs: "/configs", LabelPackage: "p"}, Catalog, "/configs", ""},
+		{"bundle", map[string]string{LabelPackage: "p", LabelDatabase: "/db"}, Bundle, "p", ""},
+		{"empty catalog label", map[string]string{LabelConfigs: ""}, Catalog, "", ""},
+		{"sqlite", map[string]string{LabelDatabase: "/index.db"}, Unknown, "",
+			`image x is neither a file-based catalog nor a bundle: it is a catalog in SQLite (label ` + LabelDatabase +
+				`=/index.db), which is not supported`},
+		{"none", nil, Unknown, "", "image x is neither a file-based catalog nor a bundle: it has no labels"},
+		{"others", map[string]string{"b": "2", "a": "1\x1b[31m"}, Unknown, "",
+			"image x is neither a file-based catalog nor a bundle: its labels are a=1 [31m, b=2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			kind, value, err := (&Image{Ref: "x", Labels: tt.labels}).Kind()
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if kind != tt.kind || value != tt.value || text != tt.err {
+				t.Errorf("got %v, %q, %q", kind, value, text)
+			}
+		})
+	}
+}

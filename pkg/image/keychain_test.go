@@ -1,0 +1,267 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// authHome is a home directory with nothing but what a test puts there, and an empty registries.conf.
+type authHome struct {
+	dir string
+	env map[string]string
+}
+
+func newAuthHome(t testing.TB) authHome {
+	t.Helper()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "registries.conf"), "")
+	return authHome{dir, map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": filepath.Join(dir, "run")}}
+}
+
+func (h authHome) options() AuthOptions {
+	return AuthOptions{
+		RegistriesConf: filepath.Join(h.dir, "registries.conf"),
+		Env:            func(s string) string { return h.env[s] },
+	}
+}
+
+func (h authHome) path(elem ...string) string {
+	return filepath.Join(append([]string{h.dir}, elem...)...)
+}
+
+// helper puts a credential helper in the PATH that runs a script.
+func (h authHome) helper(t testing.TB, name, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("helpers of this test are shell scripts")
+	}
+	path := writeFile(t, h.path("bin", "docker-credential-"+name), "#!/bin/sh\n"+script)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(os.Getenv("PATH"), h.path("bin")) {
+		t.Setenv("PATH", h.path("bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+}
+
+func mustReference(t testing.TB, s string) name.Reference {
+	t.Helper()
+	ref, err := name.ParseReference(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// userFor returns the user of the credentials for an image, and "" for none.
+func userFor(t testing.TB, k authn.Keychain, ref string) (string, error) {
+	t.Helper()
+	a, err := k.Resolve(mustReference(t, ref).Context())
+	if err != nil {
+		return "", err
+	}
+	config, err := a.Authorization()
+	if err != nil {
+		return "", err
+	}
+	return config.Username + config.IdentityToken, nil
+}
+
+func TestKeychain(t *testing.T) {
+	const answer = `cat >/dev/null; echo '{"Username":"helped","Secret":"hunter2"}'`
+	for _, test := range []struct {
+		name  string
+		setUp func(t *testing.T, h authHome)
+		ref   string
+		want  string // user, or the error after "error: "
+	}{
+		{"nothing", func(*testing.T, authHome) {}, "q.io/o/a:1", ""},
+		{"namespace", func(t *testing.T, h authHome) {
+			writeFile(t, h.path("run/containers/auth.json"), authJSON("q.io/o", "q.io"))
+		}, "q.io/o/a:1", "q.io/o"},
+		{"docker hub", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), `{"auths":{"https://index.docker.io/v1/":{"auth":"aHViOnA="}}}`)
+		}, "docker.io/library/a:1", "hub"},
+		{"next file", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), authJSON("r.io"))
+			writeFile(t, h.path(".config/containers/auth.json"), authJSON("q.io"))
+		}, "q.io/o/a:1", "q.io"},
+		{"legacy", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".dockercfg"), `{"q.io":{"auth":"bGVnYWN5OnA="}}`)
+		}, "q.io/o/a:1", "legacy"},
+		{"helper", func(t *testing.T, h authHome) {
+			h.helper(t, "x", answer)
+			writeFile(t, h.path(".docker/config.json"), `{"credHelpers":{"q.io":"x"}}`)
+		}, "q.io/o/a:1", "helped"},
+		{"token of a helper", func(t *testing.T, h authHome) {
+			h.helper(t, "x", `cat >/dev/null; echo '{"Username":"<token>","Secret":"tok"}'`)
+			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
+		}, "q.io/o/a:1", "tok"},
+		{"helper of registries.conf", func(t *testing.T, h authHome) {
+			h.helper(t, "x", answer)
+			writeFile(t, h.path("registries.conf"), `credential-helpers = ["x", "containers-auth.json"]`)
+			writeFile(t, h.path(".docker/config.json"), authJSON("q.io"))
+		}, "q.io/o/a:1", "helped"},
+		{"helper without credentials", func(t *testing.T, h authHome) {
+			h.helper(t, "x", "cat >/dev/null; echo credentials not found in native keychain; exit 1")
+			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
+			writeFile(t, h.path(".dockercfg"), `{"q.io":{"auth":"bGVnYWN5OnA="}}`)
+		}, "q.io/o/a:1", "legacy"},
+		{"helper fails", func(t *testing.T, h authHome) {
+			h.helper(t, "x", "cat >/dev/null; echo the safe is locked >&2; exit 3")
+			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
+		}, "q.io/o/a:1", "error: docker-credential-x for q.io: .* the safe is locked"},
+		{"helper is missing", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), `{"credHelpers":{"q.io":"gone"}}`)
+		}, "q.io/o/a:1", "error: docker-credential-gone is not installed"},
+		{"store is missing", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"gone"}`)
+		}, "q.io/o/a:1", ""},
+		{"broken file", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), "{\n]")
+		}, "q.io/o/a:1", "error: .docker/config.json: line 2: not JSON"},
+		{"unreadable file", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json/x"), "")
+		}, "q.io/o/a:1", "error: .docker/config.json: is a directory"},
+		{"not base64", func(t *testing.T, h authHome) {
+			writeFile(t, h.path(".docker/config.json"), `{"auths":{"q.io":{"auth":"hunter2"}}}`)
+		}, "q.io/o/a:1", `error: entry "q.io": auth is not the base64`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newAuthHome(t)
+			test.setUp(t, h)
+			got, err := userFor(t, NewKeychain(h.options()), test.ref)
+			if err != nil {
+				got = "error: " + err.Error()
+			}
+			if !matches(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			e, explainErr := Explain(mustReference(t, test.ref), h.options())
+			if (err == nil) != (explainErr == nil) {
+				t.Errorf("explained with %v, but the keychain says %v", explainErr, err)
+			}
+			if strings.Contains(e.String(), "hunter2") {
+				t.Errorf("secret in %s", e)
+			}
+		})
+	}
+}
+
+// matches tells whether got is want, or contains the parts of an error in their order.
+func matches(got, want string) bool {
+	parts, ok := strings.CutPrefix(want, "error: ")
+	if !ok {
+		return got == want
+	}
+	for part := range strings.SplitSeq(parts, ".*") {
+		_, rest, found := strings.Cut(got, part)
+		if !found {
+			return false
+		}
+		got = rest
+	}
+	return true
+}
+
+func TestAuthFileMustExist(t *testing.T) {
+	h := newAuthHome(t)
+	o := h.options()
+	o.AuthFile = h.path("gone.json")
+	_, err := userFor(t, NewKeychain(o), "q.io/o/a:1")
+	if err == nil || !strings.Contains(err.Error(), "gone.json: does not exist") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWithoutHome(t *testing.T) {
+	h := newAuthHome(t)
+	delete(h.env, "HOME")
+	h.env["REGISTRY_AUTH_FILE"] = writeFile(t, h.path("a.json"), authJSON("q.io"))
+	if got, err := userFor(t, NewKeychain(h.options()), "q.io/o/a:1"); got != "q.io" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestHelperRunsOnce(t *testing.T) {
+	h := newAuthHome(t)
+	h.helper(t, "x", fmt.Sprintf(`cat >/dev/null; echo >>%s; echo '{"Username":"u","Secret":"s"}'`, h.path("runs")))
+	writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
+	k := NewKeychain(h.options())
+	for i := range 5 {
+		if _, err := userFor(t, k, fmt.Sprintf("q.io/o/a%d:1", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := os.ReadFile(h.path("runs"))
+	if err != nil || len(runs) != 1 {
+		t.Errorf("the helper ran %d times (%v), want once", len(runs), err)
+	}
+}
+
+func TestHelperStopsWithContext(t *testing.T) {
+	h := newAuthHome(t)
+	h.helper(t, "x", "exec sleep 10")
+	writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := authn.Resolve(ctx, NewKeychain(h.options()), mustReference(t, "q.io/o/a:1").Context())
+	if err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("got %v after %v", err, time.Since(start))
+	}
+}
+
+func TestExplain(t *testing.T) {
+	h := newAuthHome(t)
+	h.env["REGISTRY_AUTH_FILE"] = h.path("gone.json")
+	writeFile(t, h.path("run/containers/auth.json"), `{"auths":{"q.io":{}},"credsStore":"gone"}`)
+	writeFile(t, h.path(".config/containers/auth.json"), authJSON("r.io"))
+	writeFile(t, h.path(".docker/config.json"), authJSON("q.io/o"))
+	e, err := Explain(mustReference(t, "q.io/o/a:1"), h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `q.io/o/a:1: looked for q.io/o/a, q.io/o, q.io
+  HOME/gone.json ($REGISTRY_AUTH_FILE): does not exist
+  HOME/run/containers/auth.json ($XDG_RUNTIME_DIR): docker-credential-gone is not installed
+  HOME/.config/containers/auth.json: no entry for it
+  HOME/.docker/config.json: entry "q.io/o"
+credentials: user "q.io/o" by HOME/.docker/config.json
+`
+	if got := strings.ReplaceAll(e.String(), h.dir, "HOME"); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	if e.Used == nil || e.Used.Key != "q.io/o" || !e.Used.Readable {
+		t.Errorf("used is %+v", e.Used)
+	}
+}
+
+func TestExplainAnonymous(t *testing.T) {
+	h := newAuthHome(t)
+	e, err := Explain(mustReference(t, "q.io/o/a:1"), h.options())
+	if err != nil || e.Used != nil || !strings.HasSuffix(e.String(), "the registry is asked anonymously\n") {
+		t.Errorf("got %s, %v", e, err)
+	}
+}
+
+func BenchmarkKeychain(b *testing.B) {
+	h := newAuthHome(b)
+	writeFile(b, h.path(".docker/config.json"), authJSON("q.io/o", "r.io", "s.io"))
+	k, ref := NewKeychain(h.options()), mustReference(b, "q.io/o/a:1")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := k.Resolve(ref.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

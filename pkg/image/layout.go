@@ -1,0 +1,159 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Names in an OCI layout, see https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
+const (
+	layoutFile = "oci-layout"
+	indexFile  = "index.json"
+)
+
+// Annotations that give a manifest of a layout a name: the tag, or the whole reference.
+const (
+	annotationRef  = "org.opencontainers.image.ref.name"
+	annotationName = "io.containerd.image.name"
+)
+
+// A layout is an OCI layout: a directory or an archive.
+type layout struct {
+	fsys   fs.FS
+	limits Limits
+}
+
+// root returns the descriptor of what name, a tag or a digest, stands for in the index; without a name, of the only
+// image there is.
+func (l *layout) root(name string) (v1.Descriptor, error) {
+	if _, err := fs.Stat(l.fsys, layoutFile); err != nil {
+		return v1.Descriptor{}, fmt.Errorf("it is no OCI layout: it has no file %s", layoutFile)
+	}
+	raw, err := readSmall(l.fsys, indexFile, l.limits)
+	if err != nil {
+		return v1.Descriptor{}, err
+	}
+	var index manifest
+	if err := json.Unmarshal(raw, &index); err != nil {
+		return v1.Descriptor{}, fmt.Errorf("%s is broken: %w", indexFile, err)
+	}
+	if err := index.checkDigests(); err != nil {
+		return v1.Descriptor{}, fmt.Errorf("%s: %w", indexFile, err)
+	}
+	return chooseRoot(index.Manifests, name)
+}
+
+func chooseRoot(all []v1.Descriptor, name string) (v1.Descriptor, error) {
+	all = slices.DeleteFunc(all, isAttestation)
+	found := all
+	if name != "" {
+		found = slices.DeleteFunc(slices.Clone(all), func(d v1.Descriptor) bool { return !isCalled(d, name) })
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	var names []string
+	for _, desc := range all {
+		names = append(names, printable(nameInLayout(desc)))
+	}
+	slices.Sort(names)
+	has := "it has " + strings.Join(slices.Compact(names), ", ")
+	switch {
+	case len(all) == 0:
+		return v1.Descriptor{}, errors.New("there is no image in it")
+	case len(found) == 0:
+		return v1.Descriptor{}, fmt.Errorf("%w: no image is called %q; %s", ErrNotFound, printable(name), has)
+	}
+	return v1.Descriptor{}, fmt.Errorf("there are %d images in it: name one by :TAG or @DIGEST; %s", len(found), has)
+}
+
+// isCalled reports whether name is the digest of desc, its tag, or its whole reference.
+func isCalled(desc v1.Descriptor, name string) bool {
+	if desc.Digest.String() == name {
+		return true
+	}
+	for _, key := range []string{annotationRef, annotationName} {
+		given := desc.Annotations[key]
+		_, tag := cutTag(given)
+		if given == name || tag == name {
+			return true
+		}
+	}
+	return false
+}
+
+// nameInLayout returns what to call desc by.
+func nameInLayout(desc v1.Descriptor) string {
+	for _, key := range []string{annotationRef, annotationName} {
+		if name := desc.Annotations[key]; name != "" {
+			return ":" + name
+		}
+	}
+	return "@" + desc.Digest.String()
+}
+
+// cutTag cuts a name at the colon that is not of a port.
+func cutTag(name string) (before, tag string) {
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
+}
+
+func blobPath(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }
+
+func (l *layout) document(_ context.Context, desc v1.Descriptor) ([]byte, error) {
+	raw, err := readSmall(l.fsys, blobPath(desc.Digest), l.limits)
+	if err != nil {
+		return nil, err
+	}
+	return raw, checkDigest(raw, desc)
+}
+
+func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
+	f, size, err := openRegular(l.fsys, blobPath(desc.Digest))
+	if err != nil {
+		return nil, err
+	}
+	if size != desc.Size {
+		return nil, closing(fmt.Errorf("%w: %s has %d bytes; the manifest says %d", errDigest,
+			blobPath(desc.Digest), size, desc.Size), f)
+	}
+	return newCheckedReader(f, desc)
+}
+
+// readSmall reads a manifest, an index or a config.
+func readSmall(fsys fs.FS, name string, limits Limits) ([]byte, error) {
+	f, size, err := openRegular(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > limits.manifest() {
+		return nil, limitError("%s has %d bytes; at most %s are read of a manifest or config", name, size,
+			bytesText(limits.manifest()))
+	}
+	return io.ReadAll(io.LimitReader(f, size))
+}
+
+// openRegular opens a file, and nothing that would keep a reader waiting.
+func openRegular(fsys fs.FS, name string) (fs.File, int64, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	}
+	f, err := fsys.Open(name)
+	return f, info.Size(), err
+}

@@ -1,0 +1,176 @@
+package image
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// A manifest is a document of either form: an index has Manifests, the manifest of an image Config and Layers.
+type manifest struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	MediaType     types.MediaType `json:"mediaType"`
+	Manifests     []v1.Descriptor `json:"manifests"`
+	Config        *v1.Descriptor  `json:"config"`
+	Layers        []v1.Descriptor `json:"layers"`
+	FSLayers      jsontext.Value  `json:"fsLayers"` // of the first schema of Docker
+}
+
+// parseManifest reads a manifest or an index. said is the media type that its descriptor or the registry gives it, or
+// empty.
+func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
+	var m manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("the manifest is broken: %w", err)
+	}
+	isIndex, isImage := m.Manifests != nil, m.Config != nil || m.Layers != nil
+	switch {
+	case m.FSLayers != nil || said.IsSchema1() || m.MediaType.IsSchema1():
+		return nil, errors.New("the manifest is of Docker's schema 1, which is no longer supported: push the image again")
+	case isIndex && isImage:
+		// Whoever takes it for the one and whoever takes it for the other would see different images.
+		return nil, errors.New("the manifest is an index and an image at once")
+	case !isIndex && !isImage:
+		return nil, fmt.Errorf("it is no image: its media type is %q", printable(string(cmp.Or(m.MediaType, said))))
+	case isImage && m.Config == nil:
+		return nil, errors.New("the manifest has no config")
+	}
+	for _, t := range []types.MediaType{m.MediaType, said} {
+		if isIndex && t.IsImage() || isImage && t.IsIndex() || isMedia(t) && !t.IsImage() && !t.IsIndex() {
+			return nil, fmt.Errorf("the media type of the manifest is wrong: %q", t)
+		}
+	}
+	return &m, m.checkDigests()
+}
+
+// checkDigests refuses descriptors without one; where there is one, it was read as such.
+func (m *manifest) checkDigests() error {
+	all := slices.Concat(m.Manifests, m.Layers)
+	if m.Config != nil {
+		all = append(all, *m.Config)
+	}
+	if slices.ContainsFunc(all, func(d v1.Descriptor) bool { return d.Digest == v1.Hash{} }) {
+		return errors.New("the manifest is broken: something in it has no digest")
+	}
+	return nil
+}
+
+// isMedia reports whether t is a media type of something in an image, as opposed to what servers say of any JSON.
+func isMedia(t types.MediaType) bool {
+	return t.IsImage() || t.IsIndex() || t.IsConfig() || isLayer(t) || t.IsSchema1()
+}
+
+// dockerZstd is what buildkit calls layers in zstd in manifests of Docker.
+const dockerZstd = types.DockerUncompressedLayer + ".zstd"
+
+func isLayer(t types.MediaType) bool { return t.IsLayer() || t == dockerZstd }
+
+// isIndex reports whether m lists manifests.
+func (m *manifest) isIndex() bool { return m.Manifests != nil }
+
+// checkLayers refuses layers that could not be read, before any is fetched.
+func (m *manifest) checkLayers(limits Limits) error {
+	if n := len(m.Layers); n > limits.layers() {
+		return limitError("it has %d layers; at most %d are allowed", n, limits.layers())
+	}
+	var total int64
+	for _, l := range m.Layers {
+		switch {
+		case !isLayer(l.MediaType):
+			return fmt.Errorf("layer %s: its media type %q is not that of a layer", l.Digest,
+				printable(string(l.MediaType)))
+		case l.Size < 0:
+			return fmt.Errorf("layer %s: its size is %d", l.Digest, l.Size)
+		case l.Size > limits.unpacked()-total:
+			return limitError("the layers have more than %s", bytesText(limits.unpacked()))
+		}
+		total += l.Size
+	}
+	return nil
+}
+
+// A configFile is what is used of the config of an image.
+type configFile struct {
+	OS           string `json:"os"`
+	Architecture string `json:"architecture"`
+	Variant      string `json:"variant"`
+	Config       struct {
+		Labels map[string]string `json:"Labels"`
+	} `json:"config"`
+	RootFS struct {
+		DiffIDs []v1.Hash `json:"diff_ids"`
+	} `json:"rootfs"`
+}
+
+func parseConfig(raw []byte) (*configFile, error) {
+	var c configFile
+	if err := json.Unmarshal(raw, &c, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, fmt.Errorf("the config is broken: %w", err)
+	}
+	return &c, nil
+}
+
+func (c *configFile) platform() string {
+	return platformText(&v1.Platform{OS: c.OS, Architecture: c.Architecture, Variant: c.Variant})
+}
+
+// checkDescriptor refuses a descriptor of a document that is too large to be read.
+func checkDescriptor(desc v1.Descriptor, limits Limits) error {
+	if desc.Size > limits.manifest() {
+		return limitError("%s has %d bytes; at most %s are read of a manifest or config", desc.Digest, desc.Size,
+			bytesText(limits.manifest()))
+	}
+	return nil
+}
+
+// checkDigest reports whether raw is what desc describes.
+func checkDigest(raw []byte, desc v1.Descriptor) error {
+	sum, err := v1.Hasher(desc.Digest.Algorithm)
+	if err != nil {
+		return err
+	}
+	sum.Write(raw)
+	return checkSum(sum, desc.Digest)
+}
+
+// A checkedReader fails at the end of its content where that does not have the digest, and before where there is more
+// of it than the size says.
+type checkedReader struct {
+	io.Closer
+	r    io.Reader
+	hash hash.Hash
+	want v1.Hash
+	size int64 // -1 where it is not known
+	n    int64
+}
+
+func newCheckedReader(r io.ReadCloser, desc v1.Descriptor) (*checkedReader, error) {
+	sum, err := v1.Hasher(desc.Digest.Algorithm)
+	if err != nil {
+		return nil, closing(err, r)
+	}
+	return &checkedReader{Closer: r, r: r, hash: sum, want: desc.Digest, size: desc.Size}, nil
+}
+
+func (c *checkedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.hash.Write(p[:n])
+	c.n += int64(n)
+	if c.size >= 0 && c.n > c.size {
+		return 0, fmt.Errorf("%w: there is more than the %d bytes that the manifest says", errDigest, c.size)
+	}
+	if err == io.EOF {
+		if bad := checkSum(c.hash, c.want); bad != nil {
+			return 0, bad
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,261 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"go.podman.io/image/v5/docker/reference"
+	"go.podman.io/image/v5/pkg/sysregistriesv2"
+	"go.podman.io/image/v5/types"
+)
+
+// ErrBlocked is wrapped by the error for an image whose registry must not be contacted and that no mirror is for.
+var ErrBlocked = errors.New("blocked")
+
+// MirrorOptions say which mirrors there are. The zero value is what registries.conf says, if there is one.
+type MirrorOptions struct {
+	// RegistriesConf is a registries.conf in format 2; "" means the usual places, see containers-registries.conf(5).
+	// With it, only the files of the directory of the same name with .d are read besides.
+	RegistriesConf string
+
+	// Files have ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy objects, in YAML or JSON.
+	Files []string
+
+	// Insecure makes every candidate insecure.
+	Insecure bool
+}
+
+// Mirrors know where else images are. A nil *Mirrors knows of none. Calls may run at once.
+type Mirrors struct {
+	conf     *types.SystemContext
+	sets     []sysregistriesv2.Registry // what Files say: one for each source
+	blockers map[string]string          // the places that forbid contact with the source, by source
+	insecure bool
+	none     bool // nothing is configured
+}
+
+// A Candidate is a place to pull an image from.
+type Candidate struct {
+	Ref      name.Reference
+	Insecure bool // unverified TLS and plain HTTP are allowed; Ref is made with [name.Insecure]
+	Mirror   bool // it is not where the reference itself leads
+}
+
+// LoadMirrors reads the configuration. An error has the file and, in those of [MirrorOptions.Files], the line; there
+// they are all reported.
+func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
+	giveHome()
+	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
+	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)
+	if err != nil {
+		return nil, fmt.Errorf("read registries.conf: %w", err)
+	}
+	var sets mirrorSets
+	var errs []error
+	for _, file := range o.Files {
+		errs = append(errs, sets.read(file))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	m.sets, m.blockers = sets.registries(), sets.blockers
+	m.none = len(conf.Registries) == 0 && len(m.sets) == 0 && !m.insecure
+	return m, nil
+}
+
+// giveHome gives a user without a home directory the one that container runtimes give him. Without any, the library
+// that reads registries.conf gives up.
+var giveHome = sync.OnceFunc(func() {
+	if os.Getenv("HOME") != "" {
+		return
+	}
+	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
+		_ = os.Setenv("HOME", "/") // it fails for impossible names only
+	}
+})
+
+// Candidates returns the places to pull ref from, in the order to try: the mirrors of the Kubernetes objects, those of
+// registries.conf, and ref itself or what registries.conf rewrites it to. Only the most specific source of the objects
+// counts, and only that of registries.conf.
+//
+// A source that must not be contacted and mirrors that are blocked are left out. If nothing remains, the error wraps
+// [ErrBlocked].
+func (m *Mirrors) Candidates(ref name.Reference) ([]Candidate, error) {
+	if m == nil || m.none {
+		return []Candidate{{Ref: ref}}, nil
+	}
+	candidates, err := m.candidates(ref)
+	if err != nil {
+		return nil, fmt.Errorf("mirrors of %s: %w", ref, err)
+	}
+	return candidates, nil
+}
+
+func (m *Mirrors) candidates(ref name.Reference) ([]Candidate, error) {
+	named, err := reference.ParseNamed(podmanName(ref.Name()))
+	if err != nil {
+		return nil, err
+	}
+	registry, err := sysregistriesv2.FindRegistry(m.conf, named.Name())
+	if err != nil {
+		return nil, err
+	}
+	self := sysregistriesv2.PullSource{Reference: named}
+	sources, _, err := pullSources(m.set(named.Name()), self)
+	if err != nil {
+		return nil, err
+	}
+	listed, self, err := pullSources(registry, self)
+	if err != nil {
+		return nil, err
+	}
+	var candidates []Candidate
+	for _, s := range append(sources, listed...) {
+		if candidates, err = m.add(candidates, s, ref, true); err != nil {
+			return nil, err
+		}
+	}
+	why := m.whyBlocked(named, registry)
+	if why == "" {
+		if candidates, err = m.add(candidates, self, ref, false); err != nil {
+			return nil, err
+		}
+	}
+	if len(candidates) == 0 {
+		return nil, m.blocked(named, why)
+	}
+	return candidates, nil
+}
+
+// destination returns where ref is pushed: to where it says, since mirrors are for pulling. Of registries.conf only
+// what it says of the registry counts: blocked, when the error wraps [ErrBlocked], and insecure.
+func (m *Mirrors) destination(ref name.Reference) (Candidate, error) {
+	if m == nil || m.none {
+		return Candidate{Ref: ref}, nil
+	}
+	named := podmanName(ref.Context().Name())
+	registry, err := sysregistriesv2.FindRegistry(m.conf, named)
+	if err != nil {
+		return Candidate{}, err
+	}
+	if registry != nil && registry.Blocked {
+		return Candidate{}, fmt.Errorf("%w: registries.conf (one of %s) blocks %s", ErrBlocked,
+			sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
+	}
+	c := Candidate{Ref: ref, Insecure: m.insecure || registry != nil && registry.Insecure}
+	if c.Insecure {
+		c.Ref, err = parseReference(ref.Name(), true)
+	}
+	return c, err
+}
+
+// set returns what the Kubernetes objects say about a repository, or nil.
+func (m *Mirrors) set(repository string) *sysregistriesv2.Registry {
+	best := -1
+	for i, set := range m.sets {
+		if !sourceMatches(set.Prefix, repository) {
+			continue
+		}
+		if best < 0 || specificity(set.Prefix) > specificity(m.sets[best].Prefix) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return &m.sets[best]
+}
+
+// pullSources returns the mirrors that a registry has for an image, and where it has the image itself.
+func pullSources(r *sysregistriesv2.Registry, self sysregistriesv2.PullSource) (
+	[]sysregistriesv2.PullSource, sysregistriesv2.PullSource, error,
+) {
+	if r == nil {
+		return nil, self, nil
+	}
+	sources, err := r.PullSourcesFromReference(self.Reference)
+	if err != nil {
+		return nil, self, err
+	}
+	last := len(sources) - 1
+	return sources[:last], sources[last], nil
+}
+
+// add appends a source, unless its registry is blocked or it is among the candidates.
+func (m *Mirrors) add(to []Candidate, s sysregistriesv2.PullSource, ref name.Reference, mirror bool) (
+	[]Candidate, error,
+) {
+	if s.Endpoint.NamespaceProxy != "" {
+		return nil, fmt.Errorf("registries.conf: %s: namespace-proxy is not supported", s.Endpoint.Location)
+	}
+	own, err := sysregistriesv2.FindRegistry(m.conf, s.Reference.Name())
+	if err != nil {
+		return nil, err
+	}
+	if own != nil && own.Blocked {
+		return to, nil
+	}
+	c := Candidate{Ref: ref, Mirror: mirror}
+	c.Insecure = m.insecure || s.Endpoint.Insecure || own != nil && own.Insecure
+	if c.Insecure || s.Reference.String() != podmanName(ref.Name()) {
+		if c.Ref, err = parseReference(s.Reference.String(), c.Insecure); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(to, func(other Candidate) bool { return other.Ref.Name() == c.Ref.Name() }) {
+		return to, nil
+	}
+	return append(to, c), nil
+}
+
+func parseReference(s string, insecure bool) (name.Reference, error) {
+	if insecure {
+		return name.ParseReference(s, name.StrictValidation, name.Insecure)
+	}
+	return name.ParseReference(s, name.StrictValidation)
+}
+
+// whyBlocked says what forbids contact with the registry of an image, "" if nothing does.
+func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Registry) string {
+	if registry != nil && registry.Blocked {
+		return fmt.Sprintf("registries.conf (one of %s) blocks %s",
+			sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
+	}
+	if set := m.set(named.Name()); set != nil && set.Blocked {
+		return fmt.Sprintf("%s: NeverContactSource for %s", m.blockers[set.Prefix], set.Prefix)
+	}
+	return ""
+}
+
+// blocked returns the error for an image that there is no way to.
+func (m *Mirrors) blocked(named reference.Named, why string) error {
+	kind := "tags"
+	if _, ok := named.(reference.Canonical); ok {
+		kind = "digests"
+	}
+	if why == "" {
+		why = "registries.conf blocks where it leads"
+	}
+	return fmt.Errorf("%w: %s, and no mirror of it for %s may be used", ErrBlocked, why, kind)
+}
+
+// specificity is higher for the more specific of two sources that match.
+func specificity(source string) int { return len(strings.TrimPrefix(source, "*")) }
+
+// sourceMatches tells whether a source such as quay.io/org or *.example.com is about a repository.
+func sourceMatches(source, repository string) bool {
+	if domain, ok := strings.CutPrefix(source, "*"); ok {
+		host, _, _ := strings.Cut(repository, "/")
+		host, _, _ = strings.Cut(host, ":")
+		return strings.HasSuffix(host, domain)
+	}
+	rest, ok := strings.CutPrefix(repository, source)
+	return ok && (rest == "" || rest[0] == '/')
+}

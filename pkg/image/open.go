@@ -1,0 +1,256 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/spool"
+)
+
+// Options say how images are opened. The zero value is the default.
+type Options struct {
+	// Platform is os/arch or os/arch/variant; "" is linux and the architecture of this program. It chooses among the
+	// images of an index only.
+	Platform string
+
+	// Insecure allows plain HTTP where a registry does not speak TLS. Whether certificates are verified is the
+	// Transport's to say.
+	Insecure bool
+	// Keychain has the credentials; nil is NewKeychain's.
+	Keychain authn.Keychain
+	// Transport is how registries are reached; nil is NewTransport's. Retries and timeouts are its own.
+	Transport http.RoundTripper
+	// InsecureTransport is how the registries are reached that Mirrors call insecure, unless Insecure is set; nil is
+	// NewTransport's that verifies no certificates.
+	InsecureTransport http.RoundTripper
+	// Mirrors know where else images are; nil knows of none.
+	Mirrors *Mirrors
+	// Policy is what the signature policy of the host says; it holds for registries only.
+	Policy PolicyOptions
+
+	// Cache keeps what registries send; nil keeps it as long as the Opener lives.
+	Cache *Cache
+	// Limits bound what an image may cost.
+	Limits Limits
+	// Spool says where the files of images are held.
+	Spool spool.Options
+	// Log tells, at level Info, which registry answered. Nil drops it.
+	Log *slog.Logger
+}
+
+// ErrNotFound is in the chain of the error of an image that does not exist, although whoever should have it answered.
+var ErrNotFound = errors.New("not found")
+
+// An Opener opens images and shares among them what they have in common: connections, tokens and downloads, so that no
+// digest is fetched twice. Calls may run at once.
+type Opener struct {
+	opts     Options
+	platform v1.Platform
+	invalid  error // of the options
+	cache    *Cache
+	ownCache bool
+
+	secure, insecure func() (http.RoundTripper, error)
+	registries       memo[*registryHost]
+	silent           silence
+	repositories     memo[*repository]
+}
+
+// NewOpener returns an Opener. Options that are wrong are errors of Open.
+func NewOpener(opts Options) *Opener {
+	o := &Opener{opts: opts, cache: opts.Cache}
+	o.opts.Log = logger(opts.Log)
+	o.platform, o.invalid = parsePlatform(opts.Platform)
+	if o.cache == nil {
+		o.ownCache = true
+		o.cache = OpenCache("", CacheOptions{Spool: opts.Spool, Log: opts.Log})
+	}
+	if o.opts.Keychain == nil {
+		o.opts.Keychain = NewKeychain(AuthOptions{})
+	}
+	o.secure = transportOf(opts.Transport, TransportOptions{Insecure: opts.Insecure, Log: opts.Log})
+	o.insecure = transportOf(opts.InsecureTransport, TransportOptions{Insecure: true, Log: opts.Log})
+	if opts.Insecure {
+		o.insecure = o.secure
+	}
+	return o
+}
+
+// transportOf returns a function that returns given, or makes a transport when it is first called.
+func transportOf(given http.RoundTripper, opts TransportOptions) func() (http.RoundTripper, error) {
+	if given != nil {
+		return func() (http.RoundTripper, error) { return given, nil }
+	}
+	return sync.OnceValues(func() (http.RoundTripper, error) { return NewTransport(opts) })
+}
+
+// Close lets go of what the Opener keeps. Images that it opened stay open.
+func (o *Opener) Close() error {
+	if !o.ownCache {
+		return nil
+	}
+	return o.cache.Close()
+}
+
+// Open opens one image; to open several, use an Opener. See Opener.Open.
+func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
+	o := NewOpener(opts)
+	img, err := o.Open(ctx, ref)
+	if err != nil {
+		return nil, closing(err, o)
+	}
+	img.closeLater(o)
+	return img, nil
+}
+
+// layoutPrefix begins the references of OCI layouts.
+const layoutPrefix = "oci:"
+
+// Open opens the image named by ref and reads its manifest and configuration. ref is
+//
+//	quay.io/org/image:tag              in a registry; the name has the host, and a tag or a digest
+//	quay.io/org/image@sha256:...
+//	oci:DIR, oci:DIR:TAG, oci:DIR@sha256:...          in an OCI layout
+//	FILE, FILE:TAG, FILE@sha256:...                   in an OCI or docker archive, compressed or not
+//
+// Without a tag or a digest, a layout or an archive must have one image. Where there are images for several platforms,
+// the one for the platform of the options is opened. The error says what to do about it, as far as that is known; it
+// wraps ErrNotFound where there is no such image.
+func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
+	img, err := o.open(ctx, ref)
+	if err != nil {
+		return nil, openError(ref, err)
+	}
+	return img, nil
+}
+
+func openError(ref string, err error) error {
+	return fmt.Errorf("open image %s: %w", printable(ref), err)
+}
+
+func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
+	if o.invalid != nil {
+		return nil, o.invalid
+	}
+	if dir, ok := strings.CutPrefix(ref, layoutPrefix); ok {
+		return o.openLayoutDir(ctx, ref, dir)
+	}
+	if file, name, ok := splitPath(ref, fs.FileMode.IsRegular); ok {
+		return o.openArchiveFile(ctx, ref, file, name)
+	}
+	if info, err := os.Stat(ref); err == nil && info.IsDir() {
+		return nil, errors.New("it is a directory: write oci:DIR for an OCI layout")
+	}
+	img, err := o.openRemote(ctx, ref)
+	if errors.Is(err, errNotFull) {
+		err = fmt.Errorf("there is no such file, and %w", err)
+	}
+	return img, err
+}
+
+// splitPath splits PATH, PATH:NAME or PATH@NAME, of which the first must be a path where is says so of its mode.
+func splitPath(text string, is func(fs.FileMode) bool) (file, name string, ok bool) {
+	exists := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && is(info.Mode())
+	}
+	if exists(text) {
+		return text, "", true
+	}
+	if file, digest, ok := strings.Cut(text, "@"); ok && exists(file) {
+		return file, digest, true
+	}
+	// A tag may be a whole reference, as it is in layouts that docker writes.
+	for at := 0; ; {
+		i := strings.IndexByte(text[at:], ':')
+		if i < 0 {
+			return "", "", false
+		}
+		if at += i + 1; exists(text[:at-1]) {
+			return text[:at-1], text[at:], true
+		}
+	}
+}
+
+func (o *Opener) openLayoutDir(ctx context.Context, ref, path string) (*Image, error) {
+	dir, name, ok := splitPath(path, fs.FileMode.IsDir)
+	if ok {
+		return o.openLayout(ctx, ref, os.DirFS(dir), name)
+	}
+	if file, _, ok := splitPath(path, fs.FileMode.IsRegular); ok {
+		return nil, fmt.Errorf("%s is a file: name an archive without %s", file, layoutPrefix)
+	}
+	return nil, fmt.Errorf("there is no directory %s", path)
+}
+
+func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
+	l := &layout{fsys: fsys, limits: o.opts.Limits}
+	desc, err := l.root(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := l.document(ctx, desc)
+	if err != nil {
+		return nil, err
+	}
+	return o.resolve(ctx, ref, l, raw, desc)
+}
+
+// resolve makes an image of the manifest or index that ref names.
+func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, root v1.Descriptor) (*Image, error) {
+	top, err := parseManifest(raw, root.MediaType)
+	if err != nil {
+		return nil, err
+	}
+	chooser := chooser{source: s, limits: o.opts.Limits, want: o.platform}
+	m, err := chooser.choose(ctx, top, root.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkLayers(o.opts.Limits); err != nil {
+		return nil, err
+	}
+	if t := m.Config.MediaType; !t.IsConfig() {
+		return nil, fmt.Errorf("it is no container image: its config has the media type %q", printable(string(t)))
+	}
+	rawConfig, err := s.document(ctx, *m.Config)
+	if err != nil {
+		return nil, fmt.Errorf("config %s: %w", m.Config.Digest, err)
+	}
+	config, err := parseConfig(rawConfig)
+	if err != nil {
+		return nil, err
+	}
+	img := o.newImage(ref, config, s)
+	img.Digest, img.RefDigest, img.layers = m.digest.String(), root.Digest.String(), m.Layers
+	return img, nil
+}
+
+func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
+	return &Image{
+		Ref:      ref,
+		Platform: config.platform(),
+		Labels:   config.Config.Labels,
+		source:   s,
+		limits:   o.opts.Limits,
+		spool:    o.spool(),
+	}
+}
+
+// spool returns where files are held: beside the cache, if nothing else is said.
+func (o *Opener) spool() spool.Options {
+	opts := o.opts.Spool
+	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)
+	return opts
+}

@@ -1,0 +1,179 @@
+package image
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	ggcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
+	ggcrremote "github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"go.uber.org/goleak"
+)
+
+// TestSameEverywhere holds that an image is the same from wherever it comes.
+func TestSameEverywhere(t *testing.T) {
+	labels := map[string]string{LabelConfigs: "/configs"}
+	img := imageOf(t, labels,
+		tarOf(t, "usr/bin/x=y", "configs/a/catalog.yaml=a: 1", "configs/b/catalog.yaml=b: 1"),
+		tarOf(t, "configs/.wh.b=", "configs/c->a"),
+		tarOf(t, "configs/.indexignore=x", "configs/big="+strings.Repeat("0123456789", 200_000)))
+	want := filesOf("a/catalog.yaml=a: 1", ".indexignore=x", "big="+strings.Repeat("0123456789", 200_000))
+
+	dir := t.TempDir()
+	registry := newRegistry(t)
+	byTag := registry.push(t, "org/catalog:v1", img)
+	byDigest := registry.host + "/org/catalog@" + digestOf(t, img)
+	layoutDir := filepath.Join(dir, "layout")
+	path, err := ggcrlayout.Write(layoutDir, empty.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := path.AppendImage(img, ggcrlayout.WithAnnotations(map[string]string{annotationRef: "v1"})); err != nil {
+		t.Fatal(err)
+	}
+	ociTar := filepath.Join(dir, "oci.tar")
+	tarDir(t, layoutDir, ociTar)
+	ociGzip := filepath.Join(dir, "oci.tar.gz")
+	data, err := os.ReadFile(ociTar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, ociGzip, string(gzipOf(t, data)))
+	dockerTar := filepath.Join(dir, "docker.tar")
+	tag, err := name.NewTag("example.com/org/catalog:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tarball.WriteToFile(dockerTar, tag, img); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{
+		byTag, byDigest,
+		"oci:" + layoutDir, "oci:" + layoutDir + ":v1", "oci:" + layoutDir + "@" + digestOf(t, img),
+		ociTar, ociTar + ":v1", ociGzip, dockerTar, dockerTar + ":v1", dockerTar + ":example.com/org/catalog:v1",
+	} {
+		t.Run(strings.NewReplacer(dir, "", registry.host, "").Replace(ref), func(t *testing.T) {
+			opened := mustOpen(t, ref, testOptions(t))
+			if opened.Ref != ref || opened.Platform != "linux/amd64" || !maps.Equal(opened.Labels, labels) {
+				t.Errorf("got %q, %q, %v", opened.Ref, opened.Platform, opened.Labels)
+			}
+			if digest := opened.Digest; digest != digestOf(t, img) && !strings.HasPrefix(ref, dockerTar) {
+				t.Errorf("got digest %q", digest)
+			}
+			_, configs, err := opened.Kind()
+			if err != nil {
+				t.Fatal(err)
+			}
+			fsys, err := opened.Files(t.Context(), configs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantFiles(t, fsys, want)
+		})
+	}
+}
+
+// tarDir writes a directory into an archive.
+func tarDir(t testing.TB, dir, file string) {
+	t.Helper()
+	var entries []string
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		entries = append(entries, filepath.ToSlash(rel)+"="+string(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, string(tarOf(t, entries...)))
+}
+
+func TestReferences(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	writeFile(t, "plain", "not an archive")
+	writeFile(t, "catalog.tar", string(tarOf(t, "catalog.yaml=x")))
+	writeFile(t, "empty.tar", string(tarOf(t, "oci-layout={}", `index.json={"schemaVersion":2,"manifests":[]}`)))
+	if err := os.Mkdir("dir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ ref, want string }{
+		{"", "the reference is empty"},
+		{"redis", "as in docker.io/library/redis:latest"},
+		{"redis:7", "as in docker.io/library/redis:7"},
+		{"org/image:v1", "as in docker.io/org/image:v1"},
+		{"Not An Image", "it is no full image reference"},
+		{"docker.io/redis:7", "write docker.io/library/redis:7"},
+		{"docker://quay.io/a/b:v1", `leave out "docker://": write quay.io/a/b:v1`},
+		{"quay.io/a/b", "neither a tag nor a digest: add one, as in quay.io/a/b:latest"},
+		{"localhost:5000/b", "neither a tag nor a digest"},
+		{"quay.io/a/b:v1@sha256:" + strings.Repeat("0", 64), "leave out the tag, as in quay.io/a/b@sha256:"},
+		{"quay.io/A/b:v1", "quay.io/A/b:v1: "},
+		{"quay.io/a/b@sha256:123", "sha256:123"},
+		{"dir", "it is a directory: write oci:DIR for an OCI layout"},
+		{"oci:dir", "it is no OCI layout: it has no file oci-layout"},
+		{"oci:missing", "there is no directory missing"},
+		{"oci:plain", "plain is a file: name an archive without oci:"},
+		{"plain", "it is no archive"},
+		{"catalog.tar", "it is no archive of images: it has neither oci-layout nor manifest.json"},
+		{"empty.tar", "there is no image in it"},
+		{"empty.tar:v1", "there is no image in it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.ref, func(t *testing.T) {
+			_, err := Open(t.Context(), tt.ref, testOptions(t))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("got %v, want %q", err, tt.want)
+			}
+			if !strings.HasPrefix(err.Error(), "open image "+tt.ref+": ") {
+				t.Errorf("%v does not begin with the reference", err)
+			}
+		})
+	}
+	opts := testOptions(t)
+	opts.Platform = "linux"
+	if _, err := Open(t.Context(), "quay.io/a/b:v1", opts); err == nil || !strings.Contains(err.Error(), "os/arch") {
+		t.Errorf("got %v for a bad platform", err)
+	}
+}
+
+// TestNothingLeft holds that no goroutine outlives what it was started for.
+func TestNothingLeft(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	registry := newRegistry(t)
+	defer registry.Server.Close()
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a="+strings.Repeat("x", 3<<20)), tarOf(t, "b=1")))
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	defer ggcrremote.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	opts := testOptions(t)
+	defer (&http.Client{Transport: opts.Transport}).CloseIdleConnections()
+	img, err := Open(t.Context(), ref, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := img.Files(ctx, "/"); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if _, err := img.Files(ctx, "/"); err == nil {
+		t.Error("a context that has ended ends nothing")
+	}
+	if err := img.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,33 @@
+package image
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// ParseReference reads a reference to an image in a registry as it stands in a manifest of Kubernetes: without a tag
+// and a digest it means the tag latest, beside a digest a tag means nothing, and docker.io/redis is
+// docker.io/library/redis. As for [Opener.Open], the host must be given: what a short name means depends on the host
+// that pulls it.
+func ParseReference(text string) (name.Reference, error) {
+	full, digest, hasDigest := strings.Cut(text, "@")
+	repo, tag := cutTag(full)
+	host, path, hasHost := strings.Cut(repo, "/")
+	switch {
+	case repo == "" || strings.Contains(text, "://"):
+		return parseRemote(text, false) // which says what is wrong
+	case !hasHost || !isHost(host):
+		return nil, fmt.Errorf("it must begin with the host of a registry, as in %s/%s", dockerHub, fullOnDockerHub(text))
+	case host == dockerHub && !strings.Contains(path, "/"):
+		repo = dockerHub + "/" + dockerLibrary + "/" + path
+	}
+	if hasDigest {
+		return parseRemote(repo+"@"+digest, false)
+	}
+	if tag == "" {
+		tag = "latest"
+	}
+	return parseRemote(repo+":"+tag, false)
+}

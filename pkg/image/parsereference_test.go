@@ -1,0 +1,37 @@
+package image
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseReference(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"quay.io/org/image:v1", "quay.io/org/image:v1"},
+		{"quay.io/org/image", "quay.io/org/image:latest"},
+		{"localhost:5000/image", "localhost:5000/image:latest"},
+		{"quay.io/org/image@" + someDigest, "quay.io/org/image@" + someDigest},
+		{"quay.io/org/image:v1@" + someDigest, "quay.io/org/image@" + someDigest},
+		{"docker.io/redis", "docker.io/library/redis:latest"},
+		{"docker.io/redis:7@" + someDigest, "docker.io/library/redis@" + someDigest},
+		{"docker.io/org/image:v1", "docker.io/org/image:v1"},
+	} {
+		got, err := ParseReference(tt.text)
+		if err != nil || got.String() != tt.want {
+			t.Errorf("ParseReference(%q) = %v, %v; want %s", tt.text, got, err, tt.want)
+		}
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"", "the reference is empty"},
+		{"https://quay.io/org/image", "write quay.io/org/image"},
+		{"redis", "the host of a registry, as in docker.io/library/redis:latest"},
+		{"org/image:v1", "the host of a registry, as in docker.io/org/image:v1"},
+		{"quay.io/Org/image:v1", "Org/image"},
+		{"quay.io/org/image@sha256:1", "sha256:1"},
+		{"@" + someDigest, "no full image reference"},
+	} {
+		if got, err := ParseReference(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParseReference(%q) = %v, %v; want an error with %q", tt.text, got, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+const (
+	// maxNesting is how deep indexes may stand in indexes.
+	maxNesting = 4
+	// maxIndexes is how many indexes of one image are read.
+	maxIndexes = 32
+)
+
+// attestation marks, as an annotation, what a builder says about an image and stores beside it.
+const attestation = "vnd.docker.reference.type"
+
+// parsePlatform reads os/arch or os/arch/variant; the empty text is linux and the architecture of this program.
+func parsePlatform(text string) (v1.Platform, error) {
+	if text == "" {
+		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+		return v1.Platform{}, fmt.Errorf("platform %q: want os/arch or os/arch/variant, such as linux/arm64", text)
+	}
+	p := v1.Platform{OS: parts[0], Architecture: parts[1]}
+	if len(parts) == 3 {
+		p.Variant = parts[2]
+	}
+	return p, nil
+}
+
+func platformText(p *v1.Platform) string {
+	text := p.OS + "/" + p.Architecture
+	if p.Variant != "" {
+		text += "/" + p.Variant
+	}
+	return text
+}
+
+// satisfies reports whether an image for have runs where want is asked for. Without a variant, any will do.
+func satisfies(have, want v1.Platform) bool {
+	if have.OS != want.OS || have.Architecture != want.Architecture {
+		return false
+	}
+	return want.Variant == "" || variant(have) == variant(want)
+}
+
+// variant returns the variant, or what no variant means for the architecture, see
+// https://github.com/opencontainers/image-spec/blob/main/image-index.md#platform-variants.
+func variant(p v1.Platform) string {
+	return cmp.Or(p.Variant, map[string]string{"arm": "v7", "arm64": "v8", "amd64": "v1"}[p.Architecture])
+}
+
+// A chooser finds the manifest for a platform in an index.
+type chooser struct {
+	source  source
+	limits  Limits
+	want    v1.Platform
+	read    int      // indexes so far
+	offered []string // the platforms that there are
+}
+
+// A choice is a manifest of an image and its digest.
+type choice struct {
+	*manifest
+	digest v1.Hash
+}
+
+// choose returns the manifest of m for the platform, which is m itself where it is no index.
+func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choice, error) {
+	found, err := c.search(ctx, m, digest, 0)
+	if err != nil || found.manifest != nil {
+		return found, err
+	}
+	want := platformText(&c.want)
+	if len(c.offered) == 0 {
+		return choice{}, fmt.Errorf("there is no image for %s: the index is empty", want)
+	}
+	slices.Sort(c.offered)
+	return choice{}, fmt.Errorf("there is no image for %s, only for %s: choose one as the platform", want,
+		strings.Join(slices.Compact(c.offered), ", "))
+}
+
+// search returns the first manifest that suits, or an empty choice. Those with a platform come before those that do not
+// say theirs, which may be anything.
+func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth int) (choice, error) {
+	if !m.isIndex() {
+		return choice{m, digest}, nil
+	}
+	if c.read++; c.read > maxIndexes || depth > maxNesting {
+		return choice{}, limitError("indexes in indexes, more than %d or %d deep", maxIndexes, maxNesting)
+	}
+	var plain []v1.Descriptor
+	var images int // among them
+	for _, desc := range m.Manifests {
+		switch {
+		case isAttestation(desc):
+		case desc.Platform == nil || desc.Platform.OS == "" && desc.Platform.Architecture == "":
+			plain = append(plain, desc)
+			if desc.MediaType.IsImage() {
+				images++
+			}
+		case !satisfies(*desc.Platform, c.want):
+			c.offered = append(c.offered, printable(platformText(desc.Platform)))
+		default:
+			if found, err := c.enter(ctx, desc, depth); err != nil || found.manifest != nil {
+				return found, err
+			}
+		}
+	}
+	for _, desc := range plain {
+		if desc.MediaType.IsImage() && images > 1 {
+			c.offered = append(c.offered, "one that is not named ("+desc.Digest.String()+")")
+			continue
+		}
+		if found, err := c.enter(ctx, desc, depth); err != nil || found.manifest != nil {
+			return found, err
+		}
+	}
+	return choice{}, nil
+}
+
+// enter reads what an entry of an index describes.
+func (c *chooser) enter(ctx context.Context, desc v1.Descriptor, depth int) (choice, error) {
+	if !desc.MediaType.IsImage() && !desc.MediaType.IsIndex() {
+		return choice{}, nil // an artifact
+	}
+	raw, err := c.source.document(ctx, desc)
+	if err != nil {
+		return choice{}, err
+	}
+	m, err := parseManifest(raw, desc.MediaType)
+	if err != nil {
+		return choice{}, fmt.Errorf("%s: %w", desc.Digest, err)
+	}
+	return c.search(ctx, m, desc.Digest, depth+1)
+}
+
+// isAttestation reports whether desc is about an image, rather than one. Buildkit gives such an unknown platform.
+func isAttestation(desc v1.Descriptor) bool {
+	if desc.Annotations[attestation] != "" {
+		return true
+	}
+	p := desc.Platform
+	return p != nil && p.OS == "unknown" && p.Architecture == "unknown"
+}

@@ -1,0 +1,61 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// errNotFull is in the chain of errors about references that a registry cannot be told from.
+var errNotFull = errors.New("it is no full image reference")
+
+// dockerHub is how references call the registry of Docker, and the folder of the images that have none.
+const (
+	dockerHub     = "docker.io"
+	dockerLibrary = "library"
+)
+
+// parseRemote reads a reference to an image in a registry. It has to say all: what a short name means depends on the
+// host, and what no tag means may change.
+func parseRemote(ref string, insecure bool) (name.Reference, error) {
+	if before, after, ok := strings.Cut(ref, "://"); ok {
+		return nil, fmt.Errorf("leave out %q: write %s", before+"://", after)
+	}
+	repo, digest, hasDigest := strings.Cut(ref, "@")
+	repo, tag := cutTag(repo)
+	host, path, hasHost := strings.Cut(repo, "/")
+	switch {
+	case ref == "":
+		return nil, errors.New("the reference is empty")
+	case !hasHost || !isHost(host):
+		return nil, fmt.Errorf("%w: it must begin with the host of a registry, as in %s/%s", errNotFull, dockerHub,
+			fullOnDockerHub(ref))
+	case host == dockerHub && !strings.Contains(path, "/"):
+		return nil, fmt.Errorf("%w: write %s/%s/%s", errNotFull, dockerHub, dockerLibrary,
+			strings.TrimPrefix(ref, dockerHub+"/"))
+	case hasDigest && tag != "":
+		return nil, fmt.Errorf("it has a tag and a digest: leave out the tag, as in %s@%s", repo, digest)
+	case !hasDigest && tag == "":
+		return nil, fmt.Errorf("it has neither a tag nor a digest: add one, as in %s:latest", repo)
+	}
+	opts := []name.Option{name.StrictValidation}
+	if insecure {
+		opts = append(opts, name.Insecure)
+	}
+	return name.ParseReference(ref, opts...)
+}
+
+// isHost reports whether the first part of a reference is a registry rather than a folder on Docker's.
+func isHost(part string) bool { return strings.ContainsAny(part, ".:") || part == "localhost" }
+
+func fullOnDockerHub(ref string) string {
+	if !strings.Contains(ref, "/") {
+		ref = dockerLibrary + "/" + ref
+	}
+	if _, tag := cutTag(ref); tag == "" {
+		ref += ":latest"
+	}
+	return ref
+}

@@ -1,0 +1,364 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+)
+
+// TestPlainGuard holds that nothing goes over plain HTTP that was not meant to.
+func TestPlainGuard(t *testing.T) {
+	reached := false
+	way := roundTripFunc(func(*http.Request) (*http.Response, error) {
+		reached = true
+		return nil, errors.New("reached")
+	})
+	for url, want := range map[string]bool{"http://10.0.0.1/": false, "http://quay.io/": false, "https://quay.io/": true,
+		"http://localhost:5000/": true, "http://127.0.0.1/": true, "http://[::1]:80/": true} {
+		for _, insecure := range []bool{false, true} {
+			reached = false
+			req := httptest.NewRequest(http.MethodGet, url, nil)
+			_, err := plainGuard{way, insecure}.RoundTrip(req) //nolint:bodyclose // there is no answer
+			if reached != (want || insecure) || !reached && !errors.Is(err, errPlain) {
+				t.Errorf("%s, insecure %v: reached %v, %v", url, insecure, reached, err)
+			}
+		}
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	for _, tt := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"https://quay.io/v2/", "https://cdn.quay.io/x", true},
+		{"https://quay.io/v2/", "https://169.254.169.254/x", false},
+		{"https://quay.io/v2/", "https://127.0.0.1/x", false},
+		{"https://quay.io/v2/", "https://[fd00::1]/x", false},
+		{"https://10.0.0.1/v2/", "https://10.0.0.1/x", true},
+		{"http://127.0.0.1:1/v2/", "http://127.0.0.1:2/x", true},
+		{"https://quay.io/v2/", "https://9.9.9.9/x", true},
+	} {
+		via := []*http.Request{httptest.NewRequest(http.MethodGet, tt.from, nil)}
+		if err := checkRedirect(httptest.NewRequest(http.MethodGet, tt.to, nil), via); (err == nil) != tt.ok {
+			t.Errorf("%s to %s: %v", tt.from, tt.to, err)
+		}
+	}
+}
+
+// TestOnce holds that nothing is fetched twice, however many images share it.
+func TestOnce(t *testing.T) {
+	registry := newRegistry(t)
+	shared := tarOf(t, "shared=1")
+	var refs []string
+	for n := range 10 {
+		refs = append(refs, registry.push(t, fmt.Sprintf("org/image%d:v1", n),
+			imageOf(t, nil, shared, tarOf(t, fmt.Sprintf("own=%d", n)))))
+	}
+	for _, where := range []string{"", t.TempDir()} {
+		registry.forget()
+		opts := testOptions(t)
+		opts.Cache = OpenCache(where, CacheOptions{})
+		opener := NewOpener(opts)
+		var group sync.WaitGroup
+		for range 3 {
+			for n, ref := range refs {
+				group.Go(func() {
+					img, err := opener.Open(t.Context(), ref)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer img.Close()
+					fsys, err := img.Files(t.Context(), "/")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					wantFiles(t, fsys, filesOf("shared=1", fmt.Sprintf("own=%d", n)))
+				})
+			}
+		}
+		group.Wait()
+		blobs := map[string]int{}
+		for what, n := range registry.forget() {
+			if what == "GET /v2/" && n != 1 {
+				t.Errorf("the registry was pinged %d times", n)
+			}
+			if i := strings.Index(what, "/blobs/"); i >= 0 {
+				blobs[what[i:]] += n
+			}
+		}
+		if len(blobs) != 1+2*len(refs) {
+			t.Errorf("%d blobs were asked for, want %d", len(blobs), 1+2*len(refs))
+		}
+		for digest, n := range blobs {
+			if n != 1 {
+				t.Errorf("%s was asked for %d times", digest, n)
+			}
+		}
+		if err := errors.Join(opener.Close(), opts.Cache.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOfflineByDigest holds that what is in the cache is not asked for.
+func TestOfflineByDigest(t *testing.T) {
+	registry := newRegistry(t)
+	img := imageOf(t, nil, tarOf(t, "a=1"))
+	byTag := registry.push(t, "org/image:v1", img)
+	dir := t.TempDir()
+	read := func(ref string) {
+		t.Helper()
+		opts := testOptions(t)
+		opts.Cache = OpenCache(dir, CacheOptions{})
+		defer opts.Cache.Close()
+		fsys, err := mustOpen(t, ref, opts).Files(t.Context(), "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, fsys, filesOf("a=1"))
+	}
+	read(byTag)
+	registry.forget()
+	read(registry.host + "/org/image@" + digestOf(t, img))
+	if asked := registry.forget(); len(asked) != 0 {
+		t.Errorf("the registry was asked for %v", asked)
+	}
+}
+
+func TestMirrors(t *testing.T) {
+	first, second := newRegistry(t), newRegistry(t)
+	img := imageOf(t, nil, tarOf(t, "a=1"))
+	second.push(t, "mirror/image:v1", img)
+	digest := digestOf(t, img)
+	objects := writeFile(t, filepath.Join(t.TempDir(), "mirrors.yaml"), `
+apiVersion: config.openshift.io/v1
+kind: ImageDigestMirrorSet
+metadata: {name: m}
+spec:
+  imageDigestMirrors:
+  - source: quay.invalid/org
+    mirrors: [`+first.host+`/none, `+second.host+`/mirror]
+`)
+	mirrors, err := LoadMirrors(MirrorOptions{RegistriesConf: writeFile(t, filepath.Join(t.TempDir(), "r.conf"), ""),
+		Files: []string{objects}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logged bytes.Buffer
+	opts := testOptions(t)
+	opts.Mirrors, opts.Log = mirrors, slog.New(slog.NewTextHandler(&logged, nil))
+	opened := mustOpen(t, "quay.invalid/org/image@"+digest, opts)
+	fsys, err := opened.Files(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, fsys, filesOf("a=1"))
+	if want := "at=" + second.host + "/mirror/image@" + digest; !strings.Contains(logged.String(), want) {
+		t.Errorf("the log does not say %q:\n%s", want, logged.String())
+	}
+	for what := range first.forget() {
+		if strings.Contains(what, "/blobs/") {
+			t.Errorf("a mirror that does not have the image was asked for %s", what)
+		}
+	}
+
+	_, err = Open(t.Context(), "quay.invalid/org/other@"+digest, opts)
+	for _, want := range []string{"mirror " + first.host + "/none/other", "mirror " + second.host + "/mirror/other",
+		"registry quay.invalid/org/other", "it was tried in several places"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	if errors.Is(err, ErrNotFound) {
+		t.Errorf("%v wraps ErrNotFound, though the registry itself was not reached", err)
+	}
+}
+
+func TestDigest(t *testing.T) {
+	registry := newRegistry(t)
+	img := imageOf(t, nil, tarOf(t, "a=1"))
+	ref := registry.push(t, "org/image:v1", img)
+	registry.forget()
+	opener := NewOpener(testOptions(t))
+	defer opener.Close()
+	if got, err := opener.Digest(t.Context(), ref); err != nil || got != digestOf(t, img) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if _, err := opener.Digest(t.Context(), registry.host+"/org/image:v2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	for what := range registry.forget() {
+		if strings.HasPrefix(what, "GET") && what != "GET /v2/" {
+			t.Errorf("asked for %s", what)
+		}
+	}
+	registry.intercept(func(_ http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodHead })
+	if got, err := opener.Digest(t.Context(), ref); err != nil || got != digestOf(t, img) {
+		t.Errorf("got %s, %v from a registry that does not tell it", got, err)
+	}
+}
+
+// TestSilence holds that a registry that nobody answers for is not asked for each of many images.
+func TestSilence(t *testing.T) {
+	opts := testOptions(t)
+	asked := 0
+	answer := error(&net.DNSError{Name: "silent.example"})
+	opts.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.Host, "silent") {
+			asked++
+		}
+		return nil, answer
+	})
+	opener := NewOpener(opts)
+	defer opener.Close()
+	open := func() {
+		t.Helper()
+		_, err := opener.Open(t.Context(), "silent.example/a:v1")
+		if err == nil || !errors.Is(err, answer) {
+			t.Fatalf("got %v, want %v", err, answer)
+		}
+	}
+	open()
+	open()
+	answer = errors.New("else") // which is an answer
+	open()
+	answer, asked = &net.DNSError{Name: "silent.example"}, 0
+	for range 10 {
+		open()
+	}
+	if asked != maxSilence {
+		t.Errorf("asked %d times", asked)
+	}
+	if _, err := opener.Open(t.Context(), "other.example/a:v1"); err == nil {
+		t.Error("another registry has answered")
+	}
+}
+
+// TestEndlessPing holds that a registry cannot keep a program busy with the answer to its first question.
+func TestEndlessPing(t *testing.T) {
+	registry := newRegistry(t)
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v2/" {
+			return false
+		}
+		for block := make([]byte, 1<<20); r.Context().Err() == nil; {
+			_, _ = w.Write(block) // the client hangs up
+		}
+		return true
+	})
+	mustOpen(t, ref, testOptions(t))
+}
+
+// TestCanceledDownload holds that ^C leaves nothing in the cache.
+func TestCanceledDownload(t *testing.T) {
+	registry := newRegistry(t)
+	img := imageOf(t, nil, tarOf(t, "a="+strings.Repeat("x", 1000)))
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := digestOf(t, layers[0])
+	ref := registry.push(t, "org/image:v1", img)
+	ctx, cancel := context.WithCancel(t.Context())
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, layer) {
+			return false
+		}
+		_, _ = io.WriteString(w, "a part")
+		_ = http.NewResponseController(w).Flush()
+		cancel()
+		<-r.Context().Done()
+		return true
+	})
+	opts, dir := testOptions(t), t.TempDir()
+	opts.Cache = OpenCache(dir, CacheOptions{})
+	if _, err := mustOpen(t, ref, opts).Files(ctx, "/"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if err := opts.Cache.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "tmp")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// TestDockerZstd opens a layer of the type that buildkit gives it.
+func TestDockerZstd(t *testing.T) {
+	data := tarOf(t, "a=1")
+	img := withLayers(t, nil, mutate.Addendum{Layer: packedLayer{static.NewLayer(zstdOf(t, data), dockerZstd), data}})
+	registry := newRegistry(t)
+	fsys, err := mustOpen(t, registry.push(t, "org/image:v1", img), testOptions(t)).Files(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, fsys, filesOf("a=1"))
+}
+
+// TestBlobAsManifest opens a layer that is in the cache as if it were an image.
+func TestBlobAsManifest(t *testing.T) {
+	registry := newRegistry(t)
+	noise := make([]byte, 5<<20)
+	for n := range noise {
+		noise[n] = byte(n * n >> 7)
+	}
+	layer := tarOf(t, "a="+string(noise))
+	img := imageOf(t, nil, tarOf(t, "x=1"), layer)
+	ref := registry.push(t, "org/image:v1", img)
+	opts := testOptions(t)
+	opts.Cache = OpenCache(t.TempDir(), CacheOptions{})
+	if _, err := mustOpen(t, ref, opts).Files(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	h, _, err := v1.SHA256(bytes.NewReader(layer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), registry.host+"/org/image@"+h.String(), opts); !errors.Is(err, ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNowhereToWrite opens an image where neither a home, nor a place for files, nor a cache is to be had.
+func TestNowhereToWrite(t *testing.T) {
+	registry := newRegistry(t)
+	noise := strings.Repeat("0123456789abcdefghij", 1<<18) // 5 MB, more than is held as it is
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "x=1"), tarOf(t, "a="+noise)))
+	file := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
+	t.Setenv("TMPDIR", file)
+	t.Setenv("HOME", "")
+	os.Unsetenv("HOME")
+	var logged bytes.Buffer
+	opts := testOptions(t)
+	opts.Cache = OpenCache(filepath.Join(file, "cache"), CacheOptions{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	fsys, err := mustOpen(t, ref, opts).Files(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, fsys, filesOf("x=1", "a="+noise))
+	if n := strings.Count(logged.String(), "the image cache cannot be written"); n != 1 {
+		t.Errorf("the log tells %d times that there is no cache:\n%s", n, logged.String())
+	}
+	if err := opts.Cache.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,215 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// someTime is when the clock of the tests stands.
+var someTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// A retryTest is a registry, and a way to it that notes the waits instead of waiting.
+type retryTest struct {
+	*retryTransport
+	server *httptest.Server
+	waits  []time.Duration
+	asked  atomic.Int32 // requests that the registry has seen
+}
+
+// newRetryTest returns a registry that answers each request with the next of the handlers, and then 200.
+func newRetryTest(t *testing.T, answers ...http.HandlerFunc) *retryTest {
+	t.Helper()
+	r := &retryTest{}
+	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if n := int(r.asked.Add(1)); n <= len(answers) {
+			answers[n-1](w, q)
+			return
+		}
+		body, _ := io.ReadAll(q.Body)
+		_, _ = fmt.Fprintf(w, "fine%s", body)
+	}))
+	t.Cleanup(r.server.Close)
+	inner := &http.Transport{}
+	t.Cleanup(inner.CloseIdleConnections)
+	r.retryTransport = newRetryTransport(inner, slog.New(slog.DiscardHandler))
+	r.now = func() time.Time { return someTime }
+	r.random = func() float64 { return 0 }
+	r.sleep = func(ctx context.Context, d time.Duration) error {
+		r.waits = append(r.waits, d)
+		return context.Cause(ctx)
+	}
+	return r
+}
+
+func (r *retryTest) do(t *testing.T, method, body string) (status int, text string, err error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, r.server.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.roundTrip(request)
+}
+
+func (r *retryTest) roundTrip(request *http.Request) (status int, text string, err error) {
+	response, err := r.RoundTrip(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(got), err
+}
+
+// status answers with a status and perhaps a Retry-After.
+func status(code int, after string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		w.WriteHeader(code)
+	}
+}
+
+// breakOff closes the connection without an answer.
+func breakOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func TestRetry(t *testing.T) {
+	const ms = time.Millisecond
+	always := func(h http.HandlerFunc) []http.HandlerFunc { return slices.Repeat([]http.HandlerFunc{h}, 10) }
+	date := func(d time.Duration) string { return someTime.Add(d).Format(http.TimeFormat) }
+	for _, test := range []struct {
+		name    string
+		method  string
+		answers []http.HandlerFunc
+		status  int
+		waits   []time.Duration
+	}{
+		{"fine", "GET", nil, 200, nil},
+		{"missing", "GET", always(status(404, "")), 404, nil},
+		{"busy once", "GET", []http.HandlerFunc{status(503, "")}, 200, []time.Duration{200 * ms}},
+		{"backoff", "HEAD", always(status(500, "")), 500, []time.Duration{200 * ms, 400 * ms, 800 * ms, 1600 * ms}},
+		{"each status", "GET", []http.HandlerFunc{status(502, ""), status(504, ""), status(429, "")}, 200,
+			[]time.Duration{200 * ms, 400 * ms, 800 * ms}},
+		{"seconds", "GET", []http.HandlerFunc{status(429, "7")}, 200, []time.Duration{7100 * ms}},
+		{"date", "GET", []http.HandlerFunc{status(429, date(9*time.Second))}, 200, []time.Duration{9100 * ms}},
+		{"past date", "GET", []http.HandlerFunc{status(429, date(-time.Hour))}, 200, []time.Duration{200 * ms}},
+		{"nonsense", "GET", []http.HandlerFunc{status(429, "soon")}, 200, []time.Duration{200 * ms}},
+		{"too long", "GET", always(status(429, "3600")), 429, nil},
+		{"broken connection", "GET", []http.HandlerFunc{breakOff, breakOff}, 200, []time.Duration{200 * ms, 400 * ms}},
+		{"upload that was refused", "POST", []http.HandlerFunc{status(429, "")}, 200, []time.Duration{200 * ms}},
+		{"upload that failed", "POST", always(status(503, "")), 503, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRetryTest(t, test.answers...)
+			got, text, err := r.do(t, test.method, "")
+			if err != nil || got != test.status || !slices.Equal(r.waits, test.waits) {
+				t.Errorf("got %d %q, %v after %v, want %d after %v", got, text, err, r.waits, test.status, test.waits)
+			}
+		})
+	}
+}
+
+func TestRetryGivesUp(t *testing.T) {
+	r := newRetryTest(t, slices.Repeat([]http.HandlerFunc{breakOff}, 10)...)
+	if _, _, err := r.do(t, http.MethodGet, ""); !errors.Is(err, io.EOF) || r.asked.Load() != retryAttempts {
+		t.Errorf("got %v after %d requests", err, r.asked.Load())
+	}
+}
+
+func TestUploadIsNotRepeatedWhenItBreaks(t *testing.T) {
+	r := newRetryTest(t, breakOff)
+	if _, _, err := r.do(t, http.MethodPost, "body"); err == nil || r.asked.Load() != 1 {
+		t.Errorf("got %v after %d requests", err, r.asked.Load())
+	}
+}
+
+func TestRetrySendsBodyAgain(t *testing.T) {
+	r := newRetryTest(t, status(429, ""))
+	if _, text, err := r.do(t, http.MethodPost, "+body"); text != "fine+body" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+func TestRetryEndsWithContext(t *testing.T) {
+	r := newRetryTest(t, slices.Repeat([]http.HandlerFunc{status(503, "")}, 10)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	r.sleep = func(context.Context, time.Duration) error {
+		cancel()
+		return sleep(ctx, time.Hour)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.roundTrip(request); !errors.Is(err, context.Canceled) || r.asked.Load() != 1 {
+		t.Errorf("got %v after %d requests", err, r.asked.Load())
+	}
+}
+
+func TestRetryKeepsDeadline(t *testing.T) {
+	r := newRetryTest(t, status(429, "30"))
+	r.now = time.Now
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := r.roundTrip(request); got != 429 || err != nil || r.waits != nil {
+		t.Errorf("got %d, %v after %v, want the answer at once", got, err, r.waits)
+	}
+}
+
+func TestRetryIsTold(t *testing.T) {
+	var log strings.Builder
+	r := newRetryTest(t, breakOff, status(429, "7"))
+	r.log = slog.New(slog.NewTextHandler(&log, nil))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/v2/x?token=hunter2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.roundTrip(request); err != nil {
+		t.Fatal(err)
+	}
+	got := log.String()
+	for _, want := range []string{"status=429", "wait=7.2s", "broke off", "path=/v2/x"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "hunter2") {
+		t.Errorf("secret in %s", got)
+	}
+}
+
+func TestJitter(t *testing.T) {
+	r := newRetryTransport(nil, nil)
+	r.random = func() float64 { return 1 }
+	for attempt, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		if got, ok := r.wait(t.Context(), nil, attempt+1); got != want*time.Millisecond || !ok {
+			t.Errorf("attempt %d: got %v, want %v", attempt+1, got, want*time.Millisecond)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("1")
+	f.Add("99999999999999999999")
+	f.Add("Fri, 31 Dec 1999 23:59:59 GMT")
+	f.Add("Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Fuzz(func(t *testing.T, value string) {
+		if got := retryAfter(value, someTime); got < 0 {
+			t.Errorf("got %v", got)
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Push stores img in a registry and returns the digest that it has there. ref names a repository and a tag, as in
+// quay.io/org/image:v1. Blobs that the repository has are not sent again.
+//
+// Of the options, those count that say how a registry is reached: Insecure, Keychain, Transport, InsecureTransport and,
+// of Mirrors, what registries.conf says about the registry itself: mirrors are for pulling. The error says what to do
+// about it, as far as that is known.
+func Push(ctx context.Context, img v1.Image, ref string, opts Options) (string, error) {
+	o := NewOpener(opts)
+	digest, err := o.push(ctx, img, ref)
+	if err != nil {
+		return "", closing(fmt.Errorf("push image %s: %w", printable(ref), err), o)
+	}
+	return digest, o.Close()
+}
+
+func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, error) {
+	parsed, err := parseRemote(text, o.opts.Insecure)
+	if err != nil {
+		return "", err
+	}
+	tag, ok := parsed.(name.Tag)
+	if !ok {
+		return "", errors.New("an image is pushed to a tag: its digest follows from what it is")
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return "", err
+	}
+	place, err := o.opts.Mirrors.destination(tag)
+	if err != nil {
+		return "", err
+	}
+	repo := place.Ref.Context()
+	way, err := o.way(place.Insecure || o.opts.Insecure)
+	if err != nil {
+		return "", err
+	}
+	auth, err := authn.Resolve(ctx, o.opts.Keychain, repo)
+	if err != nil {
+		return "", fmt.Errorf("credentials for %s: %w", repo, err)
+	}
+	err = remote.Write(place.Ref, img, remote.WithContext(ctx), remote.WithTransport(way), remote.WithAuth(auth))
+	if err != nil && ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return digest.String(), access{repo, auth != authn.Anonymous, true}.advise(err)
+}
+
+// WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.
+// The same image gives the same bytes. Where it fails, a part may be written.
+func WriteArchive(w io.Writer, img v1.Image, tag string) error {
+	if err := writeArchive(w, img, tag); err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	return nil
+}
+
+func writeArchive(w io.Writer, img v1.Image, tag string) error {
+	blobs, entry, err := layoutBlobs(img, tag)
+	if err != nil {
+		return err
+	}
+	index, err := newLayoutIndex().with(entry)
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	add := func(name string, size int64, content io.Reader) error {
+		hdr := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: buildTime(time.Time{})}
+		if err := out.WriteHeader(hdr); err != nil {
+			return err
+		}
+		_, err := io.Copy(out, content)
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{layoutFile, []byte(layoutVersion)}, {indexFile, index}} {
+		if err := add(f.name, int64(len(f.data)), bytes.NewReader(f.data)); err != nil {
+			return err
+		}
+	}
+	for _, b := range blobs {
+		err := b.read(func(r io.Reader) error { return add(blobPath(b.digest), b.size, r) })
+		if err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// layoutVersion is the content of the file oci-layout.
+const layoutVersion = `{"imageLayoutVersion":"1.0.0"}`
+
+// A layoutBlob is what a layout has under one digest.
+type layoutBlob struct {
+	digest v1.Hash
+	size   int64
+	open   func() (io.ReadCloser, error)
+}
+
+// read calls fn with the content.
+func (b *layoutBlob) read(fn func(io.Reader) error) error {
+	r, err := b.open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(r), r.Close())
+}
+
+// layoutBlobs returns what a layout holds of an image, by digest, and the entry for it in the index.
+func layoutBlobs(img v1.Image, tag string) ([]layoutBlob, v1.Descriptor, error) {
+	var none v1.Descriptor
+	if err := checkTag(tag); err != nil {
+		return nil, none, err
+	}
+	mediaType, err := img.MediaType()
+	if err != nil {
+		return nil, none, err
+	}
+	manifest, err := img.RawManifest()
+	if err != nil {
+		return nil, none, err
+	}
+	config, err := img.RawConfigFile()
+	if err != nil {
+		return nil, none, err
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		return nil, none, err
+	}
+	blobs := []layoutBlob{bytesBlob(manifest), bytesBlob(config)}
+	entry := v1.Descriptor{MediaType: mediaType, Digest: blobs[0].digest, Size: blobs[0].size}
+	if tag != "" {
+		entry.Annotations = map[string]string{annotationRef: tag}
+	}
+	for _, l := range layers {
+		digest, digestErr := l.Digest()
+		size, sizeErr := l.Size()
+		if err := errors.Join(digestErr, sizeErr); err != nil {
+			return nil, none, err
+		}
+		blobs = append(blobs, layoutBlob{digest, size, l.Compressed})
+	}
+	slices.SortFunc(blobs, func(a, b layoutBlob) int { return cmp.Compare(a.digest.String(), b.digest.String()) })
+	return slices.CompactFunc(blobs, func(a, b layoutBlob) bool { return a.digest == b.digest }), entry, nil
+}
+
+func bytesBlob(data []byte) layoutBlob {
+	h, size, _ := v1.SHA256(bytes.NewReader(data)) // reading memory does not fail
+	return layoutBlob{h, size, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+}
+
+// tagForm is what a name in an index may be, see org.opencontainers.image.ref.name in
+// https://github.com/opencontainers/image-spec/blob/main/annotations.md.
+var tagForm = regexp.MustCompile(`^[A-Za-z0-9]+(?:(?:[-._:@+]|--|/)[A-Za-z0-9]+)*$`)
+
+func checkTag(tag string) error {
+	if tag != "" && !tagForm.MatchString(tag) {
+		return fmt.Errorf("the tag %s has other characters than letters, digits and single -._:@+/ between them",
+			quoteName(tag))
+	}
+	return nil
+}
+
+// A layoutIndex is the index.json of a layout. What it has that is not known here stays.
+type layoutIndex struct {
+	members   map[string]jsontext.Value // but for manifests
+	manifests []jsontext.Value
+}
+
+func newLayoutIndex() *layoutIndex {
+	return &layoutIndex{members: map[string]jsontext.Value{
+		"schemaVersion": jsontext.Value("2"),
+		"mediaType":     jsontext.Value(fmt.Sprintf("%q", types.OCIImageIndex)),
+	}}
+}
+
+func parseLayoutIndex(raw []byte) (*layoutIndex, error) {
+	var i layoutIndex
+	if err := json.Unmarshal(raw, &i.members); err != nil {
+		return nil, err
+	}
+	list, ok := i.members["manifests"]
+	if !ok {
+		return nil, errors.New("it has no manifests")
+	}
+	delete(i.members, "manifests")
+	return &i, json.Unmarshal(list, &i.manifests)
+}
+
+// with returns the index in JSON with an entry more. Those that it replaces are gone: of that name or, without one, of
+// that digest and no name.
+func (i *layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
+	var manifests []jsontext.Value
+	for _, m := range i.manifests {
+		var old v1.Descriptor
+		if err := json.Unmarshal(m, &old); err != nil {
+			return nil, fmt.Errorf("%s is broken: %w", indexFile, err)
+		}
+		name := entry.Annotations[annotationRef]
+		if old.Annotations[annotationRef] != name || name == "" && old.Digest != entry.Digest {
+			manifests = append(manifests, m)
+		}
+	}
+	added, err := json.Marshal(entry, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(append(manifests, added))
+	if err != nil {
+		return nil, err
+	}
+	members := maps.Clone(i.members)
+	members["manifests"] = list
+	return json.Marshal(members, json.Deterministic(true))
+}

@@ -1,0 +1,424 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+)
+
+// TestWrittenEverywhere holds that what is built is what is opened, from wherever it was written to.
+func TestWrittenEverywhere(t *testing.T) {
+	img := mustBuild(t, bundleOptions(time.Now(), 0o600))
+	registry := newRegistry(t)
+	dir := t.TempDir()
+	byTag := registry.host + "/org/bundle:v1"
+	pushed, err := Push(t.Context(), img, byTag, testOptions(t))
+	if err != nil || pushed != digestOf(t, img) {
+		t.Fatalf("pushed %s, %v", pushed, err)
+	}
+	layoutDir := filepath.Join(dir, "layout")
+	if err := WriteLayout(img, layoutDir, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "bundle.tar")
+	var first, second bytes.Buffer
+	if err := errors.Join(WriteArchive(&first, img, "v1"), WriteArchive(&second, img, "v1")); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("an image makes two archives")
+	}
+	writeFile(t, file, first.String())
+	for _, ref := range []string{byTag, registry.host + "/org/bundle@" + pushed, "oci:" + layoutDir + ":v1",
+		"oci:" + layoutDir, file, file + ":v1", file + "@" + pushed} {
+		opened := mustOpen(t, ref, testOptions(t))
+		if opened.Digest != pushed || opened.Platform != "linux/arm/v7" || opened.Labels[LabelPackage] != "p" {
+			t.Errorf("%s: got %s, %s, %v", ref, opened.Digest, opened.Platform, opened.Labels)
+		}
+		fsys, err := opened.Files(t.Context(), "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, fsys, filesOf("manifests/csv.yaml=kind: x", "manifests/a/deep/crd.yaml=y",
+			"opt/metadata/annotations.yaml=annotations: {}"))
+	}
+}
+
+// oneFile returns an image of one file.
+func oneFile(t testing.TB, body string) v1.Image {
+	t.Helper()
+	return mustBuild(t, BuildOptions{Contents: []Content{{mapOf(time.Time{}, 0o644, "a="+body), "", ""}}})
+}
+
+func readBack(t testing.TB, ref string) string {
+	t.Helper()
+	fsys, err := mustOpen(t, ref, testOptions(t)).Files(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contents(t, fsys)["a"]
+}
+
+func TestWriteLayoutAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "layout")
+	if err := os.Mkdir(dir, 0o755); err != nil { // it may be there, and empty
+		t.Fatal(err)
+	}
+	write := func(body, tag string) {
+		t.Helper()
+		if err := WriteLayout(oneFile(t, body), dir, tag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1", "v1")
+	index := filepath.Join(dir, indexFile)
+	raw, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, index, strings.Replace(string(raw), `{"manifests":[{`, `{"x":{"y":1},"manifests":[{"z":2,`, 1))
+	write("2", "v2")
+	write("3", "v3")
+	write("3b", "v3")
+	write("4", "")
+	write("4", "")
+	for tag, want := range map[string]string{":v1": "1", ":v2": "2", ":v3": "3b"} {
+		if got := readBack(t, "oci:"+dir+tag); got != want {
+			t.Errorf("%s: got %q, want %q", tag, got, want)
+		}
+	}
+	if got := readBack(t, "oci:"+dir+"@"+digestOf(t, oneFile(t, "4"))); got != "4" {
+		t.Errorf("without a tag: got %q", got)
+	}
+	if raw, err = os.ReadFile(index); err != nil {
+		t.Fatal(err)
+	}
+	for want, n := range map[string]int{`"x":{"y":1}`: 1, `"z":2`: 1, `"digest"`: 4} {
+		if strings.Count(string(raw), want) != n {
+			t.Errorf("%s has not %d of %s", raw, n, want)
+		}
+	}
+}
+
+func TestWriteLayoutRepairs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "layout")
+	img := oneFile(t, "1")
+	if err := WriteLayout(img, dir, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	blobs := listFiles(t, filepath.Join(dir, "blobs"))
+	if len(blobs) != 3 {
+		t.Fatalf("got blobs %v", blobs)
+	}
+	for name := range blobs {
+		writeFile(t, filepath.Join(dir, "blobs", name), "damaged")
+	}
+	if err := WriteLayout(img, dir, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := listFiles(t, filepath.Join(dir, "blobs")); !maps.Equal(got, blobs) {
+		t.Errorf("got  %q\nwant %q", got, blobs)
+	}
+}
+
+// listFiles returns all files below a directory and what is in them.
+func listFiles(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	return contents(t, os.DirFS(dir))
+}
+
+// TestWriteLayoutTogether has several goroutines make one layout.
+func TestWriteLayoutTogether(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "layout")
+	var group sync.WaitGroup
+	const images = 12
+	for n := range images {
+		img := oneFile(t, fmt.Sprint(n))
+		group.Go(func() {
+			if err := WriteLayout(img, dir, fmt.Sprintf("v%d", n)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for n := range images {
+		if got := readBack(t, fmt.Sprintf("oci:%s:v%d", dir, n)); got != fmt.Sprint(n) {
+			t.Errorf("v%d: got %q", n, got)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// A brokenLayer cannot be read to its end.
+type brokenLayer struct{ v1.Layer }
+
+var errBroken = errors.New("broken")
+
+func (l brokenLayer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(io.MultiReader(strings.NewReader("some"), failingReader{})), nil
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, errBroken }
+
+// brokenImage returns an image of which the layer cannot be read, though all that is told of it is right.
+func brokenImage(t testing.TB) v1.Image {
+	t.Helper()
+	layers, err := oneFile(t, "x").Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withLayers(t, nil, mutate.Addendum{Layer: brokenLayer{layers[0]}})
+}
+
+// TestFailedLayout holds that what fails leaves nothing.
+func TestFailedLayout(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "layout")
+	if err := WriteLayout(brokenImage(t), dir, "v1"); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	if err := WriteLayout(oneFile(t, "1"), dir, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	before := listFiles(t, dir)
+	if err := WriteLayout(brokenImage(t), dir, "v1"); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	if got := listFiles(t, dir); !maps.Equal(got, before) {
+		t.Errorf("got  %q\nwant %q", slices.Collect(maps.Keys(got)), slices.Collect(maps.Keys(before)))
+	}
+	if err := WriteArchive(io.Discard, brokenImage(t), "v1"); !errors.Is(err, errBroken) {
+		t.Errorf("got %v for an archive", err)
+	}
+}
+
+func TestWriteLayoutErrors(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "other", "file"), "mine")
+	writeFile(t, filepath.Join(dir, "file"), "mine")
+	writeFile(t, filepath.Join(dir, "broken", layoutFile), layoutVersion)
+	writeFile(t, filepath.Join(dir, "broken", indexFile), "{")
+	writeFile(t, filepath.Join(dir, "list", layoutFile), layoutVersion)
+	writeFile(t, filepath.Join(dir, "list", indexFile), `{"manifests":[1]}`)
+	outside := t.TempDir()
+	leads := filepath.Join(dir, "leads")
+	writeFile(t, filepath.Join(leads, layoutFile), layoutVersion)
+	if err := os.Symlink(outside, filepath.Join(leads, "blobs")); err != nil {
+		t.Fatal(err)
+	}
+	before := listFiles(t, dir)
+	for _, tt := range []struct{ dir, tag, want string }{
+		{"other", "v1", "neither empty nor an OCI layout: it has no file oci-layout"},
+		{"file", "v1", "not a directory"},
+		{"broken", "v1", "index.json is broken: "},
+		{"list", "v1", "index.json is broken: "},
+		{"none/layout", "v1", "make a directory beside it: no such file or directory"},
+		{"new", "v 1", `the tag "v 1" has other characters`},
+		{"leads", "v1", "escapes"},
+	} {
+		err := WriteLayout(oneFile(t, "1"), filepath.Join(dir, tt.dir), tt.tag)
+		if err == nil || !strings.HasPrefix(err.Error(), "write OCI layout "+dir) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.dir, err, tt.want)
+		}
+	}
+	if got := listFiles(t, dir); !maps.Equal(got, before) {
+		t.Errorf("got  %q\nwant %q", got, before)
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("written outside: %v, %v", left, err)
+	}
+}
+
+func TestPushErrors(t *testing.T) {
+	registry := newRegistry(t)
+	img := oneFile(t, "1")
+	var code atomic.Int32
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost && r.Method != http.MethodPut {
+			return false
+		}
+		w.WriteHeader(int(code.Load()))
+		_, _ = io.WriteString(w, `{"errors":[{"code":"DENIED","message":"not today"}]}`)
+		return true
+	})
+	ref := registry.host + "/org/image:v1"
+	for _, tt := range []struct {
+		code      int
+		ref, want string
+	}{
+		{403, ref, "answers 403 Forbidden (not today): the credentials are not allowed to write org/image: ask its owner"},
+		{401, ref, "it refuses the credentials: log in"},
+		{404, ref, "answers 404 Not Found (not today): check the name"},
+		{507, ref, "answers 507 Insufficient Storage (not today): that is a failure of the registry: try again later"},
+		{0, registry.host + "/org/image@" + someDigest, "an image is pushed to a tag"},
+		{0, registry.host + "/org/image", "neither a tag nor a digest: add one"},
+		{0, "org/image:v1", "image org/image:v1: it is no full image reference: it must begin with the host"},
+	} {
+		t.Run(fmt.Sprint(tt.code, strings.ReplaceAll(tt.ref, registry.host, "")), func(t *testing.T) {
+			code.Store(int32(tt.code))
+			opts := testOptions(t)
+			opts.Keychain = keychainOf("user", "secret")
+			digest, err := Push(t.Context(), img, tt.ref, opts)
+			if err == nil || digest != "" || !strings.HasPrefix(err.Error(), "push image "+tt.ref+": ") ||
+				!strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %q, %v, want %q", digest, err, tt.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Push(ctx, img, ref, testOptions(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v for a context that has ended", err)
+	}
+}
+
+// TestPushGoesOn holds that an upload that breaks off is begun anew, and that what is there is not sent again.
+func TestPushGoesOn(t *testing.T) {
+	t.Parallel()
+	registry := newRegistry(t)
+	img := oneFile(t, strings.Repeat("x", 1000))
+	var broken atomic.Bool
+	registry.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPatch && !broken.Swap(true) {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	ref := registry.host + "/org/image:v1"
+	if _, err := Push(t.Context(), img, ref, testOptions(t)); err != nil {
+		t.Fatal(err)
+	}
+	if !broken.Load() {
+		t.Error("nothing broke off")
+	}
+	registry.forget()
+	if _, err := Push(t.Context(), img, ref, testOptions(t)); err != nil {
+		t.Fatal(err)
+	}
+	for what := range registry.forget() {
+		if strings.HasPrefix(what, "PATCH") || strings.HasPrefix(what, "POST") {
+			t.Errorf("sent again: %s", what)
+		}
+	}
+}
+
+func TestPushDestination(t *testing.T) {
+	registry, mirror := newRegistry(t), newRegistry(t)
+	conf := fmt.Sprintf("[[registry]]\nlocation = %q\n[[registry.mirror]]\nlocation = %q\ninsecure = true\n"+
+		"[[registry]]\nlocation = \"blocked.example\"\nblocked = true\n", registry.host, mirror.host)
+	mirrors, err := loadMirrors(t, conf, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := testOptions(t)
+	opts.Mirrors = mirrors
+	if _, err := Push(t.Context(), oneFile(t, "1"), registry.host+"/org/image:v1", opts); err != nil {
+		t.Fatal(err)
+	}
+	if asked := mirror.forget(); len(asked) > 0 {
+		t.Errorf("the mirror was asked for %v", asked)
+	}
+	_, err = Push(t.Context(), oneFile(t, "1"), "blocked.example/org/image:v1", opts)
+	if !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "blocks blocked.example") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPushToDistribution(t *testing.T) {
+	t.Parallel()
+	img := mustBuild(t, bundleOptions(time.Now(), 0o600))
+	for _, kind := range []string{"htpasswd", "token"} {
+		t.Run(kind, func(t *testing.T) {
+			d := newDistribution(t, kind)
+			ref := d.host + "/org/deep/bundle:v1"
+			opts := d.options(t, testUser, testPassword)
+			digest, err := Push(t.Context(), img, ref, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opened := mustOpen(t, ref, opts); opened.Digest != digest {
+				t.Errorf("got %s, pushed %s", opened.Digest, digest)
+			}
+			_, err = Push(t.Context(), img, ref, d.options(t, "", ""))
+			if err == nil || !strings.Contains(err.Error(), "there are no credentials for it: log in") {
+				t.Errorf("got %v without credentials", err)
+			}
+		})
+	}
+}
+
+func TestLayoutIndexNames(t *testing.T) {
+	for tag, ok := range map[string]bool{"": true, "v1": true, "1.2.3-rc.1": true, "quay.io:443/org/image:v1": true,
+		"a--b": true, "-a": false, "a b": false, "a..b": false, "ä": false, "a\n": false} {
+		if err := checkTag(tag); (err == nil) != ok {
+			t.Errorf("%q: got %v", tag, err)
+		}
+	}
+	raw, err := newLayoutIndex().with(v1.Descriptor{Annotations: map[string]string{annotationRef: "v1"}})
+	if err != nil || !json.Valid(raw) {
+		t.Errorf("got %s, %v", raw, err)
+	}
+}
+
+// operators has bundles as maintainers commit them; it is not part of the module.
+const operators = "../../../shared/data/operators"
+
+// realBundles returns the directories of all of them, and skips the test where there are none.
+func realBundles(t testing.TB) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(operators + "/*/*")
+	if err != nil || len(dirs) == 0 {
+		t.Skipf("no bundles in %s", operators)
+	}
+	return dirs
+}
+
+func realBundleOptions(dir string) BuildOptions {
+	source := os.DirFS(dir)
+	return BuildOptions{Contents: []Content{{source, "manifests", "manifests"}, {source, "metadata", "metadata"}}}
+}
+
+// TestRealBundles builds images of published bundles, and opens them.
+func TestRealBundles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bundle.tar")
+	for _, dir := range realBundles(t) {
+		img := mustBuild(t, realBundleOptions(dir))
+		var archive bytes.Buffer
+		if err := WriteArchive(&archive, img, ""); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, file, archive.String())
+		fsys, err := mustOpen(t, file, testOptions(t)).Files(t.Context(), "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := contents(t, os.DirFS(dir))
+		maps.DeleteFunc(want, func(name, _ string) bool {
+			return !strings.HasPrefix(name, "manifests/") && !strings.HasPrefix(name, "metadata/")
+		})
+		wantFiles(t, fsys, want)
+	}
+}
