@@ -68,7 +68,7 @@ func TestConformance(t *testing.T) {
 			t.Errorf("%s: %v", test.script, err)
 			continue
 		}
-		if err := test.level.Edit(b); err != nil {
+		if err := (render.Changes{Migration: test.level}).Edit(b); err != nil {
 			t.Errorf("%s: %v", test.script, err)
 		}
 		format := declcfg.Format(strings.TrimPrefix(filepath.Ext(test.want), "."))

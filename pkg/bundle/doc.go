@@ -6,4 +6,8 @@
 //
 // A bundle is a directory, or the root of an image, that holds manifests/ and metadata/. What is in them, and what a
 // catalog keeps of it, are as in opm: https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/
+//
+//	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
+//	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
+//	findings := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
 package bundle

@@ -11,6 +11,12 @@ import (
 // maxFileSize is how large a file of a bundle may be. The largest of any published bundle have 2 MB.
 const maxFileSize = 64 << 20
 
+// What is left out of a bundle.
+var (
+	errDirectory = errors.New("a directory: only files in manifests/ and metadata/ themselves belong to a bundle")
+	errFurther   = errors.New("a further document: only the first one of a file counts")
+)
+
 // readDocument reads the first document of a file. It returns nil where there is none, which it tells. The JSON of the
 // document is valid until the next one is read.
 func (p *parser) readDocument(name string) *document {
@@ -27,7 +33,7 @@ func (p *parser) readDocument(name string) *document {
 		p.converted = doc.json
 	}
 	if pos, ok := doc.more(); ok {
-		p.warn(&declcfg.Error{Pos: pos, Err: errors.New("a further document: only the first one of a file counts")})
+		p.warn(&declcfg.Error{Pos: pos, Err: errFurther})
 	}
 	return doc
 }

@@ -49,7 +49,7 @@ func (p *parser) readManifests() *manifests {
 		name := path.Join(manifestsDir, entry.Name())
 		switch {
 		case entry.IsDir():
-			p.warn(p.inFile(name, errors.New("a directory: only what lies in manifests/ itself belongs to the bundle")))
+			p.warn(p.inFile(name, errDirectory))
 		case strings.HasPrefix(entry.Name(), "."):
 		default:
 			if m := p.readManifest(name); m != nil {

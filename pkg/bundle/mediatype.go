@@ -12,6 +12,9 @@ const (
 	MediaTypePlain    = "plain"       // any manifests
 )
 
+// chartFile is what a chart has to say about itself.
+const chartFile = "Chart.yaml"
+
 // DetectMediaType tells what a directory of manifests holds, by the files in it. An empty one is an error, and so is a
 // file that cannot be read.
 func DetectMediaType(manifests fs.FS) (string, error) {
@@ -32,7 +35,7 @@ func DetectMediaType(manifests fs.FS) (string, error) {
 			return "", err
 		}
 		switch {
-		case entry.Name() == "Chart.yaml" && isChart(text):
+		case entry.Name() == chartFile && isChart(text):
 			return MediaTypeHelm, nil
 		case found == MediaTypePlain && holdsCSV(text):
 			found = MediaTypeRegistry

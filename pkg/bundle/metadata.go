@@ -70,10 +70,12 @@ func (t *text) UnmarshalJSON(value []byte) error {
 func (p *parser) readMetadata() *metadata {
 	all := new(metadata)
 	for _, entry := range p.readDir(metadataDir) {
+		name := path.Join(metadataDir, entry.Name())
 		if entry.IsDir() {
+			p.warn(p.inFile(name, errDirectory))
 			continue
 		}
-		if doc := p.readDocument(path.Join(metadataDir, entry.Name())); doc != nil {
+		if doc := p.readDocument(name); doc != nil {
 			doc.normalize()
 			p.readMetadataFile(all, doc)
 		}

@@ -27,6 +27,16 @@ type Options struct {
 	Warn func(*declcfg.Error)
 }
 
+// Is tells whether fsys holds a bundle, by the directories at its root.
+func Is(fsys fs.FS) bool {
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // Parse reads the bundle that fsys holds in its directories manifests and metadata. Positions begin with name.
 //
 // The bundle has the bytes that upstream gives it, down to the order of properties and of the keys in their values. Its
@@ -82,7 +92,12 @@ func (p *parser) warn(err *declcfg.Error) {
 }
 
 // label returns how positions call a file.
-func (p *parser) label(file string) string { return p.name + "/" + file }
+func (p *parser) label(file string) string {
+	if p.name == "" {
+		return file
+	}
+	return p.name + "/" + file
+}
 
 // inFile is an error about a file of which no more is known.
 func (p *parser) inFile(file string, err error) *declcfg.Error {

@@ -246,7 +246,7 @@ func TestFindings(t *testing.T) {
 		{"good", nil, nil, ""},
 		{"hidden file", files{"manifests/.hidden": "x: y: z"}, nil, ""},
 		{"directory", files{"manifests/more/a.yaml": "kind: A"}, []string{
-			"b/manifests/more: a directory: only what lies in manifests/ itself belongs to the bundle"}, ""},
+			"b/manifests/more: a directory: only files in manifests/"}, ""},
 		{"no YAML", files{"manifests/a.yaml": "kind: A\nb: c: d\n"}, []string{"b/manifests/a.yaml:2:5: mapping values are not"}, ""},
 		{"no JSON", files{"manifests/a.json": "{\"kind\": \"A\",\n\"a\" 1}"}, []string{"b/manifests/a.json:2:5: invalid character '1' after object name"}, ""},
 		{"JSON breaks off", files{"manifests/a.json": "{\"kind\": \"A\",\n"}, []string{"b/manifests/a.json:1:14: the JSON object does not end"}, ""},

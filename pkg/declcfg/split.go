@@ -284,7 +284,7 @@ func lastObject(data []byte) int {
 			}
 			i += n
 		case '{', '[':
-			if depth == 0 && i > 0 && data[i] == '{' {
+			if depth == 0 && data[i] == '{' {
 				last = i
 			}
 			depth++

@@ -1,0 +1,172 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// CheckOptions say what is checked besides what every bundle has to keep. The zero value is nothing.
+type CheckOptions struct {
+	OperatorHub   bool // what OperatorHub.io demands
+	BundleObjects bool // that manifests do not endanger the cluster
+
+	// Categories are those that OperatorHub may ask for; nil for its own.
+	Categories []string
+
+	// Labels are those of the image that holds the bundle; nil where none does.
+	Labels map[string]string
+}
+
+// Check returns everything that is wrong with the bundle that fsys holds, by place. Positions begin with name.
+//
+// It finds what the validators of github.com/operator-framework/api find, whose verdict a test compares with. These are
+// not used themselves since they know no places, and since they bring the better part of a Kubernetes API server into
+// the program, which makes it 11 MB larger and takes it twice as long to start.
+func Check(fsys fs.FS, name string, opts CheckOptions) []Finding {
+	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
+	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
+	c.check()
+	for _, err := range c.errs {
+		if e, ok := errors.AsType[*declcfg.Error](err); ok {
+			c.report("unreadable", e)
+		}
+	}
+	return sortFindings(c.findings)
+}
+
+// A checker collects what is wrong with one bundle.
+type checker struct {
+	parser
+	opts     CheckOptions
+	findings []Finding
+
+	manifests []*manifest
+	lost      bool                            // there may be more manifests, in what cannot be read
+	pkg       string                          // of the bundle, "" where the annotations do not say
+	csv       *v1alpha1.ClusterServiceVersion // nil where there is none that fits the API
+	csvFile   *manifest                       // that holds it, or does not
+}
+
+// report notes an error about the rule of that name.
+func (c *checker) report(rule string, err *declcfg.Error) {
+	severity, ok := severities[rule]
+	if !ok {
+		panic("bundle: no rule " + rule)
+	}
+	f := Finding{Rule: rule, Severity: severity, Pos: err.Pos, Pointer: err.Pointer, Message: err.Err.Error()}
+	c.findings = append(c.findings, f)
+}
+
+// find notes what is wrong with the value at ptr.
+func (c *checker) find(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
+	c.report(rule, doc.errorIn(ptr, fmt.Errorf(format, args...)))
+}
+
+// findIn notes what is wrong with a file or directory.
+func (c *checker) findIn(rule, file, format string, args ...any) {
+	c.report(rule, c.inFile(file, fmt.Errorf(format, args...)))
+}
+
+func (c *checker) check() {
+	if !c.checkLayout() {
+		return
+	}
+	c.checkSize()
+	mediaType := MediaTypeHelm
+	if !c.isChart() {
+		c.readAll()
+		mediaType = c.mediaType()
+	}
+	c.checkMetadata(mediaType)
+	if mediaType == MediaTypeHelm {
+		return // as in upstream, what a chart is made of is not looked at
+	}
+	for _, m := range c.manifests {
+		c.checkManifest(m, mediaType)
+	}
+	if c.csv != nil {
+		c.checkCSV()
+		c.checkOwned()
+		c.checkServiceAccounts()
+		c.checkRelatedImages()
+		if c.opts.OperatorHub {
+			c.checkHub()
+		}
+	}
+}
+
+// checkLayout reports whether there is anything more to check.
+func (c *checker) checkLayout() bool {
+	complete := true
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		entries, err := fs.ReadDir(c.fsys, dir)
+		switch {
+		case err != nil:
+			c.findIn("layout", dir, "%w", withoutPath(err))
+		case len(entries) == 0:
+			c.findIn("layout", dir, "the directory is empty")
+		default:
+			continue
+		}
+		complete = false
+	}
+	return complete
+}
+
+// readAll reads what lies directly in manifests/. Unlike in [Parse] a file that holds no manifest is an error.
+func (c *checker) readAll() {
+	for _, entry := range c.readDir(manifestsDir) {
+		name := path.Join(manifestsDir, entry.Name())
+		switch {
+		case entry.IsDir():
+			c.report("left-out", c.inFile(name, errDirectory))
+		case strings.HasPrefix(entry.Name(), "."):
+		default:
+			c.readOne(name)
+		}
+	}
+}
+
+func (c *checker) readOne(name string) {
+	content, ok := c.readFile(name)
+	if !ok {
+		c.lost = true
+		return
+	}
+	doc, err := readDocument(c.label(name), content, nil)
+	if err != nil {
+		c.lost = true
+		c.report("unreadable", err)
+		return
+	}
+	if pos, ok := doc.more(); ok {
+		c.report("left-out", &declcfg.Error{Pos: pos, Err: errFurther})
+	}
+	m := &manifest{document: doc, printed: c.printManifest(doc.json)}
+	m.apiVersion, m.kind = typeOf(m.printed)
+	c.manifests = append(c.manifests, m)
+}
+
+// isChart tells whether the manifests are a chart, as [DetectMediaType] does.
+func (c *checker) isChart() bool {
+	text, err := readRegular(c.fsys, path.Join(manifestsDir, chartFile))
+	return err == nil && isChart(text)
+}
+
+// mediaType returns that of the manifests, which are no chart.
+func (c *checker) mediaType() string {
+	isCSV := func(m *manifest) bool { return m.kind == kindCSV }
+	if slices.ContainsFunc(c.manifests, isCSV) {
+		return MediaTypeRegistry
+	}
+	return MediaTypePlain
+}

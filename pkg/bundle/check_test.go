@@ -1,0 +1,317 @@
+package bundle
+
+import (
+	"encoding/base64"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// checkedFiles is a bundle with which nothing is wrong, as far as a bundle without a release can show.
+var checkedFiles = files{
+	"manifests/csv.yaml": `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: oak.v1.0.0
+  annotations:
+    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
+spec:
+  displayName: Oak
+  version: 1.0.0
+  minKubeVersion: 1.20.0
+  provider: {name: Wood}
+  icon: [{base64data: eA==, mediatype: image/png}]
+  relatedImages: [{name: oak, image: example.com/oak:1}]
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - {name: oak, spec: {template: {spec: {serviceAccountName: oak}}}}
+  installModes:
+  - {type: AllNamespaces, supported: true}
+  customresourcedefinitions:
+    owned:
+    - {name: oaks.wood.example.com, version: v1, kind: Oak}
+`,
+	"manifests/crd.yaml": `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: oaks.wood.example.com
+spec:
+  group: wood.example.com
+  names: {kind: Oak, plural: oaks}
+  scope: Namespaced
+  versions:
+  - name: v1
+    storage: true
+`,
+	"metadata/annotations.yaml": `annotations:
+  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
+  operators.operatorframework.io.bundle.manifests.v1: manifests/
+  operators.operatorframework.io.bundle.metadata.v1: metadata/
+  operators.operatorframework.io.bundle.package.v1: oak
+  operators.operatorframework.io.bundle.channels.v1: stable
+`,
+}
+
+// change returns checkedFiles with the file of that name changed.
+func change(name, from, to string) files { return checkedFiles.change(name, from, to) }
+
+func (f files) change(name, from, to string) files {
+	all := maps.Clone(f)
+	if from != "" && !strings.Contains(all[name], from) {
+		panic(name + " does not contain " + from)
+	}
+	if from == "" {
+		all[name] += to
+	} else {
+		all[name] = strings.Replace(all[name], from, to, 1)
+	}
+	return all
+}
+
+// checkTests holds a change for every rule that is broken by it, and what is found then, in order.
+var checkTests = []struct {
+	files files
+	want  []string
+}{
+	{checkedFiles, nil},
+
+	{files{"manifests/csv.yaml": "", "manifests/crd.yaml": "", "metadata/annotations.yaml": ""}, []string{
+		"b/manifests: error: file does not exist [layout]", "b/metadata: error: file does not exist [layout]"}},
+	{change("manifests/a.yaml", "", "a: b: c"), []string{"b/manifests/a.yaml:1:5: error: mapping values are not allowed"}},
+	{change("manifests/csv.yaml", "kind: Cluster", "kind: : Cluster"), []string{ // and nothing that only follows from it
+		"b/manifests/csv.yaml:2:7: error: mapping values are not allowed"}},
+	{change("manifests/crd.yaml", "kind: Custom", "kind: : Custom"), []string{
+		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
+	{change("manifests/a.yaml", "", "kind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
+		"b/manifests: warning: 1029 KB when packed by OLM, which takes at most 1024 KB [bundle-size]"}},
+	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: no manifest: the object has no kind [unreadable]"}},
+	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
+		"b/manifests/crd.yaml:13:1: warning: a further document: only the first one of a file counts [left-out]"}},
+	{change("manifests/a/b.yaml", "", "a: b"), []string{"b/manifests/a: warning: a directory: only files in manifests/"}},
+	{change("metadata/a.yaml", "", "a: b: c"), []string{"b/metadata/a.yaml:1:5: warning: mapping values are not allowed"}},
+	{change("metadata/a.yaml", "", "a: b"), []string{"b/metadata/a.yaml:1:1: warning: neither annotations nor dependencies nor"}},
+
+	{change("metadata/annotations.yaml", "annotations:\n", "more:\n"), []string{
+		"b/metadata: error: no file with annotations of a bundle [annotations]",
+		"b/metadata/annotations.yaml:1:1: warning: neither annotations nor dependencies nor properties [left-out]"}},
+	{change("metadata/annotations.yaml", "package.v1: oak", "package.v1: ' '"), []string{"b/metadata/annotations.yaml:5:53: " +
+		"error: annotations.operators.operatorframework.io.bundle.package.v1: the value is empty [annotations]"}},
+	{change("metadata/annotations.yaml", "channels.v1: stable", "channel.v1: stable"), []string{
+		"b/metadata/annotations.yaml:2:3: error: annotations: no operators.operatorframework.io.bundle.channels.v1 [annotations]"}},
+	{change("metadata/annotations.yaml", "", "  "+AnnotationDefaultChannel+": []\n"), []string{
+		"b/metadata/annotations.yaml:7:61: error: annotations.operators.operatorframework.io.bundle.channel.default.v1: "}},
+	{change("metadata/annotations.yaml", "registry+v1", "plain"), []string{"b/metadata/annotations.yaml:2:55: error: " +
+		"annotations.operators.operatorframework.io.bundle.mediatype.v1: plain, but the manifests are registry+v1 [media-type]"}},
+	{change("metadata/annotations.yaml", "manifests/", "deploy/"), []string{"b/metadata/annotations.yaml:3:55: warning: " +
+		`annotations.operators.operatorframework.io.bundle.manifests.v1: "deploy/": want "manifests/" [directory]`}},
+	{change("metadata/annotations.yaml", "manifests/", "manifests"), nil},
+	{change("manifests/csv.yaml", "kind: Cluster", "kind: Luster"), []string{
+		"b/metadata/annotations.yaml:2:55: error: annotations.operators.operatorframework.io.bundle.mediatype.v1: " +
+			"registry+v1, but there is no ClusterServiceVersion among the manifests [media-type]"}},
+	{change("metadata/dependencies.yaml", "", `dependencies:
+- {type: a}
+- {type: olm.gvk}
+- {type: olm.gvk, value: {group: g, kind: k}}
+- {type: olm.package, value: {packageName: a, version: b}}
+- {type: olm.package, value: {packageName: a, version: '>1.0.0'}}
+- {type: olm.label, value: {}}
+- {type: olm.constraint, value: {cel: {}}}
+- {type: olm.constraint, value: {gvk: {}, all: {}}}
+- {type: olm.constraint, value: {cel: {rule: a}}}
+- {type: olm.label, value: 1}
+`), []string{
+		`b/metadata/dependencies.yaml:2:3: error: dependencies[0]: unknown type "a", want olm.gvk, olm.package, olm.label or`,
+		"b/metadata/dependencies.yaml:3:3: error: dependencies[1]: no value [dependencies]",
+		"b/metadata/dependencies.yaml:4:26: error: dependencies[2].value: no version [dependencies]",
+		"b/metadata/dependencies.yaml:5:56: error: dependencies[3].value.version: not a range of versions: ",
+		"b/metadata/dependencies.yaml:7:28: error: dependencies[5].value: no label [dependencies]",
+		"b/metadata/dependencies.yaml:8:39: error: dependencies[6].value.cel: no rule [dependencies]",
+		"b/metadata/dependencies.yaml:9:33: error: dependencies[7].value: want one of cel, gvk, package, all, any and not",
+		"b/metadata/dependencies.yaml:11:28: error: dependencies[9].value: want an object, have a number [dependencies]",
+	}},
+
+	{change("manifests/a.yaml", "", "kind: Deployment\nmetadata: {name: a}\n"), []string{
+		"b/manifests/a.yaml:1:7: error: kind: OLM does not install a Deployment [manifest-kind]"}},
+	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  labels: {a: b c}\n"), []string{
+		`b/manifests/a.yaml:4:11: error: metadata.labels: Invalid value: "b c": a valid label must be`}},
+	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  namespace: b\n"), []string{
+		"b/manifests/a.yaml:4:14: error: metadata.namespace: Forbidden: not allowed on this type [manifest-metadata]"}},
+	{change("manifests/a.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"), []string{
+		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes has no policy/v1beta1 since 1.25 [removed-api]"}},
+	{change("manifests/a.yaml", "", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: Role\nmetadata: {name: a}\n").
+		change("manifests/csv.yaml", "1.20.0", "1.22.0"), []string{
+		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes has no rbac.authorization.k8s.io/v1beta1 since 1.22 [removed-api]",
+		"b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: Kubernetes has no rbac.authorization.k8s.io/v1beta1 since 1.22, "}},
+
+	{change("manifests/d.yaml", "", "kind: ClusterServiceVersion\n"), []string{
+		"b/manifests/d.yaml:1:1: error: a second ClusterServiceVersion: the first one is in b/manifests/csv.yaml [csv-count]"}},
+	{change("manifests/csv.yaml", "version: 1.0.0", "version: banana"), []string{
+		`b/manifests/csv.yaml:9:12: error: spec.version: "banana" is no version: `}},
+	{change("manifests/csv.yaml", "version: 1.0.0", "version: 1.0.0\n  release: a_b"), []string{
+		`b/manifests/csv.yaml:10:12: error: spec.release: "a_b" is no version: `}},
+	{change("manifests/csv.yaml", "oak.v1.0.0", "Oak"), []string{`b/manifests/csv.yaml:4:9: error: metadata.name: "Oak": a lowercase`}},
+	{change("manifests/csv.yaml", "  displayName: Oak\n", ""), []string{"b/manifests/csv.yaml:8:3: error: spec: no displayName [csv-field-missing]"}},
+	{change("manifests/csv.yaml", "supported: true", "supported: false"), []string{
+		"b/manifests/csv.yaml:20:3: error: spec.installModes: none is supported [csv-install-modes]"}},
+	{change("manifests/csv.yaml", "supported: true}", "supported: true}\n  - {type: AllNamespaces, supported: true}"), []string{
+		"b/manifests/csv.yaml:21:5: warning: spec.installModes[1]: AllNamespaces is listed before [csv-install-mode-twice]"}},
+	{change("manifests/csv.yaml", "1.20.0", "'1.20'"), []string{
+		`b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: "1.20" is not a semantic version: `}},
+	{change("manifests/csv.yaml", "  minKubeVersion: 1.20.0\n", ""), []string{
+		"b/manifests/csv.yaml:8:3: warning: spec: no minKubeVersion: the operator may be installed on any cluster [csv-no-min-kube"}},
+	{change("manifests/csv.yaml", `"kind": "Oak"`, `"kind": "Elm"`), []string{
+		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: example 1: wood.example.com/v1 Elm is not owned [csv-exam",
+		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: no example of wood.example.com/v1 Oak [csv-no-examples]",
+	}},
+	{change("manifests/csv.yaml", `"}]'`, `"}'`), []string{
+		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: want a list of objects as JSON: "}},
+	{change("manifests/csv.yaml", "alm-examples", "olm.SkipRange: a\n    olm.properties: '[]'\n    olm.examples"), []string{
+		"b/manifests/csv.yaml:6:20: error: metadata.annotations.olm.SkipRange: want olm.skipRange [csv-annotation-case]",
+		"b/manifests/csv.yaml:7:21: warning: metadata.annotations.olm.properties: properties belong into metadata/properties.yaml",
+	}},
+	{change("manifests/csv.yaml", "  version: 1.0.0\n", "  version: 1.0.0\n  release: '2'\n"), []string{
+		`b/manifests/csv.yaml:4:9: warning: metadata.name: want "oak-v1.0.0-2", since the bundle has a release [bundle-name]`}},
+	{files{"manifests/csv.yaml": strings.NewReplacer("oak.v1.0.0", "oak-v1.0.0-2", "alm-examples", "olm.substitutesFor: a\n    alm-examples",
+		"  version: 1.0.0\n", "  version: 1.0.0\n  release: '2'\n").Replace(checkedFiles["manifests/csv.yaml"]),
+		"manifests/crd.yaml": checkedFiles["manifests/crd.yaml"], "metadata/annotations.yaml": checkedFiles["metadata/annotations.yaml"]},
+		[]string{"b/manifests/csv.yaml:6:25: error: metadata.annotations.olm.substitutesFor: not together with spec.release [csv-release]"}},
+
+	{change("manifests/csv.yaml", "    alm-examples", "    olm.examples: ''\n    alm-examples"), []string{
+		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.olm.examples: the examples of alm-examples count [left-out]"}},
+	{change("manifests/crd.yaml", "k8s.io/v1", "com/v1"), []string{
+		`b/manifests/crd.yaml:1:13: error: apiVersion: "apiextensions.com/v1": want apiextensions.k8s.io/v1 or apiext`}},
+	{change("manifests/csv.yaml", "name: oaks.wood", "name: elms.wood"), []string{
+		"b/manifests/csv.yaml:23:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v1 Oak as " +
+			`"elms": b/manifests/crd.yaml has "oaks" [crd-missing]`}},
+	{change("manifests/crd.yaml", "storage: true", "storage: a"), []string{
+		"b/manifests/crd.yaml:11:14: error: spec.versions[0].storage: want true or false, have a string [crd-type]"}},
+	{change("manifests/crd.yaml", "storage: true", "storage: false"), []string{
+		"b/manifests/crd.yaml:10:3: error: spec.versions: 0 versions are marked as the one that is stored: want 1 [crd]"}},
+	{change("manifests/crd.yaml", "name: oaks", "name: elms"), []string{
+		`b/manifests/crd.yaml:4:9: error: metadata.name: Invalid value: "elms.wood.example.com": want "oaks.wood.example.com"`}},
+	{change("manifests/csv.yaml", "version: v1, kind", "version: v2, kind"), []string{
+		"b/manifests/crd.yaml:6:3: warning: spec: b/manifests/csv.yaml does not own wood.example.com/v1 Oak [crd-not-owned]",
+		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: example 1: wood.example.com/v1 Oak is not owned",
+		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: no example of wood.example.com/v2 Oak",
+		"b/manifests/csv.yaml:23:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v2 Oak [crd-m",
+	}},
+	{change("manifests/crd2.yaml", "", checkedFiles["manifests/crd.yaml"]), []string{
+		"b/manifests/crd2.yaml:6:3: warning: spec: wood.example.com/v1 Oak is defined in b/manifests/crd.yaml [crd-twice]"}},
+
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: oak}\n"), []string{
+		"b/manifests/a.yaml:3:18: warning: metadata.name: OLM makes this account for b/manifests/csv.yaml [service-account]"}},
+	{change("manifests/csv.yaml", "example.com/oak:1", "Not valid"), []string{
+		"b/manifests/csv.yaml:13:38: warning: spec.relatedImages[0].image: "}},
+
+	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\n"), []string{
+		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be that of all pods of the cluster [object]"}},
+	{change("manifests/a.yaml", "", "kind: Role\nmetadata: {name: a}\nrules:\n- apiGroups: [policy]\n  resources: [poddisruptionbudgets]\n"+
+		"  verbs: ['*']\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: disruption budgets may be changed"}},
+	{change("manifests/csv.yaml", "image/png", "image/bmp"), []string{`b/manifests/csv.yaml:12:40: error: spec.icon[0].mediatype: "image/bmp": `}},
+	{change("manifests/csv.yaml", "  icon: [{base64data: eA==, mediatype: image/png}]\n", ""), []string{
+		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},
+}
+
+// noise returns so many bytes of text, of which base64 and gzip together make about as many.
+func noise(size int) string {
+	raw := make([]byte, base64.StdEncoding.DecodedLen(size))
+	_, _ = rand.NewChaCha8([32]byte{}).Read(raw)
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+func TestCheck(t *testing.T) {
+	broken := map[string]bool{"label": true} // of which TestCheckLabels is
+	for _, test := range checkTests {
+		fsys := test.files.fs()
+		for name := range fsys {
+			if test.files[name] == "" {
+				delete(fsys, name) // of goodFiles
+			}
+		}
+		findings := Check(fsys, "b", CheckOptions{OperatorHub: true, BundleObjects: true})
+		var got []string
+		for _, f := range findings {
+			got = append(got, f.String())
+			broken[f.Rule] = true
+		}
+		if !prefixes(got, test.want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+	for _, rule := range CheckRules() {
+		if !broken[rule.Name] {
+			t.Errorf("no test breaks %s", rule.Name)
+		}
+	}
+}
+
+func TestCheckLabels(t *testing.T) {
+	labels := map[string]string{
+		AnnotationMediaType: MediaTypeRegistry, AnnotationManifests: "manifests/", AnnotationMetadata: "metadata/",
+		AnnotationPackage: "elm", "vendor": "Wood",
+	}
+	var got []string
+	for _, f := range Check(checkedFiles.fs(), "", CheckOptions{Labels: labels}) {
+		if f.Severity == Warning {
+			got = append(got, f.String())
+		}
+	}
+	want := []string{
+		`metadata/annotations.yaml:5:53: warning: annotations.` + AnnotationPackage + `: "oak", but the label of the image is "elm"`,
+		`metadata/annotations.yaml:6:54: warning: annotations.` + AnnotationChannels + `: "stable", but the label of the image is ""`,
+	}
+	if !prefixes(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCheckMediaTypes(t *testing.T) {
+	annotations := func(mediaType string) string {
+		return strings.Replace(checkedFiles["metadata/annotations.yaml"], "registry+v1", mediaType, 1)
+	}
+	plain := mapFS("manifests/a.yaml", "kind: Deployment\nmetadata: {name: a}\n", "metadata/annotations.yaml", annotations("plain"))
+	if findings := Check(plain, "b", CheckOptions{}); len(findings) > 0 {
+		t.Errorf("plain: got %v", findings)
+	}
+	helm := mapFS("manifests/Chart.yaml", "name: oak\n", "manifests/README.md", "a: b: c\n", "manifests/templates/a.yaml", "{{a}}",
+		"metadata/annotations.yaml", annotations("helm"))
+	if findings := Check(helm, "b", CheckOptions{}); len(findings) > 0 {
+		t.Errorf("helm: got %v", findings)
+	}
+}
+
+// TestCheckRealBundles holds that published bundles have no errors.
+func TestCheckRealBundles(t *testing.T) {
+	for _, dir := range realBundles(t) {
+		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{}) {
+			if f.Severity == Error || f.Pos.Line == 0 {
+				t.Errorf("%v", &f)
+			}
+		}
+	}
+}
+
+// FuzzCheck holds that no bundle makes the checks panic, and that they say the same each time.
+func FuzzCheck(f *testing.F) {
+	for _, test := range checkTests {
+		if len(test.files["manifests/a.yaml"]) > 1<<16 {
+			continue // on which mutations take long
+		}
+		f.Add(test.files["manifests/csv.yaml"], test.files["manifests/crd.yaml"], test.files["manifests/a.yaml"],
+			test.files["metadata/annotations.yaml"]+test.files["metadata/dependencies.yaml"])
+	}
+	f.Add(richCSV, richCRD, richBeta, "")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		fsys := mapFS("manifests/csv.yaml", a, "manifests/crd.yaml", b, "manifests/a.yaml", c, "metadata/annotations.yaml", d)
+		opts := CheckOptions{OperatorHub: true, BundleObjects: true}
+		first, again := Check(fsys, "b", opts), Check(fsys, "b", opts)
+		if !slices.Equal(first, again) {
+			t.Errorf("got %v, then %v", first, again)
+		}
+	})
+}

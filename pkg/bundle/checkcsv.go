@@ -1,0 +1,288 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/distribution/reference"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// findCSV notes what is wrong with a value of the ClusterServiceVersion.
+func (c *checker) findCSV(rule string, ptr jsontext.Pointer, format string, args ...any) {
+	c.find(rule, c.csvFile.document, ptr, format, args...)
+}
+
+// checkCSV checks the ClusterServiceVersion by itself.
+func (c *checker) checkCSV() {
+	c.checkCSVName("/metadata/name", c.csv.Name)
+	if replaces := c.csv.Spec.Replaces; replaces != "" {
+		c.checkCSVName("/spec/replaces", replaces)
+	}
+	if c.csvFile.version() == "" {
+		c.findCSV("csv-field-missing", "", "no apiVersion")
+	}
+	c.checkRequired()
+	c.checkInstallModes()
+	c.checkMinKubeVersion()
+	c.checkCSVAnnotations()
+	c.checkExamples()
+	c.checkRelease()
+}
+
+// checkCSVName wants a name that can be that of an object and the value of a label, since OLM uses it as both.
+func (c *checker) checkCSVName(ptr jsontext.Pointer, name string) {
+	problems := slices.Concat(validation.IsDNS1123Subdomain(name), validation.IsValidLabelValue(name))
+	if len(problems) > 0 {
+		c.findCSV("csv-name", ptr, "%q: %s", name, problems[0])
+	}
+}
+
+// checkRequired looks for fields without a value, from the outside in.
+func (c *checker) checkRequired() {
+	spec := &c.csv.Spec
+	strategy := &spec.InstallStrategy
+	required := func(parent jsontext.Pointer, key string, value any) bool {
+		if reflect.ValueOf(value).Elem().IsZero() {
+			c.findCSV("csv-field-missing", parent, "no %s", key)
+			return false
+		}
+		return true
+	}
+	required("", "metadata", &c.csv.ObjectMeta)
+	if !required("", "spec", spec) {
+		return
+	}
+	required("/spec", "displayName", &spec.DisplayName)
+	if !required("/spec", "install", strategy) {
+		return
+	}
+	required("/spec/install", "strategy", &strategy.StrategyName)
+	if !reflect.ValueOf(strategy.StrategySpec).IsZero() {
+		required("/spec/install/spec", "deployments", &strategy.StrategySpec.DeploymentSpecs)
+	}
+}
+
+func (c *checker) checkInstallModes() {
+	modes := c.csv.Spec.InstallModes
+	if len(modes) == 0 {
+		c.findCSV("csv-install-modes", "/spec", "no installModes")
+		return
+	}
+	supported := make(map[v1alpha1.InstallModeType]bool)
+	for i, mode := range modes {
+		if _, ok := supported[mode.Type]; ok {
+			c.findCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is listed before", mode.Type)
+		}
+		supported[mode.Type] = supported[mode.Type] || mode.Supported
+	}
+	if !slices.Contains(slices.Collect(maps.Values(supported)), true) {
+		c.findCSV("csv-install-modes", "/spec/installModes", "none is supported")
+	}
+	if !onlyAllNamespaces(modes) {
+		c.checkConversion()
+	}
+}
+
+func onlyAllNamespaces(modes []v1alpha1.InstallMode) bool {
+	for _, mode := range modes {
+		if mode.Supported != (mode.Type == v1alpha1.InstallModeTypeAllNamespaces) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkConversion refuses webhooks that convert, since definitions of custom resources belong to the whole cluster.
+func (c *checker) checkConversion() {
+	for i, webhook := range c.csv.Spec.WebhookDefinitions {
+		if len(webhook.ConversionCRDs) > 0 {
+			ptr := element("/spec/webhookdefinitions", i)
+			c.findCSV("csv-install-modes", ptr, "AllNamespaces has to be the only mode supported where conversionCRDs are given")
+		}
+	}
+}
+
+func (c *checker) checkMinKubeVersion() {
+	version := c.csv.Spec.MinKubeVersion
+	if strings.TrimSpace(version) == "" {
+		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator may be installed on any cluster")
+	} else if _, err := semver.Parse(version); err != nil {
+		c.findCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
+	}
+}
+
+// cased are annotations whose letter case matters, as they are spelled.
+var cased = []string{
+	"olm.operatorGroup", "olm.operatorNamespace", "olm.targetNamespaces", "olm.providedAPIs", "olm.skipRange",
+}
+
+const annotationSubstitutes = "olm.substitutesFor"
+
+func (c *checker) checkCSVAnnotations() {
+	for key := range c.csv.Annotations {
+		ptr := pointer("metadata", "annotations", key)
+		if key == annotationProperties {
+			c.findCSV("csv-properties", ptr, "properties belong into metadata/properties.yaml")
+		}
+		for _, known := range cased {
+			if strings.EqualFold(key, known) && key != known {
+				c.findCSV("csv-annotation-case", ptr, "want %s", known)
+			}
+		}
+	}
+}
+
+// checkRelease looks at the release, which is the new way to say what build metadata and an annotation said before.
+func (c *checker) checkRelease() {
+	release := c.csv.Spec.Release.String()
+	if release == "" {
+		return
+	}
+	if c.csv.Annotations[annotationSubstitutes] != "" {
+		ptr := pointer("metadata", "annotations", annotationSubstitutes)
+		c.findCSV("csv-release", ptr, "not together with spec.release")
+	}
+	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
+	if c.pkg != "" && c.csv.Name != want {
+		c.findCSV("bundle-name", "/metadata/name", "want %q, since the bundle has a release", want)
+	}
+}
+
+// checkExamples compares the examples of custom resources with the kinds that the operator owns.
+func (c *checker) checkExamples() {
+	key, examples, ok := c.examples()
+	if !ok {
+		c.findCSV("csv-no-examples", "/metadata", "no annotation %s", annotationExamples)
+		return
+	}
+	ptr := pointer("metadata", "annotations", key)
+	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
+		old := pointer("metadata", "annotations", annotationOldExamples)
+		c.findCSV("left-out", old, "the examples of %s count", key)
+	}
+	kinds, err := exampleKinds(examples)
+	if err != nil {
+		c.findCSV("csv-examples", ptr, "want a list of objects as JSON: %w", err)
+		return
+	}
+	owned := c.ownedKinds()
+	for i, kind := range kinds {
+		if !slices.Contains(owned, kind) {
+			c.findCSV("csv-examples", ptr, "example %d: %s is not owned", i+1, kindText(kind))
+		}
+	}
+	for _, kind := range owned {
+		if !slices.Contains(kinds, kind) {
+			c.findCSV("csv-no-examples", ptr, "no example of %s", kindText(kind))
+		}
+	}
+}
+
+const (
+	annotationExamples    = "alm-examples"
+	annotationOldExamples = "olm.examples"
+)
+
+// examples returns the annotation with examples and its key.
+func (c *checker) examples() (key, value string, ok bool) {
+	for _, key := range []string{annotationExamples, annotationOldExamples} {
+		if value, ok := c.csv.Annotations[key]; ok {
+			return key, value, true
+		}
+	}
+	return "", "", false
+}
+
+func exampleKinds(examples string) ([]declcfg.GVK, error) {
+	if examples == "" {
+		return nil, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(examples), &list); err != nil {
+		return nil, err
+	}
+	var kinds []declcfg.GVK
+	for i, example := range list {
+		if jsontext.Value(bytes.TrimSpace(example)).Kind() != jsontext.KindBeginObject {
+			return nil, fmt.Errorf("example %d is no object", i+1)
+		}
+		apiVersion, kind := typeOf(new(parser).printManifest(jsontext.Value(example)))
+		if kind == "" {
+			return nil, fmt.Errorf("example %d has no kind", i+1)
+		}
+		group, version, ok := strings.Cut(apiVersion, "/")
+		if !ok {
+			group, version = "", apiVersion
+		}
+		kinds = append(kinds, declcfg.GVK{Group: group, Version: version, Kind: kind})
+	}
+	return kinds, nil
+}
+
+// ownedKinds returns those of custom resources, as far as their names are right, and those of API services.
+func (c *checker) ownedKinds() []declcfg.GVK {
+	var kinds []declcfg.GVK
+	for i, owned := range c.csv.Spec.CustomResourceDefinitions.Owned {
+		_, group, ok := strings.Cut(owned.Name, ".")
+		if !ok {
+			c.findCSV("csv-examples", crdPointer("owned", i), "name %q: want PLURAL.GROUP", owned.Name)
+			continue
+		}
+		kinds = append(kinds, declcfg.GVK{Group: group, Version: owned.Version, Kind: owned.Kind})
+	}
+	for _, owned := range c.csv.Spec.APIServiceDefinitions.Owned {
+		kinds = append(kinds, declcfg.GVK{Group: owned.Group, Version: owned.Version, Kind: owned.Kind})
+	}
+	return kinds
+}
+
+func kindText(k declcfg.GVK) string {
+	if k.Group == "" {
+		return k.Version + " " + k.Kind
+	}
+	return k.Group + "/" + k.Version + " " + k.Kind
+}
+
+func (c *checker) checkRelatedImages() {
+	for i, image := range c.csv.Spec.RelatedImages {
+		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
+		if image.Image == "" {
+			c.findCSV("related-image", ptr, "no image")
+		} else if _, err := reference.ParseNormalizedNamed(image.Image); err != nil {
+			c.findCSV("related-image", ptr.AppendToken("image"), "%w", err)
+		}
+	}
+}
+
+// checkServiceAccounts looks for manifests that OLM makes itself, for the deployments of the operator.
+func (c *checker) checkServiceAccounts() {
+	made := make(map[string]bool)
+	for i := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		made[c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[i].Spec.Template.Spec.ServiceAccountName] = true
+	}
+	for _, m := range c.manifests {
+		if m.kind != "ServiceAccount" || m.apiVersion != "v1" {
+			continue
+		}
+		var account struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		if _, err := decode(m.printed, &account); err == nil && made[account.Metadata.Name] {
+			c.find("service-account", m.document, "/metadata/name", "OLM makes this account for %s", c.csvFile.file)
+		}
+	}
+}

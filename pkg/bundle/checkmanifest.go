@@ -1,0 +1,129 @@
+package bundle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	olmrelease "github.com/operator-framework/api/pkg/lib/release"
+	olmversion "github.com/operator-framework/api/pkg/lib/version"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API.
+var installable = setOf(
+	kindCSV, kindCRD, "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "ServiceAccount", "Secret",
+	"ConfigMap", "PrometheusRule", "ServiceMonitor", "PodMonitor", "PodDisruptionBudget", "PriorityClass",
+	"VerticalPodAutoscaler", "ConsoleYAMLSample", "ConsoleQuickStart", "ConsoleCLIDownload", "ConsoleLink",
+	"ConsolePlugin", "NetworkPolicy",
+)
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+func (c *checker) checkManifest(m *manifest, mediaType string) {
+	if m.kind == "" {
+		c.find("unreadable", m.document, "", "no manifest: the object has no kind")
+		return
+	}
+	if mediaType == MediaTypeRegistry && !installable[m.kind] {
+		c.find("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
+		return
+	}
+	c.checkRemoved(m)
+	switch m.kind {
+	case kindCSV:
+		c.decodeOne(m)
+	case kindCRD:
+		c.checkDefinition(m)
+	default:
+		c.checkObjectMeta(m)
+	}
+	if c.opts.BundleObjects {
+		c.checkObject(m)
+	}
+}
+
+// decodeOne takes m for the ClusterServiceVersion, unless there is one.
+func (c *checker) decodeOne(m *manifest) {
+	if c.csvFile != nil {
+		c.find("csv-count", m.document, "", "a second %s: the first one is in %s", kindCSV, c.csvFile.file)
+		return
+	}
+	c.csvFile = m
+	csv := new(v1alpha1.ClusterServiceVersion)
+	if ptr, err := decode(m.printed, csv); err != nil {
+		c.find("csv-type", m.document, ptr, "%w", versionError(m.printed, ptr, err))
+		return
+	}
+	c.csv = csv
+}
+
+// versionError says what is wrong with a version or a release at ptr, of which err says no more than that it is none.
+func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
+	var versions struct {
+		Spec struct {
+			Version jsontext.Value `json:"version"`
+			Release jsontext.Value `json:"release"`
+		} `json:"spec"`
+	}
+	_, _ = decode(csv, &versions) // what is no object has another pointer
+	for _, field := range []struct {
+		ptr   jsontext.Pointer
+		value jsontext.Value
+		read  func([]byte) error
+	}{
+		{"/spec/version", versions.Spec.Version, new(olmversion.OperatorVersion).UnmarshalJSON},
+		{"/spec/release", versions.Spec.Release, new(olmrelease.OperatorRelease).UnmarshalJSON},
+	} {
+		if field.ptr != ptr || field.value.Kind() != jsontext.KindString {
+			continue
+		}
+		if cause := field.read(field.value); cause != nil {
+			return fmt.Errorf("%s is no version: %w", field.value, cause)
+		}
+	}
+	return err
+}
+
+// checkObjectMeta checks the metadata of any object. As in upstream its name may be anything, and it has no namespace:
+// OLM chooses it.
+func (c *checker) checkObjectMeta(m *manifest) {
+	var object metav1.PartialObjectMetadata
+	if ptr, err := decode(m.printed, &object); err != nil {
+		c.find("manifest-metadata", m.document, ptr, "%w", err)
+		return
+	}
+	anyName := func(string, bool) []string { return nil }
+	const namespaced = false
+	meta := field.NewPath("metadata")
+	c.findFields("manifest-metadata", m, validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta))
+}
+
+// findFields notes what Kubernetes says about the fields of a manifest.
+func (c *checker) findFields(rule string, m *manifest, list field.ErrorList) {
+	for _, err := range list {
+		c.find(rule, m.document, fieldPointer(err.Field), "%s", err.ErrorBody())
+	}
+}
+
+// fieldPointer turns a path such as spec.versions[0].name into a pointer.
+func fieldPointer(path string) (ptr jsontext.Pointer) {
+	for part := range strings.SplitSeq(path, ".") {
+		name, index, indexed := strings.Cut(part, "[")
+		ptr = ptr.AppendToken(name)
+		if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); indexed && err == nil {
+			ptr = ptr.AppendToken(strconv.Itoa(i))
+		}
+	}
+	return ptr
+}

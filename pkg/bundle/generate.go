@@ -1,0 +1,126 @@
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Complete returns l with what it lacks: the media type of the manifests in the directory dir of layout and, where
+// package or channels are missing, what [Infer] finds. In that case the default channel is completed as well.
+func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
+	if l.Package != "" && l.Channels != "" {
+		mediaType, err := subMediaType(layout, dir)
+		l.MediaType = mediaType
+		return l, err
+	}
+	found, err := Infer(layout, dir)
+	if err != nil {
+		return Labels{}, err
+	}
+	return Labels{
+		MediaType:      found.MediaType,
+		Package:        cmp.Or(l.Package, found.Package),
+		Channels:       cmp.Or(l.Channels, found.Channels),
+		DefaultChannel: cmp.Or(l.DefaultChannel, found.DefaultChannel),
+	}, nil
+}
+
+// Map returns the labels by name, as an image has them.
+func (l Labels) Map() map[string]string {
+	all := make(map[string]string)
+	for _, label := range l.list() {
+		all[label[0]] = label[1]
+	}
+	return all
+}
+
+// annotationsFile is where upstream writes annotations.
+const annotationsFile = metadataDir + "/annotations.yaml"
+
+// GenerateOptions say what Generate writes. The zero value is the default.
+type GenerateOptions struct {
+	// Manifests are copied to manifests/, with what is in directories below; nil are not.
+	Manifests fs.FS
+
+	// Overwrite writes over files that say something else. Without it, they are errors.
+	Overwrite bool
+}
+
+// Generate makes the directory of a bundle, or completes it: it writes metadata/annotations.yaml as the labels say.
+// An annotations.yaml that says all of that, and maybe more, stays as it is without Overwrite. Where something is
+// wrong nothing is written.
+func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions) error {
+	d := &outDir{root: out}
+	if err := d.checkGenerated(l, opts); err != nil {
+		return err
+	}
+	if err := d.generate(ctx, l, opts); err != nil {
+		return d.undo(err)
+	}
+	return nil
+}
+
+// checkGenerated looks for files that would be written over.
+func (d *outDir) checkGenerated(l Labels, opts GenerateOptions) error {
+	if opts.Overwrite {
+		return nil
+	}
+	var errs []error
+	existing, err := d.root.ReadFile(annotationsFile)
+	switch {
+	case err == nil:
+		errs = append(errs, l.Check(path.Join(d.root.Name(), annotationsFile), existing))
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	err = eachManifest(opts.Manifests, func(name string, content []byte) error {
+		differs, err := d.differs(name, content)
+		if differs {
+			pos := declcfg.Pos{File: path.Join(d.root.Name(), name)}
+			errs = append(errs, &declcfg.Error{Pos: pos, Err: errors.New("exists, and differs from what is to be copied")})
+		}
+		return err
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (d *outDir) generate(ctx context.Context, l Labels, opts GenerateOptions) error {
+	err := eachManifest(opts.Manifests, func(name string, content []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return d.file(name, 0, bytes.NewReader(content))
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := d.root.Stat(annotationsFile); err == nil && !opts.Overwrite {
+		return nil // it was checked
+	}
+	return d.file(annotationsFile, 0, bytes.NewReader(l.Annotations()))
+}
+
+// eachManifest calls fn with every file below, by the name that it has in a bundle. Links to files are followed.
+func eachManifest(manifests fs.FS, fn func(name string, content []byte) error) error {
+	if manifests == nil {
+		return nil
+	}
+	return fs.WalkDir(manifests, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(manifests, name)
+		if err != nil {
+			return fmt.Errorf("copy manifests: %w", err)
+		}
+		return fn(path.Join(manifestsDir, name), content)
+	})
+}

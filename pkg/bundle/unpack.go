@@ -1,0 +1,105 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Unpack copies all that fsys holds, such as the files of an image, into the directory out. What is there stays, but
+// for files and links of the same names.
+//
+// Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after they went
+// down are errors, all of which are reported, and so is a link in out where fsys has a directory. What an error leaves
+// behind are files that were there before, some of them replaced.
+func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
+	if err := checkLinks(fsys); err != nil {
+		return err
+	}
+	d := &outDir{root: out}
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		return d.copy(fsys, name, entry)
+	})
+	if err != nil {
+		return d.undo(err)
+	}
+	return nil
+}
+
+// copy copies one file, link or directory.
+func (d *outDir) copy(fsys fs.FS, name string, entry fs.DirEntry) error {
+	switch entry.Type() {
+	case fs.ModeDir:
+		return d.directory(name)
+	case fs.ModeSymlink:
+		target, err := fs.ReadLink(fsys, name)
+		if err != nil {
+			return err
+		}
+		return d.link(name, target)
+	case 0:
+		return d.copyFile(fsys, name)
+	}
+	return &fs.PathError{Op: "unpack", Path: name, Err: errors.New("neither a file nor a directory nor a link")}
+}
+
+func (d *outDir) copyFile(fsys fs.FS, name string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return d.file(name, info.Mode(), f)
+}
+
+// checkLinks refuses links that do not stay in fsys.
+func checkLinks(fsys fs.FS) error {
+	var errs []error
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type() != fs.ModeSymlink {
+			return err
+		}
+		target, err := fs.ReadLink(fsys, name)
+		if err != nil {
+			return err
+		}
+		if !staysInside(name, target) {
+			errs = append(errs, fmt.Errorf("%s: a link to %q, which leaves the directory", name, target))
+		}
+		return nil
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// staysInside tells whether a link leads to somewhere inside, whatever other links it leads through. From a name on
+// that may be a link, .. may lead anywhere.
+func staysInside(name, target string) bool {
+	if path.IsAbs(target) || strings.Contains(target, `\`) {
+		return false
+	}
+	steps := strings.Split(target, "/")
+	ups := 0
+	for ups < len(steps) && (steps[ups] == ".." || steps[ups] == "." || steps[ups] == "") {
+		ups++
+	}
+	if slices.Contains(steps[ups:], "..") {
+		return false
+	}
+	end := path.Join(path.Dir(name), target)
+	return end != ".." && !strings.HasPrefix(end, "../")
+}

@@ -1,0 +1,114 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// An outDir writes into a directory, never outside of it. What it made can be taken back.
+type outDir struct {
+	root *os.Root
+	made []string // files, links and directories
+}
+
+// errInTheWay is about what stands where something else is to be written.
+var errInTheWay = errors.New("something else of that name is in the way")
+
+// directory makes a directory and those above it. Links to directories do not count as such, since what links to
+// places above them would lead elsewhere.
+func (d *outDir) directory(name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := d.directory(path.Dir(name)); err != nil {
+		return err
+	}
+	err := d.root.Mkdir(name, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		info, err := d.root.Lstat(name)
+		if err == nil && !info.IsDir() {
+			err = &fs.PathError{Op: "make directory", Path: name, Err: errInTheWay}
+		}
+		return err
+	}
+	if err == nil {
+		d.made = append(d.made, name)
+	}
+	return err
+}
+
+// file puts a file in the place of an old one, once all of it is on the disk.
+func (d *outDir) file(name string, mode fs.FileMode, content io.Reader) error {
+	return d.replace(name, func(tmp string) error {
+		const everybody = 0o666 // less the umask
+		f, err := d.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, everybody|mode.Perm()&0o111)
+		if err != nil {
+			return err
+		}
+		d.made = append(d.made, tmp)
+		_, err = io.Copy(f, content)
+		return errors.Join(err, f.Sync(), f.Close())
+	})
+}
+
+func (d *outDir) link(name, target string) error {
+	return d.replace(name, func(tmp string) error {
+		err := d.root.Symlink(target, tmp)
+		if err == nil {
+			d.made = append(d.made, tmp)
+		}
+		return err
+	})
+}
+
+// replace gives what fill makes, under another name, the name that it is to have.
+func (d *outDir) replace(name string, fill func(tmp string) error) error {
+	if err := d.directory(path.Dir(name)); err != nil {
+		return err
+	}
+	old, err := d.root.Lstat(name)
+	exists := err == nil
+	if exists && old.IsDir() {
+		return &fs.PathError{Op: "write", Path: name, Err: errInTheWay}
+	}
+	tmp := path.Join(path.Dir(name), ".opm-"+strings.ToLower(rand.Text())+".tmp")
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	if err := d.root.Rename(tmp, name); err != nil {
+		return err
+	}
+	d.made = d.made[:len(d.made)-1]
+	if !exists {
+		d.made = append(d.made, name)
+	}
+	return nil
+}
+
+// undo removes what was made; what took the place of something old stays. It returns the error that was the reason.
+func (d *outDir) undo(err error) error {
+	for _, name := range slices.Backward(d.made) {
+		if failed := d.root.Remove(name); failed != nil {
+			err = errors.Join(err, fmt.Errorf("clean up: %w", failed))
+		}
+	}
+	d.made = nil
+	return err
+}
+
+// differs tells whether a file of that name holds something else than content.
+func (d *outDir) differs(name string, content []byte) (bool, error) {
+	old, err := d.root.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !bytes.Equal(old, content), err
+}
