@@ -69,16 +69,22 @@ func rank(schema string) int {
 	return rankOther
 }
 
-// CheckOwners returns an error about every object of a schema of the format that belongs to no package. Upstream drops
-// them in silence.
-func CheckOwners(metas []*Meta) []error {
+// CheckOwner returns an error about an object of a schema of the format that belongs to no package. Upstream drops it
+// in silence.
+func CheckOwner(m *Meta) error {
+	if m.Owner() == "" && rank(m.Schema) != rankOther {
+		return &Error{Pos: m.Pos, Err: noOwner(m.Schema)}
+	}
+	return nil
+}
+
+// checkOwners joins the errors of CheckOwner.
+func checkOwners(metas []*Meta) error {
 	var errs []error
 	for _, m := range metas {
-		if m.Owner() == "" && rank(m.Schema) != rankOther {
-			errs = append(errs, &Error{Pos: m.Pos, Err: noOwner(m.Schema)})
-		}
+		errs = append(errs, CheckOwner(m))
 	}
-	return errs
+	return errors.Join(errs...)
 }
 
 func noOwner(schema string) error {
@@ -89,9 +95,9 @@ func noOwner(schema string) error {
 }
 
 // Write writes metas in their order, which is for [Sort] to make. It reads them again and writes as it goes, so that
-// memory does not grow with the catalog. Nothing is written where an object belongs to no package; see [CheckOwners].
+// memory does not grow with the catalog. Nothing is written where an object belongs to no package; see [CheckOwner].
 func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) error {
-	if err := errors.Join(CheckOwners(metas)...); err != nil {
+	if err := checkOwners(metas); err != nil {
 		return err
 	}
 	type output struct {

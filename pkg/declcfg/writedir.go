@@ -17,7 +17,7 @@ import (
 // .yaml) in dir for every package, and catalog.json in dir itself for what belongs to none. Dir must not exist or be
 // empty; what is missing above it is made. When WriteDir fails, it removes what it wrote.
 func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions) (err error) {
-	if err := errors.Join(errors.Join(CheckOwners(metas)...), checkPaths(metas)); err != nil {
+	if err := errors.Join(checkOwners(metas), checkPaths(metas)); err != nil {
 		return err
 	}
 	if opts.Format == "" {

@@ -37,16 +37,16 @@ func benchmark(b *testing.B, format declcfg.Format, level render.Migration) {
 
 func renderTo(b *testing.B, w io.Writer, ref string, format declcfg.Format, level render.Migration) {
 	b.Helper()
-	c, err := render.Open(b.Context(), []string{ref}, render.Options{})
+	c, err := render.Open(b.Context(), []string{ref}, render.Options{Changes: render.Changes{Migration: level}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	metas, err := c.Metas(b.Context(), level)
+	metas, err := c.Metas(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := declcfg.Write(b.Context(), w, metas, declcfg.WriteOptions{Format: format, Edit: level.Edit}); err != nil {
+	if err := declcfg.Write(b.Context(), w, metas, declcfg.WriteOptions{Format: format, Edit: c.Edit}); err != nil {
 		b.Fatal(err)
 	}
 }

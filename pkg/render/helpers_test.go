@@ -60,16 +60,17 @@ func archived(t testing.TB, compress bool, namesAndContents ...string) string {
 
 // rendered returns what references render to, or the error.
 func rendered(ctx context.Context, refs []string, opts render.Options, level render.Migration, format declcfg.Format) (string, error) {
+	opts.Changes.Migration = level
 	c, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	metas, err := c.Metas(ctx, level)
+	metas, err := c.Metas(ctx)
 	if err != nil {
 		return "", err
 	}
 	var out bytes.Buffer
-	err = declcfg.Write(ctx, &out, metas, declcfg.WriteOptions{Format: format, Edit: level.Edit})
+	err = declcfg.Write(ctx, &out, metas, declcfg.WriteOptions{Format: format, Edit: c.Edit})
 	return out.String(), err
 }

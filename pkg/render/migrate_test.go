@@ -39,7 +39,7 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := &declcfg.Bundle{Image: tt.image, Properties: properties(tt.in...)}
-			if err := tt.level.Edit(b); err != nil {
+			if err := (render.Changes{Migration: tt.level}).Edit(b); err != nil {
 				t.Fatal(err)
 			}
 			var got []string
@@ -52,7 +52,7 @@ func TestEdit(t *testing.T) {
 		})
 	}
 	b := &declcfg.Bundle{RelatedImages: []declcfg.RelatedImage{{Name: "1", Image: "b"}, {Name: "3", Image: "a"}, {Name: "2", Image: "a"}}}
-	if err := render.MigrateNone.Edit(b); err != nil || fmt.Sprint(b.RelatedImages) != "[{3 a null} {2 a null} {1 b null}]" {
+	if err := (render.Changes{}).Edit(b); err != nil || fmt.Sprint(b.RelatedImages) != "[{3 a null} {2 a null} {1 b null}]" {
 		t.Errorf("related images %v, %v", b.RelatedImages, err)
 	}
 }

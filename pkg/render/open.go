@@ -8,20 +8,40 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/opm-toolchain/opm/internal/archive"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// Options say how references are opened. The zero value reads no standard input.
+// Options say how references are opened. The zero value reads no standard input, no images and no bundles.
 type Options struct {
-	Jobs  int       // references that are opened at once; 0 means GOMAXPROCS
+	Jobs  int       // references that are opened at once; 0 means 8, or the number of CPUs if that is more
 	Stdin io.Reader // what "-" stands for; nil refuses it
 
-	// Bundles takes references to bundles too, read with these options. Nil refuses them.
+	// Bundles takes references to bundles too, read with these options, of which Image is set by what the bundle comes
+	// in. Nil refuses them. Warn is called in the order of the references.
 	Bundles *bundle.Options
+
+	// Images returns what opens images, which stays the caller's to close, after the Catalog. It is called when there
+	// is an image to open. Nil refuses images.
+	Images func() (*image.Opener, error)
+
+	// Changes are made to bundles.
+	Changes Changes
+
+	// Lock has the digests by which images of registries are opened; nil asks for what they are now.
+	Lock *Lock
+	// Reuse are catalogs that bundles are taken from whose images have vanished since they were locked.
+	Reuse []declcfg.Source
+
+	// LeftOut is told of references that cannot be opened and objects that cannot be rendered, which are left out then.
+	// It is called in the order of the references, and the objects by place. Nil makes them the error of Open and Metas.
+	LeftOut func(error)
 
 	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
 	Spool spool.Options
@@ -30,54 +50,81 @@ type Options struct {
 // Stdin is the reference to standard input.
 const Stdin = "-"
 
+// layoutPrefix begins the references to images in OCI layouts; see [image.Opener.Open].
+const layoutPrefix = "oci:"
+
 // An opened is what one reference holds, or why it could not be opened.
 type opened struct {
-	sources []declcfg.Source
-	closers []func() error
-	err     error
+	*opener
+	ref string
+
+	sources  []declcfg.Source
+	closers  []func() error
+	warnings []*declcfg.Error
+	locked   *Locked // nil for what is in no registry
+	err      error
 }
 
-// open opens ref. What it opened is to be closed also when it fails.
-func (o *opened) open(ctx context.Context, ref string, opts Options) error {
-	if ref == Stdin && opts.Stdin != nil {
-		return o.openStream(ctx, "stdin", opts.Stdin, opts)
+// open opens the reference. What it opened is to be closed also when it fails.
+func (o *opened) open(ctx context.Context) error {
+	if o.ref == Stdin && o.Stdin != nil {
+		return o.openStream(ctx, "stdin", o.Stdin)
 	}
-	info, err := os.Stat(ref)
+	if o.Images != nil && strings.HasPrefix(o.ref, layoutPrefix) {
+		return o.openImage(ctx)
+	}
+	info, err := os.Stat(o.ref)
 	switch {
-	case ref == "" || errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open catalog %q: no such file or directory", ref)
+	case err != nil && o.Images != nil && isNoPath(err) && strings.ContainsAny(o.ref, ":@"):
+		return o.openImage(ctx)
+	case o.ref == "" || errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open catalog %q: no such file or directory%s", o.ref, o.imageHint())
 	case err != nil:
-		return fmt.Errorf("open catalog %q: %w", ref, errors.Unwrap(err))
-	case info.IsDir() && isBundle(ref):
-		return o.openBundle(ref, opts)
+		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
+	case info.IsDir() && bundle.Is(os.DirFS(o.ref)):
+		return o.openBundle(ctx, os.DirFS(o.ref), "")
 	case info.IsDir():
-		o.sources = append(o.sources, declcfg.Source{Name: ref, FS: os.DirFS(ref)})
+		o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 		return nil
 	case !info.Mode().IsRegular():
-		return o.openPipe(ctx, ref, opts)
+		return o.openPipe(ctx)
 	}
-	return o.openFile(ref, opts)
+	return o.openFile(ctx)
+}
+
+// imageHint tells how to write what may be meant for an image.
+func (o *opened) imageHint() string {
+	host, _, ok := strings.Cut(o.ref, "/")
+	if o.Images == nil || !ok || strings.IndexByte(host, '.') < 1 {
+		return ""
+	}
+	return fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", o.ref)
+}
+
+// isNoPath tells from the error about a path whether it may be the reference to an image instead.
+func isNoPath(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
 // openPipe opens what is a file by name only, such as a named pipe.
-func (o *opened) openPipe(ctx context.Context, name string, opts Options) error {
-	f, err := os.Open(name)
+func (o *opened) openPipe(ctx context.Context) error {
+	f, err := os.Open(o.ref)
 	if err != nil {
-		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 	}
 	defer f.Close()
-	return o.openStream(ctx, name, f, opts)
+	return o.openStream(ctx, o.ref, f)
 }
 
 // openStream holds what r yields, which may be a catalog file or an archive.
-func (o *opened) openStream(ctx context.Context, name string, r io.Reader, opts Options) error {
-	blob, err := hold(ctx, r, opts.Spool)
+func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
+	blob, err := hold(ctx, r, o.Spool)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	o.closers = append(o.closers, blob.Close)
 	if isArchive(blob) {
-		return o.openArchive(name, blob, blob.Size(), opts)
+		return o.openArchive(ctx, name, blob, blob.Size())
 	}
 	o.sources = append(o.sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
 	return nil
@@ -117,34 +164,41 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 // openFile tells an archive from a catalog file by what it holds.
-func (o *opened) openFile(name string, opts Options) error {
-	f, err := os.Open(name)
+func (o *opened) openFile(ctx context.Context) error {
+	f, err := os.Open(o.ref)
 	if err != nil {
-		return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 	}
 	if isArchive(f) {
 		o.closers = append(o.closers, f.Close)
 		info, err := f.Stat()
 		if err != nil {
-			return fmt.Errorf("open catalog %q: %w", name, errors.Unwrap(err))
+			return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 		}
-		return o.openArchive(name, f, info.Size(), opts)
+		return o.openArchive(ctx, o.ref, f, info.Size())
 	}
 	f.Close()
-	dir, base := filepath.Split(name)
+	dir, base := filepath.Split(o.ref)
 	if dir == "" {
 		dir = "."
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: name, FS: os.DirFS(dir), File: base})
+	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(dir), File: base})
 	return nil
 }
 
-func (o *opened) openArchive(name string, r io.ReaderAt, size int64, opts Options) error {
-	fsys, err := archive.Open(r, size, opts.Spool)
+// openArchive opens an archive of images, of a bundle or of a catalog, as what is in it tells.
+func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
+	fsys, err := archive.Open(r, size, o.Spool)
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}
 	o.closers = append(o.closers, fsys.Close)
+	switch {
+	case image.IsArchive(fsys):
+		return o.openImageArchive(ctx, fsys)
+	case bundle.Is(fsys):
+		return o.openBundle(ctx, fsys, "")
+	}
 	o.sources = append(o.sources, declcfg.Source{Name: name, FS: fsys})
 	return nil
 }

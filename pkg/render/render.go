@@ -1,49 +1,111 @@
 // Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of
-// one, standard input, or the directory of a bundle.
+// one, standard input, the directory of a bundle, or an image of either.
 //
 //	catalog, err := render.Open(ctx, []string{"catalog", "more.tar.gz"}, render.Options{})
 //	defer catalog.Close()
-//	metas, err := catalog.Metas(ctx, render.MigrateAll)
-//	err = declcfg.Write(ctx, os.Stdout, metas, declcfg.WriteOptions{Edit: render.MigrateAll.Edit})
+//	metas, err := catalog.Metas(ctx)
+//	err = declcfg.Write(ctx, os.Stdout, metas, declcfg.WriteOptions{Edit: catalog.Edit})
 package render
 
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
+
+// defaultJobs is how many references are opened at once. It is about waiting for registries: those who work take turns
+// on the CPUs.
+const defaultJobs = 8
 
 // A Catalog is what one or more references hold, in their order. It stays open, since objects are read again when they
 // are written.
 type Catalog struct {
 	Sources []declcfg.Source
 
+	// Lock has what the references to images in registries stood for, those that were left out excepted.
+	Lock Lock
+
+	changes Changes
+	leftOut func(error)
 	closers []func() error
 }
 
-// Open opens the references, several at once, in their order. The error joins those of all that cannot be opened;
-// nothing stays open then.
+// An opener opens the references of one Catalog.
+type opener struct {
+	Options
+	turn     turns
+	bundles  *bundleStore
+	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
+}
+
+// Open opens the references, several at once, in their order. The error joins those of all that cannot be opened, if
+// they are not to be left out; nothing stays open then.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
-	c := &Catalog{}
+	if opts.Jobs <= 0 {
+		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
+	}
+	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
+	with.bundles = &bundleStore{opts: opts.Spool}
+	var once sync.Once
+	var byImage map[string][]*declcfg.Meta
+	var err error
+	with.reusable = func(ctx context.Context) (map[string][]*declcfg.Meta, error) {
+		once.Do(func() { byImage, err = bundlesByImage(ctx, opts.Reuse) })
+		return byImage, err
+	}
+	return with.open(ctx, refs)
+}
+
+func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
+	c := &Catalog{changes: with.Changes, leftOut: with.LeftOut, closers: []func() error{with.bundles.close}}
 	var errs []error
 	open := func(ref string) *opened {
-		o := &opened{}
-		o.err = o.open(ctx, ref, opts)
+		o := &opened{opener: with, ref: ref}
+		o.err = o.open(ctx)
 		return o
 	}
-	for o := range parallel.Map(ctx, opts.Jobs, slices.Values(refs), open) {
-		c.Sources = append(c.Sources, o.sources...)
+	for o := range parallel.Map(ctx, with.Jobs, slices.Values(refs), open) {
+		for _, w := range o.warnings {
+			with.Bundles.Warn(w)
+		}
 		c.closers = append(c.closers, o.closers...)
-		errs = append(errs, o.err)
+		if o.err != nil {
+			errs = append(errs, o.err)
+			continue
+		}
+		c.Sources = append(c.Sources, o.sources...)
+		if o.locked != nil {
+			c.Lock.References = append(c.Lock.References, *o.locked)
+		}
 	}
-	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if err := errors.Join(c.failing(errs), with.bundles.finish()); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	c.Lock.sort()
 	return c, nil
 }
+
+// failing returns the errors as one, or tells them to LeftOut.
+func (c *Catalog) failing(errs []error) error {
+	if c.leftOut == nil {
+		return errors.Join(errs...)
+	}
+	for _, err := range errs {
+		c.leftOut(err)
+	}
+	return nil
+}
+
+// Edit makes the changes to a bundle that is to be written; see [Changes.Edit].
+func (c *Catalog) Edit(b *declcfg.Bundle) error { return c.changes.Edit(b) }
 
 // Close lets go of files and memory.
 func (c *Catalog) Close() error {
@@ -57,12 +119,15 @@ func (c *Catalog) Close() error {
 
 // Metas reads every object and returns them in the order of [declcfg.Sort], without their text. It fails, with every
 // error it finds, where an object cannot be read, is no object of its schema, belongs to no package although its schema
-// says so, or cannot be migrated to level. As upstream, it does not validate.
-func (c *Catalog) Metas(ctx context.Context, level Migration) ([]*declcfg.Meta, error) {
+// says so, or cannot be changed as it should; see also LeftOut in [Options]. As upstream, it does not validate.
+func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error
-	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, level.check(m) }
+	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, c.changes.check(m) }
 	for m, err := range declcfg.Map(ctx, check, c.Sources...) {
+		if err == nil {
+			err = declcfg.CheckOwner(m)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -72,9 +137,9 @@ func (c *Catalog) Metas(ctx context.Context, level Migration) ([]*declcfg.Meta, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if errs = append(errs, declcfg.CheckOwners(metas)...); len(errs) > 0 {
-		slices.SortStableFunc(errs, declcfg.CompareErrors)
-		return nil, errors.Join(errs...)
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	if err := c.failing(errs); err != nil {
+		return nil, err
 	}
 	declcfg.Sort(metas)
 	return metas, nil

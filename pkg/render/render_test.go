@@ -186,7 +186,7 @@ func TestCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if metas, err := c.Metas(ctx, ""); err != context.Canceled || metas != nil {
+	if metas, err := c.Metas(ctx); err != context.Canceled || metas != nil {
 		t.Errorf("Metas = %v, %v", metas, err)
 	}
 }

@@ -1,0 +1,88 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opm-toolchain/opm/internal/archive"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// openImage opens an image in a registry or in an OCI layout, or one of several in an archive.
+func (o *opened) openImage(ctx context.Context) error {
+	images, err := o.Images()
+	if err != nil {
+		return err
+	}
+	locked, isLocked := o.Lock.find(o.ref)
+	ref := o.ref
+	if isLocked {
+		ref = locked.pinned()
+	}
+	img, err := images.Open(ctx, ref)
+	switch {
+	case isLocked && errors.Is(err, image.ErrNotFound):
+		return o.reuse(ctx, locked, err)
+	case err != nil:
+		return err
+	}
+	return o.readImage(ctx, img)
+}
+
+// openImageArchive opens the only image of an archive.
+func (o *opened) openImageArchive(ctx context.Context, fsys *archive.FS) error {
+	if o.Images == nil {
+		return fmt.Errorf("open catalog %q: it is an archive of images", o.ref)
+	}
+	images, err := o.Images()
+	if err != nil {
+		return err
+	}
+	img, err := images.OpenArchive(ctx, o.ref, fsys, "")
+	if err != nil {
+		return err
+	}
+	return o.readImage(ctx, img)
+}
+
+// readImage adds what the image holds.
+func (o *opened) readImage(ctx context.Context, img *image.Image) error {
+	o.closers = append(o.closers, img.Close)
+	if img.Pinned != "" {
+		o.locked = &Locked{Reference: o.ref, Digest: img.RefDigest}
+	}
+	kind, dir, err := img.Kind()
+	switch {
+	case err != nil:
+		return err
+	case kind == image.Catalog:
+		return o.readCatalog(ctx, img, dir)
+	case o.Bundles == nil:
+		return fmt.Errorf("open catalog %q: the image holds a bundle", o.ref)
+	}
+	return o.readBundle(ctx, img)
+}
+
+func (o *opened) readCatalog(ctx context.Context, img *image.Image, dir string) error {
+	fsys, err := img.Files(ctx, dir)
+	if err != nil {
+		return err
+	}
+	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: fsys})
+	return nil
+}
+
+// readBundle reads the image to its end and closes it, so that few are open at once.
+func (o *opened) readBundle(ctx context.Context, img *image.Image) error {
+	fsys, err := img.Files(ctx, "/", "manifests", "metadata")
+	if err != nil {
+		return err
+	}
+	ref := ""
+	if img.Pinned != "" { // a cluster can pull it by the reference that the user gave
+		ref = o.ref
+	}
+	return errors.Join(o.openBundle(ctx, fsys, ref), img.Close())
+}

@@ -1,0 +1,404 @@
+package render_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-containerregistry/pkg/crane"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+const csv = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: oak.v1.0.0}
+spec: {version: 1.0.0, displayName: Oak}
+`
+
+var (
+	bundleLabels  = map[string]string{image.LabelPackage: "oak"}
+	catalogLabels = map[string]string{image.LabelConfigs: "/configs"}
+
+	bundleFiles = map[string][]byte{
+		"manifests/csv.yaml": []byte(csv),
+		"metadata/annotations.yaml": []byte("annotations:\n  " + image.LabelPackage + ": oak\n" +
+			"  " + image.LabelChannels + ": stable\n"),
+	}
+	catalogFiles = map[string][]byte{"configs/a/catalog.yaml": []byte(channel), "configs/b.json": []byte(pkg)}
+)
+
+// imageOf returns an image with the labels and one layer.
+func imageOf(t testing.TB, labels map[string]string, files map[string][]byte) v1.Image {
+	t.Helper()
+	img, err := crane.Image(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Config.Labels, config.OS, config.Architecture = labels, "linux", "amd64"
+	if img, err = mutate.ConfigFile(img, config); err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// A testRegistry is a registry that counts what it is asked for.
+type testRegistry struct {
+	host     string
+	requests atomic.Int64
+	gone     atomic.Bool // it has lost everything
+}
+
+func newRegistry(t testing.TB) *testRegistry {
+	t.Helper()
+	r := &testRegistry{}
+	handler := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.requests.Add(1)
+		if r.gone.Load() && req.URL.Path != "/v2/" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		handler.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	r.host = strings.TrimPrefix(server.URL, "http://")
+	return r
+}
+
+// push returns the reference of what it pushed, by tag.
+func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) string {
+	t.Helper()
+	ref, err := name.NewTag(r.host + "/" + repository + ":v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(ref, img); err != nil {
+		t.Fatal(err)
+	}
+	return ref.String()
+}
+
+// withImages returns options that open images, kept in cache, and bundles.
+func withImages(t testing.TB, cache string) render.Options {
+	t.Helper()
+	kept := image.OpenCache(cache, image.CacheOptions{})
+	opener := image.NewOpener(image.Options{Insecure: true, Cache: kept, Platform: "linux/amd64"})
+	t.Cleanup(func() {
+		if err := errors.Join(opener.Close(), kept.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return render.Options{
+		Bundles: &bundle.Options{},
+		Images:  func() (*image.Opener, error) { return opener, nil },
+	}
+}
+
+// saved writes the image into an OCI layout and into an archive, and returns the references to them.
+func saved(t testing.TB, img v1.Image) (inLayout, inArchive string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, err := layout.Write(filepath.Join(dir, "layout"), empty.Index)
+	if err == nil {
+		err = path.AppendImage(img)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag("example.com/saved:v1")
+	if err == nil {
+		err = tarball.WriteToFile(filepath.Join(dir, "image.tar"), tag, img)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "oci:" + filepath.Join(dir, "layout"), filepath.Join(dir, "image.tar")
+}
+
+// The same bundle is the same, whatever it comes in, but for its reference.
+func TestBundlesFromAnywhere(t *testing.T) {
+	img := imageOf(t, bundleLabels, bundleFiles)
+	ref := newRegistry(t).push(t, "oak", img)
+	inLayout, inArchive := saved(t, img)
+	dir := t.TempDir()
+	for name, content := range bundleFiles {
+		write(t, dir, name, string(content))
+	}
+	opts := withImages(t, "")
+	opts.Bundles.ImageRef = template.Must(template.New("").Parse(ref))
+	want, err := rendered(t.Context(), []string{ref}, opts, "", "")
+	if err != nil || !strings.Contains(want, `"image": "`+ref+`"`) {
+		t.Fatalf("%v\n%s", err, want)
+	}
+	packed := write(t, t.TempDir(), "bundle.tgz", archived(t, true,
+		"manifests/csv.yaml", csv, "metadata/annotations.yaml", string(bundleFiles["metadata/annotations.yaml"])))
+	for _, ref := range []string{dir, inLayout, inLayout + ":latest", inArchive, packed} {
+		got, err := rendered(t.Context(), []string{ref}, opts, "", "")
+		if strings.HasSuffix(ref, ":latest") {
+			if !errors.Is(err, image.ErrNotFound) {
+				t.Errorf("%s: error %v", ref, err)
+			}
+			continue
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", ref, err, got, want)
+		}
+	}
+}
+
+func TestCatalogImages(t *testing.T) {
+	img := imageOf(t, catalogLabels, catalogFiles)
+	ref := newRegistry(t).push(t, "catalog", img)
+	inLayout, inArchive := saved(t, img)
+	for _, ref := range []string{ref, inLayout, inArchive} {
+		got, err := rendered(t.Context(), []string{ref}, withImages(t, ""), "", "")
+		if err != nil || got != both {
+			t.Errorf("%s: %v\n%s\nwant\n%s", ref, err, got, both)
+		}
+	}
+}
+
+// Without flaws that only hold for directories, places begin with the reference.
+func TestPlacesInImages(t *testing.T) {
+	r := newRegistry(t)
+	catalog := r.push(t, "catalog", imageOf(t, catalogLabels, map[string][]byte{"configs/x.yaml": []byte("a: 1\n")}))
+	broken := r.push(t, "bundle", imageOf(t, bundleLabels, map[string][]byte{
+		"manifests/csv.yaml": []byte("kind: [\n"), "metadata/annotations.yaml": bundleFiles["metadata/annotations.yaml"],
+	}))
+	nothing := r.push(t, "nothing", imageOf(t, nil, map[string][]byte{"x": nil}))
+	for ref, want := range map[string]string{
+		catalog:                     catalog + "/x.yaml:1:1: the object has no schema",
+		broken:                      broken + "/manifests: no ClusterServiceVersion among the manifests",
+		nothing:                     "image " + nothing + " is neither a file-based catalog nor a bundle: it has no labels",
+		r.host + "/none:v1":         "open image " + r.host + "/none:v1: ",
+		"none":                      `open catalog "none": no such file or directory`,
+		"quay.io/none":              `open catalog "quay.io/none": no such file or directory; an image needs a tag or a digest`,
+		"none:v1":                   "open image none:v1: there is no such file, and it is no full image reference",
+		"oci:" + t.TempDir() + "/x": "open image oci:",
+	} {
+		_, err := rendered(t.Context(), []string{ref}, withImages(t, ""), "", "")
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", ref, err, want)
+		}
+	}
+}
+
+// Whoever takes catalogs only is told what else a reference is.
+func TestRefusedKinds(t *testing.T) {
+	img := imageOf(t, bundleLabels, bundleFiles)
+	ref := newRegistry(t).push(t, "oak", img)
+	_, inArchive := saved(t, img)
+	dir := t.TempDir()
+	for name, content := range bundleFiles {
+		write(t, dir, name, string(content))
+	}
+	catalogs := withImages(t, "")
+	catalogs.Bundles = nil
+	for _, tt := range []struct {
+		ref  string
+		opts render.Options
+		want string
+	}{
+		{dir, catalogs, ": it is a bundle"},
+		{ref, catalogs, ": the image holds a bundle"},
+		{inArchive, catalogs, ": the image holds a bundle"},
+		{inArchive, render.Options{}, ": it is an archive of images"},
+		{ref, render.Options{}, ": no such file or directory"},
+	} {
+		_, err := rendered(t.Context(), []string{tt.ref}, tt.opts, "", "")
+		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %s", tt.ref, err, tt.want)
+		}
+	}
+}
+
+// However many references are opened at once, the result and the order of warnings are the same.
+func TestJobs(t *testing.T) {
+	r := newRegistry(t)
+	var refs []string
+	for n := range strings.SplitSeq("abcdefghij", "") {
+		files := map[string][]byte{}
+		for name, content := range bundleFiles {
+			files[name] = []byte(strings.ReplaceAll(string(content), "oak", n+"oak"))
+		}
+		files["manifests/broken.yaml"] = []byte("no: kind\n")
+		refs = append(refs, r.push(t, n, imageOf(t, bundleLabels, files)))
+	}
+	run := func(jobs int) (out string, warnings []string) {
+		opts := withImages(t, "")
+		opts.Jobs = jobs
+		opts.Bundles.Warn = func(e *declcfg.Error) { warnings = append(warnings, e.Error()) }
+		out, err := rendered(t.Context(), refs, opts, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out, warnings
+	}
+	want, warned := run(1)
+	if len(warned) != len(refs) {
+		t.Fatalf("%d warnings, want %d", len(warned), len(refs))
+	}
+	for _, jobs := range []int{0, 3, 16} {
+		got, warnings := run(jobs)
+		if got != want || strings.Join(warnings, "\n") != strings.Join(warned, "\n") {
+			t.Errorf("%d jobs give something else", jobs)
+		}
+	}
+}
+
+// What is broken is left out and told, and the rest is rendered.
+func TestLeftOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "broken/manifests/csv.yaml", "kind: [\n")
+	write(t, ".", "broken/metadata/annotations.yaml", "")
+	write(t, ".", "catalog/a.yaml", channel+"---\nschema: olm.bundle\n---\n"+pkg+"\n---\nschema: olm.channel\nentries: 1\n")
+	var left []string
+	opts := render.Options{Bundles: &bundle.Options{}, LeftOut: func(err error) { left = append(left, err.Error()) }}
+	got, err := rendered(t.Context(), []string{"none", "broken", "catalog"}, opts, "", "")
+	if err != nil || got != both {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, both)
+	}
+	want := []string{
+		`open catalog "none": no such file or directory`,
+		"broken/",
+		"catalog/a.yaml:6:1: the olm.bundle object has no package",
+		"catalog/a.yaml:11:10: entries: want a list, have a number",
+	}
+	for i := range max(len(want), len(left)) {
+		if i >= len(want) || i >= len(left) || !strings.HasPrefix(left[i], want[i]) {
+			t.Fatalf("left out:\n%s\nwant\n%s", strings.Join(left, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// A lock holds what tags stood for, and what was rendered of them.
+func TestLock(t *testing.T) {
+	r := newRegistry(t)
+	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))
+	catalog := r.push(t, "catalog", imageOf(t, catalogLabels, catalogFiles))
+	file := filepath.Join(t.TempDir(), "lock.json")
+	run := func(refs []string, cache string, changes render.Changes, reuse ...declcfg.Source) (string, error) {
+		lock, err := render.ReadLock(file)
+		if err != nil {
+			return "", err
+		}
+		opts := withImages(t, cache)
+		opts.Lock, opts.Changes, opts.Reuse = lock, changes, reuse
+		c, err := render.Open(t.Context(), refs, opts)
+		if err != nil {
+			return "", err
+		}
+		defer c.Close()
+		if len(lock.References) == 0 {
+			if err := c.Lock.WriteFile(file); err != nil {
+				return "", err
+			}
+		} else if !reflect.DeepEqual(lock.References[len(lock.References)-len(refs):], c.Lock.References) {
+			t.Errorf("the lock is %v, was %v", c.Lock.References, lock.References)
+		}
+		return printed(t.Context(), c)
+	}
+	both, one := []string{catalog, ref}, []string{ref}
+	migrated := render.Changes{Migration: render.MigrateAll}
+	cache := t.TempDir()
+	want, err := run(both, cache, migrated)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("the tag moves", func(t *testing.T) {
+		r.push(t, "oak", imageOf(t, bundleLabels, map[string][]byte{"manifests/x": nil}))
+		if got, err := run(both, "", migrated); err != nil || got != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+		}
+	})
+	t.Run("other flags", func(t *testing.T) {
+		if _, err := run(both, "", render.Changes{}); err == nil || !strings.Contains(err.Error(), "when it was locked") {
+			t.Errorf("error %v", err)
+		}
+	})
+	r.gone.Store(true)
+	t.Run("the image vanishes", func(t *testing.T) {
+		if _, err := run(both, "", migrated); !errors.Is(err, image.ErrNotFound) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("it is in the cache", func(t *testing.T) {
+		if got, err := run(both, cache, migrated); err != nil || got != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+		}
+	})
+	want, err = run(one, cache, migrated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []declcfg.Format{declcfg.JSON, declcfg.YAML} {
+		t.Run("it is in a catalog as "+string(format), func(t *testing.T) {
+			opts := render.Options{Stdin: strings.NewReader(want)}
+			text, err := rendered(t.Context(), []string{"-"}, opts, "", format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := os.DirFS(filepath.Dir(write(t, t.TempDir(), "old", text)))
+			got, err := run(one, "", migrated, declcfg.Source{Name: "old", FS: dir})
+			if err != nil || got != want {
+				t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+			}
+		})
+	}
+	t.Run("it is in no catalog", func(t *testing.T) {
+		_, err := run(one, "", migrated, declcfg.Source{Name: "empty", FS: os.DirFS(t.TempDir())})
+		if !errors.Is(err, image.ErrNotFound) || !strings.Contains(err.Error(), "nor do the catalogs to reuse hold") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestReadLockErrors(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"references":[{"reference":"a","digest":"b"}]}`: ": references[0]: a digest",
+		`{"refs":[]}`: `unknown object member name "refs"`,
+		``:            "unexpected EOF",
+	} {
+		file := write(t, t.TempDir(), "lock", content)
+		if _, err := render.ReadLock(file); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), file) {
+			t.Errorf("%s: error %v, want %s", content, err, want)
+		}
+	}
+}
+
+func printed(ctx context.Context, c *render.Catalog) (string, error) {
+	metas, err := c.Metas(ctx)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = declcfg.Write(ctx, &out, metas, declcfg.WriteOptions{Edit: c.Edit})
+	return out.String(), err
+}

@@ -1,0 +1,132 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Lock holds what references to images stood for when they were rendered, so that they can be rendered again to the
+// same bytes after their tags have moved. A nil Lock holds none.
+type Lock struct {
+	References []Locked `json:"references"` // sorted by reference, which are unique
+}
+
+// A Locked is what a reference to an image in a registry stood for.
+type Locked struct {
+	Reference string `json:"reference"`
+	Digest    string `json:"digest"` // of the manifest, or of the index where there is one: sha256:...
+
+	// Rendered is the digest of the bundle after all changes, as compact JSON with sorted keys; "" for an image that
+	// holds a catalog.
+	Rendered string `json:"rendered,omitempty"`
+}
+
+// ReadLock reads a lock file. One that does not exist is an empty Lock.
+func ReadLock(name string) (*Lock, error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Lock{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read lock file: %w", err)
+	}
+	l := &Lock{}
+	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("read lock file %s: %w", name, err)
+	}
+	for i, r := range l.References {
+		if !isDigest(r.Digest) || r.Rendered != "" && !isDigest(r.Rendered) {
+			return nil, fmt.Errorf("read lock file %s: references[%d]: a digest is not written as ALGORITHM:HEX", name, i)
+		}
+	}
+	l.sort()
+	return l, nil
+}
+
+// isDigest tells whether text may be a digest; only the one of the content will be taken for right.
+func isDigest(text string) bool {
+	algorithm, sum, ok := strings.Cut(text, ":")
+	return ok && algorithm != "" && sum != ""
+}
+
+// WriteFile writes the lock file: beside, then renamed.
+func (l *Lock) WriteFile(name string) error {
+	text, err := json.Marshal(l, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+func (l *Lock) sort() {
+	slices.SortFunc(l.References, func(a, b Locked) int { return strings.Compare(a.Reference, b.Reference) })
+	l.References = slices.CompactFunc(l.References, func(a, b Locked) bool { return a.Reference == b.Reference })
+}
+
+func (l *Lock) find(ref string) (Locked, bool) {
+	if l == nil {
+		return Locked{}, false
+	}
+	i, ok := slices.BinarySearchFunc(l.References, ref, func(r Locked, ref string) int {
+		return strings.Compare(r.Reference, ref)
+	})
+	if !ok {
+		return Locked{}, false
+	}
+	return l.References[i], true
+}
+
+// pinned returns the reference by digest.
+func (r Locked) pinned() string {
+	repo, _, _ := strings.Cut(r.Reference, "@")
+	if tag := strings.LastIndexByte(repo, ':'); tag > strings.LastIndexByte(repo, '/') {
+		repo = repo[:tag]
+	}
+	return repo + "@" + r.Digest
+}
+
+// lockBundle notes what the bundle is rendered to, and compares that with the lock. b is changed.
+func (o *opened) lockBundle(b *declcfg.Bundle) error {
+	if o.Lock == nil || o.locked == nil {
+		return nil
+	}
+	rendered, err := o.rendered(b)
+	if err != nil {
+		return err
+	}
+	o.locked.Rendered = rendered
+	if was, ok := o.Lock.find(o.ref); ok && was.Rendered != rendered {
+		return fmt.Errorf("render %q: it does not give what it gave when it was locked: then %s, now %s; "+
+			"render with the flags of then, or remove it from the lock file", o.ref, was.Rendered, rendered)
+	}
+	return nil
+}
+
+// rendered returns the digest of the bundle as it is rendered. b is changed.
+func (o *opened) rendered(b *declcfg.Bundle) (string, error) {
+	if err := o.Changes.Edit(b); err != nil {
+		return "", fmt.Errorf("render %q: %w", o.ref, err)
+	}
+	text := jsontext.Value(declcfg.JSON.Append(nil, b))
+	if err := text.Format(jsontext.ReorderRawObjects(true)); err != nil {
+		return "", fmt.Errorf("render %q: %w", o.ref, err)
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}

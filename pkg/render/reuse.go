@@ -1,0 +1,69 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// reuse adds the bundle of an image that is gone, out of a catalog that was rendered when it was there. Without such a
+// catalog, gone is the error.
+func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
+	if len(o.Options.Reuse) == 0 || locked.Rendered == "" {
+		return gone
+	}
+	o.locked = &Locked{Reference: locked.Reference, Digest: locked.Digest}
+	byImage, err := o.reusable(ctx)
+	if err != nil {
+		return errors.Join(gone, err)
+	}
+	image := o.Changes.image(o.ref)
+	for _, m := range byImage[image] {
+		b, err := decodeBundle(m)
+		if err != nil {
+			return errors.Join(gone, err)
+		}
+		if rendered, err := o.rendered(b); err == nil && rendered == locked.Rendered {
+			return o.addBundle(b)
+		}
+	}
+	return fmt.Errorf("%w; nor do the catalogs to reuse hold a bundle with the image %s that was rendered to %s",
+		gone, image, locked.Rendered)
+}
+
+// bundlesByImage returns the bundles of the catalogs to reuse, by their images.
+func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][]*declcfg.Meta, error) {
+	type found struct {
+		meta  *declcfg.Meta
+		image string
+	}
+	find := func(m *declcfg.Meta) (found, error) {
+		if m.Schema != declcfg.SchemaBundle {
+			return found{}, nil
+		}
+		b, err := decodeBundle(m)
+		if err != nil {
+			return found{}, err
+		}
+		return found{m, b.Image}, nil
+	}
+	var errs []error
+	byImage := map[string][]*declcfg.Meta{}
+	for f, err := range declcfg.Map(ctx, find, sources...) {
+		errs = append(errs, err)
+		if f.image != "" {
+			byImage[f.image] = append(byImage[f.image], f.meta)
+		}
+	}
+	return byImage, errors.Join(errs...)
+}
+
+func decodeBundle(m *declcfg.Meta) (*declcfg.Bundle, error) {
+	v, err := m.Decode()
+	if err != nil {
+		return nil, err
+	}
+	return v.(*declcfg.Bundle), nil
+}
