@@ -1,0 +1,166 @@
+package imagecheck_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+)
+
+// A testRegistry counts what it is asked for.
+type testRegistry struct {
+	host string
+
+	mu     sync.Mutex
+	asked  map[string]int // "HEAD /v2/org/image/manifests/v1"
+	status map[string]int // the answer to paths that begin so
+}
+
+func newRegistry(t testing.TB) *testRegistry {
+	t.Helper()
+	r := &testRegistry{asked: map[string]int{}, status: map[string]int{}}
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if status := r.note(req); status != 0 {
+			w.WriteHeader(status)
+			return
+		}
+		inner.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	r.host = strings.TrimPrefix(server.URL, "http://")
+	return r
+}
+
+// note counts a request, and returns the status to answer, 0 for that of the registry itself.
+func (r *testRegistry) note(req *http.Request) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked[req.Method+" "+req.URL.Path]++
+	for prefix, status := range r.status {
+		if strings.HasPrefix(req.URL.Path, prefix) {
+			return status
+		}
+	}
+	return 0
+}
+
+// answer makes the registry answer all paths that begin with prefix with a status.
+func (r *testRegistry) answer(prefix string, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status[prefix] = status
+}
+
+// requests returns how often the registry was asked for manifests, by path below /v2, and forgets it.
+func (r *testRegistry) requests() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	manifests := map[string]int{}
+	for request, n := range r.asked {
+		if path, ok := strings.CutPrefix(request, "HEAD /v2/"); ok {
+			manifests[path] = n
+		} else if request != "GET /v2/" {
+			manifests[request] = n // nothing else should be asked for
+		}
+	}
+	clear(r.asked)
+	return manifests
+}
+
+// push stores an image of that name and returns its digest.
+func (r *testRegistry) push(t testing.TB, path string) string {
+	t.Helper()
+	img, err := random.Image(10, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag(r.host + "/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(tag, img); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.requests()
+	return digest.String()
+}
+
+// newOpener returns an opener that knows of no credentials and does not wait for registries in trouble.
+func newOpener(t testing.TB, mirrors *image.Mirrors) *image.Opener {
+	t.Helper()
+	opener := image.NewOpener(image.Options{
+		Keychain:  authn.NewMultiKeychain(),
+		Transport: http.DefaultTransport,
+		Mirrors:   mirrors,
+		Policy:    image.PolicyOptions{Ignore: true},
+	})
+	t.Cleanup(func() {
+		if err := opener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return opener
+}
+
+// source returns a catalog named c of one file, catalog.yaml.
+func source(text string) declcfg.Source {
+	return declcfg.Source{Name: "c", FS: fstest.MapFS{"catalog.yaml": &fstest.MapFile{Data: []byte(text)}}}
+}
+
+// bundle returns an object of three lines, and two for each related image, which is NAME=REFERENCE.
+func bundle(pkg, name, image string, related ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\n{schema: olm.bundle, package: %s, name: %s, image: %q,\nrelatedImages: [\n", pkg, name, image)
+	for _, r := range related {
+		name, ref, _ := strings.Cut(r, "=")
+		fmt.Fprintf(&b, "{name: %q,\nimage: %q},\n", name, ref)
+	}
+	return b.String() + "]}\n"
+}
+
+func mustRead(t testing.TB, sources ...declcfg.Source) *imagecheck.References {
+	t.Helper()
+	references, err := imagecheck.Read(t.Context(), sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return references
+}
+
+func mustCheck(t testing.TB, references *imagecheck.References, from imagecheck.Registries, jobs int) *imagecheck.Report {
+	t.Helper()
+	report, err := imagecheck.Check(t.Context(), references, from, imagecheck.Options{Jobs: jobs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// text returns what WriteText writes, with a host called HOST.
+func text(t testing.TB, report *imagecheck.Report, host string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := imagecheck.WriteText(&b, report); err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(b.String(), host, "HOST")
+}

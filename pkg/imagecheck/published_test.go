@@ -1,0 +1,166 @@
+package imagecheck_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+)
+
+// published is where real catalogs lie that are too large for this repository.
+const published = "../../../shared/data/catalogs"
+
+func publishedCatalog(t testing.TB, name string) declcfg.Source {
+	t.Helper()
+	dir := filepath.Join(published, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("needs %s", dir)
+	}
+	return declcfg.Source{Name: name, FS: os.DirFS(dir)}
+}
+
+// hostsOf returns the registries of all references of a catalog that are valid, each once.
+func hostsOf(t testing.TB, catalog declcfg.Source) (hosts map[string]bool, references, invalid map[string]bool) {
+	t.Helper()
+	hosts, references, invalid = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for m, err := range declcfg.Metas(t.Context(), catalog) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, ok := v.(*declcfg.Bundle)
+		if !ok {
+			continue
+		}
+		for _, ref := range append([]declcfg.RelatedImage{{Image: b.Image}}, b.RelatedImages...) {
+			if ref.Image == "" {
+				continue
+			}
+			references[ref.Image] = true
+			if _, err := image.ParseReference(ref.Image); err != nil {
+				invalid[ref.Image] = true
+				continue
+			}
+			host, _, _ := strings.Cut(ref.Image, "/")
+			hosts[strings.TrimPrefix(host, "index.")] = true // mirrors of docker.io are those of index.docker.io
+		}
+	}
+	return hosts, references, invalid
+}
+
+// onlyMirror returns mirrors that lead every image of the hosts to one registry, and to no other.
+func onlyMirror(t testing.TB, hosts map[string]bool, mirror string) *image.Mirrors {
+	t.Helper()
+	var objects strings.Builder
+	for _, set := range []string{"Digest", "Tag"} {
+		fmt.Fprintf(&objects, "---\napiVersion: config.openshift.io/v1\nkind: Image%sMirrorSet\nspec:\n  image%sMirrors:\n",
+			set, set)
+		for host := range hosts {
+			fmt.Fprintf(&objects, "  - source: %s\n    mirrors: [%s/%s]\n    mirrorSourcePolicy: NeverContactSource\n",
+				host, mirror, strings.NewReplacer(".", "-", ":", "-").Replace(host))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "mirrors.yaml")
+	if err := os.WriteFile(file, []byte(objects.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(t.TempDir(), "registries.conf")
+	if err := os.WriteFile(none, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mirrors, err := image.LoadMirrors(image.MirrorOptions{RegistriesConf: none, Files: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mirrors
+}
+
+// TestPublishedCatalogs checks real catalogs by a mirror that has no image at all, so that every one is missing, and
+// then by one that has one of them.
+func TestPublishedCatalogs(t *testing.T) {
+	for _, name := range []string{"v4.12", "v4.20"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			catalog := publishedCatalog(t, name)
+			hosts, references, invalid := hostsOf(t, catalog)
+			registry := newRegistry(t)
+			opener := newOpener(t, onlyMirror(t, hosts, registry.host))
+			all := mustRead(t, catalog)
+
+			report := mustCheck(t, all, opener, 0)
+			if report.Images != len(references) || len(report.Problems) != len(references) {
+				t.Errorf("%d images, %d problems; want %d of both", report.Images, len(report.Problems), len(references))
+			}
+			for _, p := range report.Problems {
+				want := imagecheck.Missing
+				if invalid[p.Reference] {
+					want = imagecheck.Invalid
+				}
+				if p.Kind != want || len(p.Uses) == 0 {
+					t.Fatalf("%s is %s with %d uses: %s", p.Reference, p.Kind, len(p.Uses), p.Reason)
+				}
+			}
+			for path, n := range registry.requests() {
+				if n != 1 && !strings.Contains(path, "@") && !strings.Contains(path, "sha256:") {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+			}
+			first := text(t, report, registry.host)
+			if again := text(t, mustCheck(t, all, opener, 3), registry.host); again != first {
+				t.Error("a second check has another result")
+			}
+
+			there := aTag(t, report)
+			host, path, _ := strings.Cut(there, "/")
+			registry.push(t, strings.ReplaceAll(host, ".", "-")+"/"+path)
+			if got := mustCheck(t, all, opener, 0); len(got.Problems) != len(report.Problems)-1 ||
+				strings.Contains(text(t, got, registry.host), " "+there+" ") {
+				t.Errorf("with %s there are %d problems", there, len(got.Problems))
+			}
+		})
+	}
+}
+
+// aTag returns a missing image that is named by a tag alone.
+func aTag(t testing.TB, report *imagecheck.Report) string {
+	t.Helper()
+	for _, p := range report.Of(imagecheck.Missing) {
+		if !strings.Contains(p.Reference, "@") {
+			return p.Reference
+		}
+	}
+	t.Fatal("no image is named by a tag")
+	return ""
+}
+
+func BenchmarkRead(b *testing.B) {
+	catalog := publishedCatalog(b, "v4.20")
+	b.ReportAllocs()
+	for b.Loop() {
+		mustRead(b, catalog)
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	catalog := publishedCatalog(b, "v4.20")
+	hosts, _, _ := hostsOf(b, catalog)
+	registry := newRegistry(b)
+	mirrors := onlyMirror(b, hosts, registry.host)
+	all := mustRead(b, catalog)
+	for _, jobs := range []int{1, imagecheck.DefaultJobs} {
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mustCheck(b, all, newOpener(b, mirrors), jobs)
+			}
+		})
+	}
+}
