@@ -2,6 +2,8 @@ package declcfg
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,6 +45,30 @@ func (b *Bundle) Summarize() *BundleSummary {
 		s.Version = &v
 	}
 	return s
+}
+
+// ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins all that keeps
+// an object from being read, by place.
+func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
+	type object struct {
+		meta  *Meta
+		value any
+	}
+	decode := func(m *Meta) (object, error) {
+		v, err := m.Decode()
+		return object{m, Slim(v)}, err
+	}
+	x := &Index{}
+	var errs []error
+	for o, err := range Map(ctx, decode, sources...) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		x.Add(o.meta, o.value)
+	}
+	slices.SortStableFunc(errs, CompareErrors)
+	return x, errors.Join(errs...)
 }
 
 // Add enters m, which [Meta.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It

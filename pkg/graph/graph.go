@@ -38,12 +38,21 @@ import (
 // Entries without a name are left out. Of entries with the same name the first is the one that stands in the graph, and
 // what the others replace and skip does not count.
 type Channel struct {
+	Name       string // "" where New was not told
+	Deprecated bool
+
 	entries []declcfg.Entry
 	nodes   []int          // the entries that stand in the graph, by their index in entries, as all below
 	index   map[string]int // the node of a name
 	next    []int          // by node: the node that it replaces, or none
 	namedBy []edge         // by node: the first edge that leads to it, from none for a head
 	skipped []bool         // by node
+
+	// What follows is known of the channels of a Package.
+	bundles     []*Bundle     // by node
+	members     []*Bundle     // all that are in bundles, replaced or skipped, by rank
+	ranges      []Range       // by node; empty for none
+	rangeErrors map[int]error // by node
 }
 
 // An edge is one reason why an entry counts as updated: an entry replaces it or skips it.

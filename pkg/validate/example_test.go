@@ -19,6 +19,15 @@ var companions = map[string]struct{ bad, good []string }{
 	"package-name":   {bad: []string{"package-channels"}}, // the renamed package is another one, and empty
 	"required-range": {[]string{"v1-dependency"}, []string{"v1-dependency"}},
 	"constraint":     {[]string{"v1-dependency"}, []string{"v1-dependency"}},
+
+	"deprecated-property": {good: []string{"updates-differ"}}, // the deprecated bundle is the head
+
+	// Where the updates of one go wrong, those of the other differ, and a head can only be lower by a downgrade.
+	"head-version":   {bad: []string{"update-downgrade", "update-v1", "updates-differ"}},
+	"update-classic": {bad: []string{"updates-differ"}},
+	"update-loop":    {bad: []string{"updates-differ"}},
+	"update-v1":      {bad: []string{"updates-differ"}},
+	"z-release":      {bad: []string{"update-classic", "updates-differ"}},
 }
 
 func TestExamplesOfRules(t *testing.T) {

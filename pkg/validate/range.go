@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/blang/semver/v4"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // checkRange returns what keeps text from being a range of versions as OLM reads them, in few words.
@@ -12,7 +12,7 @@ func checkRange(text string) error {
 	if text == "" {
 		return errors.New("it is empty")
 	}
-	_, err := semver.ParseRange(text)
+	_, err := graph.ParseRange(text)
 	if err == nil {
 		return nil
 	}

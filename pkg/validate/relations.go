@@ -5,11 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // relations checks what relates objects to each other, once all of them were read.
@@ -17,6 +16,7 @@ type relations struct {
 	validator *validator
 	index     declcfg.Index
 	scopes    map[*declcfg.Meta]*scope
+	wrong     map[string]bool // packages of which an object breaks a rule that is an error
 
 	lost  lost
 	hints nearest.Finder
@@ -44,7 +44,7 @@ func (r *relations) problems(ctx context.Context) []*Problem {
 	return all
 }
 
-func (r *relations) check() {
+func (r *relations) check(ctx context.Context) {
 	r.lost.settle(&r.index)
 	var known []string
 	for _, p := range r.index.Packages() {
@@ -63,6 +63,7 @@ func (r *relations) check() {
 		}
 		r.duplicates(p)
 	}
+	r.updates(ctx)
 }
 
 // duplicates reports what is defined more than once.
@@ -230,10 +231,10 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 
 // ownRanges reports entries whose skipRange holds their own version: OLM Classic updates such a bundle to itself.
 func (r *relations) ownRanges(p *declcfg.PackageIndex) {
-	versions := make(map[string]semver.Version, len(p.Bundles))
+	versions := make(map[string]*declcfg.Version, len(p.Bundles))
 	for _, b := range p.Bundles {
 		if b.Value != nil && b.Value.Version != nil {
-			versions[b.Meta.Name] = b.Value.Version.Semver
+			versions[b.Meta.Name] = b.Value.Version
 		}
 	}
 	for _, c := range p.Channels {
@@ -241,13 +242,13 @@ func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 			continue
 		}
 		for i, e := range c.Value.Entries {
-			version, ok := versions[e.Name]
-			if e.SkipRange == "" || !ok {
+			version := versions[e.Name]
+			if e.SkipRange == "" || version == nil {
 				continue
 			}
-			if in, err := semver.ParseRange(e.SkipRange); err == nil && in(version) {
+			if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
 				r.of(c.Meta).add("skip-range-self", index("/entries", i)+"/skipRange",
-					"the skipRange %q of %q holds its own version %s", e.SkipRange, e.Name, version)
+					"the skipRange %q of %q holds its own version %s", e.SkipRange, e.Name, version.Semver)
 			}
 		}
 	}

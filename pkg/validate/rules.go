@@ -37,6 +37,7 @@ var groups = []group{
 	{"Any object", loadRules},
 	{"Packages", packageRules},
 	{"Channels", channelRules},
+	{"Updates", updateRules},
 	{"Bundles", bundleRules},
 	{"Properties", propertyRules},
 	{"Deprecations", deprecationsRules},

@@ -11,6 +11,7 @@ package validate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/schemas"
@@ -50,7 +51,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	c := relations{validator: v, scopes: map[*declcfg.Meta]*scope{}}
+	c := relations{validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}}
 	var problems []*Problem
 	for r, err := range declcfg.Map(ctx, v.object, sources...) {
 		if ctx.Err() != nil {
@@ -62,9 +63,10 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 			continue
 		}
 		problems = append(problems, r.problems...)
+		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || slices.ContainsFunc(r.problems, isUpstreamError)
 		c.index.Add(r.meta, r.value)
 	}
-	c.check()
+	c.check(ctx)
 	problems = append(problems, c.problems(ctx)...)
 	return &Report{Problems: sortProblems(problems), Index: &c.index}, ctx.Err()
 }

@@ -1,0 +1,111 @@
+package graph
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// indexOf returns a package with one channel and a bundle for each of its entries, of which number i has the version
+// 1.i.0.
+func indexOf(entries []declcfg.Entry) *declcfg.PackageIndex {
+	x := &declcfg.PackageIndex{
+		Name:     "p",
+		Channels: []declcfg.Indexed[declcfg.Channel]{{Value: &declcfg.Channel{Name: "c", Entries: entries}}},
+	}
+	for i, e := range entries {
+		v := declcfg.Version{}
+		v.Semver.Major, v.Semver.Minor = 1, uint64(i)
+		x.Bundles = append(x.Bundles, declcfg.Indexed[declcfg.BundleSummary]{
+			Value: &declcfg.BundleSummary{Name: e.Name, Version: &v},
+		})
+	}
+	return x
+}
+
+// chain returns entries of which each replaces the one before and has all before it in its skipRange.
+func chain(n int) []declcfg.Entry {
+	entries := make([]declcfg.Entry, n)
+	for i := range entries {
+		entries[i] = declcfg.Entry{Name: fmt.Sprintf("p.v1.%d.0", i), SkipRange: fmt.Sprintf(">=1.0.0 <1.%d.0", i)}
+		if i > 0 {
+			entries[i].Replaces = entries[i-1].Name
+		}
+	}
+	return entries
+}
+
+// matrix returns entries of which each skips all before it.
+func matrix(n int) []declcfg.Entry {
+	entries := chain(n)
+	for i := range entries {
+		for j := range i {
+			entries[i].Skips = append(entries[i].Skips, entries[j].Name)
+		}
+	}
+	return entries
+}
+
+// replacing returns entries of which each replaces the one before, and there is no other edge.
+func replacing(n int) []declcfg.Entry {
+	entries := chain(n)
+	for i := range entries {
+		entries[i].SkipRange = ""
+	}
+	return entries
+}
+
+func BenchmarkOutlooks(b *testing.B) {
+	for name, entries := range map[string][]declcfg.Entry{
+		"chain of 100000": replacing(100_000), "ranges of 100000": chain(100_000), "skips of 2000": matrix(2000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			x := indexOf(entries)
+			b.ReportAllocs()
+			for b.Loop() {
+				p := NewPackage(x)
+				all, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+				if err != nil || len(all) != len(entries) {
+					b.Fatal(len(all), err)
+				}
+			}
+		})
+	}
+}
+
+// Large channels have the outlooks of small ones.
+func TestLargeChannels(t *testing.T) {
+	for name, tt := range map[string]struct {
+		entries []declcfg.Entry
+		hops    int // of the oldest
+	}{
+		"chain":  {replacing(10_000), 9_999},
+		"ranges": {chain(10_000), 1},
+		"skips":  {matrix(300), 1},
+	} {
+		p := NewPackage(indexOf(tt.entries))
+		all, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+		head := tt.entries[len(tt.entries)-1].Name
+		if err != nil || len(all) != len(tt.entries) || all[0].Classic.Hops != tt.hops || all[0].V1.Hops != tt.hops ||
+			all[0].Classic.End != head || all[0].V1.End != head || all[0].Differs {
+			t.Errorf("%s: %v, %d outlooks, the first is %+v", name, err, len(all), all[0])
+		}
+	}
+}
+
+// A circle of any length is refused, and walked around once.
+func TestCircles(t *testing.T) {
+	for _, n := range []int{1, 2, 1000} {
+		entries := replacing(n)
+		entries[0].Replaces = entries[n-1].Name
+		p := NewPackage(indexOf(entries))
+		all, err := p.Outlooks(p.Channels[0], V1Options{}, true)
+		if err == nil || len(all) != n || all[0].Classic.Hops != 0 || all[0].V1.Hops != n-1 {
+			t.Errorf("%d: %v, the first is %+v", n, err, all[0])
+		}
+		if cycles := p.Channels[0].Cycles(); len(cycles) != 1 || len(cycles[0]) != n+1 {
+			t.Errorf("%d: cycles %v", n, cycles)
+		}
+	}
+}

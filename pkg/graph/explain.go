@@ -1,0 +1,264 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Explanation tells why an installed bundle is updated to another one next, or why not.
+type Explanation struct {
+	Semantics Semantics `json:"semantics"`
+	Channel   string    `json:"channel,omitzero"` // "" for all of the package
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Updates   bool      `json:"updates"` // all checks hold
+	Checks    []Check   `json:"checks"`
+
+	// Path is what becomes of From, one update after the other, From first. With Loop it goes on for ever: the last one
+	// was there before.
+	Path []string `json:"path"`
+	Loop bool     `json:"loop,omitzero"`
+}
+
+// A Check is one condition of an update.
+type Check struct {
+	Name  string `json:"name"` // such as edge
+	Holds bool   `json:"holds"`
+	Why   string `json:"why"` // a sentence without an end
+}
+
+// String returns the explanation in words, a line for each check.
+func (e *Explanation) String() string {
+	var text strings.Builder
+	is := "is not"
+	if e.Updates {
+		is = "is"
+	}
+	where := "in any channel"
+	if e.Channel != "" {
+		where = "in channel " + e.Channel
+	}
+	fmt.Fprintf(&text, "%s, %s: %s %s updated to %s next\n", e.Semantics, where, e.From, is, e.To)
+	for _, c := range e.Checks {
+		verdict := "no "
+		if c.Holds {
+			verdict = "yes"
+		}
+		fmt.Fprintf(&text, "  %s  %-12s %s\n", verdict, c.Name, c.Why)
+	}
+	fmt.Fprintf(&text, "  %s\n", e.story())
+	return text.String()
+}
+
+// story tells what becomes of From.
+func (e *Explanation) story() string {
+	path := strings.Join(e.Path, " -> ")
+	switch {
+	case e.Loop:
+		return "it goes on for ever: " + path
+	case len(e.Path) == 1:
+		return e.From + " stays"
+	case slices.Contains(e.Path, e.To):
+		return fmt.Sprintf("it comes to be %s: %s", e.To, path)
+	}
+	return fmt.Sprintf("it never comes to be %s: %s", e.To, path)
+}
+
+// An explainer collects checks.
+type explainer struct {
+	Explanation
+	from, to *Bundle
+}
+
+func newExplainer(plan *Plan, from, to *Bundle) *explainer {
+	e := &explainer{from: from, to: to}
+	e.Explanation = Explanation{Semantics: plan.Semantics, From: from.Name, To: to.Name, Path: []string{from.Name}}
+	steps, loop := plan.Path(from)
+	for _, s := range steps {
+		e.Path = append(e.Path, s.To.Name)
+	}
+	e.Loop = loop
+	return e
+}
+
+// check adds a condition, with what there is to say if it holds and if not.
+func (e *explainer) check(name string, holds bool, yes, no string) {
+	why := no
+	if holds {
+		why = yes
+	}
+	e.Checks = append(e.Checks, Check{name, holds, why})
+}
+
+// holds tells whether all conditions so far are there.
+func (e *explainer) holds() bool {
+	return !slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds })
+}
+
+// checkPreferred asks whether it is To that the plan prefers, which only matters where To may be preferred. first says
+// of what is preferred why it is.
+func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
+	if e.holds() {
+		next, ok := plan.Next(e.from)
+		other, reason := e.From, "stays"
+		if ok {
+			other, reason = next.To.Name, next.reason(e.from)
+		}
+		e.check("preferred", ok && next.To == e.to, fmt.Sprintf("of all that may update %s it %s", e.From, first),
+			fmt.Sprintf("%s %s, and %s", other, first, reason))
+	}
+	e.Updates = e.holds()
+	return &e.Explanation
+}
+
+func (e *explainer) checkExists() {
+	e.check("exists", !e.to.Virtual, e.To+" is in the catalog", "the catalog has no bundle "+e.To)
+}
+
+// checkEdge looks for an edge in the entries for To of the channels.
+func (e *explainer) checkEdge(channels []*Channel, other string) {
+	var found, missed []string
+	for _, c := range channels {
+		entry, ok := c.index[e.To]
+		if !ok {
+			continue
+		}
+		yes, no := c.describeEdge(entry, e.from)
+		if yes != "" {
+			found = append(found, fmt.Sprintf("in channel %s, %s %s", c.Name, e.To, yes))
+		} else {
+			missed = append(missed, fmt.Sprintf("in channel %s, %s %s", c.Name, e.To, no))
+		}
+	}
+	if len(found) == 0 && other != "" {
+		found = append(found, other)
+	}
+	if len(missed) == 0 {
+		missed = append(missed, "it is in no channel")
+	}
+	e.check("edge", len(found) > 0, strings.Join(found, "; "), strings.Join(missed, "; "))
+}
+
+// describeEdge says why an entry covers b; or, with yes empty, why not.
+func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
+	e := c.entries[entry]
+	switch {
+	case e.Replaces == b.Name:
+		return "replaces " + b.Name, ""
+	case slices.Contains(e.Skips, b.Name):
+		return "skips " + b.Name, ""
+	case e.SkipRange == "":
+		return "", fmt.Sprintf("neither replaces nor skips %s, and has no skipRange", b.Name)
+	case c.rangeErrors[entry] != nil:
+		return "", fmt.Sprintf("neither replaces nor skips %s, and its skipRange %q cannot be read", b.Name, e.SkipRange)
+	case b.Version == nil:
+		return "", fmt.Sprintf("neither replaces nor skips %s, which has no version for its skipRange", b.Name)
+	case c.ranges[entry].Contains(b.semver()):
+		return fmt.Sprintf("has %s in its skipRange %q", b.Version, e.SkipRange), ""
+	}
+	return "", fmt.Sprintf("neither replaces nor skips %s, and %s is not in its skipRange %q",
+		b.Name, b.Version, e.SkipRange)
+}
+
+// ExplainClassic tells why a bundle goes to another one next where OLM Classic follows the channel, or why not; see
+// [Package.Classic]. All three are of p.
+func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
+	plan, err := p.Classic(c)
+	e := newExplainer(plan, from, to)
+	e.Channel = c.Name
+	e.checkExists()
+	entry, ok := c.index[to.Name]
+	e.check("in channel", ok, "the channel has an entry for it", "the channel has no entry for it")
+	e.checkEdge([]*Channel{c}, "")
+	if err != nil {
+		e.check("order", false, "", err.Error())
+	}
+	if ok && err == nil {
+		e.checkOffered(c, entry)
+	}
+	e.checkDeprecated("OLM Classic does not mind")
+	return e.checkPreferred(plan, "is nearest the head")
+}
+
+// checkOffered asks whether OLM Classic takes an entry for something to install.
+func (e *explainer) checkOffered(c *Channel, entry int) {
+	if c.skipped[entry] {
+		e.check("not skipped", false, "", "it is skipped by "+strings.Join(c.skippers(e.To), ", "))
+		return
+	}
+	e.check("not skipped", true, "no entry skips it", "")
+	order, _ := c.order() // only asked for where there is one
+	e.check("in chain", slices.Contains(order, entry),
+		"following replaces from the head leads to it", "following replaces from the head does not lead to it")
+}
+
+// checkDeprecated tells what a deprecation means; it keeps nobody from an update.
+func (e *explainer) checkDeprecated(means string) {
+	why := "it is not deprecated"
+	if e.to.Deprecated {
+		why = "it is deprecated: " + means
+	}
+	e.check("deprecation", true, why, "")
+}
+
+// skippers returns the entries that skip a bundle.
+func (c *Channel) skippers(name string) []string {
+	var names []string
+	for _, i := range c.nodes {
+		if slices.Contains(c.entries[i].Skips, name) {
+			names = append(names, c.entries[i].Name)
+		}
+	}
+	return names
+}
+
+// reason says by what a step leads on from a bundle.
+func (s Step) reason(from *Bundle) string {
+	switch s.By {
+	case Same:
+		return "has the same version"
+	case Forced:
+		return "needs no edge"
+	}
+	yes, _ := s.Channel.describeEdge(s.Channel.index[s.To.Name], from)
+	return yes
+}
+
+// ExplainV1 tells why OLM v1 updates a bundle to another one next, or why not; see [Package.V1]. Both are of p.
+func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
+	plan := p.V1(o)
+	e := newExplainer(plan, from, to)
+	e.checkExists()
+	channels := p.Channels
+	if len(o.Channels) > 0 {
+		channels = o.Channels
+		var names []string
+		for _, c := range channels {
+			names = append(names, c.Name)
+		}
+		e.Channel = strings.Join(names, ", ")
+		e.check("in channel", inAny(channels, to), "the channel has an entry for it", "the channel has no entry for it")
+	}
+	if o.Version != nil {
+		e.check("version", to.Version != nil && o.Version.Contains(to.semver()),
+			fmt.Sprintf("its version is in %q", o.Version), fmt.Sprintf("its version is not in %q", o.Version))
+	}
+	switch {
+	case o.SelfCertified:
+		e.check("edge", true, "edges do not matter", "")
+	case from.Version != nil && to.Version != nil && from.released() == to.released():
+		e.checkEdge(channels, "it has the same version")
+	default:
+		e.checkEdge(channels, "")
+	}
+	e.checkDeprecated("everything else is preferred")
+	return e.checkPreferred(plan, "comes first, by its version and deprecated ones last")
+}
+
+func inAny(channels []*Channel, b *Bundle) bool {
+	return slices.ContainsFunc(channels, func(c *Channel) bool {
+		_, ok := c.index[b.Name]
+		return ok
+	})
+}

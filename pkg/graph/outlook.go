@@ -1,0 +1,69 @@
+package graph
+
+// An Outlook is what becomes of an installed bundle that follows a channel.
+type Outlook struct {
+	Package   string `json:"package"`
+	Channel   string `json:"channel"`
+	Installed string `json:"installed"`        // the name of the bundle
+	Version   string `json:"version,omitzero"` // "" where it is not known
+	Classic   Fate   `json:"classic"`
+	V1        Fate   `json:"v1"`
+	Differs   bool   `json:"differs"` // they go to different bundles next
+}
+
+// A Fate is what becomes of an installed bundle under one of the semantics.
+type Fate struct {
+	Next string `json:"next,omitzero"` // "" where it stays
+	By   Edge   `json:"by,omitzero"`
+	Hops int    `json:"hops"` // updates up to the last one
+	End  string `json:"end"`  // where it is then; in the loop, if it is in one for ever
+	Loop bool   `json:"loop,omitzero"`
+
+	// Path has every update, and in a loop the first one that leads back. It is nil where it was not asked for.
+	Path []string `json:"path,omitzero"`
+}
+
+// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles.
+// The options for OLM v1 but for its channels are those of o. The error is that by which OLM Classic refuses the
+// channel, which leaves everything where it is. With paths, those are filled in.
+func (p *Package) Outlooks(c *Channel, o V1Options, paths bool) ([]Outlook, error) {
+	classic, err := p.Classic(c)
+	o.Channels = []*Channel{c}
+	v1 := p.V1(o)
+	member := make([]bool, len(p.Bundles))
+	for _, b := range c.members {
+		member[b.rank] = true
+	}
+	all := make([]Outlook, 0, len(c.members))
+	for _, b := range p.Bundles {
+		s, updates := classic.Next(b)
+		s1, updates1 := v1.Next(b)
+		if !member[b.rank] && !updates && !updates1 {
+			continue
+		}
+		version := ""
+		if b.Version != nil {
+			version = b.Version.String()
+		}
+		all = append(all, Outlook{
+			Package: p.Name, Channel: c.Name, Installed: b.Name, Version: version,
+			Classic: classic.fate(b, paths), V1: v1.fate(b, paths), Differs: s.To != s1.To,
+		})
+	}
+	return all, err
+}
+
+func (p *Plan) fate(b *Bundle, path bool) Fate {
+	at, hops, ok := p.End(b)
+	f := Fate{Hops: max(hops, 0), End: at.Name, Loop: !ok}
+	if s, updates := p.Next(b); updates {
+		f.Next, f.By = s.To.Name, s.By
+	}
+	if path {
+		steps, _ := p.Path(b)
+		for _, s := range steps {
+			f.Path = append(f.Path, s.To.Name)
+		}
+	}
+	return f
+}

@@ -1,0 +1,218 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Package is the update graph of a package: its bundles, and the channels that they are in. It does not change, so
+// any number of goroutines may use it.
+type Package struct {
+	Name           string
+	DefaultChannel string
+	Deprecated     bool
+	Channels       []*Channel // by name
+
+	// Bundles are those of the package and those that its channels name: by version, the lowest first, where those
+	// without a version come before all others, then by name.
+	Bundles []*Bundle
+
+	byName map[string]*Bundle
+}
+
+// A Bundle is a node of the graph. Channels share it.
+type Bundle struct {
+	Name       string
+	Version    *declcfg.Version // nil where it has none that can be read
+	Virtual    bool             // it is not in the catalog, and an entry or an edge names it
+	Deprecated bool
+
+	rank int // in Bundles
+}
+
+// NewPackage builds the graph of a package. Of bundles of one name the first counts; objects that could not be decoded
+// do not. Bundles that may be installed but are not in the catalog are entered as virtual ones.
+func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Package {
+	p := &Package{Name: x.Name, byName: map[string]*Bundle{}}
+	for _, o := range x.Packages {
+		if o.Value != nil {
+			p.DefaultChannel = o.Value.DefaultChannel
+			break
+		}
+	}
+	for _, o := range x.Bundles {
+		if b := o.Value; b != nil && p.byName[b.Name] == nil {
+			p.byName[b.Name] = &Bundle{Name: b.Name, Version: b.Version}
+		}
+	}
+	for _, b := range installed {
+		if p.byName[b.Name] == nil {
+			p.byName[b.Name] = &Bundle{Name: b.Name, Version: b.Version, Virtual: true}
+		}
+	}
+	for _, o := range x.Channels {
+		if o.Value != nil {
+			p.addChannel(o.Value)
+		}
+	}
+	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range x.Deprecations {
+		if o.Value != nil {
+			p.deprecate(o.Value.Entries)
+		}
+	}
+	p.sort()
+	return p
+}
+
+func (p *Package) addChannel(d *declcfg.Channel) {
+	c := New(d.Entries)
+	c.Name = d.Name
+	for _, i := range c.nodes {
+		e := c.entries[i]
+		p.node(e.Name)
+		p.node(e.Replaces)
+		for _, skip := range e.Skips {
+			p.node(skip)
+		}
+	}
+	p.Channels = append(p.Channels, c)
+}
+
+// node enters a bundle that something names.
+func (p *Package) node(name string) {
+	if name != "" && p.byName[name] == nil {
+		p.byName[name] = &Bundle{Name: name, Virtual: true}
+	}
+}
+
+func (p *Package) deprecate(entries []declcfg.Deprecation) {
+	for _, e := range entries {
+		switch e.Reference.Schema {
+		case declcfg.SchemaPackage:
+			p.Deprecated = true
+		case declcfg.SchemaChannel:
+			for _, c := range p.Channels {
+				c.Deprecated = c.Deprecated || c.Name == e.Reference.Name
+			}
+		case declcfg.SchemaBundle:
+			if b := p.byName[e.Reference.Name]; b != nil {
+				b.Deprecated = true
+			}
+		}
+	}
+}
+
+// sort brings the bundles into their order and tells the channels which of them they name.
+func (p *Package) sort() {
+	p.Bundles = make([]*Bundle, 0, len(p.byName))
+	for _, b := range p.byName {
+		p.Bundles = append(p.Bundles, b)
+	}
+	slices.SortFunc(p.Bundles, func(a, b *Bundle) int {
+		return cmp.Or(a.compareVersion(b), cmp.Compare(a.Name, b.Name))
+	})
+	for i, b := range p.Bundles {
+		b.rank = i
+	}
+	for _, c := range p.Channels {
+		c.join(p)
+	}
+}
+
+// compareVersion orders by version and release; none comes first.
+func (b *Bundle) compareVersion(c *Bundle) int {
+	switch {
+	case b.Version != nil && c.Version != nil:
+		return b.Version.Compare(*c.Version)
+	case b.Version != nil:
+		return 1
+	case c.Version != nil:
+		return -1
+	}
+	return 0
+}
+
+// semver returns the version that ranges are about. It must have one.
+func (b *Bundle) semver() semver.Version { return b.Version.Semver }
+
+// Bundle returns the bundle of that name, or nil.
+func (p *Package) Bundle(name string) *Bundle { return p.byName[name] }
+
+// Channel returns the channel of that name, or nil.
+func (p *Package) Channel(name string) *Channel {
+	i := slices.IndexFunc(p.Channels, func(c *Channel) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return p.Channels[i]
+}
+
+// join tells the channel which bundles of the package it names.
+func (c *Channel) join(p *Package) {
+	c.bundles = make([]*Bundle, len(c.entries))
+	seen := make([]bool, len(p.Bundles))
+	add := func(name string) *Bundle {
+		b := p.byName[name]
+		if b != nil && !seen[b.rank] {
+			seen[b.rank] = true
+			c.members = append(c.members, b)
+		}
+		return b
+	}
+	c.ranges = make([]Range, len(c.entries))
+	c.rangeErrors = map[int]error{}
+	for _, i := range c.nodes {
+		e := c.entries[i]
+		c.bundles[i] = add(e.Name)
+		add(e.Replaces)
+		for _, skip := range e.Skips {
+			add(skip)
+		}
+		if e.SkipRange == "" {
+			continue
+		}
+		var err error
+		if c.ranges[i], err = ParseRange(e.SkipRange); err != nil {
+			c.rangeErrors[i] = err
+		}
+	}
+	slices.SortFunc(c.members, func(a, b *Bundle) int { return cmp.Compare(a.rank, b.rank) })
+}
+
+// Members returns the bundles that the entries of a channel are and name, in the order of Bundles of the Package: any
+// of them may be installed where the channel is followed.
+func (c *Channel) Members() []*Bundle { return c.members }
+
+// Entries returns the entries of the channel, in its order.
+func (c *Channel) Entries() []declcfg.Entry { return c.entries }
+
+// Entry returns the entry of that name, and whether there is one.
+func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
+	i, ok := c.index[name]
+	if !ok {
+		return declcfg.Entry{}, false
+	}
+	return c.entries[i], true
+}
+
+// Skipped tells whether an entry of the channel skips the bundle of that name.
+func (c *Channel) Skipped(name string) bool {
+	i, ok := c.index[name]
+	return ok && c.skipped[i]
+}
+
+// InRange tells whether the skipRange of an entry has a version in it. Without the entry, or a range that can be read,
+// it has none.
+func (c *Channel) InRange(entry string, v declcfg.Version) bool {
+	i, ok := c.index[entry]
+	return ok && c.ranges[i].Contains(v.Semver)
+}
+
+// RangeErrors returns what is wrong with the skipRanges of entries that cannot be read, by the index of the entry. Such
+// a range has no version in it.
+func (c *Channel) RangeErrors() map[int]error { return c.rangeErrors }

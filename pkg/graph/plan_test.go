@@ -1,0 +1,193 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// packageOf reads a package from lines such as
+//
+//	channel stable
+//	v3 replaces v1 skips v2 range >=1.0.0 <3.0.0
+//	bundle v3 3.0.0
+//	deprecated v2
+//
+// which semicolons may stand between as well.
+//
+// A bundle vN.N.N that stands as an entry without a line of its own has the version N.N.N; vN has N.0.0.
+func packageOf(t testing.TB, lines string) *Package {
+	t.Helper()
+	x := &declcfg.PackageIndex{Name: "p"}
+	var deprecated []declcfg.Deprecation
+	versions := map[string]string{}
+	var channel *declcfg.Channel
+	for line := range strings.SplitSeq(strings.ReplaceAll(lines, ";", "\n"), "\n") {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "":
+		case "channel":
+			channel = &declcfg.Channel{Name: rest}
+			x.Channels = append(x.Channels, declcfg.Indexed[declcfg.Channel]{Value: channel})
+		case "bundle":
+			name, version, _ := strings.Cut(rest, " ")
+			versions[name] = version
+		case "deprecated":
+			deprecated = append(deprecated, declcfg.Deprecation{
+				Reference: declcfg.Reference{Schema: declcfg.SchemaBundle, Name: rest},
+			})
+		default:
+			e := entryOf(t, word, rest)
+			channel.Entries = append(channel.Entries, e)
+			if _, ok := versions[word]; !ok {
+				versions[word] = strings.TrimPrefix(word, "v") + strings.Repeat(".0", max(0, 2-strings.Count(word, ".")))
+			}
+		}
+	}
+	for name, version := range versions {
+		b := &declcfg.BundleSummary{Name: name}
+		if v, err := declcfg.ParseVersion(version, ""); err == nil {
+			b.Version = &v
+		}
+		x.Bundles = append(x.Bundles, declcfg.Indexed[declcfg.BundleSummary]{Value: b})
+	}
+	x.Deprecations = []declcfg.Indexed[declcfg.Deprecations]{{Value: &declcfg.Deprecations{Entries: deprecated}}}
+	return NewPackage(x)
+}
+
+func entryOf(t testing.TB, name, rest string) declcfg.Entry {
+	t.Helper()
+	e := declcfg.Entry{Name: name}
+	rest, e.SkipRange, _ = strings.Cut(rest, "range ")
+	words := strings.Fields(rest)
+	for len(words) > 1 {
+		switch words[0] {
+		case "replaces":
+			e.Replaces = words[1]
+		case "skips":
+			e.Skips = strings.Split(words[1], ",")
+		default:
+			t.Fatalf("entry %s: %q", name, rest)
+		}
+		words = words[2:]
+	}
+	return e
+}
+
+// describe writes a plan as "v1 -> v2 -> v3", a path for each installed bundle, each with ... where it goes on for ever.
+func describe(p *Plan) string {
+	var lines []string
+	for _, b := range p.Package.Bundles {
+		steps, loop := p.Path(b)
+		line := b.Name
+		for _, s := range steps {
+			line += " -> " + s.To.Name
+		}
+		if loop {
+			line += " ..."
+		}
+		if at, hops, ok := p.End(b); ok == loop || ok && (hops != len(steps) || !strings.HasSuffix(line, at.Name)) {
+			line += fmt.Sprintf(" but ends at %s after %d hops, %t", at.Name, hops, ok)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, " ; ")
+}
+
+// Each graph has the plan of both generations of OLM for its first channel.
+func TestPlans(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		graph       string
+		classic, v1 string // "" where it is that of classic
+	}{
+		{
+			"one update at a time", // v0.1.1 <- v0.1.2 <- v0.1.3
+			"channel c ; v0.1.3 replaces v0.1.2 ; v0.1.2 replaces v0.1.1 ; v0.1.1",
+			"v0.1.1 -> v0.1.2 -> v0.1.3 ; v0.1.2 -> v0.1.3 ; v0.1.3", "",
+		}, {
+			"a skipped release", // v0.9.0 <- v0.9.2, which also skips v0.9.1
+			"channel c ; v0.9.2 replaces v0.9.0 skips v0.9.1 ; v0.9.1 replaces v0.9.0 ; v0.9.0",
+			"v0.9.0 -> v0.9.2 ; v0.9.1 -> v0.9.2 ; v0.9.2", "",
+		}, {
+			"a skip range", // 4.1.0 and 4.1.1 are in the range of 4.1.2
+			"channel c ; v4.1.2 replaces v4.1.1 range >=4.1.0 <4.1.2 ; v4.1.1 replaces v4.1.0 ; v4.1.0 replaces v4.0.0 ; v4.0.0",
+			"v4.0.0 -> v4.1.0 -> v4.1.2 ; v4.1.0 -> v4.1.2 ; v4.1.1 -> v4.1.2 ; v4.1.2", "",
+		}, {
+			"z-stream with virtual nodes", // what is not in the catalog any more can still be updated
+			"channel c ; v1.2.9 replaces v1.1.0 skips v1.2.0,v1.2.1,v1.2.2 ; v1.1.0",
+			"v1.2.0 -> v1.2.9 ; v1.2.1 -> v1.2.9 ; v1.2.2 -> v1.2.9 ; v1.1.0 -> v1.2.9 ; v1.2.9", "",
+		}, {
+			"from 1.0.0 to 2.0.0 in v1 only", // v2.0.0 is skipped, so that Classic does not offer it
+			"channel c ; v3.0.0 skips v2.0.0 ; v2.0.0 range >=1.0.0 <2.0.0 ; bundle v1.0.0 1.0.0",
+			"v1.0.0 ; v2.0.0 -> v3.0.0 ; v3.0.0", "v1.0.0 -> v2.0.0 -> v3.0.0 ; v2.0.0 -> v3.0.0 ; v3.0.0",
+		}, {
+			"the range of an entry that is no head", // rule 1 of the documentation, as it is
+			"channel c ; v3 replaces v2 ; v2 replaces v1 range <2.0.0 ; v1 replaces v0 ; v0",
+			"v0 -> v2 -> v3 ; v1 -> v2 -> v3 ; v2 -> v3 ; v3", "",
+		}, {
+			"the nearest to the head wins", // by its range, against what replaces
+			"channel c ; v3 replaces v2 range >=1.0.0 <3.0.0 ; v2 replaces v1 ; v1",
+			"v1 -> v3 ; v2 -> v3 ; v3", "",
+		}, {
+			"the head is lower than another version", // Classic does not look at versions, v1 only at them
+			"channel c ; v2 replaces v3 ; v3 replaces v1 ; v1 range <1.0.0",
+			"v1 -> v3 -> v2 ; v2 ; v3 -> v2", "v1 -> v3 ; v2 ; v3",
+		}, {
+			"a skip range that contains its own version", // Classic updates to it for ever
+			"channel c ; v2 replaces v1 range >=1.0.0 <=2.0.0 ; v1",
+			"v1 -> v2 -> v2 ... ; v2 -> v2 ...", "v1 -> v2 ; v2",
+		}, {
+			"two that skip each other's range", // v1 stays with the higher one
+			"channel c ; v2 replaces v1 range >=1.0.0 <2.0.0 ; v1 range =2.0.0",
+			"v1 -> v2 -> v1 ... ; v2 -> v1 -> v2 ...", "v1 -> v2 ; v2",
+		}, {
+			"two heads", // Classic refuses the channel
+			"channel c ; v3 replaces v1 ; v2 replaces v1 ; v1",
+			"v1 ; v2 ; v3", "v1 -> v3 ; v2 ; v3",
+		}, {
+			"a circle", // v1 has no idea of chains
+			"channel c ; v2 replaces v1 ; v1 replaces v2",
+			"v1 ; v2", "v1 -> v2 ; v2",
+		}, {
+			"a deprecated bundle comes last in v1",
+			"channel c ; v3 replaces v2 range >=1.0.0 <3.0.0 ; v2 replaces v1 ; v1 ; deprecated v3",
+			"v1 -> v3 ; v2 -> v3 ; v3", "v1 -> v2 ; v2 ; v3",
+		}, {
+			"entries without a bundle or a version", // are updated by name only
+			"channel c ; v2 replaces a skips b range >=1.0.0 ; b ; a ; bundle a one",
+			"a -> v2 -> v2 ... ; b -> v2 -> v2 ... ; v2 -> v2 ...", "a -> v2 ; b -> v2 ; v2",
+		}, {
+			"a bad range leads nowhere",
+			"channel c ; v2 range ^1.0.0 ; v1 range >=0.1.0, <1.0.0",
+			"v1 ; v2", "",
+		}, {
+			"through a skipped entry", // the walk goes on behind it
+			"channel c ; v4 replaces v3 skips v3 ; v3 replaces v2 ; v2 replaces v1 ; v1",
+			"v1 -> v2 ; v2 ; v3 -> v4 ; v4", "v1 -> v2 -> v3 -> v4 ; v2 -> v3 -> v4 ; v3 -> v4 ; v4",
+		}, {
+			"only skips", // what is skipped is not in the order
+			"channel c ; v3 skips v2,v1 ; v2 skips v1 ; v1",
+			"v1 -> v3 ; v2 -> v3 ; v3", "",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := packageOf(t, tt.graph)
+			c := p.Channels[0]
+			classic, _ := p.Classic(c)
+			if got := describe(classic); got != tt.classic {
+				t.Errorf("classic:\n%s\nwant\n%s", got, tt.classic)
+			}
+			want := tt.v1
+			if want == "" {
+				want = tt.classic
+			}
+			if got := describe(p.V1(V1Options{Channels: []*Channel{c}})); got != want {
+				t.Errorf("v1:\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package graph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// randomGraph returns up to ten entries in up to two channels with random edges, as of packageOf. Names have the versions
+// that they say, or the same as another.
+func randomGraph(r *rand.Rand) string {
+	var text strings.Builder
+	n := 1 + r.IntN(10)
+	name := func() string { return fmt.Sprintf("v%d", r.IntN(n+2)) } // some of which are virtual
+	for channel := range 1 + r.IntN(2) {
+		fmt.Fprintf(&text, "channel c%d\n", channel)
+		for i := range n {
+			if r.IntN(8) == 0 {
+				continue
+			}
+			fmt.Fprintf(&text, "v%d", i)
+			switch r.IntN(4) {
+			case 0:
+				fmt.Fprintf(&text, " replaces %s", name())
+			case 1, 2: // so that chains are not rare
+				fmt.Fprintf(&text, " replaces v%d", i-1)
+			}
+			if r.IntN(3) == 0 {
+				fmt.Fprintf(&text, " skips %s,%s", name(), name())
+			}
+			if r.IntN(3) == 0 {
+				from := r.IntN(n)
+				fmt.Fprintf(&text, " range >=%d.0.0 <%d.0.0", from, from+r.IntN(n))
+			}
+			text.WriteByte('\n')
+		}
+	}
+	if r.IntN(3) == 0 {
+		fmt.Fprintf(&text, "deprecated v%d\n", r.IntN(n))
+	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "bundle v%d 2.0.0+%d\n", r.IntN(n), r.IntN(2))
+	}
+	return text.String()
+}
+
+func randomPackages(t *testing.T, n int, test func(t *testing.T, graph string, p *Package)) {
+	t.Helper()
+	for seed := range n {
+		graph := randomGraph(rand.New(rand.NewPCG(uint64(seed), 1)))
+		if p := packageOf(t, graph); len(p.Channels) > 0 {
+			test(t, fmt.Sprintf("graph %d:\n%s", seed, graph), p)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// covers asks each edge of the entry of a channel by itself.
+func covers(c *Channel, to, from *Bundle) bool {
+	e, ok := c.Entry(to.Name)
+	if !ok {
+		return false
+	}
+	r, err := ParseRange(e.SkipRange)
+	return e.Replaces == from.Name || slices.Contains(e.Skips, from.Name) ||
+		err == nil && from.Version != nil && r.Contains(from.Version.Semver)
+}
+
+// The linear plan is that of asking every candidate about every installed bundle.
+func TestPlanIsThatOfBruteForce(t *testing.T) {
+	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
+		for _, c := range p.Channels {
+			plan, err := p.Classic(c)
+			order, orderErr := c.Order()
+			if (err == nil) != (orderErr == nil) {
+				t.Errorf("%s%v, and %v", graph, err, orderErr)
+			}
+			for _, b := range p.Bundles {
+				var want *Bundle
+				for _, name := range order {
+					if to := p.Bundle(name); err == nil && covers(c, to, b) {
+						want = to
+						break
+					}
+				}
+				if s, _ := plan.Next(b); s.To != want {
+					t.Errorf("%sclassic: %s -> %v, want %v", graph, b.Name, s.To, want)
+				}
+			}
+		}
+		for _, channels := range [][]*Channel{nil, p.Channels[:1]} {
+			plan := p.V1(V1Options{Channels: channels})
+			for _, b := range p.Bundles {
+				if s, _ := plan.Next(b); s.To != bruteV1(p, channels, b) {
+					t.Errorf("%sv1 in %d channels: %s -> %v, want %v", graph, len(channels), b.Name, s.To, bruteV1(p, channels, b))
+				}
+			}
+		}
+	})
+}
+
+func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
+	all := channels
+	if all == nil {
+		all = p.Channels
+	}
+	var best *Bundle
+	for _, b := range p.Bundles {
+		in := channels == nil || slices.ContainsFunc(channels, func(c *Channel) bool { _, ok := c.Entry(b.Name); return ok })
+		covered := slices.ContainsFunc(all, func(c *Channel) bool { return covers(c, b, from) }) ||
+			b.Version != nil && from.Version != nil && b.compareV1(from) == 0
+		if b.Virtual || !in || !covered {
+			continue
+		}
+		if best == nil || best.Deprecated && !b.Deprecated || best.Deprecated == b.Deprecated && b.compareV1(best) > 0 {
+			best = b
+		}
+	}
+	if best == from {
+		return nil
+	}
+	return best
+}
+
+// Every walk ends, or names the loop that it ends in; End says the same as Path.
+func TestWalksEndOrLoop(t *testing.T) {
+	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
+		plans := []*Plan{p.V1(V1Options{}), p.V1(V1Options{SelfCertified: true})}
+		for _, c := range p.Channels {
+			plan, _ := p.Classic(c)
+			plans = append(plans, plan, p.V1(V1Options{Channels: []*Channel{c}}))
+		}
+		for _, plan := range plans {
+			for _, b := range p.Bundles {
+				steps, loop := plan.Path(b)
+				at, hops, ok := plan.End(b)
+				passed := []*Bundle{b}
+				for _, s := range steps {
+					passed = append(passed, s.To)
+				}
+				end := passed[len(passed)-1]
+				if ok == loop || ok && (at != end || hops != len(steps)) {
+					t.Errorf("%s%s: %s ends at %s after %d, %t; want %s after %d", graph, plan.Semantics, b.Name, at.Name, hops, ok, end.Name, len(steps))
+				}
+				if loop && slices.Index(passed, end) == len(passed)-1 {
+					t.Errorf("%s%s: %s does not come back to %s", graph, plan.Semantics, b.Name, end.Name)
+				}
+				if !plan.Reaches(b, end) || !plan.Reaches(b, b) {
+					t.Errorf("%s%s: %s does not reach %s", graph, plan.Semantics, b.Name, end.Name)
+				}
+			}
+		}
+	})
+}
+
+// While a channel stays valid, a skip by the head never takes the update away from what it skips.
+func TestSkipsKeepUpdates(t *testing.T) {
+	tried := 0
+	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
+		c := p.Channels[0]
+		if len(c.entries) == 0 || len(c.Check()) > 0 {
+			return
+		}
+		head := p.Bundle(c.Heads()[0])
+		for _, b := range c.Members() {
+			entries := slices.Clone(c.entries)
+			i := c.index[head.Name]
+			entries[i].Skips = append(slices.Clone(entries[i].Skips), b.Name)
+			changed := New(entries)
+			changed.Name = "changed"
+			if b == head || len(changed.Check()) > 0 {
+				continue
+			}
+			changed.join(p)
+			tried++
+			plan, err := p.Classic(changed)
+			if s, _ := plan.Next(b); err != nil || s.To == nil {
+				t.Errorf("%swhere %s skips %s, that has no update: %v", graph, head.Name, b.Name, err)
+			}
+		}
+	})
+	if tried < 100 {
+		t.Errorf("only %d skips tried", tried)
+	}
+}
+
+// An explanation comes to the same result as the plan, and says why.
+func TestExplanationsAgreeWithPlans(t *testing.T) {
+	randomPackages(t, 1000, func(t *testing.T, graph string, p *Package) {
+		for _, from := range p.Bundles {
+			for _, to := range p.Bundles {
+				for _, c := range p.Channels {
+					plan, _ := p.Classic(c)
+					agree(t, graph, plan, p.ExplainClassic(c, from, to), from, to)
+					o := V1Options{Channels: []*Channel{c}}
+					agree(t, graph, p.V1(o), p.ExplainV1(o, from, to), from, to)
+				}
+				agree(t, graph, p.V1(V1Options{}), p.ExplainV1(V1Options{}, from, to), from, to)
+			}
+		}
+	})
+}
+
+func agree(t *testing.T, graph string, plan *Plan, e *Explanation, from, to *Bundle) {
+	t.Helper()
+	s, _ := plan.Next(from)
+	failed := slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds })
+	if e.Updates != (s.To == to) || e.Updates == failed {
+		t.Errorf("%s%s", graph, e)
+	}
+	for _, c := range e.Checks {
+		if c.Why == "" {
+			t.Errorf("%s%s: nothing is said about %q", graph, e, c.Name)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package graph
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/blang/semver/v4"
+)
+
+// A Range is a set of versions, such as a skipRange gives. It is held as intervals, so that the versions of a channel
+// that are in it are found without asking about each. The zero value is empty.
+type Range struct {
+	spans []span // in order, none empty, no two that touch
+}
+
+// A span is what lies between two cuts.
+type span struct{ from, to cut }
+
+// A cut is a place in the order of all versions: right before or right after one of them, or an end of the order.
+// Build metadata has no part in the order.
+type cut struct {
+	end     int // -1 for the place before all versions, 1 for the one after, else 0
+	version semver.Version
+	after   bool
+}
+
+var (
+	first = cut{end: -1}
+	last  = cut{end: 1}
+)
+
+func before(v semver.Version) cut { return cut{version: v} }
+func after(v semver.Version) cut  { return cut{version: v, after: true} }
+
+func (c cut) compare(d cut) int {
+	if c.end != 0 || d.end != 0 {
+		return cmp.Compare(c.end, d.end)
+	}
+	if order := c.version.Compare(d.version); order != 0 {
+		return order
+	}
+	return side(c) - side(d)
+}
+
+func side(c cut) int {
+	if c.after {
+		return 1
+	}
+	return 0
+}
+
+// ParseRange reads a range as github.com/blang/semver does, which OLM uses for every skipRange. Comparisons stand
+// beside each other, all of which must hold, and || between alternatives:
+//
+//	>=1.0.0 <1.2.0 !1.1.3 || 2.0.x
+//
+// Pre-releases have no special part in it: they are where semantic versioning orders them, so that 1.2.0-rc.1 is in the
+// range above. The error is that of blang/semver.
+func ParseRange(text string) (Range, error) {
+	r, ok := parseRange(text)
+	if ok {
+		return r, nil
+	}
+	if _, err := semver.ParseRange(text); err != nil {
+		return Range{}, err
+	}
+	return Range{}, errNoAlternative
+}
+
+// errNoAlternative is about what blang/semver accepts, and then fails on when it is asked about a version.
+var errNoAlternative = errors.New("there is nothing between two ||")
+
+func parseRange(text string) (Range, bool) {
+	var r Range
+	all := everything()
+	n := 0 // comparisons of the alternative
+	for _, token := range tokens(text) {
+		if token == "||" {
+			if n == 0 {
+				return Range{}, false
+			}
+			r, all, n = r.or(all), everything(), 0
+			continue
+		}
+		for _, comparison := range expand(token) {
+			some, ok := compare(comparison)
+			if !ok {
+				return Range{}, false
+			}
+			all = all.and(some)
+			n++
+		}
+	}
+	return r.or(all), n > 0
+}
+
+// tokens splits a range into comparisons and ||. Spaces behind an operator do not count. As in blang/semver, a token of
+// one byte is dropped, so that "! 1.0.0" is 1.0.0 itself.
+func tokens(text string) []string {
+	var list []string
+	start := 0
+	add := func(end int) {
+		if end-start > 1 {
+			list = append(list, strings.ReplaceAll(text[start:end], " ", ""))
+		}
+	}
+	var previous byte // that is no space
+	for i := range len(text) {
+		switch {
+		case text[i] != ' ':
+			previous = text[i]
+		case previous != '>' && previous != '<' && previous != '=':
+			add(i)
+			start = i + 1
+		}
+	}
+	add(len(text))
+	return list
+}
+
+// splitOperator splits a comparison before its first digit.
+func splitOperator(comparison string) (operator, version string) {
+	i := strings.IndexFunc(comparison, unicode.IsDigit)
+	if i < 0 {
+		return comparison, ""
+	}
+	return comparison[:i], comparison[i:]
+}
+
+// expand writes a comparison with a wildcard, such as 1.2.x, as comparisons without. As in blang/semver, both of those
+// for !=1.2.x must hold, which no version does, and an operator that there is not means =.
+func expand(comparison string) []string {
+	if !strings.Contains(comparison, "x") {
+		return []string{comparison}
+	}
+	operator, version := splitOperator(comparison)
+	least := strings.Replace(strings.Replace(version, ".x.x", ".x", 1), ".x", ".0", 1)
+	if strings.Count(least, ".") == 1 {
+		least += ".0"
+	}
+	switch operator {
+	case ">":
+		return []string{">=" + above(version, least)}
+	case ">=":
+		return []string{">=" + least}
+	case "<":
+		return []string{"<" + least}
+	case "<=":
+		return []string{"<" + above(version, least)}
+	case "", "=", "==":
+		return []string{">=" + least, "<" + above(version, least)}
+	case "!", "!=":
+		return []string{"<" + least, ">=" + above(version, least)}
+	}
+	return []string{least}
+}
+
+// above returns the least version that is above all of a wildcard: 2.0.0 for 1.x, and 1.3.0 for 1.2.x; "" where there is
+// no such wildcard at the end.
+func above(wildcard, least string) string {
+	part := strings.Count(wildcard, ".") - 1
+	parts := strings.Split(least, ".")
+	if !strings.HasSuffix(wildcard, ".x") || part > 1 {
+		return ""
+	}
+	n, err := strconv.Atoi(parts[part])
+	if err != nil {
+		return ""
+	}
+	parts[part] = strconv.Itoa(n + 1)
+	return strings.Join(parts, ".")
+}
+
+// compare returns the versions for which a comparison holds, or false for one that cannot be read.
+func compare(comparison string) (Range, bool) {
+	operator, text := splitOperator(comparison)
+	v, err := semver.Parse(text)
+	if err != nil {
+		return Range{}, false
+	}
+	switch operator {
+	case ">":
+		return between(after(v), last), true
+	case ">=":
+		return between(before(v), last), true
+	case "<":
+		return between(first, before(v)), true
+	case "<=":
+		return between(first, after(v)), true
+	case "!", "!=":
+		return Range{[]span{{first, before(v)}, {after(v), last}}}, true
+	case "", "=", "==":
+		return between(before(v), after(v)), true
+	}
+	return Range{}, false
+}
+
+func between(from, to cut) Range { return Range{[]span{{from, to}}} }
+
+func everything() Range { return between(first, last) }
+
+// and returns the versions that are in both.
+func (r Range) and(s Range) Range {
+	var both Range
+	for i, j := 0, 0; i < len(r.spans) && j < len(s.spans); {
+		a, b := r.spans[i], s.spans[j]
+		from, to := later(a.from, b.from), earlier(a.to, b.to)
+		if from.compare(to) < 0 {
+			both.spans = append(both.spans, span{from, to})
+		}
+		if a.to.compare(b.to) < 0 {
+			i++
+		} else {
+			j++
+		}
+	}
+	return both
+}
+
+// or returns the versions that are in either.
+func (r Range) or(s Range) Range {
+	all := slices.Concat(r.spans, s.spans)
+	slices.SortFunc(all, func(a, b span) int { return a.from.compare(b.from) })
+	var either Range
+	for _, next := range all {
+		if n := len(either.spans); n > 0 && next.from.compare(either.spans[n-1].to) <= 0 {
+			either.spans[n-1].to = later(either.spans[n-1].to, next.to)
+			continue
+		}
+		either.spans = append(either.spans, next)
+	}
+	return either
+}
+
+func later(c, d cut) cut {
+	if c.compare(d) < 0 {
+		return d
+	}
+	return c
+}
+
+func earlier(c, d cut) cut {
+	if c.compare(d) < 0 {
+		return c
+	}
+	return d
+}
+
+// Contains tells whether a version is in the range.
+func (r Range) Contains(v semver.Version) bool {
+	at := before(v)
+	i := sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to.compare(at) > 0 })
+	return i < len(r.spans) && r.spans[i].from.compare(at) <= 0
+}
+
+// in yields the intervals from i to j, less than j, of what is in the range of n versions in ascending order.
+func (r Range) in(n int, version func(int) semver.Version) func(yield func(i, j int) bool) {
+	position := func(c cut) int {
+		return sort.Search(n, func(i int) bool { return before(version(i)).compare(c) >= 0 })
+	}
+	return func(yield func(i, j int) bool) {
+		for _, s := range r.spans {
+			if i, j := position(s.from), position(s.to); i < j && !yield(i, j) {
+				return
+			}
+		}
+	}
+}

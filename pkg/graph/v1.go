@@ -1,0 +1,143 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	masterminds "github.com/Masterminds/semver/v3"
+	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// V1Options are what a ClusterExtension of OLM v1 says about its updates. The zero value takes them from all channels.
+type V1Options struct {
+	Channels      []*Channel  // whose bundles and edges count; none means all, and bundles that are in no channel
+	Version       *Constraint // that what is installed must satisfy; nil for any
+	SelfCertified bool        // edges do not matter: upgradeConstraintPolicy: SelfCertified
+}
+
+// A Constraint is a range of versions as spec.version of a ClusterExtension gives it, in the syntax of
+// github.com/Masterminds/semver: ">=1.2, <2", "1.x", "~1.4.0". Unlike in a skipRange, pre-releases are not in it unless
+// it names one.
+type Constraint struct {
+	text       string
+	constraint *masterminds.Constraints
+}
+
+// ParseConstraint reads a constraint.
+func ParseConstraint(text string) (*Constraint, error) {
+	c, err := masterminds.NewConstraint(text)
+	if err != nil {
+		return nil, fmt.Errorf("version range %q: %w", text, err)
+	}
+	return &Constraint{text, c}, nil
+}
+
+// String returns the constraint as it was written.
+func (c *Constraint) String() string { return c.text }
+
+// Contains tells whether a version satisfies the constraint; all do where it is nil. Releases and build metadata do not
+// count.
+func (c *Constraint) Contains(v semver.Version) bool {
+	if c == nil {
+		return true
+	}
+	prerelease := declcfg.Release(v.Pre).String() // has the same syntax
+	return c.constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, prerelease, ""))
+}
+
+// V1 returns the updates of OLM v1: each goes to the highest version, a deprecated one last, among all bundles with an
+// edge to the installed one, by name or by the skipRange that has its version in it, and the installed one itself.
+// Heads, skipped entries and the default channel have no special part.
+//
+// With SelfCertified, it is the highest version of all, which may be a lower one than what is installed.
+func (p *Package) V1(o V1Options) *Plan {
+	channels := o.Channels
+	if len(channels) == 0 {
+		channels = p.Channels
+	}
+	planner := newPlanner(V1, p)
+	candidates := p.candidates(o)
+	if o.SelfCertified && len(candidates) > 0 {
+		for _, b := range p.Bundles {
+			planner.claim(b, Step{candidates[0], Forced, nil})
+		}
+		return planner.finish()
+	}
+	same := make(map[releasedVersion][]*Bundle, len(p.Bundles))
+	for _, b := range p.Bundles {
+		if b.Version != nil {
+			same[b.released()] = append(same[b.released()], b)
+		}
+	}
+	for _, to := range candidates {
+		for _, c := range channels {
+			if entry, ok := c.index[to.Name]; ok {
+				planner.claimEntry(c, entry)
+			}
+		}
+		if to.Version != nil {
+			for _, b := range same[to.released()] {
+				planner.claim(b, Step{to, Same, nil})
+			}
+			delete(same, to.released())
+		}
+	}
+	return planner.finish()
+}
+
+// candidates returns the bundles that may be installed, the preferred ones first.
+func (p *Package) candidates(o V1Options) []*Bundle {
+	all := make([]*Bundle, 0, len(p.Bundles))
+	for _, b := range p.Bundles {
+		switch {
+		case b.Virtual, len(o.Channels) > 0 && !inAny(o.Channels, b):
+		case o.Version != nil && (b.Version == nil || !o.Version.Contains(b.semver())):
+		default:
+			all = append(all, b)
+		}
+	}
+	slices.SortStableFunc(all, preferV1)
+	return all
+}
+
+// preferV1 orders what is preferred first: no deprecation, then the higher version, then the higher release.
+func preferV1(a, b *Bundle) int {
+	if a.Deprecated != b.Deprecated {
+		if a.Deprecated {
+			return 1
+		}
+		return -1
+	}
+	return b.compareV1(a)
+}
+
+// compareV1 compares versions as OLM v1 does, which takes build metadata for a release where there is none.
+func (b *Bundle) compareV1(c *Bundle) int {
+	if b.Version == nil || c.Version == nil {
+		return b.compareVersion(c)
+	}
+	return b.withRelease().Compare(c.withRelease())
+}
+
+// withRelease returns the version with the build metadata as its release, if there is no other and it may be one.
+func (b *Bundle) withRelease() declcfg.Version {
+	v := *b.Version
+	if len(v.Release) == 0 {
+		if release, err := declcfg.ParseRelease(strings.Join(v.Semver.Build, ".")); err == nil {
+			v.Release = release
+		}
+	}
+	v.Semver.Build = nil
+	return v
+}
+
+// A releasedVersion is a version and its release, to compare.
+type releasedVersion struct{ version, release string }
+
+func (b *Bundle) released() releasedVersion {
+	v := b.withRelease()
+	return releasedVersion{v.Semver.String(), v.Release.String()}
+}

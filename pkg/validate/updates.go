@@ -1,0 +1,270 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// updates checks what becomes of installed bundles. What is wrong otherwise comes first: nothing is said of a package
+// that has an error.
+func (r *relations) updates(ctx context.Context) {
+	if !slices.ContainsFunc(updateRules, func(u Rule) bool { return !r.validator.off[u.Name] }) {
+		return
+	}
+	for m, s := range r.scopes {
+		if slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == Error }) {
+			r.wrong[m.Owner()] = true
+		}
+	}
+	var packages []*declcfg.PackageIndex
+	for _, p := range r.index.Packages() {
+		if p.Name != "" && !r.wrong[p.Name] && !r.lost.from(p.Name) {
+			packages = append(packages, p)
+		}
+	}
+	for found := range parallel.Map(ctx, 0, slices.Values(packages), checkUpdates) {
+		for _, f := range found {
+			r.of(f.meta).add(f.rule, f.ptr, "%s", f.msg)
+		}
+	}
+}
+
+// An updateProblem is something wrong with the updates of a channel.
+type updateProblem struct {
+	meta *declcfg.Meta // the channel
+	rule string
+	ptr  jsontext.Pointer
+	msg  string
+}
+
+// A channelUpdates checks one channel.
+type channelUpdates struct {
+	pkg         *graph.Package
+	channel     *graph.Channel
+	meta        *declcfg.Meta
+	head, top   *graph.Bundle // top is of the highest version, and not deprecated if there is such a one
+	classic, v1 *graph.Plan
+	found       []updateProblem
+}
+
+func checkUpdates(x *declcfg.PackageIndex) []updateProblem {
+	p := graph.NewPackage(x)
+	var all []updateProblem
+	for _, o := range x.Channels {
+		c := p.Channel(o.Meta.Name)
+		u := channelUpdates{pkg: p, channel: c, meta: o.Meta, head: p.Bundle(c.Heads()[0])}
+		u.check()
+		all = append(all, u.found...)
+	}
+	return all
+}
+
+// isUpstreamError tells whether a problem is one that upstream refuses the catalog for.
+func isUpstreamError(p *Problem) bool { return ruleByName(p.Rule).Severity == Error }
+
+func (u *channelUpdates) check() {
+	u.checkEntries()
+	u.checkSkipsOnly()
+	u.findTop()
+	u.checkVersions()
+	classic, err := u.pkg.Classic(u.channel)
+	if err != nil {
+		u.add("update-classic", "", "OLM Classic refuses the channel: %v", err)
+		return
+	}
+	u.classic = classic
+	u.v1 = u.pkg.V1(graph.V1Options{Channels: []*graph.Channel{u.channel}})
+	u.checkEnds()
+	u.checkDiffering()
+}
+
+func (u *channelUpdates) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
+	u.found = append(u.found, updateProblem{u.meta, rule, ptr, fmt.Sprintf(format, args...)})
+}
+
+// checkEntries looks at each edge by itself.
+func (u *channelUpdates) checkEntries() {
+	for i, e := range u.channel.Entries() {
+		at := index("/entries", i)
+		b := u.pkg.Bundle(e.Name)
+		if b == nil {
+			continue
+		}
+		if e.Replaces != "" {
+			if skip := slices.Index(e.Skips, e.Replaces); skip >= 0 {
+				u.add("replaces-and-skips", index(at+"/skips", skip), "entry %q both replaces and skips %q", e.Name, e.Replaces)
+			}
+			u.checkDowngrade(b, e.Replaces, "replaces", at+"/replaces")
+		}
+		for j, skip := range e.Skips {
+			u.checkDowngrade(b, skip, "skips", index(at+"/skips", j))
+		}
+	}
+}
+
+func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr jsontext.Pointer) {
+	older := u.pkg.Bundle(name)
+	if older == nil || older.Version == nil || b.Version == nil || older.Version.Compare(*b.Version) <= 0 {
+		return
+	}
+	u.add("update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
+		b.Name, edge, name, older.Version, b.Version)
+}
+
+// checkSkipsOnly reports a channel that knows no replaces.
+func (u *channelUpdates) checkSkipsOnly() {
+	entries := u.channel.Entries()
+	replaces := func(e declcfg.Entry) bool { return e.Replaces != "" }
+	if len(entries) > 1 && !slices.ContainsFunc(entries, replaces) {
+		u.add("skips-only", "/entries", "no entry replaces another: OLM Classic installs nothing but the head %q",
+			u.head.Name)
+	}
+}
+
+// findTop finds what OLM v1 would install.
+func (u *channelUpdates) findTop() {
+	for _, e := range u.channel.Entries() {
+		b := u.pkg.Bundle(e.Name)
+		if b == nil || b.Version == nil {
+			continue
+		}
+		if u.top == nil || u.top.Deprecated && !b.Deprecated ||
+			u.top.Deprecated == b.Deprecated && b.Version.Compare(*u.top.Version) > 0 {
+			u.top = b
+		}
+	}
+}
+
+// checkVersions compares the head with the other versions.
+func (u *channelUpdates) checkVersions() {
+	if u.top == nil || u.head.Version == nil {
+		return
+	}
+	if u.head.Version.Compare(*u.top.Version) < 0 {
+		u.add("head-version", u.entry(u.head), "the head %q has the version %s, and %q in the same channel the higher one %s",
+			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
+	}
+	// A channel that is no default and has a pre-release for its head is for pre-releases.
+	forReleases := len(u.head.Version.Semver.Pre) == 0 || u.channel.Name == u.pkg.DefaultChannel
+	if len(u.top.Version.Semver.Pre) == 0 || !forReleases {
+		return
+	}
+	for _, e := range u.channel.Entries() {
+		if b := u.pkg.Bundle(e.Name); b != nil && b.Version != nil && !b.Deprecated && len(b.Version.Semver.Pre) == 0 {
+			u.add("prerelease-winner", u.entry(u.top), "the highest version of the channel is the pre-release %s, "+
+				"which OLM v1 installs although there are releases such as %s", u.top.Version, b.Version)
+			return
+		}
+	}
+}
+
+// entry returns the place of a bundle in the channel.
+func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
+	i := slices.IndexFunc(u.channel.Entries(), func(e declcfg.Entry) bool { return e.Name == b.Name })
+	return index("/entries", max(i, 0))
+}
+
+// checkEnds follows every bundle to where its updates end.
+func (u *channelUpdates) checkEnds() {
+	latest := u.latestOfMinors()
+	var lostClassic, lostV1, loops, stuck []string
+	for _, b := range u.channel.Members() {
+		at, _, ok := u.classic.End(b)
+		switch {
+		case !ok:
+			loops = append(loops, b.Name)
+		case at != u.head:
+			lostClassic = append(lostClassic, b.Name)
+			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
+				stuck = append(stuck, b.Name+" does not get to "+z.Name)
+			}
+		}
+		if at, _, _ := u.v1.End(b); u.top != nil && b.Version != nil && isBelow(at, u.top) {
+			lostV1 = append(lostV1, b.Name)
+		}
+	}
+	report := func(rule, format string, names []string) {
+		if len(names) > 0 {
+			u.add(rule, "/entries", format, strings.Join(names, ", "))
+		}
+	}
+	report("update-classic", "OLM Classic does not update to the head "+u.head.Name+" from %s", lostClassic)
+	report("update-loop", "OLM Classic updates for ever from %s", u.withoutOwnRanges(loops))
+	report("z-release", "%s", stuck)
+	if u.top != nil {
+		report("update-v1", "OLM v1 does not update to the highest version "+u.top.Name+" from %s", lostV1)
+	}
+}
+
+// isBelow tells whether b has a lower version than c, which has one; without a version it has.
+func isBelow(b, c *graph.Bundle) bool { return b.Version == nil || b.Version.Compare(*c.Version) < 0 }
+
+// withoutOwnRanges leaves out loops that a skipRange makes which holds its own version: another rule is about those.
+func (u *channelUpdates) withoutOwnRanges(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		steps, _ := u.classic.Path(u.pkg.Bundle(name))
+		last := steps[len(steps)-1]
+		before := name
+		if len(steps) > 1 {
+			before = steps[len(steps)-2].To.Name
+		}
+		return last.To.Name == before
+	})
+}
+
+// A minor is the first two numbers of a version.
+type minor struct{ major, minor uint64 }
+
+func minorOf(b *graph.Bundle) minor {
+	if b.Version == nil {
+		return minor{}
+	}
+	return minor{b.Version.Semver.Major, b.Version.Semver.Minor}
+}
+
+// latestOfMinors returns the highest version of each minor version in the channel.
+func (u *channelUpdates) latestOfMinors() map[minor]*graph.Bundle {
+	latest := map[minor]*graph.Bundle{}
+	for _, b := range u.channel.Members() { // by version
+		if _, ok := u.channel.Entry(b.Name); ok && b.Version != nil {
+			latest[minorOf(b)] = b
+		}
+	}
+	return latest
+}
+
+// checkDiffering reports bundles that go elsewhere under OLM v1 than under Classic.
+func (u *channelUpdates) checkDiffering() {
+	var differing []string
+	for _, b := range u.channel.Members() {
+		classic, _ := u.classic.Next(b)
+		v1, _ := u.v1.Next(b)
+		if classic.To != v1.To && (classic.To != b || v1.To != nil) {
+			differing = append(differing, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(classic), nameOf(v1)))
+		}
+	}
+	if len(differing) == 0 {
+		return
+	}
+	more := ""
+	if n := len(differing) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	u.add("updates-differ", "/entries", "OLM Classic and OLM v1 update differently: %s%s", differing[0], more)
+}
+
+func nameOf(s graph.Step) string {
+	if s.To == nil {
+		return "nothing"
+	}
+	return cmp.Or(s.To.Name, "nothing")
+}

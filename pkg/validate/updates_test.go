@@ -1,0 +1,113 @@
+package validate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// updateRules are the rules about what becomes of installed bundles.
+var updateRules = []string{
+	"replaces-and-skips", "update-downgrade", "skips-only", "head-version", "prerelease-winner", "update-classic",
+	"update-loop", "z-release", "update-v1", "updates-differ",
+}
+
+// updatesOf returns a catalog with a channel of these entries, in the default channel, and a bundle for each. A bundle
+// with a ! is deprecated.
+func updatesOf(entries ...string) map[string]string {
+	var channel, bundles, deprecations strings.Builder
+	channel.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries:\n")
+	for i, e := range entries {
+		version, rest, _ := strings.Cut(e, " ")
+		version, deprecated := strings.CutSuffix(version, "!")
+		if rest != "" {
+			rest = ", " + rest
+		}
+		fmt.Fprintf(&channel, "- {name: p.v%s%s}\n", version, rest)
+		fmt.Fprintf(&bundles, "---\nschema: olm.bundle\npackage: p\nname: p.v%s\nimage: r.example/p@sha256:%064d\nproperties:\n"+
+			"- {type: olm.package, value: {packageName: p, version: %[1]s}}\n- {type: olm.csv.metadata, value: {displayName: P}}\n",
+			version, i)
+		if deprecated {
+			fmt.Fprintf(&deprecations, "- {reference: {schema: olm.bundle, name: p.v%s}, message: old}\n", version)
+		}
+	}
+	if deprecations.Len() > 0 {
+		channel.WriteString("---\nschema: olm.deprecations\npackage: p\nentries:\n" + deprecations.String())
+	}
+	return map[string]string{"p.yaml": channel.String() + bundles.String()}
+}
+
+func TestUpdates(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		entries []string
+		want    []string // line:column message, in part, and rule
+	}{
+		{"a chain", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0", "1.2.0 replaces: p.v1.1.0"}, nil},
+		{"one entry", []string{"1.0.0"}, nil},
+		{"a skip range to the head", []string{"1.0.0", "1.2.0 replaces: p.v1.0.0, skipRange: '<1.2.0'"}, nil},
+		{
+			"it replaces and skips the same", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skips: [p.v0.9.0, p.v1.0.0]"},
+			[]string{`10:58: entry "p.v1.1.0" both replaces and skips "p.v1.0.0" [replaces-and-skips]`},
+		}, {
+			"only skips", []string{"1.0.0", "1.1.0 skips: [p.v1.0.0]"},
+			[]string{`9:1: no entry replaces another: OLM Classic installs nothing but the head "p.v1.1.0" [skips-only]`},
+		}, {
+			"a downgrade", []string{"1.2.0", "1.1.0 replaces: p.v1.2.0"},
+			[]string{
+				`9:1: OLM Classic and OLM v1 update differently: p.v1.2.0 to p.v1.1.0 or nothing [updates-differ]`,
+				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.1.0 [update-v1]`,
+				`10:3: the head "p.v1.1.0" has the version 1.1.0, and "p.v1.2.0" in the same channel the higher one 1.2.0 [head-version]`,
+				`10:30: entry "p.v1.1.0" replaces "p.v1.2.0", whose version 1.2.0 is higher than its own, 1.1.0 [update-downgrade]`,
+			},
+		}, {
+			"a loop of two", []string{"1.0.0 skipRange: 1.1.0", "1.1.0 replaces: p.v1.0.0"},
+			[]string{
+				`9:1: OLM Classic and OLM v1 update differently: p.v1.1.0 to p.v1.0.0 or nothing [updates-differ]`,
+				`9:1: OLM Classic updates for ever from p.v1.0.0, p.v1.1.0 [update-loop]`,
+			},
+		}, {
+			"a skip range that holds its own version", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skipRange: '<=1.1.0'"},
+			[]string{`10:51: the skipRange "<=1.1.0" of "p.v1.1.0" holds its own version 1.1.0 [skip-range-self]`},
+		}, {
+			"a way through a deprecated bundle", []string{"1.0.0", "1.1.0! replaces: p.v1.0.0", "1.2.0 replaces: p.v1.1.0"},
+			[]string{
+				`9:1: OLM Classic and OLM v1 update differently: p.v1.0.0 to p.v1.1.0 or nothing [updates-differ]`,
+				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.0.0 [update-v1]`,
+			},
+		}, {
+			"a pre-release on top", []string{"1.0.0", "1.1.0-rc.1 replaces: p.v1.0.0"},
+			[]string{`10:3: the highest version of the channel is the pre-release 1.1.0-rc.1, which OLM v1 installs although there are releases such as 1.0.0 [prerelease-winner]`},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, p := range check(t, validate.Options{}, updatesOf(tt.entries...)) {
+				got = append(got, fmt.Sprintf("%d:%d: %s [%s]", p.Pos.Line, p.Pos.Column, p.Message, p.Rule))
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.want, "\n\t"))
+			}
+		})
+	}
+}
+
+// Nothing is said of updates where something else is wrong, or where no rule asks.
+func TestUpdatesOfABrokenPackage(t *testing.T) {
+	files := updatesOf("1.2.0", "1.1.0 replaces: p.v1.2.0")
+	files["q.yaml"] = "schema: olm.bundle\npackage: p\nname: p.v3\n"
+	for _, p := range check(t, validate.Options{}, files) {
+		if slices.Contains(updateRules, p.Rule) {
+			t.Errorf("beside an error: %s", p)
+		}
+	}
+	delete(files, "q.yaml")
+	if got := check(t, validate.Options{Disable: updateRules}, files); len(got) > 0 {
+		t.Errorf("disabled: %v", got)
+	}
+}
