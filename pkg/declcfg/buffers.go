@@ -2,7 +2,7 @@ package declcfg
 
 // buffers holds memory for chunks of text, in use or not. Unlike a sync.Pool it keeps what it has when garbage is
 // collected: with the small heap that reading a catalog needs that is often, and new memory costs more than filling it.
-var buffers = make(bufferList, 16)
+var buffers = make(bufferList, 6)
 
 type bufferList chan []byte
 
