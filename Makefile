@@ -9,6 +9,7 @@ DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --fo
 # Where the conformance scripts and the data of the benchmarks are; they are not part of this repository.
 CONFORMANCE ?= ../shared/conformance
 BIG_CATALOG ?= ../shared/data/big-catalog.tar.xz
+OPERATORS   ?= ../shared/data/operators
 
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -67,10 +68,10 @@ bench: ## Run the Go benchmarks, compare them with the last run, then measure th
 	@if [ -f .bench/go.old.txt ]; then $(TOOL) benchstat .bench/go.old.txt .bench/go.txt; fi
 	@$(MAKE) --no-print-directory budget
 
-budget: build ## Measure bin/opm on the big catalog against its budget
+budget: build ## Measure bin/opm on the big catalog, and on bundles and their images, against its budget
 	@go build -o .bench/bench ./internal/bench
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
-	@.bench/bench -opm bin/opm -dir .bench
+	@.bench/bench -opm bin/opm -dir .bench -operators $(OPERATORS)
 
 fuzz: ## Run every fuzz target for FUZZTIME
 	@sh scripts/fuzz.sh $(FUZZTIME)

@@ -22,7 +22,8 @@ import (
 var arrows = map[string][]string{
 	"cmd/opm": {
 		"pkg", "schemas", "internal", "examples", // all of ours
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", json,
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
+		"k8s.io/apimachinery", json,
 	},
 
 	"pkg/serve":      {"pkg/api", "pkg/validate", "pkg/graph", "pkg/declcfg", "google.golang.org/grpc", json},
@@ -35,17 +36,23 @@ var arrows = map[string][]string{
 		"internal/format", "internal/icon", "internal/k8sname", "internal/nearest", "internal/parallel",
 		"cel.dev/cel-go", "cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
 	},
-	"pkg/render": {"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/archive", "internal/parallel", "internal/spool"},
+	"pkg/render": {
+		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/archive", "internal/atomicfile", "internal/parallel",
+		"internal/spool", json,
+	},
 	"pkg/bundle": {
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
-		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", json,
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
+		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd",
+		"github.com/blang/semver/v4", "github.com/distribution/reference", json,
 	},
 	"pkg/image": {
 		"internal/archive", "internal/position", "internal/spool",
 		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry", "go.podman.io/image/v5",
 		"github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
 	},
-	"pkg/graph": {"pkg/declcfg", json},
+	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
+	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg"},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel", "internal/position",
 		"internal/yamljson", "github.com/blang/semver/v4", json,
@@ -55,7 +62,7 @@ var arrows = map[string][]string{
 
 	"internal/archive":     {"internal/spool", "github.com/klauspost/compress"},
 	"internal/atomicfile":  {},
-	"internal/bench":       {json},
+	"internal/bench":       {"github.com/google/go-containerregistry", json},
 	"internal/dockerfile":  {},
 	"internal/format":      {json},
 	"internal/icon":        {},

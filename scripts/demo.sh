@@ -18,6 +18,11 @@ echo '(nothing to say: the catalog is fine)'
 show list packages examples/catalog
 show list channels examples/catalog
 show list bundles examples/catalog
+show updates examples/catalog --package kiln --channel stable
+show updates examples/catalog --package kiln --channel stable --explain 1.0.0 1.1.1
+
+show bundle validate examples/bundle
+echo '(nothing to say: the bundle is fine)'
 
 printf '\n$ opm render examples/catalog -o yaml\n'
 "$opm" render examples/catalog -o yaml >"$out"

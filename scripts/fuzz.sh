@@ -8,5 +8,5 @@ list=$(go test -list '^Fuzz' ./...)
 echo "$list" | awk '/^Fuzz/ { names[n++] = $1 } /^ok/ { while (n) print $2, names[--n] }' |
 	while read -r package target; do
 		echo "== $package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" "$package" </dev/null
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 1s "$package" </dev/null
 	done

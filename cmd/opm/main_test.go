@@ -25,6 +25,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup:               withRegistry,
+		Cmds:                imageCommands,
 	})
 }
 

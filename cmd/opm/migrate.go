@@ -9,6 +9,7 @@ import (
 
 func migrateCmd() *cobra.Command {
 	var format, level string
+	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "migrate CATALOG DIRECTORY",
 		Short: "Write a catalog anew, one file a package",
@@ -16,30 +17,43 @@ func migrateCmd() *cobra.Command {
 and catalog.json for what belongs to none. A DIRECTORY that exists must be empty. If anything
 fails, nothing is left in it.
 
-A CATALOG is a directory, a file, an archive (.tar or .tar.gz) or "-" for standard input.`,
+A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images.`,
 		Example: `  opm migrate catalog new-catalog
-  opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata`,
+  opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata
+  opm migrate registry.example/crafts/catalog:v1 new-catalog`,
 		Args:              exactArgs("CATALOG", "DIRECTORY"),
 		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			defer progress(cmd, "migrating")()
-			catalog, err := render.Open(ctx, args[:1], openOptions(cmd))
+			images, err := from.open(cmd)
 			if err != nil {
 				return err
 			}
-			defer catalog.Close()
-			migration := render.Migration(level)
-			metas, err := catalog.Metas(ctx, migration)
-			if err != nil {
-				return err
-			}
-			warnOfFlaws(cmd, metas)
-			opts := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: migration.Edit}
-			return declcfg.WriteDir(ctx, args[1], metas, opts)
+			defer images.close()
+			opts := openOptions(cmd)
+			opts.Images = images.opener
+			opts.Changes.Migration = render.Migration(level)
+			return migrate(cmd, args[0], args[1], opts, declcfg.Format(format))
 		},
 	}
 	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
+	from.add(cmd)
 	return cmd
+}
+
+func migrate(cmd *cobra.Command, ref, dir string, opts render.Options, format declcfg.Format) error {
+	ctx := cmd.Context()
+	defer progress(cmd, "migrating")()
+	catalog, err := render.Open(ctx, []string{ref}, opts)
+	if err != nil {
+		return err
+	}
+	defer catalog.Close()
+	metas, err := catalog.Metas(ctx)
+	if err != nil {
+		return err
+	}
+	warnOfFlaws(cmd, metas)
+	return declcfg.WriteDir(ctx, dir, metas, declcfg.WriteOptions{Format: format, Edit: catalog.Edit})
 }

@@ -189,3 +189,24 @@ func TestNamedPipe(t *testing.T) {
 	}
 	testBadInput(t, dir, "bad/c.yaml: want a file, found a named pipe")
 }
+
+// An image is rendered without a home, without a place for temporary files, and without a container configuration.
+func TestBareEnvironment(t *testing.T) {
+	host := newRegistry(t)
+	if err := push(filepath.Join(examples, "bundle"), host+"/kiln:v1"); err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.LookPath("opm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "render", "--use-http", host+"/kiln:v1")
+	cmd.Dir = "/"
+	cmd.Env = []string{"TMPDIR=/dev/null/nowhere"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || !bytes.Contains(out, []byte(`"name": "kiln.v2.0.0"`)) || stderr.Len() > 0 {
+		t.Errorf("%v\n%s%s", err, out, &stderr)
+	}
+}

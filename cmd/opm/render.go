@@ -3,71 +3,200 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 func renderCmd() *cobra.Command {
-	var format, level string
-	var all bool
-	var bundles bundleFlags
+	var f renderFlags
 	cmd := &cobra.Command{
 		Use:   "render REF...",
 		Short: "Print the objects of catalogs and bundles",
 		Long: `Print the objects of one or more catalogs and bundles as one stream, in a fixed order.
 
 A REF is a directory of catalog files, a single file, an archive of a directory (.tar or
-.tar.gz), "-" for standard input, or the directory of a bundle, with manifests/ and
-metadata/. Render does not validate; nothing is printed if an object cannot be read.`,
+.tar.gz), "-" for standard input, the directory of a bundle, with manifests/ and metadata/,
+or an image of a catalog or a bundle: in a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in
+an OCI layout (oci:DIRECTORY[:TAG]), or in an archive of images (FILE[:TAG]). Images need no
+container engine.
+
+Render does not validate; nothing is printed if an object cannot be read.`,
 		Example: `  opm render catalog
   opm render catalog/kiln catalog/loom/catalog.json -o yaml > catalog.yaml
   opm render catalog --migrate
-  cat catalog/kiln/*.yaml | opm render -`,
+  opm render registry.example/pottery/kiln-bundle:v2.0.0 bundle oci:layout
+  opm render --refs-file bundles.txt --lock bundles.lock --target ocp=4.18`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && f.refsFile == "" {
 				return usageError{errors.New("the argument REF is missing")}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			migration := render.Migration(level)
-			if all {
-				migration = render.MigrateAll
-			}
-			opts := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: migration.Edit}
-			from := openOptions(cmd)
-			var err error
-			if from.Bundles, err = bundles.options(cmd); err != nil {
-				return err
-			}
-			return renderAll(cmd, args, from, migration, opts)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	addFormatFlag(cmd, &format)
-	addMigrateLevelFlag(cmd, &level)
-	cmd.Flags().BoolVar(&all, "migrate", false, "make all migrations")
-	exclude(cmd, "migrate", "migrate-level")
-	bundles.add(cmd)
+	f.add(cmd)
 	return cmd
 }
 
-func renderAll(
-	cmd *cobra.Command, refs []string, from render.Options, migration render.Migration, opts declcfg.WriteOptions,
-) error {
+// renderFlags are the flags of render.
+type renderFlags struct {
+	format   string
+	level    string
+	migrate  bool
+	form     string
+	target   string
+	rewrites []string
+
+	refsFile  string
+	jobs      int
+	keepGoing bool
+	lock      string
+	reuse     []string
+
+	bundles bundleFlags
+	images  imageFlags
+}
+
+func (f *renderFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	addFormatFlag(cmd, &f.format)
+	addMigrateLevelFlag(cmd, &f.level)
+	flags.BoolVar(&f.migrate, "migrate", false, "make all migrations")
+	exclude(cmd, "migrate", "migrate-level")
+	choiceVar(cmd, &f.form, "bundle-format", "", "", "write the manifests of bundles as `FORM`: "+oneOf(render.Forms()),
+		render.Forms()...)
+	flags.StringVar(&f.target, "target", "", "write the form of bundles that a `TARGET` needs, such as ocp=4.16")
+	exclude(cmd, "target", "bundle-format")
+	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil, "write images of OLD as those of NEW: `OLD=NEW`")
+	flags.StringVar(&f.refsFile, "refs-file", "", "render what `FILE` lists, one REF a line, after the arguments")
+	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references at once (default 8, or more with more CPUs)")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "leave out what cannot be rendered, and fail at the end")
+	flags.StringVar(&f.lock, "lock", "", "render images by the digests in `FILE`, which is written anew")
+	flags.StringArrayVar(&f.reuse, "reuse", nil,
+		"take bundles of which the locked image has vanished from this `CATALOG`, rendered before")
+	f.bundles.add(cmd)
+	f.images.add(cmd)
+}
+
+func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
+	opts, images, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	defer images.close()
+	refs, err := f.references(cmd, args)
+	if err != nil {
+		return err
+	}
+	if f.reuse != nil {
+		reused, err := render.Open(cmd.Context(), f.reuse, render.Options{Spool: opts.Spool})
+		if err != nil {
+			return err
+		}
+		defer reused.Close()
+		opts.Reuse = reused.Sources
+	}
+	var left []error
+	if f.keepGoing {
+		opts.LeftOut = func(err error) { left = append(left, err) }
+	}
+	if err := f.render(cmd, refs, opts); err != nil {
+		return errors.Join(append(left, err)...)
+	}
+	return errors.Join(left...)
+}
+
+// options returns how references are opened.
+func (f *renderFlags) options(cmd *cobra.Command) (render.Options, *images, error) {
+	opts := openOptions(cmd)
+	var err error
+	if opts.Changes, err = f.changes(); err != nil {
+		return opts, nil, usageError{err}
+	}
+	if f.jobs < 0 {
+		return opts, nil, usageError{errors.New("--jobs: want a number of references, 1 or more")}
+	}
+	opts.Jobs = f.jobs
+	if opts.Bundles, err = f.bundles.options(cmd); err != nil {
+		return opts, nil, err
+	}
+	if f.lock != "" {
+		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
+			return opts, nil, err
+		}
+	} else if f.reuse != nil {
+		return opts, nil, usageError{errors.New("--reuse needs --lock")}
+	}
+	images, err := f.images.open(cmd)
+	if err != nil {
+		return opts, nil, err
+	}
+	opts.Images = images.opener
+	return opts, images, nil
+}
+
+func (f *renderFlags) changes() (render.Changes, error) {
+	c := render.Changes{Migration: render.Migration(f.level), Form: render.Form(f.form)}
+	if f.migrate {
+		c.Migration = render.MigrateAll
+	}
+	var err error
+	if f.target != "" {
+		if c.Form, err = render.TargetForm(f.target); err != nil {
+			return c, fmt.Errorf("--target: %w", err)
+		}
+	}
+	for _, text := range f.rewrites {
+		r, err := render.ParseRewrite(text)
+		if err != nil {
+			return c, fmt.Errorf("--rewrite-image: %w", err)
+		}
+		c.Rewrites = append(c.Rewrites, r)
+	}
+	return c, nil
+}
+
+// references returns those of the arguments and of --refs-file.
+func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, error) {
+	if f.refsFile == "" {
+		return args, nil
+	}
+	var text []byte
+	var err error
+	if f.refsFile == render.Stdin {
+		text, err = io.ReadAll(cmd.InOrStdin())
+	} else {
+		text, err = os.ReadFile(f.refsFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read references: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			args = append(args, line)
+		}
+	}
+	return args, nil
+}
+
+// render prints the references, then writes the lock file.
+func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Options) error {
 	ctx := cmd.Context()
 	done := progress(cmd, "rendering")
 	defer done()
-	catalog, err := render.Open(ctx, refs, from)
+	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err
 	}
 	defer catalog.Close()
-	metas, err := catalog.Metas(ctx, migration)
+	metas, err := catalog.Metas(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +204,11 @@ func renderAll(
 		done()
 	}
 	warnOfFlaws(cmd, metas)
-	return declcfg.Write(ctx, cmd.OutOrStdout(), metas, opts)
+	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
+	if err := declcfg.Write(ctx, cmd.OutOrStdout(), metas, write); err != nil || f.lock == "" {
+		return err
+	}
+	return catalog.Lock.WriteFile(f.lock)
 }
 
 // warnOfFlaws tells of input that is written otherwise than its author may expect.
@@ -93,9 +226,5 @@ func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 
 // openOptions are what the environment gives to opening references.
 func openOptions(cmd *cobra.Command) render.Options {
-	warn := func(message string) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message) }
-	return render.Options{
-		Stdin: cmd.InOrStdin(),
-		Spool: spool.Options{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: warn},
-	}
+	return render.Options{Stdin: cmd.InOrStdin(), Spool: spoolOptions(cmd)}
 }

@@ -28,12 +28,19 @@ updates between bundles.`,
 	addGlobalFlags(root)
 	root.AddCommand(
 		alphaCmd(),
+		authCmd(),
+		bundleCmd("opm"),
+		checkImagesCmd(),
+		diffCmd(),
 		generateCmd(),
+		graphCmd(),
 		initCmd(),
 		listCmd(false),
 		migrateCmd(),
 		renderCmd(),
+		renderGraphCmd("opm"),
 		schemaCmd(),
+		updatesCmd(),
 		validateCmd(),
 		versionCmd(),
 	)
@@ -50,7 +57,7 @@ func alphaCmd() *cobra.Command {
 		Args:    noSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
-	cmd.AddCommand(listCmd(true))
+	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"))
 	return cmd
 }
 

@@ -3,11 +3,26 @@
 package main
 
 import (
+	"archive/tar"
+	"encoding/json"
+	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 func TestRename(t *testing.T) {
@@ -92,8 +107,147 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("verdict of %v = %s, want %s", r, got, want)
 		}
 	}
+	if got := (budget{}).verdict(result{1, 1}); got != "" {
+		t.Errorf("what has no budget is %s", got)
+	}
 	if got := (budget{time: time.Second}).verdict(result{1, 1 << 40}); got != "ok" {
 		t.Errorf("a size without a bound is %s", got)
+	}
+}
+
+func TestLimit(t *testing.T) {
+	results := map[string]result{"small": {time.Second, 100}}
+	own := budget{2 * time.Second, 500}
+	for _, tt := range []struct {
+		than growth
+		want budget
+	}{
+		{growth{}, own},
+		{growth{"small", 4, 1.5}, budget{4 * time.Second, 150}},
+		{growth{job: "small", rss: 1.5}, budget{2 * time.Second, 150}},
+	} {
+		if got := tt.than.limit(own, results); got != tt.want {
+			t.Errorf("limit of %v = %v, want %v", tt.than, got, tt.want)
+		}
+	}
+}
+
+// writeBundles makes bundles of packages, one each, and returns the directory of all.
+func writeBundles(t *testing.T, packages ...string) string {
+	t.Helper()
+	operators := t.TempDir()
+	for _, name := range packages {
+		for _, file := range []string{"manifests/csv.yaml", "metadata/annotations.yaml"} {
+			file = filepath.Join(operators, name, "1.0.0", file)
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(name), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return operators
+}
+
+// TestServe holds that both hosts of the registry have all images, and that no two of them are the same although there
+// are fewer bundles.
+func TestServe(t *testing.T) {
+	in, closeIn := io.Pipe()
+	out, outWriter := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- serve(in, outWriter, writeBundles(t, "oak", "pine"), 5, 0) }()
+	var s served
+	if err := json.NewDecoder(out).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	digests := map[string]bool{}
+	for _, refs := range [][]string{s.refs(s.Prompt, 5), s.refs(s.Slow, 5)} {
+		for i, text := range refs {
+			ref, err := name.NewDigest(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			digests[ref.DigestStr()] = true
+			img, err := remote.Image(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"manifests/csv.yaml": "oak", "metadata/annotations.yaml": "oak"}
+			if i%2 == 1 {
+				want = map[string]string{"manifests/csv.yaml": "pine", "metadata/annotations.yaml": "pine"}
+			}
+			if got := filesOf(t, img); !maps.Equal(got, want) {
+				t.Errorf("%s has %v, want %v", text, got, want)
+			}
+		}
+	}
+	if len(digests) != 5 {
+		t.Errorf("%d digests, want 5", len(digests))
+	}
+	closeIn.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSlowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		response := httptest.NewRecorder()
+		slowed(http.NotFoundHandler(), time.Hour).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/v2/", nil))
+		if took := time.Since(start); took != time.Hour || response.Code != http.StatusNotFound {
+			t.Errorf("%d after %v", response.Code, took)
+		}
+	})
+}
+
+func filesOf(t *testing.T, img v1.Image) map[string]string {
+	t.Helper()
+	all := mutate.Extract(img)
+	defer all.Close()
+	files := map[string]string{}
+	for r := tar.NewReader(all); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[h.Name] = string(content)
+	}
+}
+
+func TestBundleJobs(t *testing.T) {
+	operators := writeBundles(t, "oak", "pine")
+	images := served{Prompt: "h:1", Slow: "h:2"}
+	for i := range 20 {
+		images.Images = append(images.Images, fmt.Sprint("image", i))
+	}
+	jobs, err := bundleJobs(operators, images, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range jobs {
+		got = append(got, fmt.Sprintf("%s: %d, last %s", j.name, len(j.args), strings.TrimPrefix(j.args[len(j.args)-1], operators)))
+	}
+	want := []string{
+		"render, 2 bundle directories: 3, last /pine/1.0.0",
+		"render, 2 bundle images: 4, last h:1/image10",
+		"render, 20 bundle images: 22, last h:1/image19",
+		"render, 20 bundle images, 1s a request: 22, last h:2/image19",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if _, err := bundleJobs(t.TempDir(), images, 0); err == nil {
+		t.Error("a directory without bundles gave no error")
 	}
 }
 

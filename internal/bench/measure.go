@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -24,7 +25,8 @@ type job struct {
 	args   []string
 	reads  string // the file or directory whose bytes count as read; none where it is empty
 	budget budget
-	short  bool // takes milliseconds, so that more runs are needed
+	than   growth // what of the budget another job gives
+	short  bool   // takes milliseconds, so that more runs are needed
 }
 
 // A budget is what a job may take. Zero means that it is not bounded.
@@ -33,61 +35,107 @@ type budget struct {
 	rss  int64
 }
 
+// A growth bounds a job by what another one took.
+type growth struct {
+	job       string  // the name of one that was measured before; none where it is empty
+	time, rss float64 // how many times as much; zero leaves it to the budget
+}
+
 // A result is what a job took: the medians of its runs.
 type result struct {
 	time time.Duration
 	rss  int64
 }
 
-// jobs returns the rows of the design's budget that need nothing but a catalog.
-func jobs(d data) []job {
+// Where growth matters, what it is held against is measured too. Of memory, half as much again is for noise, since
+// garbage is collected when it happens to be; of time a tenth.
+const (
+	noiseOfTime = 1.1
+	noiseOfRSS  = 1.5
+)
+
+// catalogJobs returns the rows of the design's budget that need nothing but a catalog.
+func catalogJobs(d data) []job {
 	return []job{
-		{"validate", []string{"validate", d.big}, d.big, budget{700 * time.Millisecond, 120 * mb}, false},
-		{"validate, one YAML file", []string{"validate", d.yaml}, d.yaml, budget{1500 * time.Millisecond, 200 * mb}, false},
-		{"render, JSON", []string{"render", d.big}, d.big, budget{700 * time.Millisecond, 120 * mb}, false},
-		{"render, YAML", []string{"render", "-o", "yaml", d.big}, d.big, budget{2 * time.Second, 150 * mb}, false},
-		{"list packages", []string{"list", "packages", d.big}, d.big, budget{500 * time.Millisecond, 120 * mb}, false},
-		{fmt.Sprintf("validate, %d times", copies), []string{"validate", d.times}, d.times, budget{}, false},
-		{"version", []string{"version"}, "", budget{time: 12 * time.Millisecond}, true},
+		{name: "validate", args: []string{"validate", d.big}, reads: d.big, budget: budget{700 * time.Millisecond, 120 * mb}},
+		{name: "validate, one YAML file", args: []string{"validate", d.yaml}, reads: d.yaml,
+			budget: budget{1500 * time.Millisecond, 200 * mb}},
+		{name: "render, JSON", args: []string{"render", d.big}, reads: d.big,
+			budget: budget{700 * time.Millisecond, 120 * mb}},
+		{name: "render, YAML", args: []string{"render", "-o", "yaml", d.big}, reads: d.big,
+			budget: budget{2 * time.Second, 150 * mb}},
+		{name: "list packages", args: []string{"list", "packages", d.big}, reads: d.big,
+			budget: budget{500 * time.Millisecond, 120 * mb}},
+		{name: fmt.Sprintf("validate, %d times", copies), args: []string{"validate", d.times}, reads: d.times,
+			than: growth{"validate", copies * noiseOfTime, noiseOfRSS}},
+		{name: "version", args: []string{"version"}, budget: budget{time: 12 * time.Millisecond}, short: true},
 	}
 }
 
+// bundleJobs returns the rows about bundles: in directories, and in images that are read from a registry on this host,
+// which answers at once or after some time.
+func bundleJobs(operators string, images served, delay time.Duration) ([]job, error) {
+	dirs, err := bundleDirs(operators)
+	if err != nil {
+		return nil, err
+	}
+	render := func(host string, n int) []string {
+		return append([]string{"render", "--use-http"}, images.refs(host, n)...)
+	}
+	all := len(images.Images)
+	few := job{name: fmt.Sprintf("render, %d bundle images", all/10), args: render(images.Prompt, all/10)}
+	steady := growth{job: few.name, rss: noiseOfRSS}
+	return []job{
+		{name: fmt.Sprintf("render, %d bundle directories", len(dirs)), args: append([]string{"render"}, dirs...),
+			reads: operators, budget: budget{350 * time.Millisecond, 80 * mb}},
+		few,
+		{name: fmt.Sprintf("render, %d bundle images", all), args: render(images.Prompt, all),
+			budget: budget{time: time.Second}, than: steady},
+		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
+			budget: budget{time: 3 * time.Second}, than: steady},
+	}, nil
+}
+
 // measureAll runs every job and prints a row for each as it ends.
-func measureAll(w io.Writer, program string, d data, runs int) error {
+func measureAll(w io.Writer, program string, jobs []job, log string, runs int) error {
 	fmt.Fprintf(w, "%s/%s, %d CPUs, median of %d runs\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runs)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "JOB\tTIME\tPEAK RSS\tREAD\tBUDGET\t")
-	var validate result
-	for _, j := range jobs(d) {
+	results := map[string]result{}
+	for _, j := range jobs {
 		n := runs
 		if j.short {
 			n = 7 * runs
 		}
-		got, err := medianOf(n, func() (result, error) { return measure(program, j.args, d.log) })
+		got, err := medianOf(n, func() (result, error) { return measure(program, j.args, log) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
-		switch j.reads {
-		case d.big:
-			if j.args[0] == "validate" {
-				validate = got
-			}
-		case d.times:
-			// What matters here is growth, so that what it is held against is measured too.
-			// A tenth of the time is for noise.
-			j.budget = budget{copies * validate.time * 11 / 10, validate.rss * 3 / 2}
-		}
+		results[j.name] = got
 		speed, err := speedOf(j, got)
 		if err != nil {
 			return err
 		}
+		limit := j.than.limit(j.budget, results)
 		fmt.Fprintf(table, "%s\t%s\t%d MB\t%s\t%s\t%s\n",
-			j.name, seconds(got.time), got.rss/mb, speed, j.budget, j.budget.verdict(got))
+			j.name, seconds(got.time), got.rss/mb, speed, limit, limit.verdict(got))
 	}
 	if err := binaryRow(table, program); err != nil {
 		return err
 	}
 	return table.Flush()
+}
+
+// limit returns the budget of a job, with what the result of another one says.
+func (g growth) limit(b budget, results map[string]result) budget {
+	than := results[g.job]
+	if g.time > 0 {
+		b.time = time.Duration(g.time * float64(than.time))
+	}
+	if g.rss > 0 {
+		b.rss = int64(g.rss * float64(than.rss))
+	}
+	return b
 }
 
 func binaryRow(w io.Writer, program string) error {
@@ -101,8 +149,8 @@ func binaryRow(w io.Writer, program string) error {
 	return nil
 }
 
-// measure runs the program once, with its output thrown away. What it has to say of errors goes to a file: held here
-// it would count as memory of the next run.
+// measure runs the program once, with its output thrown away and without a cache. What it has to say of errors goes to
+// a file: held here it would count as memory of the next run.
 func measure(program string, args []string, log string) (result, error) {
 	stderr, err := os.Create(log)
 	if err != nil {
@@ -111,6 +159,7 @@ func measure(program string, args []string, log string) (result, error) {
 	defer stderr.Close()
 	cmd := exec.Command(program, args...)
 	cmd.Stderr = stderr
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OLM_CACHE_DIR=") })
 	start := time.Now()
 	err = cmd.Run()
 	took := time.Since(start)
@@ -171,13 +220,19 @@ func seconds(d time.Duration) string {
 }
 
 func (b budget) String() string {
-	if b.rss == 0 {
+	switch {
+	case b == (budget{}):
+		return ""
+	case b.rss == 0:
 		return seconds(b.time)
 	}
 	return fmt.Sprintf("%s, %d MB", seconds(b.time), b.rss/mb)
 }
 
 func (b budget) verdict(r result) string {
+	if b == (budget{}) {
+		return ""
+	}
 	return okOrOver((b.time == 0 || r.time <= b.time) && (b.rss == 0 || r.rss <= b.rss))
 }
 

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+func authCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                        "auth",
+		Short:                      "Tell which credentials registries get",
+		Example:                    "  opm auth explain quay.io/example/kiln:v1",
+		SuggestionsMinimumDistance: 2,
+		Args:                       noSuchCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(authExplainCmd())
+	return cmd
+}
+
+func authExplainCmd() *cobra.Command {
+	var format, authFile string
+	cmd := &cobra.Command{
+		Use:   "explain REF",
+		Short: "Tell which credentials are used for an image, and how they are found",
+		Long: `Tell in which files credentials for an image are looked for, which entry and which helper give
+them, and whose they are. Helpers are asked, registries are not. No secret is printed. The
+exit code is 1 if the image could not be opened because of the credentials, such as those in
+a file that cannot be read; that there are none is no failure.`,
+		Example: `  opm auth explain quay.io/example/kiln:v1
+  opm auth explain registry.redhat.io/ubi9 --authfile auth.json -o json`,
+		Args:              exactArgs("REF"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := image.ParseReference(args[0])
+			if err != nil {
+				return fmt.Errorf("image %q: %w", args[0], err)
+			}
+			explanation, failure := image.Explain(ref, image.AuthOptions{AuthFile: authFile})
+			if explanation == nil {
+				return failure
+			}
+			if err := printExplanation(cmd.OutOrStdout(), format, explanation); err != nil {
+				return err
+			}
+			return failure
+		},
+	}
+	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json")
+	cmd.Flags().StringVar(&authFile, "authfile", "",
+		"`FILE` with credentials for registries, instead of podman's and docker's")
+	must(cmd.MarkFlagFilename("authfile", "json"))
+	return cmd
+}
+
+func printExplanation(w io.Writer, format string, e *image.Explanation) error {
+	if format == "text" {
+		_, err := io.WriteString(w, e.String())
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(e)
+}

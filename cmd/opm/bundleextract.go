@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+)
+
+func bundleExtractCmd(path string) *cobra.Command {
+	var f bundleExtractFlags
+	cmd := &cobra.Command{
+		Use:   "extract",
+		Short: "Write a bundle into a ConfigMap of a cluster",
+		Long: `Write the files of manifests/ and metadata/ into a ConfigMap, which has to exist, in the place
+of its data. This is how OLM reads the image of a bundle. With --dry-run the ConfigMap is
+printed, and no cluster is asked.
+
+Without --kubeconfig and $KUBECONFIG, which goes before it, the cluster is the one that opm runs
+in. $CONTAINER_IMAGE is noted as the image of the bundle.`,
+		Example:           "  " + path + ` extract --manifestsdir bundle --configmapname kiln --dry-run`,
+		Args:              rangeArgs(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
+	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+// bundleExtractFlags are the flags of bundle extract.
+type bundleExtractFlags struct {
+	kubeconfig string
+	directory  string
+	name       string
+	namespace  string
+	dryRun     bool
+	options    bundle.ExtractOptions
+}
+
+func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "reach the cluster as `FILE` says")
+	flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that holds manifests/ and metadata/")
+	flags.StringVarP(&f.name, "configmapname", "c", "", "`NAME` of the ConfigMap")
+	flags.StringVarP(&f.namespace, "namespace", "n", "openshift-operator-lifecycle-manager",
+		"`NAMESPACE` of the ConfigMap")
+	flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "`BYTES` that the data may have")
+	flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead")
+	flags.Bool("debug", false, "has no effect")
+	hide(flags, "debug")
+	must(cmd.MarkFlagDirname("manifestsdir"))
+	completeNothing(cmd, "configmapname", "namespace", "datalimit")
+}
+
+func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
+	if f.name == "" {
+		return usageError{errors.New("--configmapname is missing")}
+	}
+	f.options.Image = os.Getenv("CONTAINER_IMAGE")
+	configMap, err := bundle.Extract(os.DirFS(f.directory), f.directory, f.options)
+	if err != nil {
+		return err
+	}
+	configMap.Name, configMap.Namespace = f.name, f.namespace
+	if f.dryRun {
+		return printObject(w, configMap)
+	}
+	if file := os.Getenv("KUBECONFIG"); file != "" {
+		f.kubeconfig = file
+	}
+	config, err := bundle.ClusterConfig(f.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	return bundle.UpdateConfigMap(ctx, config, configMap)
+}
+
+// printObject prints an object of Kubernetes in YAML.
+func printObject(w io.Writer, object any) error {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(format.AppendYAML(nil, raw))
+	return err
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+)
+
+func bundleValidateCmd(path string) *cobra.Command {
+	var f bundleValidateFlags
+	cmd := &cobra.Command{
+		Use:   "validate [BUNDLE]",
+		Short: "Report everything that is wrong with a bundle",
+		Long: `Check the format and the content of a bundle and report everything that is wrong, with its
+place and the rule that it breaks. Errors are what OLM refuses; the exit code is 1 if there are
+any. Warnings are what a cluster or a user may trip over.
+
+A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, in an OCI layout
+(oci:DIRECTORY[:TAG]) or in an archive; --tag is another way to name it. Problems are printed as
+text on standard error, as JSON on standard output.
+
+Optional validators are operatorhub, for what OperatorHub.io demands, and bundle-objects, for
+manifests that endanger a cluster. $OPERATOR_BUNDLE_CATEGORIES may name a JSON file with the
+categories that operatorhub allows.`,
+		Example: "  " + path + ` validate bundle -o json
+  ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
+  ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
+		Args:              f.args,
+		ValidArgsFunction: completeArgs(files),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, slices.Concat(args, []string{f.tag})[0])
+		},
+	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+// bundleValidateFlags are the flags of bundle validate.
+type bundleValidateFlags struct {
+	tag     string
+	engine  string
+	format  string
+	options bundle.CheckOptions
+	images  imageFlags
+}
+
+func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
+	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
+	flags.VarP((*validatorList)(f), "optional-validators", "o",
+		"check with operatorhub, bundle-objects, or both with a comma in between; with text or json, as --output")
+	choiceVar(cmd, &f.format, "output", "", "text", "output format", "text", "json")
+	f.images.add(cmd)
+	must(cmd.RegisterFlagCompletionFunc("optional-validators",
+		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
+	completeNothing(cmd, "tag", "image-builder")
+}
+
+func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
+	if f.tag == "" {
+		return exactArgs("BUNDLE")(cmd, args)
+	}
+	return rangeArgs(0)(cmd, args)
+}
+
+// A validatorList is the value of the flag -o, which upstream has for validators. Most commands have it for the format.
+type validatorList bundleValidateFlags
+
+var validatorWords = []string{"operatorhub", "bundle-objects", "text", "json"}
+
+func (v *validatorList) String() string {
+	var words []string
+	if v.options.OperatorHub {
+		words = append(words, "operatorhub")
+	}
+	if v.options.BundleObjects {
+		words = append(words, "bundle-objects")
+	}
+	return strings.Join(words, ",")
+}
+
+func (v *validatorList) Type() string { return "list" }
+
+func (v *validatorList) Set(list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		switch word {
+		case "":
+		case "operatorhub":
+			v.options.OperatorHub = true
+		case "bundle-objects":
+			v.options.BundleObjects = true
+		case "text", "json":
+			v.format = word
+		default:
+			return fmt.Errorf("%q: want %s", word, oneOf(validatorWords))
+		}
+	}
+	return nil
+}
+
+func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
+	images, err := f.images.open(cmd)
+	if err != nil {
+		return err
+	}
+	findings, err := f.check(cmd.Context(), ref, images)
+	if err = errors.Join(err, images.close()); err != nil {
+		return err
+	}
+	return printFindings(cmd, f.format, findings)
+}
+
+func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]bundle.Finding, error) {
+	var err error
+	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
+		return nil, err
+	}
+	b, err := openBundleRef(ctx, ref, images, "manifests", "metadata")
+	if err != nil {
+		return nil, err
+	}
+	return b.check(f.options), b.close()
+}
+
+// hubCategories returns the categories that the environment names, nil for none.
+func hubCategories(wanted bool) ([]string, error) {
+	name := os.Getenv("OPERATOR_BUNDLE_CATEGORIES")
+	if name == "" || !wanted {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read $OPERATOR_BUNDLE_CATEGORIES: %w", err)
+	}
+	var list struct {
+		Categories []string `json:"categories"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("read $OPERATOR_BUNDLE_CATEGORIES: %s: %w", name, err)
+	}
+	if list.Categories == nil {
+		return nil, fmt.Errorf("read $OPERATOR_BUNDLE_CATEGORIES: %s has no list of categories", name)
+	}
+	return list.Categories, nil
+}
+
+// printFindings fails if there are errors among the findings.
+func printFindings(cmd *cobra.Command, format string, findings []bundle.Finding) error {
+	if format == "json" {
+		if err := bundle.WriteJSON(cmd.OutOrStdout(), findings); err != nil {
+			return err
+		}
+	} else if err := printFindingsText(cmd.ErrOrStderr(), findings); err != nil {
+		return err
+	}
+	if bundle.HasErrors(findings) {
+		return errReported
+	}
+	return nil
+}
+
+func printFindingsText(w io.Writer, findings []bundle.Finding) error {
+	for _, f := range findings {
+		if _, err := fmt.Fprintln(w, strings.Map(printable, f.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+func checkImagesCmd() *cobra.Command {
+	var check imageCheck
+	cmd := &cobra.Command{
+		Use:   "check-images CATALOG",
+		Short: "Report images of a catalog that do not exist",
+		Long: `Ask registries, and their mirrors, for every image that a catalog names: those of its bundles
+and the related images that have to be mirrored. Nothing is downloaded. Every image that does
+not exist, or cannot be asked for, is reported with the bundles that name it; the exit code
+is 1 if there are any.
+
+A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or a
+catalog image. As on a cluster, an image without a tag has the tag latest, and beside a digest
+a tag means nothing.`,
+		Example: `  opm check-images catalog
+  opm check-images catalog --package kiln --authfile auth.json
+  opm check-images catalog --image-mirrors mirrors.yaml -o json > images.json`,
+		Args:              exactArgs("CATALOG"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	choiceVar(cmd, &check.format, "output", "o", "text", "output format", "text", "json")
+	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
+	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
+	completeNothing(cmd, "jobs", "package")
+	check.images.add(cmd)
+	return cmd
+}
+
+// imageCheck are the flags of check-images.
+type imageCheck struct {
+	format string
+	jobs   int
+	pkg    string // "" is all
+	images imageFlags
+}
+
+func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
+	if f.jobs < 1 {
+		return usageError{errors.New("--jobs must be 1 or more")}
+	}
+	from, err := f.images.open(cmd)
+	if err != nil {
+		return err
+	}
+	report, err := f.report(cmd, ref, from)
+	if err := errors.Join(err, from.close()); err != nil {
+		return err
+	}
+	return f.print(cmd, report)
+}
+
+func (f *imageCheck) report(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
+	defer progress(cmd, "checking")()
+	references, err := f.references(cmd, ref, from)
+	if err != nil {
+		return nil, err
+	}
+	opener, err := from.opener()
+	if err != nil {
+		return nil, err
+	}
+	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs})
+}
+
+// references reads the catalog, which is closed again before anything is asked for.
+func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*imagecheck.References, error) {
+	opts := openOptions(cmd)
+	opts.Images = from.opener
+	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer catalog.Close()
+	all, err := imagecheck.Read(cmd.Context(), catalog.Sources...)
+	if err != nil || f.pkg == "" {
+		return all, err
+	}
+	if names := all.Packages(); !slices.Contains(names, f.pkg) {
+		return nil, fmt.Errorf("no package %q%s: %w", f.pkg, nearest.Hint(f.pkg, names), declcfg.ErrNotFound)
+	}
+	return all.Of(f.pkg), nil
+}
+
+func (f *imageCheck) print(cmd *cobra.Command, report *imagecheck.Report) error {
+	write := imagecheck.WriteText
+	if f.format == "json" {
+		write = imagecheck.WriteJSON
+	}
+	if err := write(cmd.OutOrStdout(), report); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", report.Summary()); err != nil {
+		return err
+	}
+	if !report.OK() {
+		return errReported
+	}
+	return nil
+}

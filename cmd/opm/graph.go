@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/graph/draw"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// A drawing is a format of graph.
+type drawing struct {
+	name string
+	draw graph.DrawFunc
+}
+
+// drawings are all formats, the default first.
+var drawings = []drawing{
+	{"mermaid", graph.WriteMermaid},
+	{"dot", graph.WriteDOT},
+	{"svg", draw.SVG},
+	{"html", draw.HTML},
+	{"json", graph.WriteJSON},
+}
+
+func graphCmd() *cobra.Command {
+	var f graphFlags
+	cmd := &cobra.Command{
+		Use:   "graph CATALOG [PACKAGE...]",
+		Short: "Draw which bundle updates which",
+		Long: `Draw the channels of a catalog, or of some of its packages: the bundles in them, and a line
+from each to those that update it. It tells what an entry replaces, what it skips and what is in
+its skipRange, and which bundles are the head of their channel, skipped, deprecated or not in
+the catalog. A range that holds no bundle of the channel is drawn as a whole, and so are all of
+a channel in which they hold more than 100,000 together.
+
+Mermaid is for Markdown and mermaid.js, dot for Graphviz, svg a picture, and html the picture on
+a page of its own, which needs no network: to zoom, to search, and to see where each bundle
+updates to in OLM Classic and in OLM v1. json, which tells the next update of each bundle too, is
+for programs. The catalog need not be valid.
+
+A CATALOG is what list takes: a directory, a file, an archive, "-" or an image.`,
+		Example: `  opm graph catalog kiln > kiln.mmd
+  opm graph catalog kiln --channel stable -o dot
+  opm graph catalog kiln -o html > kiln.html
+  opm graph catalog -o json`,
+		Args:              atLeastOne("CATALOG"),
+		ValidArgsFunction: completeCatalogAndPackages,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// graphFlags are the flags of graph.
+type graphFlags struct {
+	format   string
+	channels []string
+	images   imageFlags
+}
+
+func (f *graphFlags) add(cmd *cobra.Command) {
+	var formats []string
+	for _, d := range drawings {
+		formats = append(formats, d.name)
+	}
+	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
+	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; may be given more than once")
+	completeNothing(cmd, "channel")
+	f.images.add(cmd)
+}
+
+func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
+	return readIndex(cmd, []string{ref}, &f.images, func(index *declcfg.Index) error {
+		chosen, err := chooseAll(index, names)
+		if err != nil {
+			return err
+		}
+		var graphs []*graph.Package
+		for _, x := range chosen {
+			graphs = append(graphs, graph.NewPackage(x))
+		}
+		opts := graph.DrawOptions{Channels: f.channels}
+		if graphs, err = withChannels(graphs, opts); err != nil {
+			return err
+		}
+		warnOfRanges(cmd, chosen, opts)
+		format := slices.IndexFunc(drawings, func(d drawing) bool { return d.name == f.format })
+		return drawings[format].draw(cmd.OutOrStdout(), graphs, opts)
+	})
+}
+
+// readIndex calls use with what references to catalogs hold, while it can be read again.
+func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*declcfg.Index) error) error {
+	ctx := cmd.Context()
+	images, err := from.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer images.close()
+	done := progress(cmd, "reading")
+	defer done()
+	opts := openOptions(cmd)
+	opts.Images = images.opener
+	catalog, err := render.Open(ctx, refs, opts)
+	if err != nil {
+		return err
+	}
+	defer catalog.Close()
+	index, err := declcfg.ReadIndex(ctx, catalog.Sources...)
+	if err != nil {
+		return err
+	}
+	done()
+	return use(index)
+}
+
+// chooseAll returns the packages of those names, each once, or all of them where there are no names.
+func chooseAll(index *declcfg.Index, names []string) ([]*declcfg.PackageIndex, error) {
+	if len(names) == 0 {
+		return choose(index, nil)
+	}
+	var all []*declcfg.PackageIndex
+	for _, name := range names {
+		chosen, err := choose(index, []string{name})
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(all, chosen[0]) {
+			all = append(all, chosen[0])
+		}
+	}
+	return all, nil
+}
+
+// withChannels returns the packages of which a channel is drawn; all of them where all channels are. Each channel that
+// is asked for must be in one of them.
+func withChannels(packages []*graph.Package, opts graph.DrawOptions) ([]*graph.Package, error) {
+	if opts.Channels == nil {
+		return packages, nil
+	}
+	known := map[string]bool{}
+	var with []*graph.Package
+	for _, p := range packages {
+		for _, c := range p.Channels {
+			known[c.Name] = true
+		}
+		if len(opts.ChannelsOf(p)) > 0 {
+			with = append(with, p)
+		}
+	}
+	for _, name := range opts.Channels {
+		if !known[name] {
+			hint := nearest.Hint(name, slices.Collect(maps.Keys(known)))
+			return nil, fmt.Errorf("no channel %q%s: %w", name, hint, declcfg.ErrNotFound)
+		}
+	}
+	return with, nil
+}
+
+// warnOfRanges tells of skipRanges that are not drawn, since they cannot be read.
+func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, opts graph.DrawOptions) {
+	for _, p := range packages {
+		for _, o := range p.Channels {
+			if opts.Channels != nil && !slices.Contains(opts.Channels, o.Value.Name) {
+				continue
+			}
+			for i, e := range o.Value.Entries {
+				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
+					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: package %q: channel %q: %s: %q is left out: %v\n",
+						o.Meta.Place(ptr), p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
+				}
+			}
+		}
+	}
+}
+
+// atLeastOne takes one argument of that name, and more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{errors.New("the argument " + name + " is missing")}
+		}
+		return nil
+	}
+}
+
+// completeCatalogAndPackages completes a catalog, and then any number of its packages.
+func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return files(cmd, args, start)
+	}
+	return packages(cmd, args, start)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// imageFlags are the flags of commands that open images, beside the global ones about TLS.
+type imageFlags struct {
+	authFile     string
+	certDir      string
+	mirrors      []string
+	platform     string
+	ignorePolicy bool
+	timeout      time.Duration
+	cache        string
+	cacheMax     byteSize
+	unpackedMax  byteSize
+	verbose      bool
+}
+
+// add adds the flags to cmd. They come after those of the command itself, which may have taken -v.
+func (f *imageFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.authFile, "authfile", "",
+		"`FILE` with credentials for registries, instead of podman's and docker's")
+	flags.StringVar(&f.certDir, "cert-dir", "", "`DIRECTORY` with certificates for registries: *.crt, *.cert and *.key")
+	flags.StringArrayVar(&f.mirrors, "image-mirrors", nil,
+		"`FILE` with ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy objects")
+	flags.StringVar(&f.platform, "platform", "", "`OS/ARCH` of the image to take where there are several "+
+		"(default linux and this machine's)")
+	flags.BoolVar(&f.ignorePolicy, "ignore-signature-policy", false,
+		"pass over the signature policy of this machine, which opm does not check")
+	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout, "how long a registry may be silent")
+	flags.StringVar(&f.cache, "image-cache", "",
+		"`DIRECTORY` that keeps what registries send (default opm-images in $OLM_CACHE_DIR; without that, nothing is kept)")
+	flags.Var(&f.cacheMax, "image-cache-max-size", "bound the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
+	flags.Var(&f.unpackedMax, "image-max-size",
+		"refuse images of which the layers unpack to more than `SIZE` (default 8G)")
+	short := "v"
+	if flags.ShorthandLookup(short) != nil {
+		short = ""
+	}
+	flags.BoolVarP(&f.verbose, "verbose", short, false, "tell which registry or mirror answered")
+}
+
+// A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.
+type byteSize int64
+
+func (s *byteSize) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return resource.NewQuantity(int64(*s), resource.DecimalSI).String()
+}
+
+func (s *byteSize) Type() string { return "size" }
+
+func (s *byteSize) Set(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Value() <= 0 {
+		return errors.New("want a number of bytes, such as 500M or 2Gi")
+	}
+	*s = byteSize(q.Value())
+	return nil
+}
+
+// images opens images for one command. Nothing is read or made before the first.
+type images struct {
+	opener func() (*image.Opener, error)
+	closer func() error
+}
+
+// close lets go of what was opened.
+func (i *images) close() error { return i.closer() }
+
+// open returns what opens images as the flags say. The error is about flags that exclude each other.
+func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
+	opts, err := f.options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	i := &images{closer: func() error { return nil }}
+	i.opener = sync.OnceValues(func() (*image.Opener, error) {
+		opts, err := opts()
+		if err != nil {
+			return nil, err
+		}
+		opener := image.NewOpener(opts)
+		i.closer = func() error { return errors.Join(opener.Close(), opts.Cache.Close()) }
+		return opener, nil
+	})
+	return i, nil
+}
+
+// options returns a function that reads what the flags name and returns how images are opened; its Cache is to be
+// closed. It checks at once what can be checked without reading anything.
+func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error), error) {
+	skipTLS, useHTTP, skipVerify := tlsFlag(cmd, "skip-tls"), tlsFlag(cmd, "use-http"), tlsFlag(cmd, "skip-tls-verify")
+	insecure, err := image.Insecure(skipTLS, useHTTP, skipVerify)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	log := newLogger(cmd.ErrOrStderr(), level)
+	transport := image.TransportOptions{Insecure: insecure, CertDir: f.certDir, Timeout: f.timeout, Log: log}
+	switch {
+	case useHTTP.Value:
+		transport.InsecureFlag = "use-http"
+	case skipVerify.Value:
+		transport.InsecureFlag = "skip-tls-verify"
+	}
+	held := spoolOptions(cmd)
+	return func() (image.Options, error) {
+		opts := image.Options{
+			Platform: f.platform,
+			Insecure: insecure,
+			Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile}),
+			Policy:   image.PolicyOptions{Ignore: f.ignorePolicy},
+			Limits:   image.Limits{Unpacked: int64(f.unpackedMax)},
+			Spool:    held,
+			Log:      log,
+		}
+		var err error
+		if opts.Mirrors, err = image.LoadMirrors(image.MirrorOptions{Files: f.mirrors, Insecure: insecure}); err != nil {
+			return opts, err
+		}
+		if opts.Transport, err = image.NewTransport(transport); err != nil {
+			return opts, err
+		}
+		unverified := transport
+		unverified.Insecure, unverified.InsecureFlag = true, ""
+		if opts.InsecureTransport, err = image.NewTransport(unverified); err != nil {
+			return opts, err
+		}
+		opts.Cache = image.OpenCache(f.cacheDir(), image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: held, Log: log})
+		return opts, nil
+	}, nil
+}
+
+// cacheDir returns where images are kept; "" is nowhere.
+func (f *imageFlags) cacheDir() string {
+	if f.cache != "" {
+		return f.cache
+	}
+	if dir := os.Getenv("OLM_CACHE_DIR"); dir != "" {
+		return filepath.Join(dir, "opm-images") // images is upstream's
+	}
+	return ""
+}
+
+// tlsFlag returns one of the global flags about TLS.
+func tlsFlag(cmd *cobra.Command, name string) image.Flag {
+	flag := cmd.Flag(name)
+	return image.Flag{Given: flag.Changed, Value: flag.Value.String() == "true"}
+}
+
+// spoolOptions say where what cannot be read twice is held.
+func spoolOptions(cmd *cobra.Command) spool.Options {
+	return spool.Options{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: func(message string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message)
+	}}
+}

@@ -1,0 +1,293 @@
+package diff
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A comparison is that of a package in two catalogs.
+type comparison struct {
+	pkg           string
+	before, after *catalog
+
+	// The graph after has also the bundles before, as virtual ones, since they may be installed.
+	graphBefore, graphAfter *graph.Package
+
+	place map[string]int // of the bundles in the order of versions
+}
+
+// compare returns what changed in a package that is in one of the catalogs at least, and whether anything did.
+func compare(pkg string, before, after *catalog) (Package, bool) {
+	c := comparison{pkg: pkg, before: before, after: after, place: map[string]int{}}
+	c.graphBefore = graph.NewPackage(before.packageIndex(pkg))
+	var installed []declcfg.BundleSummary
+	for _, b := range c.graphBefore.Bundles {
+		if !b.Virtual {
+			installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
+		}
+	}
+	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
+	for i, b := range c.graphAfter.Bundles {
+		c.place[b.Name] = i + 1 // what is in neither catalog comes first
+	}
+
+	p := Package{Name: pkg, Change: change(before.has(pkg), after.has(pkg))}
+	if b, a := c.graphBefore.DefaultChannel, c.graphAfter.DefaultChannel; a != b {
+		p.DefaultChannel = &Values{b, a}
+	}
+	if p.Change == Changed {
+		p.Keys = c.keys(declcfg.SchemaPackage, pkg, "defaultChannel")
+	}
+	p.Channels = c.channels()
+	p.Bundles = c.bundles()
+	p.Deprecations = c.deprecations()
+	p.Objects = c.objects()
+	if !c.sameGraph(p) {
+		p.Stranded, p.Reroutes = c.installs()
+	}
+	return p, !reflect.DeepEqual(p, Package{Name: pkg, Change: Changed})
+}
+
+// sameGraph tells whether nothing changed that has a say in updates.
+func (c *comparison) sameGraph(p Package) bool {
+	for _, b := range p.Bundles {
+		if b.Change != Changed || slices.Contains(b.Properties, declcfg.PropertyPackage) {
+			return false
+		}
+	}
+	return len(p.Channels) == 0 && len(p.Deprecations) == 0
+}
+
+// change tells what became of what was and is there, or not; Changed of what is in both.
+func change(before, after bool) Change {
+	switch {
+	case !before:
+		return Added
+	case !after:
+		return Removed
+	}
+	return Changed
+}
+
+// valuesOf returns nil where the values are the same.
+func valuesOf(before, after string) *Values {
+	if before == after {
+		return nil
+	}
+	return &Values{before, after}
+}
+
+// byVersion orders names of bundles by their versions.
+func (c *comparison) byVersion(a, b string) int {
+	return cmp.Or(cmp.Compare(c.place[a], c.place[b]), cmp.Compare(a, b))
+}
+
+// keys returns the keys of an object in both catalogs that changed, but for those that others tell about.
+func (c *comparison) keys(schema, object string, but ...string) []string {
+	id := name{c.pkg, schema, object}
+	var keys []string
+	for _, p := range c.before.contents[id].differences(c.after.contents[id]) {
+		if !slices.Contains(but, p.key) {
+			keys = append(keys, p.key)
+		}
+	}
+	return keys
+}
+
+func (c *comparison) channels() []Channel {
+	names := map[string]bool{}
+	for _, ch := range slices.Concat(c.graphBefore.Channels, c.graphAfter.Channels) {
+		names[ch.Name] = true
+	}
+	var all []Channel
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		ch := c.channel(n)
+		if !reflect.DeepEqual(ch, Channel{Name: n, Change: Changed}) {
+			all = append(all, ch)
+		}
+	}
+	return all
+}
+
+// none is the channel that stands for one that does not exist.
+var none = graph.New(nil)
+
+func (c *comparison) channel(name string) Channel {
+	before, after := c.graphBefore.Channel(name), c.graphAfter.Channel(name)
+	ch := Channel{Name: name, Change: change(before != nil, after != nil)}
+	if ch.Change == Changed {
+		ch.Keys = c.keys(declcfg.SchemaChannel, name, "entries")
+	}
+	before, after = cmp.Or(before, none), cmp.Or(after, none)
+	ch.Head = valuesOf(strings.Join(before.Heads(), ", "), strings.Join(after.Heads(), ", "))
+	for _, n := range c.entries(before, after) {
+		b, was := before.Entry(n)
+		a, is := after.Entry(n)
+		switch change(was, is) {
+		case Added:
+			ch.Added = append(ch.Added, n)
+		case Removed:
+			ch.Removed = append(ch.Removed, n)
+		default:
+			if e, differs := c.edges(b, a); differs {
+				ch.Edges = append(ch.Edges, e)
+			}
+		}
+	}
+	return ch
+}
+
+// entries returns the names of all entries of two channels.
+func (c *comparison) entries(before, after *graph.Channel) []string {
+	names := map[string]bool{}
+	for _, e := range slices.Concat(before.Entries(), after.Entries()) {
+		if e.Name != "" {
+			names[e.Name] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(names), c.byVersion)
+}
+
+// edges compares two entries of the same name.
+func (c *comparison) edges(before, after declcfg.Entry) (Edges, bool) {
+	e := Edges{
+		Entry:        before.Name,
+		Replaces:     valuesOf(before.Replaces, after.Replaces),
+		SkipsAdded:   c.without(after.Skips, before.Skips),
+		SkipsRemoved: c.without(before.Skips, after.Skips),
+		SkipRange:    valuesOf(before.SkipRange, after.SkipRange),
+		Others:       sumOf(before.Unknown) != sumOf(after.Unknown),
+	}
+	return e, !reflect.DeepEqual(e, Edges{Entry: before.Name})
+}
+
+// without returns the names that are not among the others, each once.
+func (c *comparison) without(names, others []string) []string {
+	left := map[string]bool{}
+	for _, n := range names {
+		left[n] = true
+	}
+	for _, n := range others {
+		delete(left, n)
+	}
+	return slices.SortedFunc(maps.Keys(left), c.byVersion)
+}
+
+func (c *comparison) bundles() []Bundle {
+	var all []Bundle
+	images := [2]map[string]string{images(c.before.packageIndex(c.pkg)), images(c.after.packageIndex(c.pkg))}
+	for _, after := range c.graphAfter.Bundles {
+		before := c.graphBefore.Bundle(after.Name)
+		was, is := before != nil && !before.Virtual, !after.Virtual
+		if !was && !is {
+			continue
+		}
+		b := Bundle{Name: after.Name, Change: change(was, is)}
+		if after.Version != nil {
+			b.Version = after.Version.String()
+		}
+		if b.Change == Changed && !c.changes(&b) {
+			continue
+		}
+		b.Image = valuesOf(images[0][b.Name], images[1][b.Name])
+		all = append(all, b)
+	}
+	return all
+}
+
+// images returns the images of the bundles by their names.
+func images(x *declcfg.PackageIndex) map[string]string {
+	all := map[string]string{}
+	for _, b := range slices.Backward(x.Bundles) { // the first counts
+		all[b.Value.Name] = b.Value.Image
+	}
+	return all
+}
+
+// changes enters which parts of a bundle in both catalogs changed, and tells whether any did.
+func (c *comparison) changes(b *Bundle) bool {
+	id := name{c.pkg, declcfg.SchemaBundle, b.Name}
+	before, after := c.before.contents[id], c.after.contents[id]
+	parts := before.differences(after)
+	for _, p := range parts {
+		switch {
+		case p.key == "image": // is told with its values
+		case p.property != "":
+			b.Properties = append(b.Properties, p.property)
+		default:
+			b.Keys = append(b.Keys, p.key)
+		}
+	}
+	forms := Values{before.form(), after.form()}
+	if before.has("image", "") && forms.Before != "" && forms.After != "" && len(parts) == 2 && forms.Before != forms.After {
+		b.Form, b.Properties = &forms, nil
+	}
+	return len(parts) > 0
+}
+
+// form returns the type of the properties that hold the metadata of a bundle, "" where they have none or both.
+func (c content) form() string {
+	objects, metadata := c.has("properties", declcfg.PropertyBundleObject), c.has("properties", declcfg.PropertyCSVMetadata)
+	switch {
+	case objects && !metadata:
+		return declcfg.PropertyBundleObject
+	case metadata && !objects:
+		return declcfg.PropertyCSVMetadata
+	}
+	return ""
+}
+
+func (c *comparison) deprecations() []Deprecation {
+	before, after := c.before.messages[c.pkg], c.after.messages[c.pkg]
+	var all []Deprecation
+	for _, n := range allNames(before, after) {
+		b, was := before[n]
+		a, is := after[n]
+		if a != b || was != is {
+			all = append(all, Deprecation{n.schema, n.name, change(was, is), Values{b.text, a.text}})
+		}
+	}
+	return all
+}
+
+func (c *comparison) objects() []Object {
+	before, after := c.before.others[c.pkg], c.after.others[c.pkg]
+	var all []Object
+	for _, n := range allNames(before, after) {
+		b, was := before[n]
+		a, is := after[n]
+		if a != b || was != is {
+			all = append(all, Object{n.schema, n.name, change(was, is)})
+		}
+	}
+	return all
+}
+
+// allNames returns the names in either map, sorted: what is about the package comes first.
+func allNames[T any](before, after map[name]T) []name {
+	names := map[name]bool{}
+	for n := range before {
+		names[n] = true
+	}
+	for n := range after {
+		names[n] = true
+	}
+	return slices.SortedFunc(maps.Keys(names), func(a, b name) int {
+		return cmp.Or(schemaOrder(a)-schemaOrder(b), cmp.Compare(a.schema, b.schema), cmp.Compare(a.name, b.name))
+	})
+}
+
+// schemaOrder puts packages before channels, these before bundles, and all else behind.
+func schemaOrder(n name) int {
+	order := []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
+	if i := slices.Index(order, n.schema); i >= 0 {
+		return i
+	}
+	return len(order)
+}

@@ -1,0 +1,300 @@
+package diff_test
+
+import (
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/diff"
+)
+
+// base is a catalog that rows of tables change.
+const base = `schema: olm.package
+name: kiln
+defaultChannel: stable
+description: Fires clay
+---
+schema: olm.channel
+package: kiln
+name: stable
+entries:
+- name: kiln.v1
+- name: kiln.v2
+  replaces: kiln.v1
+---
+schema: olm.channel
+package: kiln
+name: fast
+entries:
+- name: kiln.v2
+  skips: [kiln.v0]
+  skipRange: <2.0.0
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v1
+image: registry.example/kiln@sha256:1111111111111111111111111111111111111111111111111111111111111111
+properties:
+- type: olm.package
+  value: {packageName: kiln, version: 1.0.0}
+- type: olm.csv.metadata
+  value: {displayName: Kiln}
+relatedImages:
+- name: a
+  image: registry.example/a:1
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v2
+image: registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222222
+properties:
+- type: olm.package
+  value: {packageName: kiln, version: 2.0.0}
+---
+schema: olm.deprecations
+package: kiln
+entries:
+- reference: {schema: olm.channel, name: fast}
+  message: Use stable.
+---
+schema: example.note
+package: kiln
+name: handbook
+text: Read it.
+`
+
+// v3 is a new version of base, without a channel.
+const v3 = `---
+schema: olm.bundle
+package: kiln
+name: kiln.v3
+image: registry.example/kiln:v3
+properties:
+- type: olm.package
+  value: {packageName: kiln, version: 3.0.0}
+`
+
+// TestCompare changes one thing in a catalog and reads what is said about it, from the sections on.
+func TestCompare(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		from, to string // replaced in base
+		want     string
+	}{
+		{"default channel", "defaultChannel: stable", "defaultChannel: fast", `
+kiln: 1 package has another default channel
+  default channel: stable -> fast`},
+		{"description", "Fires clay", "Fires all clay", `
+kiln: details
+  the package has another description`},
+		{"channel key", "name: fast\n", "name: fast\nproperties: [{type: a, value: b}]\n", `
+kiln: 1 channel changed
+  channel fast: another properties`},
+		{"new version", "---\nschema: olm.deprecations", v3 + "---\nschema: olm.deprecations", `
+kiln: 1 bundle added
+  1 bundle added: kiln.v3`},
+		{"channel removed", "schema: olm.channel\npackage: kiln\nname: fast\n", "schema: example\npackage: kiln\nname: x\n", `
+kiln: 1 stranded install, 1 channel removed
+  1 install loses its update path in channel fast, since the channel is gone: kiln.v2
+  channel fast removed, with 1 entry, head kiln.v2
+  object of schema example, x: added`},
+		{"channel added", "---\nschema: example.note",
+			"---\n{schema: olm.channel, package: kiln, name: slow, entries: [{name: kiln.v1}]}\n---\nschema: example.note", `
+kiln: 1 channel added
+  channel slow added, with 1 entry, head kiln.v1`},
+		{"edges", "  skips: [kiln.v0]\n  skipRange: <2.0.0", "  replaces: kiln.v1\n  skips: [a, b]\n  skipRange: <1.5.0", `
+kiln: 1 channel changed
+  channel fast: kiln.v2: replaces none -> kiln.v1; skips also a, b; skips no longer kiln.v0; skipRange <2.0.0 -> <1.5.0`},
+		{"unknown key of an entry", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n  reason: none", `
+kiln: 1 channel changed
+  channel fast: kiln.v2: other keys`},
+		{"promotion", "- name: kiln.v2\n  skips", "- name: kiln.v1\n- name: kiln.v2\n  replaces: kiln.v1\n  skips", `
+kiln: 1 channel changed
+  channel fast: 1 entry added, of bundles in both catalogs: kiln.v1
+  channel fast: kiln.v2: replaces none -> kiln.v1`},
+		{"second head", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n- name: kiln.v1", `
+kiln: 1 stranded install, 1 channel changed
+  1 install loses its update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
+			`(a unique replacement chain within a channel is required to determine the relative order between channel ` +
+			`entries, but 2 replacement chains were found in channel "fast": kiln.v2, kiln.v1): kiln.v2
+  channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added, of bundles in both catalogs: kiln.v1`},
+		{"image", "2222222222222222222222222222222222222222222222222222222222222222",
+			"3333333333333333333333333333333333333333333333333333333333333333", `
+kiln: 1 bundle changed
+  published bundle kiln.v2 changed: image registry.example/kiln@sha256:222222222222 -> registry.example/kiln@sha256:333333333333`},
+		{"end of a digest", "2222222222222222222222222222222222222222222222222222222222222222",
+			"2222222222222222222222222222222222222222222222222222222222222223", `
+kiln: 1 bundle changed
+  published bundle kiln.v2 changed: image ` +
+			"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222222 -> " +
+			"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222223"},
+		{"property", "displayName: Kiln", "displayName: Oven", `
+kiln: 1 bundle changed
+  published bundle kiln.v1 changed: properties olm.csv.metadata`},
+		{"related image", "registry.example/a:1", "registry.example/a:2", `
+kiln: 1 bundle changed
+  published bundle kiln.v1 changed: relatedImages`},
+		{"metadata in the other form", "- type: olm.csv.metadata\n  value: {displayName: Kiln}",
+			"- type: olm.bundle.object\n  value: {data: e30=}\n- type: olm.bundle.object\n  value: {data: e30K}", `
+Metadata in another form, and otherwise the same
+  kiln: 1 bundle, olm.csv.metadata -> olm.bundle.object`},
+		{"metadata in both forms", "- type: olm.csv.metadata\n",
+			"- type: olm.bundle.object\n  value: {data: e30=}\n- type: olm.csv.metadata\n", `
+kiln: 1 bundle changed
+  published bundle kiln.v1 changed: properties olm.bundle.object`},
+		{"deprecation changed", "Use stable.", "Use <stable>.", `
+kiln: 1 deprecation is new, gone or changed
+  channel fast is still deprecated, in other words: Use <stable>.`},
+		{"deprecations", "{schema: olm.channel, name: fast}", "{schema: olm.package}", `
+kiln: 2 deprecations are new, gone or changed
+  the package is deprecated now: Use stable.
+  channel fast is not deprecated any more`},
+		{"other schema", "Read it.", "Read it well.", `
+kiln: details
+  object of schema example.note, handbook: changed`},
+		{"bundle and version gone", "name: kiln.v1\nimage", "name: kiln.v9\nimage", `
+kiln: 1 bundle added, 1 bundle removed
+  1 bundle removed: kiln.v1
+  1 bundle added: kiln.v9`},
+		{"everything", base, "schema: olm.package\nname: loom\ndefaultChannel: ''\n", `
+1 package removed
+  kiln: 2 channels (fast, stable), 2 bundles, the highest kiln.v2; ` +
+			`2 installs lose their update path, since the package is gone: kiln.v1, kiln.v2; ` +
+			`channel fast is not deprecated any more; object of schema example.note, handbook: removed
+
+1 package added
+  loom: 0 channels, 0 bundles`},
+		{"without a package", "package: kiln\nname: handbook", "name: handbook", `
+kiln: details
+  object of schema example.note, handbook: removed
+
+1 package added
+  objects without a package: 0 channels, 0 bundles; object of schema example.note, handbook: added`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if strings.Count(base, test.from) != 1 {
+				t.Fatalf("%q stands %d times in the catalog", test.from, strings.Count(base, test.from))
+			}
+			text := written(t, diff.WriteText, compare(t, base, strings.Replace(base, test.from, test.to, 1)))
+			_, got, _ := strings.Cut(text, "\n\n")
+			if want := strings.TrimPrefix(test.want, "\n") + "\n"; got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// What is written otherwise, in any way that means nothing, is the same.
+func TestSame(t *testing.T) {
+	for _, test := range []struct{ name, from, to string }{
+		{"nothing", "", ""},
+		{"comment", "schema: example.note", "# a note\nschema: example.note"},
+		{"order of keys", "name: handbook\ntext: Read it.", "text: Read it.\nname: handbook"},
+		{"order of keys in a value", "{packageName: kiln, version: 1.0.0}", "{version: 1.0.0, packageName: kiln}"},
+		{"order of properties", `- type: olm.package
+  value: {packageName: kiln, version: 1.0.0}
+- type: olm.csv.metadata
+  value: {displayName: Kiln}
+`, `- value: {displayName: Kiln}
+  type: olm.csv.metadata
+- type: olm.package
+  value: {packageName: kiln, version: 1.0.0}
+`},
+		{"spelling", "Fires clay", `"Fires cl\u0061y"`},
+		{"what is empty", "description: Fires clay", "description: Fires clay\nproperties: []\nicon: null"},
+		{"names of related images", "- name: a\n  image: registry.example/a:1",
+			"- name: a\n  image: registry.example/a:1\n  comment: ''"},
+		{"order of entries", "- name: kiln.v1\n- name: kiln.v2\n  replaces: kiln.v1\n",
+			"- name: kiln.v2\n  replaces: kiln.v1\n- name: kiln.v1\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := compare(t, base, strings.Replace(base, test.from, test.to, 1))
+			if got := written(t, diff.WriteText, r); got != "no changes\n" || len(r.Packages) > 0 {
+				t.Errorf("got %s", got)
+			}
+			if got := written(t, diff.WriteMarkdown, r); got != "### Catalog: no changes\n" {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+// A package that is written again, by opm and in the other format, is the same.
+func TestPublishedRewritten(t *testing.T) {
+	for _, name := range []string{"v4.12", "v4.20"} {
+		before := publishedCatalog(t, name)
+		var metas []*declcfg.Meta
+		for m, err := range declcfg.Map(t.Context(), func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, nil }, before...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			metas = append(metas, m)
+		}
+		declcfg.Sort(metas)
+		pipe, in := io.Pipe()
+		var json strings.Builder
+		go func() { in.CloseWithError(declcfg.Write(t.Context(), in, metas, declcfg.WriteOptions{})) }()
+		if _, err := io.Copy(&json, pipe); err != nil {
+			t.Fatal(err)
+		}
+		if got := written(t, diff.WriteText, compareSources(t, before, catalog(json.String()))); got != "no changes\n" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestPublished compares catalogs of two versions of OpenShift.
+func TestPublished(t *testing.T) {
+	before, after := publishedCatalog(t, "v4.12"), publishedCatalog(t, "v4.20")
+	r := compareSources(t, before, after)
+	want := diff.Summary{
+		Packages: diff.Counts{Added: 28, Removed: 1, Changed: 4},
+		Channels: diff.Counts{Added: 1, Removed: 2, Changed: 3},
+		Bundles:  diff.Counts{Added: 31, Removed: 2},
+		Reformed: 160, DefaultChannels: 1, Heads: 3, Edges: 1, Stranded: 7, Rerouted: 1,
+	}
+	if r.Summary != want {
+		t.Errorf("summary %+v\nwant %+v", r.Summary, want)
+	}
+	if again := compareSources(t, before, after); !reflect.DeepEqual(r, again) {
+		t.Error("a second comparison says something else")
+	}
+	for kind, want := range map[diff.Kind]int{diff.LostPath: 7, diff.Gone: 5, diff.Replaced: 0, "": 0} {
+		if got := r.Count(kind); got != want {
+			t.Errorf("%d changes of kind %q, want %d", got, kind, want)
+		}
+	}
+}
+
+// Of names that stand twice the first counts, and objects of other schemas count together, in any order.
+func TestRepeated(t *testing.T) {
+	const note = "---\n{schema: example.note, package: kiln, name: handbook, text: More.}\n"
+	second := "---\n" + strings.Replace(bundle("kiln.v1", "7.0.0"), "package: p", "package: kiln", 1)
+	if r := compare(t, base, base+second); len(r.Packages) > 0 {
+		t.Errorf("a second bundle of the same name makes %+v", r.Packages)
+	}
+	if r := compare(t, base+note, note+"---\n"+base); len(r.Packages) > 0 {
+		t.Errorf("another order of notes makes %+v", r.Packages)
+	}
+	if r := compare(t, base, base+note); len(r.Packages) != 1 || len(r.Packages[0].Objects) != 1 {
+		t.Errorf("a second note makes %+v", r.Packages)
+	}
+}
+
+// Both catalogs are read before anything is said, and every error has its place.
+func TestCompareErrors(t *testing.T) {
+	_, err := diff.Compare(t.Context(), catalog("- a\n"), catalog("schema: olm.channel\npackage: p\nentries: 5\n"))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	want := []string{
+		"catalog/catalog.yaml:1:1: want an object, found a list",
+		"catalog/catalog.yaml:3:10: entries: want a list, have a number",
+	}
+	if got := strings.Split(err.Error(), "\n"); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}

@@ -1,0 +1,326 @@
+package diff
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A prose says in words what changed, each thing on a line of its own.
+type prose struct {
+	name    func(string) string // writes a name
+	text    func(string) string // writes what somebody else wrote
+	heading func(string) string // writes a name in the title of a section
+	strong  func(string) string // makes words of ours stand out
+	arrow   string
+}
+
+// A section is lines about one package, or about several that fare alike.
+type section struct {
+	title string
+	lines []string
+}
+
+// maxNames is how many names of a list are written; JSON has all of them.
+const maxNames = 8
+
+// names writes a list of names, which is not empty.
+func (w prose) names(all []string) string {
+	var written []string
+	for _, n := range all {
+		written = append(written, w.name(n))
+	}
+	return abbreviated(written)
+}
+
+// abbreviated writes the first words of a list, and how many more there are.
+func abbreviated(words []string) string {
+	if more := len(words) - maxNames; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxNames], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
+// plural writes a number of things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// count writes a number of things whose plural ends in s.
+func count(n int, what string) string { return plural(n, what, what+"s") }
+
+// becomes writes what a value was and is.
+func (w prose) becomes(v Values) string {
+	return w.orNone(v.Before) + " " + w.arrow + " " + w.orNone(v.After)
+}
+
+func (w prose) orNone(name string) string {
+	if name == "" {
+		return "none"
+	}
+	return w.name(name)
+}
+
+// digest finds the digest of a reference to an image, of which twelve letters tell it from others.
+var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+$`)
+
+// shortened returns two references to images with the first letters of their digests, where these tell them apart.
+func (v Values) shortened() Values {
+	short := Values{digest.ReplaceAllString(v.Before, "$1"), digest.ReplaceAllString(v.After, "$1")}
+	if short.Before == short.After {
+		return v
+	}
+	return short
+}
+
+// changes tells everything about a package that is in both catalogs, the worst first.
+func (w prose) changes(p Package) []string {
+	lines := w.stranded(p)
+	lines = append(lines, w.contents(p)...)
+	lines = append(lines, w.comeAndGone(p, Removed)...)
+	if p.DefaultChannel != nil {
+		lines = append(lines, "default channel: "+w.becomes(*p.DefaultChannel))
+	}
+	isNew := map[string]bool{}
+	isGone := map[string]bool{}
+	for _, b := range p.Bundles {
+		isNew[b.Name] = b.Change == Added
+		isGone[b.Name] = b.Change == Removed
+	}
+	for _, c := range p.Channels {
+		lines = append(lines, w.channel(c, isNew, isGone)...)
+	}
+	lines = append(lines, w.comeAndGone(p, Added)...)
+	lines = append(lines, w.reroutes(p)...)
+	lines = append(lines, w.deprecations(p)...)
+	if len(p.Keys) > 0 {
+		lines = append(lines, "the package has another "+w.names(p.Keys))
+	}
+	return append(lines, w.objects(p)...)
+}
+
+// all tells about a package that is in one of the catalogs only.
+func (w prose) all(p Package) []string {
+	var channels, bundles []string
+	for _, c := range p.Channels {
+		channels = append(channels, c.Name)
+	}
+	for _, b := range p.Bundles {
+		bundles = append(bundles, b.Name)
+	}
+	what := []string{count(len(channels), "channel"), count(len(bundles), "bundle")}
+	if len(channels) > 0 {
+		what[0] += " (" + w.names(channels) + ")"
+	}
+	if len(bundles) > 0 {
+		what[1] += ", the highest " + w.name(bundles[len(bundles)-1])
+	}
+	lines := []string{strings.Join(what, ", ")}
+	lines = append(lines, w.stranded(p)...)
+	lines = append(lines, w.deprecations(p)...)
+	return append(lines, w.objects(p)...)
+}
+
+func (w prose) stranded(p Package) []string {
+	var lines []string
+	for _, s := range p.Stranded {
+		lost := plural(len(s.Installed), "install loses its update path", "installs lose their update path")
+		lines = append(lines, fmt.Sprintf("%s%s, %s: %s", lost, w.under(s.Installs), w.why(s.Why), w.names(s.Installed)))
+	}
+	return lines
+}
+
+// under tells which channel is followed, and the semantics where they do not agree.
+func (w prose) under(i Installs) string {
+	text := ""
+	if i.Channel != "" {
+		text = " in channel " + w.name(i.Channel)
+	}
+	if len(i.Semantics) == 1 {
+		text += " by " + semanticsNames[i.Semantics[0]] + " only"
+	}
+	return text
+}
+
+var semanticsNames = map[graph.Semantics]string{graph.Classic: "OLM Classic", graph.V1: "OLM v1"}
+
+func (w prose) why(y Why) string {
+	switch y.Reason {
+	case PackageGone:
+		return "since the package is gone"
+	case ChannelGone:
+		return "since the channel is gone"
+	case Refused:
+		return "since OLM refuses the channel (" + w.text(y.Error) + ")"
+	case StopsEarly:
+		return "since updates end at " + w.name(y.End)
+	case Endless:
+		return "since updates never end"
+	}
+	return "since nothing updates them"
+}
+
+func (w prose) contents(p Package) []string {
+	var lines []string
+	for _, b := range p.Bundles {
+		if b.Change != Changed || b.Form != nil {
+			continue
+		}
+		var what []string
+		if b.Image != nil {
+			what = append(what, "image "+w.becomes(b.Image.shortened()))
+		}
+		if len(b.Properties) > 0 {
+			what = append(what, "properties "+w.names(b.Properties))
+		}
+		if len(b.Keys) > 0 {
+			what = append(what, w.names(b.Keys))
+		}
+		lines = append(lines, fmt.Sprintf("published bundle %s changed: %s", w.name(b.Name), strings.Join(what, "; ")))
+	}
+	return lines
+}
+
+// comeAndGone tells which bundles were added or removed.
+func (w prose) comeAndGone(p Package, change Change) []string {
+	var names []string
+	for _, b := range p.Bundles {
+		if b.Change == change {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s: %s", count(len(names), "bundle"), change, w.names(names))}
+}
+
+// channel tells about a channel. Entries that are told about as bundles are only counted.
+func (w prose) channel(c Channel, isNew, isGone map[string]bool) []string {
+	label := "channel " + w.name(c.Name)
+	switch c.Change {
+	case Added:
+		return []string{fmt.Sprintf("%s added, with %s, head %s", label, entries(len(c.Added)), w.head(c))}
+	case Removed:
+		return []string{fmt.Sprintf("%s removed, with %s, head %s", label, entries(len(c.Removed)), w.head(c))}
+	}
+	var what []string
+	if c.Head != nil {
+		what = append(what, "head "+w.becomes(*c.Head))
+	}
+	what = append(what, w.entries(Added, c.Added, isNew)...)
+	what = append(what, w.entries(Removed, c.Removed, isGone)...)
+	if len(c.Keys) > 0 {
+		what = append(what, "another "+w.names(c.Keys))
+	}
+	var lines []string
+	if len(what) > 0 {
+		lines = append(lines, label+": "+strings.Join(what, "; "))
+	}
+	for _, e := range c.Edges {
+		lines = append(lines, label+": "+w.edges(e))
+	}
+	return lines
+}
+
+// head names the head of a channel that is in one of the catalogs only.
+func (w prose) head(c Channel) string {
+	if c.Head == nil {
+		return w.orNone("")
+	}
+	return w.orNone(c.Head.Before + c.Head.After)
+}
+
+func entries(n int) string { return plural(n, "entry", "entries") }
+
+// entries counts entries, and names those that are not told about elsewhere.
+func (w prose) entries(change Change, names []string, told map[string]bool) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	text := entries(len(names)) + " " + string(change)
+	var others []string
+	for _, n := range names {
+		if !told[n] {
+			others = append(others, n)
+		}
+	}
+	if len(others) > 0 {
+		text += ", of bundles in both catalogs: " + w.names(others)
+	}
+	return []string{text}
+}
+
+func (w prose) edges(e Edges) string {
+	var what []string
+	if e.Replaces != nil {
+		what = append(what, "replaces "+w.becomes(*e.Replaces))
+	}
+	if len(e.SkipsAdded) > 0 {
+		what = append(what, "skips also "+w.names(e.SkipsAdded))
+	}
+	if len(e.SkipsRemoved) > 0 {
+		what = append(what, "skips no longer "+w.names(e.SkipsRemoved))
+	}
+	if e.SkipRange != nil {
+		what = append(what, "skipRange "+w.becomes(*e.SkipRange))
+	}
+	if e.Others {
+		what = append(what, "other keys")
+	}
+	return w.name(e.Entry) + ": " + strings.Join(what, "; ")
+}
+
+func (w prose) reroutes(p Package) []string {
+	var lines []string
+	for _, r := range p.Reroutes {
+		lines = append(lines, fmt.Sprintf("next update%s: %s, for %s%s", w.under(r.Installs), w.becomes(r.Next),
+			w.names(r.Installed), w.past(r)))
+	}
+	return lines
+}
+
+// past tells what is passed over besides the next update before, which goes without saying.
+func (w prose) past(r Reroute) string {
+	if len(r.PassedOver) < 2 {
+		return ""
+	}
+	return ", past " + w.names(r.PassedOver)
+}
+
+func (w prose) deprecations(p Package) []string {
+	var lines []string
+	for _, d := range p.Deprecations {
+		what := "the package"
+		if d.Schema != declcfg.SchemaPackage {
+			what = strings.TrimPrefix(d.Schema, "olm.") + " " + w.name(d.Name)
+		}
+		switch d.Change {
+		case Added:
+			lines = append(lines, what+" is deprecated now: "+w.text(d.Message.After))
+		case Removed:
+			lines = append(lines, what+" is not deprecated any more")
+		default:
+			lines = append(lines, what+" is still deprecated, in other words: "+w.text(d.Message.After))
+		}
+	}
+	return lines
+}
+
+func (w prose) objects(p Package) []string {
+	var lines []string
+	for _, o := range p.Objects {
+		line := "object of schema " + w.name(o.Schema)
+		if o.Name != "" {
+			line += ", " + w.name(o.Name)
+		}
+		lines = append(lines, line+": "+string(o.Change))
+	}
+	return lines
+}

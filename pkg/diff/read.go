@@ -1,0 +1,124 @@
+package diff
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A catalog is one of the two, without its bulk.
+type catalog struct {
+	index    declcfg.Index
+	packages map[string]bool  // everything that an object belongs to
+	contents map[name]content // of packages, channels and bundles
+	others   byPackage[uint64]
+	messages byPackage[message]
+}
+
+// A byPackage holds something for names, by the package that they belong to.
+type byPackage[T any] map[string]map[name]T
+
+func (b byPackage[T]) of(pkg string) map[name]T {
+	if b[pkg] == nil {
+		b[pkg] = map[name]T{}
+	}
+	return b[pkg]
+}
+
+// A name is what tells objects apart, and what is deprecated. Packages are deprecated without a name.
+type name struct {
+	pkg, schema, name string
+}
+
+// A message is what a deprecation says.
+type message struct {
+	text   string
+	others uint64 // the sum of keys that the format does not define
+}
+
+// An object is what was read of one.
+type object struct {
+	meta         *declcfg.Meta
+	value        any
+	content      content
+	deprecations []declcfg.Deprecation
+}
+
+// read reads the objects of a catalog. The error joins all that keeps one from being read, by place.
+func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
+	c := &catalog{
+		packages: map[string]bool{},
+		contents: map[name]content{},
+		others:   byPackage[uint64]{},
+		messages: byPackage[message]{},
+	}
+	var errs []error
+	for o, err := range declcfg.Map(ctx, readObject, sources...) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.add(o)
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return c, errors.Join(errs...)
+}
+
+func readObject(m *declcfg.Meta) (object, error) {
+	o := object{meta: m}
+	raw, err := m.JSON()
+	if err != nil {
+		return o, err
+	}
+	v, err := m.Decode()
+	if err != nil {
+		return o, err
+	}
+	if d, ok := v.(*declcfg.Deprecations); ok {
+		o.deprecations = slices.Clone(d.Entries)
+	} else if o.content, err = sumUp(m.Schema, raw); err != nil {
+		return o, &declcfg.Error{Pos: m.Pos, Err: err}
+	}
+	o.value = declcfg.Slim(v)
+	return o, nil
+}
+
+func (c *catalog) add(o object) {
+	pkg := o.meta.Owner()
+	c.packages[pkg] = true
+	c.index.Add(o.meta, o.value)
+	id := name{pkg, o.meta.Schema, o.meta.Name}
+	switch {
+	case o.meta.Schema == declcfg.SchemaDeprecations:
+		c.addMessages(pkg, o.deprecations)
+	case o.value == nil:
+		c.others.of(pkg)[id] += o.content.sum() // several may have the same name, and their order means nothing
+	default:
+		if _, known := c.contents[id]; !known {
+			c.contents[id] = o.content
+		}
+	}
+}
+
+func (c *catalog) addMessages(pkg string, entries []declcfg.Deprecation) {
+	messages := c.messages.of(pkg)
+	for _, d := range entries {
+		id := name{pkg, d.Reference.Schema, d.Reference.Name}
+		if _, known := messages[id]; !known {
+			messages[id] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
+		}
+	}
+}
+
+// has tells whether anything in the catalog belongs to the package.
+func (c *catalog) has(pkg string) bool { return c.packages[pkg] }
+
+// packageIndex returns what the index holds of the package, which may be nothing.
+func (c *catalog) packageIndex(pkg string) *declcfg.PackageIndex {
+	if x := c.index.Package(pkg); x != nil {
+		return x
+	}
+	return &declcfg.PackageIndex{Name: pkg}
+}

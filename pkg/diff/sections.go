@@ -1,0 +1,159 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sections returns the sections of a report: the packages that changed, then what is gone and new, then the bundles with
+// metadata in another form, which concern no one.
+func (w prose) sections(r *Report) []section {
+	var all []section
+	gone, added := section{}, section{}
+	forms := section{title: "Metadata in another form, and otherwise the same"}
+	for _, p := range r.Packages {
+		switch {
+		case p.Change == Removed:
+			gone.lines = append(gone.lines, w.whole(p))
+		case p.Change == Added:
+			added.lines = append(added.lines, w.whole(p))
+		case !p.onlyForm():
+			all = append(all, section{w.packageName(p, w.heading) + ": " + p.brief(), w.changes(p)})
+		}
+		forms.lines = append(forms.lines, w.forms(p)...)
+	}
+	gone.title = count(len(gone.lines), "package") + " removed"
+	added.title = count(len(added.lines), "package") + " added"
+	return slices.DeleteFunc(append(all, gone, added, forms), func(s section) bool { return len(s.lines) == 0 })
+}
+
+func (w prose) packageName(p Package, write func(string) string) string {
+	if p.Name == "" {
+		return "objects without a package"
+	}
+	return write(p.Name)
+}
+
+// whole tells in one line about a package that is in one of the catalogs only.
+func (w prose) whole(p Package) string {
+	return w.packageName(p, w.name) + ": " + strings.Join(w.all(p), "; ")
+}
+
+// brief counts what changed in a package.
+func (p *Package) brief() string {
+	s := p.summary()
+	var words []string
+	if s.Stranded > 0 {
+		words = append(words, count(s.Stranded, "stranded install"))
+	}
+	for _, c := range s.counts()[1:] {
+		words = append(words, c.words()...)
+	}
+	if len(words) == 0 {
+		words = s.notes()
+	}
+	if len(words) == 0 {
+		return "details"
+	}
+	return strings.Join(words, ", ")
+}
+
+// words counts in words what is more than none: 2 bundles added.
+func (c namedCounts) words() []string {
+	var words []string
+	for _, part := range c.parts() {
+		words = append(words, fmt.Sprintf("%s %s", count(part.n, strings.TrimSuffix(c.what, "s")), part.change))
+	}
+	return words
+}
+
+// A partCount is a count that is more than none.
+type partCount struct {
+	n      int
+	change Change
+}
+
+func (c Counts) parts() []partCount {
+	all := []partCount{{c.Added, Added}, {c.Removed, Removed}, {c.Changed, Changed}}
+	return slices.DeleteFunc(all, func(p partCount) bool { return p.n == 0 })
+}
+
+// forms tells of how many bundles of a package the form of the metadata is another one.
+func (w prose) forms(p Package) []string {
+	reformed := map[Values]int{}
+	var order []Values
+	for _, b := range p.reformed() {
+		if reformed[*b.Form] == 0 {
+			order = append(order, *b.Form)
+		}
+		reformed[*b.Form]++
+	}
+	var lines []string
+	for _, form := range order {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), count(reformed[form], "bundle"), w.becomes(form)))
+	}
+	return lines
+}
+
+// A warning is something to look at before a catalog is published.
+type warning struct {
+	kind            Kind
+	one, many, more string
+}
+
+var warnings = []warning{
+	{LostPath, "install loses its update path", "installs lose their update path", ""},
+	{Replaced, "published bundle changed", "published bundles changed", " (clusters do not install a version again)"},
+	{Gone, "package, channel or bundle removed", "packages, channels or bundles removed", ""},
+}
+
+// warnings says how often there is something to look at, and in which packages.
+func (w prose) warnings(r *Report) []string {
+	var lines []string
+	for _, warning := range warnings {
+		total := r.Count(warning.kind)
+		if total == 0 {
+			continue
+		}
+		var in []string
+		for _, p := range r.Packages {
+			if n := p.count(warning.kind); n > 0 {
+				in = append(in, fmt.Sprintf("%s (%d)", w.packageName(p, w.name), n))
+			}
+		}
+		lines = append(lines, w.strong(plural(total, warning.one, warning.many))+warning.more+": "+abbreviated(in))
+	}
+	return lines
+}
+
+// A namedCounts is a row of a summary.
+type namedCounts struct {
+	what string
+	Counts
+}
+
+func (s Summary) counts() []namedCounts {
+	return []namedCounts{{"packages", s.Packages}, {"channels", s.Channels}, {"bundles", s.Bundles}}
+}
+
+// notes counts what the other counts do not.
+func (s Summary) notes() []string {
+	var lines []string
+	for _, note := range []struct {
+		n         int
+		one, many string
+	}{
+		{s.DefaultChannels, "package has another default channel", "packages have another default channel"},
+		{s.Heads, "channel has another head", "channels have another head"},
+		{s.Edges, "entry has other edges", "entries have other edges"},
+		{s.Rerouted, "install has another next update", "installs have another next update"},
+		{s.Deprecations, "deprecation is new, gone or changed", "deprecations are new, gone or changed"},
+		{s.Reformed, "bundle has metadata in another form", "bundles have metadata in another form"},
+	} {
+		if note.n > 0 {
+			lines = append(lines, plural(note.n, note.one, note.many))
+		}
+	}
+	return lines
+}

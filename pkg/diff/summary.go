@@ -1,0 +1,96 @@
+package diff
+
+import "reflect"
+
+// summarize counts what is in the report.
+func (r *Report) summarize() {
+	s := Summary{}
+	for _, p := range r.Packages {
+		if !p.onlyForm() {
+			s.Packages.add(p.Change)
+		}
+		s.Stranded += countInstalls(p.Stranded, func(l Stranded) Installs { return l.Installs })
+		if p.Change == Changed {
+			s.addPackage(p)
+		}
+	}
+	r.Summary = s
+}
+
+// summary counts what changed in a package.
+func (p *Package) summary() Summary {
+	r := Report{Packages: []Package{*p}}
+	r.summarize()
+	return r.Summary
+}
+
+// count counts the changes of a kind in a package.
+func (p *Package) count(k Kind) int {
+	r := Report{Summary: p.summary()}
+	return r.Count(k)
+}
+
+// onlyForm tells that nothing changed in a package but the form of the metadata of bundles.
+func (p *Package) onlyForm() bool {
+	onlyBundles := Package{Name: p.Name, Change: Changed, Bundles: p.Bundles}
+	return reflect.DeepEqual(*p, onlyBundles) && len(p.reformed()) == len(p.Bundles)
+}
+
+// reformed returns the bundles with metadata in another form.
+func (p *Package) reformed() []Bundle { return p.bundles(func(b Bundle) bool { return b.Form != nil }) }
+
+// bundles returns those of which is holds.
+func (p *Package) bundles(is func(Bundle) bool) []Bundle {
+	var all []Bundle
+	for _, b := range p.Bundles {
+		if is(b) {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func (c *Counts) add(change Change) {
+	switch change {
+	case Added:
+		c.Added++
+	case Removed:
+		c.Removed++
+	case Changed:
+		c.Changed++
+	}
+}
+
+func (s *Summary) addPackage(p Package) {
+	if p.DefaultChannel != nil {
+		s.DefaultChannels++
+	}
+	for _, c := range p.Channels {
+		s.Channels.add(c.Change)
+		s.Edges += len(c.Edges)
+		if c.Change == Changed && c.Head != nil {
+			s.Heads++
+		}
+	}
+	for _, b := range p.Bundles {
+		if b.Form != nil {
+			s.Reformed++
+			continue
+		}
+		s.Bundles.add(b.Change)
+	}
+	s.Deprecations += len(p.Deprecations)
+	s.Rerouted += countInstalls(p.Reroutes, func(r Reroute) Installs { return r.Installs })
+}
+
+// countInstalls counts the pairs of a channel and a bundle, whatever the semantics.
+func countInstalls[T any](all []T, installs func(T) Installs) int {
+	type install struct{ channel, bundle string }
+	seen := map[install]bool{}
+	for _, one := range all {
+		for _, b := range installs(one).Installed {
+			seen[install{installs(one).Channel, b}] = true
+		}
+	}
+	return len(seen)
+}

@@ -1,0 +1,154 @@
+package diff
+
+import (
+	"bufio"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// WriteJSON writes a report as one object, with the keys of the types. Lists are there even if they are empty.
+func WriteJSON(w io.Writer, r *Report) error {
+	text, err := json.Marshal(r, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// WriteText writes a report for people: the summary, then each package that changed with what did below, then what is
+// new and gone. Of long lists of names it writes the first, and how many more there are.
+func WriteText(w io.Writer, r *Report) error {
+	out := bufio.NewWriter(w)
+	p := prose{name: oneLine, text: oneLine, heading: oneLine, strong: strings.Clone, arrow: "->"}
+	if len(r.Packages) == 0 {
+		out.WriteString("no changes\n")
+	}
+	for _, c := range r.Summary.counts() {
+		if words := c.words(); len(words) > 0 {
+			fmt.Fprintln(out, strings.Join(words, ", "))
+		}
+	}
+	for _, line := range append(p.warnings(r), r.Summary.notes()...) {
+		fmt.Fprintf(out, "%s\n", line)
+	}
+	for _, s := range p.sections(r) {
+		fmt.Fprintf(out, "\n%s\n", s.title)
+		for _, line := range s.lines {
+			fmt.Fprintf(out, "  %s\n", line)
+		}
+	}
+	return out.Flush()
+}
+
+// oneLine keeps names from breaking lines and from speaking to a terminal.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+}
+
+// maxComment is how many characters a comment on GitHub may have; other forges allow more.
+const maxComment = 65_536
+
+// WriteMarkdown writes a report as a comment on a change of a catalog: a short summary, and then the details, folded.
+// Details that would make it longer than GitHub allows are left out, and the comment says so.
+func WriteMarkdown(w io.Writer, r *Report) error {
+	p := prose{name: codeSpan, text: escapeMarkdown, heading: codeTag, strong: strong, arrow: "→"}
+	var text strings.Builder
+	p.writeSummary(&text, r)
+	left := maxComment - utf8.RuneCountInString(text.String()) - maxNotice
+	leftOut := 0
+	for _, s := range p.sections(r) {
+		folded := s.folded()
+		n := utf8.RuneCountInString(folded)
+		if n > left {
+			leftOut++
+			continue
+		}
+		left -= n
+		text.WriteString(folded)
+	}
+	if leftOut > 0 {
+		fmt.Fprintf(&text, notice, count(leftOut, "section"))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+const (
+	notice    = "\n%s left out, since a comment cannot be longer; `opm diff -o text` has everything.\n"
+	maxNotice = len(notice) + len("1000000 sections")
+)
+
+func (w prose) writeSummary(out *strings.Builder, r *Report) {
+	if len(r.Packages) == 0 {
+		out.WriteString("### Catalog: no changes\n")
+		return
+	}
+	out.WriteString("### Changes of the catalog\n\n")
+	for _, line := range w.warnings(r) {
+		fmt.Fprintf(out, "- %s\n", line)
+	}
+	for _, line := range r.Summary.notes() {
+		fmt.Fprintf(out, "- %s\n", line)
+	}
+	out.WriteString("\n| | added | removed | changed |\n|---|---:|---:|---:|\n")
+	for _, c := range r.Summary.counts() {
+		fmt.Fprintf(out, "| %s | %d | %d | %d |\n", c.what, c.Added, c.Removed, c.Changed)
+	}
+	out.WriteByte('\n')
+}
+
+// folded writes a section as Markdown that shows its title only until it is opened.
+func (s section) folded() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "<details><summary>%s</summary>\n\n", s.title)
+	for _, line := range s.lines {
+		fmt.Fprintf(&text, "- %s\n", line)
+	}
+	text.WriteString("\n</details>\n")
+	return text.String()
+}
+
+func strong(s string) string { return "**" + s + "**" }
+
+// codeTag writes a name where Markdown is not read.
+func codeTag(s string) string { return "<code>" + html.EscapeString(oneLine(s)) + "</code>" }
+
+// codeSpan writes a name in more backticks than stand in it side by side.
+func codeSpan(s string) string {
+	s = oneLine(s)
+	fence, run := 1, 0
+	for _, r := range s {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		fence = max(fence, run+1)
+	}
+	space := ""
+	if fence > 1 {
+		space = " "
+	}
+	around := strings.Repeat("`", fence)
+	return around + space + s + space + around
+}
+
+// escapeMarkdown writes text such that it is read as it is.
+func escapeMarkdown(s string) string {
+	var text strings.Builder
+	for _, r := range oneLine(s) {
+		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`.,:;-/()'"%`, r) {
+			text.WriteByte('\\')
+		}
+		text.WriteRune(r)
+	}
+	return text.String()
+}

@@ -1,0 +1,375 @@
+package draw
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// TestBrowser opens pages as people do, as files, and uses them with mouse and keyboard.
+func TestBrowser(t *testing.T) {
+	ctx := newBrowser(t)
+	t.Run("select", func(t *testing.T) { testSelect(ctx, t) })
+	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
+	t.Run("search", func(t *testing.T) { testSearch(ctx, t) })
+	t.Run("zoom and drag", func(t *testing.T) { testZoom(ctx, t) })
+	t.Run("texts fit", func(t *testing.T) { testTextsFit(ctx, t) })
+	t.Run("hostile names", func(t *testing.T) { testHostile(ctx, t) })
+	t.Run("500 bundles", func(t *testing.T) { testLarge(ctx, t) })
+}
+
+// newBrowser starts a browser. It skips the test where there is none.
+func newBrowser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes long to start")
+	}
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("no Chromium is installed")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU,
+		chromedp.WindowSize(1200, 800), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // starts it
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return ctx
+}
+
+// A tab is a page that is open. It fails its test where the page complains, or asks for anything but itself.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+func open(browser context.Context, t *testing.T, page string) *tab {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "graph.html")
+	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	p := &tab{t, ctx}
+	p.do(chromedp.Navigate("about:blank"))
+	p.watch("file://" + name)
+	p.do(chromedp.Navigate("file://" + name))
+	return p
+}
+
+// watch collects complaints and requests from now on, and checks them at the end of the test.
+func (p *tab) watch(url string) {
+	var mu sync.Mutex
+	var requests []string
+	err := chromedp.Listen(p.ctx, func(event any) {
+		if r, ok := event.(*network.EventRequestWillBeSent); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			requests = append(requests, r.Request.URL)
+		}
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	messages := chromedp.Console(p.ctx)
+	p.t.Cleanup(func() {
+		p.do(chromedp.Evaluate[chromedp.Void](`console.log("the end")`))
+		for m, err := range messages {
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if m.Text == "the end" {
+				break
+			}
+			p.t.Errorf("the page says: %s", m.Text)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(requests, []string{url}) {
+			p.t.Errorf("the page asks for %q, want itself only", requests)
+		}
+	})
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval returns what an expression is.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// bundle selects a box by its lane and row.
+func bundle(lane, row int) string {
+	return fmt.Sprintf(`[...document.querySelectorAll(".lane")][%d].querySelectorAll(".bundle")[%d]`, lane, row)
+}
+
+// click clicks the middle of a box.
+func (p *tab) click(lane, row int) {
+	p.t.Helper()
+	at := eval[[]float64](p, `(() => { const r = `+bundle(lane, row)+`.getBoundingClientRect();
+		return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+	p.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// panel returns what the panel says, line by line.
+func (p *tab) panel() string {
+	p.t.Helper()
+	return eval[string](p, `[...document.querySelectorAll("#panel :is(h2, h3, p, li, button)")].map((e) => e.textContent).join("\n")`)
+}
+
+func (p *tab) wantPanel(want string) {
+	p.t.Helper()
+	if got := p.panel(); got != want {
+		p.t.Errorf("the panel says\n%s\nwant\n%s", got, want)
+	}
+}
+
+// classes returns the names of the bundles with a class, in their order.
+func (p *tab) classes(class string) string {
+	p.t.Helper()
+	return eval[string](p, `[...document.querySelectorAll(".bundle.`+class+` .label")].map((e) => e.textContent).join(" ")`)
+}
+
+func testSelect(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+	p.click(0, 3)
+	p.wantPanel(`p.v1.0.0
+Version 1.0.0
+Channel c of package p
+OLM Classic
+2 updates to p.v3.0.0, the head of the channel:
+p.v2.0.0, which replaces it
+p.v3.0.0, which replaces it
+OLM v1
+2 updates to p.v3.0.0, the head of the channel:
+p.v2.0.0, which replaces it
+p.v3.0.0, which replaces it
+Both make the same updates.
+Also in
+d`)
+	if got := p.classes("on-classic"); got != "v3.0.0 v2.0.0" {
+		t.Errorf("on the path are %q", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll("path.path").length`); n != 4 {
+		t.Errorf("%d lines of paths, want 4", n)
+	}
+	p.click(0, 0)
+	p.wantPanel(`p.v3.0.0
+Version 3.0.0
+Channel c of package p
+head
+OLM Classic
+It is the head of the channel and stays.
+OLM v1
+It is the head of the channel and stays.
+Both make the same updates.`)
+	p.click(1, 0)
+	p.wantPanel(`p.v2.0.0
+Version 2.0.0
+Channel d of package p
+head
+OLM Classic
+The updates never end:
+p.v2.0.0, whose skipRange holds it
+OLM v1
+It is the head of the channel and stays.
+The two differ.
+Also in
+c`)
+	p.do(chromedp.Click(chromedp.CSS("#panel button")))
+	if got := eval[string](p, `document.querySelector("[aria-pressed=true]").closest(".lane").querySelector(".channel").firstChild.data`); got != "c" {
+		t.Errorf("a bundle of channel %q is selected, want c", got)
+	}
+	p.click(2, 0)
+	p.wantPanel("p.v0.1.0\nVersion 0.1.0\nIn no channel of package p\nNo channel leads to this bundle.")
+
+	i := slices.IndexFunc(goldens, func(g struct{ name, graph string }) bool { return g.name == "refused" })
+	p = open(browser, t, htmlOf(t, packageOf(t, "p", goldens[i].graph)))
+	p.click(0, 2)
+	if got := p.panel(); !strings.Contains(got, "It gets no updates, as OLM Classic refuses the channel: a unique replacement chain") ||
+		!strings.Contains(got, "1 update to p.v2.0.0, the head of the channel:") {
+		t.Errorf("the panel says\n%s", got)
+	}
+}
+
+func testKeyboard(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+	p.do(chromedp.Focus(chromedp.CSS("#zoom-fit")), chromedp.KeyEvent(kb.Tab))
+	focused := func() string {
+		return eval[string](p, `document.activeElement.querySelector(".label")?.textContent ?? document.activeElement.id`)
+	}
+	for _, tt := range []struct{ keys, want string }{
+		{"", "v3.0.0"},
+		{kb.ArrowDown + kb.ArrowDown, "v1.1.0"},
+		{kb.ArrowUp, "v2.0.0"},
+		{kb.End, "v0.9.0"},
+		{kb.ArrowRight, "v1.0.0"}, // the last one of d
+		{kb.ArrowRight + kb.ArrowRight, "v0.1.0"},
+		{kb.ArrowLeft + kb.ArrowLeft + kb.Home, "v3.0.0"},
+		{kb.ArrowDown + kb.Enter, "v2.0.0"},
+	} {
+		p.do(chromedp.KeyEvent(tt.keys))
+		if got := focused(); got != tt.want {
+			t.Errorf("%q leads to %s, want %s", tt.keys, got, tt.want)
+		}
+	}
+	if got := p.panel(); !strings.HasPrefix(got, "p.v2.0.0\n") {
+		t.Errorf("Enter selects\n%s", got)
+	}
+	p.do(chromedp.KeyEvent(kb.Escape))
+	if got := p.panel(); !strings.HasPrefix(got, "Where does it update to?\n") {
+		t.Errorf("after Escape the panel says\n%s", got)
+	}
+	p.do(chromedp.KeyEvent("/"))
+	if got := focused(); got != "query" {
+		t.Errorf("/ leads to %s", got)
+	}
+	for _, expression := range []string{
+		bundle(0, 0) + `.getAttribute("role") === "button"`,
+		`document.querySelectorAll(".bundle[tabindex='0']").length === 1`,
+		`panel.getAttribute("aria-live") === "polite"`,
+	} {
+		if !eval[bool](p, expression) {
+			t.Errorf("it is not so that %s", expression)
+		}
+	}
+}
+
+func testSearch(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+	status := func() string { return eval[string](p, `document.getElementById("matches").textContent`) }
+	query := chromedp.CSS("#query")
+	p.do(chromedp.SendKeys(query, "V1.0"))
+	if got, want := p.classes("match")+", "+status(), "v1.0.0 v1.0.0, 2 matches"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p.do(chromedp.SendKeys(query, kb.Enter+kb.Enter))
+	if got := p.panel(); status() != "2 of 2" || !strings.Contains(got, "Channel d of package p") {
+		t.Errorf("%s: the panel says\n%s", status(), got)
+	}
+	p.do(chromedp.SendKeys(query, ".nothing"))
+	if got := p.classes("match") + status(); got != "0 matches" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func testZoom(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, chainOf(t, 60)))
+	full := eval[float64](p, `picture.getBoundingClientRect().height`)
+	height := func() float64 { return eval[float64](p, `picture.getBoundingClientRect().height`) / full }
+	within := func(got, want float64) bool { return got > want*0.98 && got < want*1.02 }
+	p.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	if got := height(); !within(got, 1.25) {
+		t.Errorf("the button + makes %.2f of it", got)
+	}
+	p.do(chromedp.KeyEvent("--"))
+	if got := height(); !within(got, 0.8) {
+		t.Errorf("the key - twice makes %.2f of it", got)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#zoom-fit")))
+	if got := eval[bool](p, `view.scrollHeight <= view.clientHeight && view.scrollWidth <= view.clientWidth`); !got {
+		t.Error("it does not fit")
+	}
+	p.do(chromedp.Click(chromedp.CSS("#zoom-reset")))
+	const middle = `view.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, ctrlKey: true, cancelable: true, clientX: 300, clientY: 400 }))`
+	if prevented := !eval[bool](p, middle); !prevented || !within(height(), 1.4) {
+		t.Errorf("the wheel makes %.2f of it; the page itself stays: %t", height(), prevented)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#zoom-reset")))
+	top := eval[float64](p, `view.scrollTop = 100`)
+	p.do(chromedp.DragAndDropXY(300, 600, 300, 400))
+	if moved := eval[float64](p, `view.scrollTop`) - top; moved != 200 {
+		t.Errorf("dragging by 200 moves by %.0f", moved)
+	}
+	if n := eval[int](p, `document.querySelectorAll("[aria-pressed=true]").length`); n != 0 {
+		t.Error("dragging selects")
+	}
+}
+
+// testTextsFit measures texts: what is in a box must not leave it, nor meet another text in it.
+func testTextsFit(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, packageOf(t, "p", strings.ReplaceAll(goldens[0].graph, "p.v", "wwwwMMMM@@%%.v")),
+		packageOf(t, "q", goldens[1].graph), packageOf(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0")))
+	problems := eval[[]string](p, `[...document.querySelectorAll(".bundle, .badge")].flatMap((g) => {
+		const box = g.querySelector("rect").getBBox();
+		const texts = [...g.querySelectorAll(":scope > text, :scope > .badge > rect")];
+		const spans = texts.map((e) => e.getBBox()).map((b) => [b.x, b.x + b.width]).sort((a, b) => a[0] - b[0]);
+		const inside = spans.every(([from, to]) => from >= box.x && to <= box.x + box.width);
+		const apart = spans.every(([from], i) => i === 0 || from >= spans[i - 1][1]);
+		return inside && apart ? [] : [g.textContent + " " + JSON.stringify([box.x, box.x + box.width, ...spans])];
+	})`)
+	for _, problem := range problems {
+		t.Errorf("texts do not fit: %s", problem)
+	}
+}
+
+func testHostile(browser context.Context, t *testing.T) {
+	var packages []*graph.Package
+	for _, name := range hostile {
+		p := packageOf(t, name, "channel c\nv1.0.0\nv2.0.0 replaces v1.0.0")
+		p.Channels[0].Name = name
+		p.Bundles[1].Name = name
+		packages = append(packages, p)
+	}
+	p := open(browser, t, htmlOf(t, packages...))
+	for i, name := range hostile {
+		p.do(chromedp.Evaluate[chromedp.Void](bundle(i, 0) + `.dispatchEvent(new MouseEvent("click", { bubbles: true }))`))
+		want := strings.ToValidUTF8(name, "\ufffd")
+		if got := eval[string](p, `document.querySelector("#panel h2").textContent`); got != want {
+			t.Errorf("the panel is about %q, want %q", got, want)
+		}
+	}
+}
+
+func testLarge(browser context.Context, t *testing.T) {
+	p := open(browser, t, htmlOf(t, chainOf(t, 500)))
+	if n := eval[int](p, `document.querySelectorAll(".bundle[role=button]").length`); n != 500 {
+		t.Errorf("%d bundles", n)
+	}
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "p.v1.0.0"+kb.Enter))
+	if got := p.panel(); !strings.HasPrefix(got, "p.v1.0.0\n") || !strings.Contains(got, "updates to p.v1.499.0, the head of the channel:") {
+		t.Errorf("the panel says\n%.300s", got)
+	}
+	if !eval[bool](p, `(() => { const r = document.querySelector("[aria-pressed=true]").getBoundingClientRect();
+		return r.top > 0 && r.bottom < innerHeight })()`) {
+		t.Error("what was found is not in view")
+	}
+}

@@ -1,0 +1,93 @@
+// Package draw draws the update graphs of packages as SVG and as HTML.
+//
+// A package is a row of lanes, one for each channel. A lane lists what the channel names, one box for a bundle, the
+// head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead upwards, from
+// what is installed to what updates it; see [graph.Drawing] for what there is to draw.
+//
+//   - What is replaced has a solid line, between boxes where nothing is in the way, else at their left.
+//   - What is skipped has a dashed line at the right of the boxes.
+//   - What is in a skipRange has a dotted line at the left.
+//
+// As skips and ranges overlap, their lines share a trunk wherever that says the same: each entry with an arrow head on
+// a trunk updates all bundles below it that join that trunk. So the lines of a channel in which every entry has a range
+// down to the first version are one trunk.
+//
+//	err := draw.SVG(os.Stdout, packages, graph.DrawOptions{})
+package draw
+
+import (
+	"crypto/sha256"
+	_ "embed" // the templates, styles and the script
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"sync"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+var (
+	//go:embed svg.tmpl
+	svgTemplate string
+	//go:embed svg.css
+	svgStyle string
+	//go:embed page.tmpl
+	pageTemplate string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+
+	// templates are parsed when they are needed first.
+	templates = sync.OnceValue(func() *template.Template { return parse(svgTemplate, pageTemplate) })
+)
+
+// parse returns the templates. html/template escapes values for the place where they stand, in SVG as in HTML.
+func parse(texts ...string) *template.Template {
+	all := template.New("draw")
+	for _, text := range texts {
+		template.Must(all.Parse(text))
+	}
+	return all
+}
+
+// SVG writes packages as one picture, with a legend, from the top down in their order. It says all that it shows in
+// words as well, in titles that browsers show under the pointer. It has colours for light and dark screens. The same
+// packages make the same bytes. The error is that of w.
+func SVG(w io.Writer, packages []*graph.Package, o graph.DrawOptions) error {
+	p := newPicture(packages, o)
+	p.Style = template.CSS(svgStyle)
+	return templates().ExecuteTemplate(w, "svg", p)
+}
+
+// HTML writes packages as one page with the picture of [SVG], to search and to zoom. For a bundle that is selected, it
+// marks and tells the updates of OLM Classic and of OLM v1, to the channel of its lane. The page needs nothing else and
+// never goes to the network. The error is that of w.
+func HTML(w io.Writer, packages []*graph.Package, o graph.DrawOptions) error {
+	picture := newPicture(packages, o)
+	style := svgStyle + pageStyle
+	return templates().ExecuteTemplate(w, "page", page{
+		Picture: picture,
+		Policy: fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
+			hash(pageScript), hash(style)),
+		Style:  template.CSS(style),
+		Script: template.JS(pageScript),
+		Lanes:  newFates(picture),
+	})
+}
+
+// A page is what the template of the HTML needs.
+type page struct {
+	Picture *picture
+	Policy  string // Content-Security-Policy: only this style and this script
+	Style   template.CSS
+	Script  template.JS
+	Lanes   []laneFates
+}
+
+// hash names a text for a Content-Security-Policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,266 @@
+package draw
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// An edge is what is drawn for a link, or for links that share a trunk: lines, and arrow heads and dots to fill.
+type edge struct {
+	Class       string
+	Line, Heads string // path data
+	Title       string
+}
+
+// edges are those of a lane.
+type edges struct {
+	lane     *lane
+	direct   [][2]int // rows, of what replaces and what is replaced, with nothing between the boxes
+	replaced []*trunk // at the left of the boxes, the nearest tracks
+	skipped  []*trunk // at their right
+	ranges   []*trunk // at their left, beyond what is replaced
+	stubs    []graph.Link
+
+	replacedTracks, skippedTracks, rangeTracks int
+}
+
+// newEdges bundles the links of a lane.
+func (l *lane) newEdges() *edges {
+	e := &edges{lane: l}
+	n := len(l.nodes)
+	replaced, skipped, ranges := make([][]int, n), make([][]int, n), make([][]int, n)
+	isStub := map[int]bool{} // by node
+	for _, link := range l.links {
+		to := l.rows.of[link.To]
+		switch {
+		case link.From < 0:
+			e.stubs = append(e.stubs, link)
+			isStub[link.To] = true
+		case link.By == graph.SkipRange:
+			ranges[to] = append(ranges[to], l.rows.of[link.From])
+		case link.By == graph.Skips:
+			skipped[to] = append(skipped[to], l.rows.of[link.From])
+		case l.isDirect(to, l.rows.of[link.From]):
+			e.direct = append(e.direct, [2]int{to, l.rows.of[link.From]})
+		default:
+			replaced[to] = append(replaced[to], l.rows.of[link.From])
+		}
+	}
+	l.coverNamed(ranges, isStub)
+	for row := range n {
+		slices.Sort(skipped[row])
+		slices.Sort(ranges[row])
+	}
+	e.replaced, e.skipped, e.ranges = merge(replaced), share(graph.Skips, skipped), share(graph.SkipRange, ranges)
+	e.replacedTracks, e.skippedTracks = assignTracks(e.replaced), assignTracks(e.skipped)
+	e.rangeTracks = assignTracks(e.ranges)
+	return e
+}
+
+// isDirect tells whether nothing stands between two rows: they are neighbours, or what is between them is indented.
+func (l *lane) isDirect(upper, lower int) bool {
+	i, j := l.rows.chain[l.rows.nodes[upper]], l.rows.chain[l.rows.nodes[lower]]
+	return lower == upper+1 || i != none && j == i+1
+}
+
+// coverNamed adds to what is in the ranges what the same entry names and has in its range too, which has no link of its
+// own. With these, a range is whole, so that those of neighbours agree and can share a trunk.
+//
+// stubs holds the nodes whose ranges are drawn as a whole.
+func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
+	parsed := map[int]graph.Range{} // by row
+	for node, n := range l.nodes {
+		if r, err := graph.ParseRange(n.SkipRange); n.SkipRange != "" && err == nil && !stubs[node] {
+			parsed[l.rows.of[node]] = r
+		}
+	}
+	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
+	for _, link := range l.links {
+		if link.By == graph.SkipRange {
+			continue
+		}
+		to, from := l.rows.of[link.To], l.rows.of[link.From]
+		r, ok := parsed[to]
+		if v := l.nodes[link.From].Version; ok && v != nil && !seen[[2]int{to, from}] && r.Contains(v.Semver) {
+			seen[[2]int{to, from}] = true
+			ranges[to] = append(ranges[to], from)
+		}
+	}
+}
+
+// The room that trunks need at the sides of the boxes.
+func (e *edges) leftWidth() int {
+	n := e.replacedTracks + e.rangeTracks
+	if n == 0 && len(e.stubs) > 0 {
+		n = 1
+	}
+	return gutter(n)
+}
+
+func (e *edges) rightWidth() int { return gutter(e.skippedTracks) }
+
+func gutter(tracks int) int {
+	if tracks == 0 {
+		return 0
+	}
+	return offset(tracks-1) + trackStep
+}
+
+// offset returns how far from the boxes a track is.
+func offset(track int) int { return trackFirst + track*trackStep }
+
+// draw returns the edges. The boxes stand between left and right.
+func (e *edges) draw(left, right int, boxes []*box) []edge {
+	var all []edge
+	for _, t := range e.ranges {
+		all = append(all, e.drawTrunk(t, boxes, side{x: left - offset(e.replacedTracks+t.track), port: rangePort}))
+	}
+	for _, t := range e.skipped {
+		all = append(all, e.drawTrunk(t, boxes, side{x: right + offset(t.track), port: skipsPort, right: true}))
+	}
+	for _, t := range e.replaced {
+		all = append(all, e.drawTrunk(t, boxes, side{x: left - offset(t.track), port: replacesPort}))
+	}
+	for _, d := range e.direct {
+		all = append(all, e.drawDirect(boxes[d[0]], boxes[d[1]]))
+	}
+	for _, link := range e.stubs {
+		all = append(all, e.drawStub(link, boxes[e.lane.rows.of[link.To]]))
+	}
+	return all
+}
+
+// drawDirect draws a line up from a box to the one that replaces it.
+func (e *edges) drawDirect(upper, lower *box) edge {
+	var p pen
+	x := max(upper.X, lower.X) + 14
+	p.line("M%d %dV%d", x, lower.Y, upper.Y+boxHeight+5)
+	p.head("M%d %dl4 7h-8z", x, upper.Y+boxHeight)
+	return p.edge(graph.Replaces, upper.name()+" replaces "+lower.name())
+}
+
+// drawStub draws a range that is not drawn bundle by bundle.
+func (e *edges) drawStub(link graph.Link, b *box) edge {
+	var p pen
+	y := b.Y + boxHeight/2 + rangePort
+	p.line("M%d %dH%d", b.X-trackFirst, y, b.X-7)
+	p.arrow(b.X, y, false)
+	return p.edge(graph.SkipRange, fmt.Sprintf("%s has %s in its skipRange %s",
+		b.name(), count(link.Bundles, "bundle", "bundles"), oneLine(link.Range)))
+}
+
+// How far from the middle of a box trunks join it: so far that arrow heads do not meet.
+const (
+	replacesPort = 4
+	skipsPort    = 6
+	rangePort    = 9
+)
+
+// A side is where a trunk runs: at x, and off the middle of the boxes by port.
+type side struct {
+	x, port int
+	right   bool
+}
+
+// edge returns the side of a box that faces the trunk.
+func (s side) edge(b *box) int {
+	if s.right {
+		return b.X + b.Width
+	}
+	return b.X
+}
+
+// drawTrunk draws a trunk with everything that joins it.
+func (e *edges) drawTrunk(t *trunk, boxes []*box, s side) edge {
+	var p pen
+	y := func(row int, updates bool) int {
+		middle := boxes[row].Y + boxHeight/2
+		if t.half(row, updates)%2 == 1 {
+			return middle + s.port
+		}
+		return middle - s.port
+	}
+	top, bottom := t.span()
+	ends := []int{half(boxes, top, s.port), half(boxes, bottom, s.port)}
+	p.line("M%d %dV%d", s.x, ends[0], ends[1])
+	for _, row := range t.from {
+		p.join(s, s.edge(boxes[row]), y(row, false), ends)
+	}
+	for _, row := range t.to {
+		end, at := s.edge(boxes[row]), y(row, true)
+		p.join(s, p.arrow(end, at, s.right), at, ends)
+	}
+	return p.edge(t.by, t.tell(boxes))
+}
+
+// half returns the height of half a row.
+func half(boxes []*box, half, port int) int {
+	middle := boxes[half/2].Y + boxHeight/2
+	if half%2 == 1 {
+		return middle + port
+	}
+	return middle - port
+}
+
+// tell says what a trunk means.
+func (t *trunk) tell(boxes []*box) string {
+	from := list(namesOf(boxes, t.from))
+	if len(t.to) == 1 {
+		return tellOne(t.by, boxes[t.to[0]], from)
+	}
+	verb := map[graph.Edge]string{
+		graph.Replaces: "replaces", graph.Skips: "skips", graph.SkipRange: "has in its skipRange",
+	}[t.by]
+	if len(t.from) == 1 {
+		return fmt.Sprintf("each of %s %s %s", list(namesOf(boxes, t.to)), verb, from)
+	}
+	return fmt.Sprintf("each of %s %s those below it of %s", list(namesOf(boxes, t.to)), verb, from)
+}
+
+func tellOne(by graph.Edge, to *box, from string) string {
+	if by == graph.SkipRange {
+		return fmt.Sprintf("%s has in its skipRange %s: %s", to.name(), oneLine(to.node.SkipRange), from)
+	}
+	return fmt.Sprintf("%s %s %s", to.name(), by, from)
+}
+
+func namesOf(boxes []*box, rows []int) []string {
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = boxes[row].name()
+	}
+	return names
+}
+
+func (b *box) name() string { return oneLine(b.node.Name) }
+
+// A pen writes path data.
+type pen struct{ lines, heads strings.Builder }
+
+func (p *pen) line(format string, args ...any) { fmt.Fprintf(&p.lines, format, args...) }
+func (p *pen) head(format string, args ...any) { fmt.Fprintf(&p.heads, format, args...) }
+
+// arrow draws the head of an arrow that touches a box at x, and returns where its line ends.
+func (p *pen) arrow(x, y int, fromRight bool) int {
+	back := -7
+	if fromRight {
+		back = 7
+	}
+	p.head("M%d %dl%d -4v8z", x, y, back)
+	return x + back
+}
+
+// join draws a line from a trunk to x, with a dot where it leaves the trunk between its ends.
+func (p *pen) join(s side, x, y int, ends []int) {
+	p.line("M%d %dH%d", s.x, y, x)
+	if !slices.Contains(ends, y) {
+		p.head("M%d %da2 2 0 1 0 4 0a2 2 0 1 0 -4 0z", s.x-2, y)
+	}
+}
+
+func (p *pen) edge(by graph.Edge, title string) edge {
+	return edge{Class: classOf(by), Line: p.lines.String(), Heads: p.heads.String(), Title: title}
+}

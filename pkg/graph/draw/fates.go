@@ -1,0 +1,88 @@
+package draw
+
+import (
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// laneFates is what the page knows of a lane beyond its picture: what becomes of each bundle that is installed. The
+// lanes and the bundles stand in the order of the picture.
+type laneFates struct {
+	Package string      `json:"package"`
+	Channel string      `json:"channel"`         // "" for bundles in no channel
+	Loose   bool        `json:"loose,omitempty"` // they are in no channel
+	Refused string      `json:"refused,omitempty"`
+	Bundles []fateInfo  `json:"bundles"`
+	Classic []*nextStep `json:"classic"` // by bundle; null where it stays
+	V1      []*nextStep `json:"v1"`      // as Classic
+}
+
+// fateInfo is a bundle in words.
+type fateInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	State   string `json:"state,omitempty"` // its badges
+	Head    bool   `json:"head,omitempty"`
+}
+
+// A nextStep is an update: to which bundle of the lane, and by which edge.
+type nextStep struct {
+	To int        `json:"to"`
+	By graph.Edge `json:"by"`
+}
+
+// newFates returns the fates of all lanes of a picture, from the first.
+func newFates(p *picture) []laneFates {
+	all := []laneFates{} // an empty list, not null
+	for _, b := range p.Blocks {
+		for _, l := range b.Lanes {
+			all = append(all, l.fates(b.graph))
+		}
+	}
+	return all
+}
+
+func (l *lane) fates(g *graph.Package) laneFates {
+	f := laneFates{Package: g.Name, Loose: l.Loose, Bundles: make([]fateInfo, len(l.Boxes))}
+	for i, b := range l.Boxes {
+		f.Bundles[i] = fateInfo{b.node.Name, versionOf(b.node), b.state(), b.node.Head}
+	}
+	if l.channel == nil {
+		f.Classic, f.V1 = make([]*nextStep, len(l.Boxes)), make([]*nextStep, len(l.Boxes))
+		return f
+	}
+	f.Channel = l.channel.Name
+	classic, err := g.Classic(l.channel)
+	if err != nil {
+		f.Refused = err.Error()
+	}
+	f.Classic = l.steps(classic)
+	f.V1 = l.steps(g.V1(graph.V1Options{Channels: []*graph.Channel{l.channel}}))
+	return f
+}
+
+// steps returns the updates of a plan between the bundles of the lane. They never leave it: only what is in the channel
+// can be installed from it.
+func (l *lane) steps(plan *graph.Plan) []*nextStep {
+	at := make(map[*graph.Bundle]int, len(l.Boxes))
+	for i, b := range l.Boxes {
+		at[b.node.Bundle] = i
+	}
+	steps := make([]*nextStep, len(l.Boxes))
+	for i, b := range l.Boxes {
+		if s, ok := plan.Next(b.node.Bundle); ok {
+			steps[i] = &nextStep{at[s.To], s.By}
+		}
+	}
+	return steps
+}
+
+// state says what the badges of a box say.
+func (b *box) state() string {
+	words := make([]string, len(b.Badges))
+	for i, badge := range b.Badges {
+		words[i] = badge.Text
+	}
+	return strings.Join(words, ", ")
+}

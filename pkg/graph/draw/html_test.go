@@ -1,0 +1,113 @@
+package draw
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+func htmlOf(t testing.TB, packages ...*graph.Package) string {
+	t.Helper()
+	var b strings.Builder
+	if err := HTML(&b, packages, graph.DrawOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// between returns what stands between two texts.
+func between(t testing.TB, text, before, after string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, before)
+	between, _, ok2 := strings.Cut(rest, after)
+	if !ok || !ok2 {
+		t.Fatalf("there is no %q … %q", before, after)
+	}
+	return between
+}
+
+// differing has other updates in OLM Classic than in OLM v1, in channel c: v1 ──► v2 ──► v3, where v3 also skips v1.1,
+// which OLM Classic does not offer. In channel d, v2.0.0 updates itself for ever.
+const differing = `
+	default c
+	channel c
+	p.v3.0.0 replaces p.v2.0.0 skips p.v1.1.0
+	p.v2.0.0 replaces p.v1.0.0
+	p.v1.1.0 replaces p.v1.0.0 range >=0.1.0 <1.1.0
+	p.v1.0.0 replaces p.v0.9.0
+	channel d
+	p.v2.0.0 replaces p.v1.0.0 range >=1.0.0
+	p.v1.0.0
+	bundle p.v0.1.0`
+
+func TestFates(t *testing.T) {
+	text := between(t, htmlOf(t, packageOf(t, "p", differing)), `id="fates">`, "</script>")
+	var lanes []laneFates
+	if err := json.Unmarshal([]byte(text), &lanes); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range lanes {
+		for i, b := range l.Bundles {
+			tell := func(s *nextStep) string {
+				if s == nil {
+					return "stays"
+				}
+				return fmt.Sprintf("%s to %s", s.By, l.Bundles[s.To].Name)
+			}
+			got = append(got, fmt.Sprintf("%s %s: %s; %s", l.Channel, b.Name, tell(l.Classic[i]), tell(l.V1[i])))
+		}
+	}
+	want := []string{
+		"c p.v3.0.0: stays; stays",
+		"c p.v2.0.0: replaces to p.v3.0.0; replaces to p.v3.0.0",
+		"c p.v1.1.0: skips to p.v3.0.0; skips to p.v3.0.0",
+		"c p.v1.0.0: replaces to p.v2.0.0; replaces to p.v2.0.0",
+		"c p.v0.9.0: replaces to p.v1.0.0; replaces to p.v1.0.0",
+		"d p.v2.0.0: skipRange to p.v2.0.0; stays",
+		"d p.v1.0.0: replaces to p.v2.0.0; replaces to p.v2.0.0",
+		" p.v0.1.0: stays; stays",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The page allows its own script and style, and nothing else; see TestBrowser for whether a browser agrees.
+func TestPolicy(t *testing.T) {
+	page := htmlOf(t, packageOf(t, "p", differing))
+	policy := html.UnescapeString(between(t, page, `Content-Security-Policy" content="`, `">`))
+	for _, want := range []string{
+		"default-src 'none'",
+		"script-src '" + hash(between(t, page, "<script>", "</script>")) + "'",
+		"style-src '" + hash(between(t, page, "<style>", "</style>")) + "'",
+	} {
+		if !slices.Contains(strings.Split(policy, "; "), want) {
+			t.Errorf("policy %q lacks %s", policy, want)
+		}
+	}
+	page = strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "")
+	if found := regexp.MustCompile(`(?i)(https?:|//[a-z]|\ssrc=|href=|url\(|@import|\sstyle=|\son[a-z]+=)`).FindString(page); found != "" {
+		t.Errorf("the page refers to something: %q", found)
+	}
+}
+
+func TestPageEscaping(t *testing.T) {
+	plain := htmlOf(t, packageOf(t, "p", "channel c\nv1.0.0"))
+	for _, name := range hostile {
+		p := packageOf(t, name, "channel c\nv1.0.0")
+		p.Channels[0].Name, p.Bundles[0].Name = name, name
+		page := htmlOf(t, p)
+		for _, tag := range []string{"<script", "</script", "<style", "</style", "<!--", "<b>"} {
+			if got, want := strings.Count(page, tag), strings.Count(plain, tag); got != want {
+				t.Errorf("%q: %d times %s, want %d", name, got, tag, want)
+			}
+		}
+	}
+}

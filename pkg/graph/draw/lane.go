@@ -1,0 +1,270 @@
+package draw
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A lane is a channel, or the bundles that are in none.
+type lane struct {
+	Label, Title  string
+	Note, Tooltip string // the line below the name, and what there is to say about it
+	Wrong         bool   // the note is about what is wrong
+	Loose         bool   // bundles that are in no channel
+	X, Y          int
+	Width, Height int
+	Badges        []badge
+	Edges         []edge
+	Boxes         []*box
+
+	channel *graph.Channel // nil if Loose
+	nodes   []graph.Node
+	links   []graph.Link
+	rows    *rows
+}
+
+// A box is a bundle in a lane.
+type box struct {
+	Class         string
+	X, Y          int
+	Width, Height int
+	Label         string
+	Version       string // "" where the label says it
+	VersionX      int
+	Title         string
+	Badges        []badge
+
+	node *graph.Node
+}
+
+// TextX is where the text begins.
+func (b *box) TextX() int { return b.X + boxPadding }
+
+// TextY is the base line.
+func (b *box) TextY() int { return b.Y + boxHeight - 8 }
+
+// Badge texts, by what they say about a bundle.
+const (
+	badgeHead       = "head"
+	badgeSkipped    = "skipped"
+	badgeDeprecated = "deprecated"
+	badgeVirtual    = "not in catalog"
+	badgeOutside    = "not in channel"
+	badgeStranded   = "stranded"
+	badgeRange      = "bad skipRange"
+)
+
+// newLane lays out a channel.
+func newLane(g *graph.Package, c *graph.Channel, prefix string) *lane {
+	d := c.Draw()
+	name := oneLine(c.Name)
+	l := &lane{
+		Label: elide(name, laneSize*bold, laneLimit), Title: "channel " + name,
+		channel: c, nodes: d.Nodes, links: slices.Collect(d.Links()),
+	}
+	l.rows = newRows(c, l.nodes, l.links)
+	entries := 0
+	for _, n := range l.nodes {
+		if n.Entry {
+			entries++
+		}
+	}
+	l.Note = count(entries, "entry", "entries")
+	l.Tooltip = l.Note
+	if l.rows.order != nil {
+		l.Note, l.Tooltip, l.Wrong = "OLM Classic refuses it", oneLine(l.rows.order.Error()), true
+	}
+	var words []string
+	if c.Name == g.DefaultChannel {
+		words = append(words, "default")
+	}
+	if c.Deprecated {
+		words = append(words, badgeDeprecated)
+	}
+	stranded := c.Stranded()
+	l.place(words, func(n *graph.Node) *box { return l.box(n, prefix, stranded) })
+	return l
+}
+
+// newLooseLane lays out bundles that are in no channel.
+func newLooseLane(nodes []graph.Node, prefix string) *lane {
+	l := &lane{Label: "in no channel", Title: "bundles in no channel", Loose: true, nodes: nodes}
+	l.Note = count(len(nodes), "bundle", "bundles")
+	l.Tooltip = l.Note
+	l.rows = newRows(graph.New(nil), nodes, nil)
+	l.rows.order = nil
+	l.place(nil, func(n *graph.Node) *box { return l.box(n, prefix, nil) })
+	return l
+}
+
+// place puts the name, the boxes and the edges in their places. words are those beside the name.
+func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
+	boxWidth := minBox
+	for _, node := range l.rows.nodes {
+		b := newBox(&l.nodes[node])
+		b.X = l.indentOf(node)
+		boxWidth = max(boxWidth, b.X+b.Width)
+		l.Boxes = append(l.Boxes, b)
+	}
+	edges := l.newEdges()
+	left := lanePadding + edges.leftWidth()
+	for row, b := range l.Boxes {
+		b.Width = boxWidth - b.X
+		b.X += left
+		b.Y = laneHead + row*rowStep
+		b.arrange()
+	}
+	l.Edges = edges.draw(left, left+boxWidth, l.Boxes)
+	l.Width = left + boxWidth + edges.rightWidth() + lanePadding
+	l.Height = laneHead + len(l.Boxes)*rowStep
+	l.head(words)
+}
+
+// indentOf returns how far a box stands to the right. What is not in the order of OLM Classic gives way to what is.
+func (l *lane) indentOf(node int) int {
+	if l.rows.chain[node] == none && l.hasChain() {
+		return indent
+	}
+	return 0
+}
+
+func (l *lane) hasChain() bool { return l.channel != nil && l.rows.order == nil }
+
+// head places the words beside the name of the lane, and makes room for them.
+func (l *lane) head(words []string) {
+	x := lanePadding + width(l.Label, laneSize*bold)
+	for _, word := range words {
+		b := badgeOf(word, word, x+8, 19)
+		l.Badges = append(l.Badges, b)
+		x = b.X + b.Width
+	}
+	l.Width = max(l.Width, x+lanePadding, lanePadding+width(l.Note, smallSize)+lanePadding)
+}
+
+// box makes the box of a node, with the least width that it needs.
+func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
+	name := oneLine(n.Name)
+	label := strings.TrimPrefix(name, oneLine(prefix))
+	b := &box{Label: elide(label, labelSize, labelLimit), Height: boxHeight, node: n}
+	b.Width = 2*boxPadding + width(b.Label, labelSize)
+	if v := versionOf(n); v != "" && !strings.Contains(label, v) {
+		b.Version = v
+		b.Width += 8 + width(v, smallSize)
+	}
+	words := l.words(n, stranded)
+	for _, word := range words {
+		b.Badges = append(b.Badges, badge{Text: word, Class: strings.ReplaceAll(word, " ", "-"), Width: badgeWidth(word)})
+		b.Width += 6 + badgeWidth(word)
+	}
+	b.Class = classes(n, l.Loose)
+	b.Title = l.tell(n, name, words)
+	return b
+}
+
+// words returns what there is to say about a bundle in a word each.
+func (l *lane) words(n *graph.Node, stranded []string) []string {
+	var words []string
+	for _, w := range []struct {
+		holds bool
+		word  string
+	}{
+		{n.Head, badgeHead},
+		{n.Skipped, badgeSkipped},
+		{n.Deprecated, badgeDeprecated},
+		{n.Virtual, badgeVirtual},
+		{!n.Virtual && !n.Entry && !l.Loose, badgeOutside},
+		{n.Entry && isIn(stranded, n.Name), badgeStranded},
+		{rangeError(n) != nil, badgeRange},
+	} {
+		if w.holds {
+			words = append(words, w.word)
+		}
+	}
+	return words
+}
+
+// rangeError returns what is wrong with the skipRange of a bundle.
+func rangeError(n *graph.Node) error {
+	if n.SkipRange == "" {
+		return nil
+	}
+	_, err := graph.ParseRange(n.SkipRange)
+	return err
+}
+
+// isIn tells whether a name is among sorted ones.
+func isIn(names []string, name string) bool {
+	_, found := slices.BinarySearch(names, name)
+	return found
+}
+
+// classes returns the style of a box.
+func classes(n *graph.Node, loose bool) string {
+	class := "entry"
+	switch {
+	case n.Virtual:
+		class = "virtual"
+	case !n.Entry && !loose:
+		class = "outside"
+	}
+	for _, c := range []struct {
+		holds bool
+		class string
+	}{{n.Head, badgeHead}, {n.Skipped, badgeSkipped}, {n.Deprecated, badgeDeprecated}} {
+		if c.holds {
+			class += " " + c.class
+		}
+	}
+	return class
+}
+
+// tell says in lines what there is to know about a bundle in this lane.
+func (l *lane) tell(n *graph.Node, name string, words []string) string {
+	lines := []string{name}
+	if v := versionOf(n); v != "" {
+		lines = append(lines, "version "+v)
+	}
+	if len(words) > 0 {
+		lines = append(lines, strings.Join(words, ", "))
+	}
+	if l.channel == nil {
+		return strings.Join(lines, "\n")
+	}
+	e, _ := l.channel.Entry(n.Name)
+	if e.Replaces != "" {
+		lines = append(lines, "replaces "+oneLine(e.Replaces))
+	}
+	if len(e.Skips) > 0 {
+		lines = append(lines, "skips "+oneLine(list(e.Skips)))
+	}
+	if e.SkipRange != "" {
+		lines = append(lines, "skipRange "+oneLine(e.SkipRange))
+		if err := rangeError(n); err != nil {
+			lines = append(lines, fmt.Sprintf("which cannot be read: %s", oneLine(err.Error())))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// versionOf returns the version of a bundle, "" where it has none.
+func versionOf(n *graph.Node) string {
+	if n.Version == nil {
+		return ""
+	}
+	return n.Version.String()
+}
+
+// arrange puts what stands in a box in its place: the version behind the label, the words at the right.
+func (b *box) arrange() {
+	b.VersionX = b.TextX() + width(b.Label, labelSize) + 8
+	x := b.X + b.Width - boxPadding + 3
+	for i := range slices.Backward(b.Badges) {
+		word := b.Badges[i]
+		x -= word.Width
+		b.Badges[i] = badgeOf(word.Text, word.Class, x, b.Y+boxHeight/2)
+		x -= 6
+	}
+}

@@ -1,0 +1,167 @@
+package draw
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// The sizes of what is drawn, in px.
+const (
+	margin      = 24  // around all
+	laneGap     = 20  // between lanes
+	lanePadding = 14  // within a lane
+	laneHead    = 58  // above the first row
+	rowStep     = 38  // from a row to the next
+	boxHeight   = 26  // of a bundle
+	boxPadding  = 9   // before and behind what stands in a box
+	minBox      = 84  // the least width of a box
+	indent      = 22  // of boxes that are not in the order of OLM Classic
+	trackFirst  = 15  // from the boxes to the nearest trunk
+	trackStep   = 10  // from a trunk to the next
+	badgeHeight = 15  // of a word in a box
+	labelLimit  = 230 // of the name of a bundle
+	laneLimit   = 260 // of the name of a channel
+	titleLimit  = 700 // of the name of a package
+	legendLimit = 760 // of a row of the legend, where packages are no wider
+)
+
+// A picture is all that is drawn, with lengths in px. What stands in a block or in a lane is placed relative to it.
+type picture struct {
+	Title         string
+	Style         template.CSS
+	Width, Height int
+	Legend        []sample
+	Blocks        []*block
+}
+
+// A block is a package.
+type block struct {
+	Name          string
+	Label, Note   string
+	Title         string
+	X, Y          int
+	Width, Height int
+	Badges        []badge
+	Lanes         []*lane
+
+	graph *graph.Package
+}
+
+// A badge is a word in a frame.
+type badge struct {
+	Text, Class string
+	X, Y, Width int
+}
+
+// badgeOf returns a badge that begins at x and has its middle at y.
+func badgeOf(text, class string, x, y int) badge {
+	return badge{Text: text, Class: class, X: x, Y: y - badgeHeight/2, Width: badgeWidth(text)}
+}
+
+func badgeWidth(text string) int { return width(text, smallSize) + 10 }
+
+// Height is the same for all.
+func (badge) Height() int { return badgeHeight }
+
+// TextX is the middle of the text.
+func (b badge) TextX() int { return b.X + b.Width/2 }
+
+// TextY is its base line.
+func (b badge) TextY() int { return b.Y + badgeHeight - 4 }
+
+// newPicture lays out packages, one below the other.
+func newPicture(packages []*graph.Package, o graph.DrawOptions) *picture {
+	p := &picture{Title: titleOf(packages)}
+	inner := 0
+	for _, g := range packages {
+		b := newBlock(g, o)
+		p.Blocks = append(p.Blocks, b)
+		inner = max(inner, b.Width)
+	}
+	var legend size
+	p.Legend, legend = newLegend(max(inner, legendLimit))
+	y := margin + legend.height + laneGap
+	for _, b := range p.Blocks {
+		b.X, b.Y = margin, y
+		y += b.Height + margin
+	}
+	p.Width = max(inner, legend.width) + 2*margin
+	p.Height = y
+	return p
+}
+
+func titleOf(packages []*graph.Package) string {
+	if len(packages) == 1 {
+		return "Updates of " + oneLine(packages[0].Name)
+	}
+	return "Updates of " + count(len(packages), "package", "packages")
+}
+
+// newBlock lays out a package: its name, then its lanes side by side.
+func newBlock(g *graph.Package, o graph.DrawOptions) *block {
+	const head, note = 30, 18
+	name := oneLine(g.Name)
+	b := &block{Name: g.Name, Label: elide(name, headingSize*bold, titleLimit), Title: name, Height: head, graph: g}
+	b.Width = width(b.Label, headingSize*bold)
+	if g.Deprecated {
+		badge := badgeOf("deprecated", "deprecated", b.Width+10, 14)
+		b.Badges = append(b.Badges, badge)
+		b.Width = badge.X + badge.Width
+	}
+	prefix := commonPrefix(g.Bundles)
+	if prefix != "" {
+		b.Note = elide(fmt.Sprintf("names of bundles without their first part, %q", oneLine(prefix)), smallSize, titleLimit)
+		b.Width = max(b.Width, width(b.Note, smallSize))
+		b.Height += note
+	}
+	x, height := 0, 0
+	for _, l := range newLanes(g, o, prefix) {
+		l.X, l.Y = x, b.Height
+		x += l.Width + laneGap
+		height = max(height, l.Height)
+		b.Lanes = append(b.Lanes, l)
+	}
+	b.Width = max(b.Width, x-laneGap)
+	b.Height += height
+	return b
+}
+
+// newLanes lays out the channels of a package, and last the bundles that are in none.
+func newLanes(g *graph.Package, o graph.DrawOptions, prefix string) []*lane {
+	var lanes []*lane
+	for _, c := range o.ChannelsOf(g) {
+		lanes = append(lanes, newLane(g, c, prefix))
+	}
+	if loose := looseBundles(g); o.Channels == nil && len(loose) > 0 {
+		lanes = append(lanes, newLooseLane(loose, prefix))
+	}
+	return lanes
+}
+
+// looseBundles returns the bundles that no channel names, the highest version first.
+func looseBundles(g *graph.Package) []graph.Node {
+	named := map[*graph.Bundle]bool{}
+	for _, c := range g.Channels {
+		for _, b := range c.Members() {
+			named[b] = true
+		}
+	}
+	var loose []graph.Node
+	for _, b := range slices.Backward(g.Bundles) {
+		if !named[b] {
+			loose = append(loose, graph.Node{Bundle: b})
+		}
+	}
+	return loose
+}
+
+// count writes a number of things.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

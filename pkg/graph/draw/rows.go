@@ -1,0 +1,117 @@
+package draw
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// rows says where the nodes of a channel stand in its lane.
+type rows struct {
+	nodes []int // by row, from the top: the node
+	of    []int // by node: its row
+	chain []int // by node: its place in the order of OLM Classic, or none
+	order error // why there is no such order
+}
+
+const none = -1
+
+// newRows puts the nodes of a channel in rows. The order of OLM Classic comes first; between its bundles stand those
+// that are not in it, below what updates them: by version, and those without one right below what updates them.
+func newRows(c *graph.Channel, nodes []graph.Node, links []graph.Link) *rows {
+	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
+	chain := r.follow(c, nodes)
+	above := newAbove(chain, nodes)
+	updaters := make([][]int, len(nodes))
+	for _, l := range links {
+		if l.By != graph.SkipRange {
+			updaters[l.From] = append(updaters[l.From], l.To)
+		}
+	}
+	place := slices.Clone(r.chain) // by node: how many of the chain are above it
+	gaps := make([][]int, len(chain)+1)
+	for node := range nodes {
+		if r.chain[node] == none {
+			place[node] = r.gap(node, nodes, above, place, updaters[node])
+			gaps[place[node]] = append(gaps[place[node]], node)
+		}
+	}
+	for i, gap := range gaps {
+		r.nodes = append(r.nodes, gap...)
+		if i < len(chain) {
+			r.nodes = append(r.nodes, chain[i])
+		}
+	}
+	for row, node := range r.nodes {
+		r.of[node] = row
+	}
+	return r
+}
+
+// follow returns the order of OLM Classic as nodes.
+func (r *rows) follow(c *graph.Channel, nodes []graph.Node) []int {
+	var names []string
+	names, r.order = c.Order()
+	if r.order != nil {
+		return nil
+	}
+	at := make(map[string]int, len(nodes))
+	for i, n := range nodes {
+		at[n.Name] = i
+	}
+	chain := make([]int, len(names))
+	for i, name := range names {
+		chain[i] = at[name]
+		r.chain[at[name]] = i
+	}
+	return chain
+}
+
+// gap returns how many of the chain are above a node that is not in it.
+func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updaters []int) int {
+	least, most := math.MaxInt, none // of the chain above what updates it, and that itself
+	for _, u := range updaters {
+		if place[u] == none { // its own place comes later
+			continue
+		}
+		p := place[u]
+		if r.chain[u] != none {
+			p++
+		}
+		least, most = min(least, p), max(most, p)
+	}
+	switch v := nodes[node].Version; {
+	case v != nil && most == none:
+		return above.count(*v)
+	case v != nil:
+		return max(above.count(*v), least)
+	case most == none:
+		return len(above.lowest)
+	}
+	return most
+}
+
+// above tells how much of a chain has higher versions.
+type above struct {
+	lowest []*declcfg.Version // by place in the chain: the lowest version up to there
+}
+
+func newAbove(chain []int, nodes []graph.Node) above {
+	a := above{make([]*declcfg.Version, len(chain))}
+	var lowest *declcfg.Version
+	for i, node := range chain {
+		if v := nodes[node].Version; v != nil && (lowest == nil || v.Compare(*lowest) < 0) {
+			lowest = v
+		}
+		a.lowest[i] = lowest
+	}
+	return a
+}
+
+// count returns how many stand in the chain before the first version that is lower.
+func (a above) count(v declcfg.Version) int {
+	return sort.Search(len(a.lowest), func(i int) bool { return a.lowest[i] != nil && a.lowest[i].Compare(v) < 0 })
+}

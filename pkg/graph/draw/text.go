@@ -1,0 +1,117 @@
+package draw
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// The sizes of text, in px.
+const (
+	headingSize = 18
+	laneSize    = 14
+	labelSize   = 13
+	smallSize   = 11
+)
+
+// bold is how much wider bold text is.
+const bold = 1.13
+
+// widths are those of characters in thousandths of the size of the text, as a wide font has them (DejaVu Sans); others
+// are narrower. What is in none is 640, and 1,000 from the East Asian scripts on.
+var widths = map[string]float64{
+	"'Iijl|":              320,
+	" !,.:;()[]/\\\"`-ft": 400,
+	"*^_rsz":              530,
+	"bdghnopqu0123456789": 640,
+	"ABCDEFGHKLPRSTUVXYZ": 720,
+	"+<=>~#$&NOQMw":       870,
+	"@W%m\u2026\u2014":    1010,
+	"\u200d\ufe0e\ufe0f":  0,
+}
+
+var widthOf = func() map[rune]float64 {
+	m := map[rune]float64{}
+	for chars, w := range widths {
+		for _, c := range chars {
+			m[c] = w
+		}
+	}
+	return m
+}()
+
+// width returns the most that a text takes, in px.
+func width(text string, size float64) int {
+	sum := 0.0
+	for _, c := range text {
+		w, ok := widthOf[c]
+		switch {
+		case ok:
+			sum += w
+		case unicode.Is(unicode.Mn, c):
+		case c >= 0x1100:
+			sum += 1400 // so wide are emoji
+		default:
+			sum += 640
+		}
+	}
+	return int(math.Ceil(sum * size / 1000))
+}
+
+// elide shortens a text to a width in px. It takes from the middle, since versions stand at the end.
+func elide(text string, size float64, limit int) string {
+	if width(text, size) <= limit {
+		return text
+	}
+	runes := []rune(text)
+	for keep := min(len(runes)-1, limit); keep > 1; keep-- {
+		head := keep / 3
+		short := string(runes[:head]) + "…" + string(runes[len(runes)-(keep-head):])
+		if width(short, size) <= limit {
+			return short
+		}
+	}
+	return "…"
+}
+
+// clean replaces what XML cannot hold, in any form.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// oneLine is clean without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+
+// list names at most a few, and says how many more there are.
+func list(names []string) string {
+	const most = 6
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + fmt.Sprintf("%d more", len(names)-most)
+}
+
+// commonPrefix returns how most names of bundles of a package begin, up to the first dot, such as "etcd-operator.". It
+// is empty unless more than half of two names or more do.
+func commonPrefix(bundles []*graph.Bundle) string {
+	seen := map[string]int{}
+	for _, b := range bundles {
+		if i := strings.Index(b.Name, ".") + 1; i > 0 && i < len(b.Name) {
+			prefix := b.Name[:i]
+			seen[prefix]++
+			if n := seen[prefix]; n > 1 && 2*n > len(bundles) {
+				return prefix
+			}
+		}
+	}
+	return ""
+}

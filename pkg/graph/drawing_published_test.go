@@ -1,0 +1,59 @@
+package graph
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// TestPublishedDrawings draws published catalogs in every format. All show the same bundles and links.
+func TestPublishedDrawings(t *testing.T) {
+	dirs, _ := filepath.Glob("../../../shared/data/catalogs/*")
+	if len(dirs) == 0 {
+		t.Skip("no published catalogs in ../shared/data/catalogs")
+	}
+	for _, dir := range dirs {
+		x, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range x.Packages() {
+			drawPublished(t, NewPackage(p))
+		}
+		var upstream strings.Builder
+		if err := WriteUpstreamMermaid(&upstream, x, UpstreamOptions{V0: true}); err != nil {
+			t.Error(err)
+		}
+		if strings.Count(upstream.String(), "\n    subgraph ") == 0 {
+			t.Errorf("%s: upstream's drawing has no channels", dir)
+		}
+	}
+}
+
+func drawPublished(t *testing.T, p *Package) {
+	t.Helper()
+	mermaid := write(t, WriteMermaid, DrawOptions{}, p)
+	for _, line := range oddLines(mermaid) {
+		t.Errorf("package %s: Mermaid cannot read: %s", p.Name, line)
+	}
+	dot := write(t, WriteDOT, DrawOptions{}, p)
+	if err := balanced(dot); err != nil {
+		t.Errorf("package %s: %v", p.Name, err)
+	}
+	links := 0
+	for _, c := range readJSON(t, write(t, WriteJSON, DrawOptions{}, p)).Packages[0].Channels {
+		links += len(c.Edges)
+	}
+	inMermaid := 0
+	for line := range strings.Lines(mermaid) {
+		if mermaidLink.MatchString(strings.TrimSuffix(line, "\n")) {
+			inMermaid++
+		}
+	}
+	if inDOT := strings.Count(dot, " -> "); inMermaid != links || inDOT != links {
+		t.Errorf("package %s: %d links in Mermaid, %d in DOT, %d in JSON", p.Name, inMermaid, inDOT, links)
+	}
+}

@@ -1,0 +1,255 @@
+//nolint:dupword // graphs and drawings repeat names
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// describeDrawing writes a line for each node, such as "v3 head" (a bundle without "entry" is only named), and then for
+// each link, such as "v1 replaces v3".
+func describeDrawing(d *Drawing) string {
+	var lines []string
+	for _, n := range d.Nodes {
+		line := n.Name
+		for _, mark := range []struct {
+			name string
+			is   bool
+		}{
+			{"head", n.Head}, {"skipped", n.Skipped}, {"deprecated", n.Deprecated}, {"virtual", n.Virtual},
+			{"outside", !n.Entry},
+		} {
+			if mark.is {
+				line += " " + mark.name
+			}
+		}
+		lines = append(lines, line)
+	}
+	for l := range d.Links() {
+		from := fmt.Sprintf("%d in %s", l.Bundles, l.Range)
+		if l.From >= 0 {
+			from = d.Nodes[l.From].Name
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s", from, l.By, d.Nodes[l.To].Name))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestDraw(t *testing.T) {
+	for _, tt := range []struct{ name, graph, want string }{
+		{
+			"a chain", // v1 -> v2 -> v3
+			"channel c\n v1\n v3 replaces v2\n v2 replaces v1",
+			"v3 head\nv2\nv1\nv2 replaces v3\nv1 replaces v2",
+		}, {
+			"a skipped bundle", // v1 -> v3, v2 -> v3, and v1 -> v2 is still there
+			"channel c\n v1\n v2 replaces v1\n v3 replaces v1 skips v2\n deprecated v2",
+			"v3 head\nv2 skipped deprecated\nv1\nv1 replaces v3\nv2 skips v3\nv1 replaces v2",
+		}, {
+			"the order of skips", // as the author has it, each once
+			"channel c\n v4 skips v1,v3,v1,v2",
+			"v4 head\nv3 skipped virtual outside\nv2 skipped virtual outside\nv1 skipped virtual outside\n" +
+				"v1 skips v4\nv3 skips v4\nv2 skips v4",
+		}, {
+			"a bundle that is replaced and skipped", // both are said
+			"channel c\n v2 replaces v1 skips v1\n v1",
+			"v2 head\nv1 skipped\nv1 replaces v2\nv1 skips v2",
+		}, {
+			"a range", // has v1, v2 and v3, of which the last two have links already
+			"channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3",
+			"v4 head\nv3\nv2 skipped\nv1 head\nv3 replaces v4\nv2 skips v4\nv1 skipRange v4",
+		}, {
+			"a range with what other links have", // is not seen
+			"channel c\n v2 replaces v1 range <2.0.0\n v1",
+			"v2 head\nv1\nv1 replaces v2",
+		}, {
+			"a range that holds nothing of the channel",
+			"channel c\n v2 range <1.0.0\n bundle v0 0.1.0",
+			"v2 head\n0 in <1.0.0 skipRange v2",
+		}, {
+			"a range that holds its own bundle",
+			"channel c\n v2 range >=1.0.0",
+			"v2 head\nv2 skipRange v2",
+		}, {
+			"a range that cannot be read",
+			"channel c\n v2 range ^1.0.0\n v1",
+			"v2 head\nv1 head",
+		}, {
+			"a bundle of the package that is not in the channel", // v1 -> v2
+			"channel c\n v2 replaces v1\n channel d\n v1",
+			"v2 head\nv1 outside\nv1 replaces v2",
+		}, {
+			"an entry that is there twice", // the first counts
+			"channel c\n v2 replaces v1\n v2 replaces v0\n v1",
+			"v2 head\nv1\nv1 replaces v2",
+		}, {
+			"a circle",
+			"channel c\n v2 replaces v1\n v1 replaces v2",
+			"v2\nv1\nv1 replaces v2\nv2 replaces v1",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := packageOf(t, tt.graph).Channel("c")
+			for range 2 { // the links can be asked for again
+				if got := describeDrawing(c.Draw()); got != tt.want {
+					t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// TestDrawFolded draws ranges of too many bundles as a whole. The range of the first bundle holds none and always is.
+func TestDrawFolded(t *testing.T) {
+	for _, tt := range []struct{ bundles, whole, links int }{
+		{447, 1, 1 + 447*446/2}, // which is less than 100,000: each has one link to every later one
+		{448, 448, 448 + 447},
+	} {
+		whole, links := 0, 0
+		for l := range NewPackage(indexOf(chain(tt.bundles))).Channel("c").Draw().Links() {
+			links++
+			if l.From >= 0 {
+				continue
+			}
+			whole++
+			if want := tt.bundles - 1 - l.To; l.Bundles != want {
+				t.Errorf("%d bundles: got %d in %s, want %d", tt.bundles, l.Bundles, l.Range, want)
+			}
+		}
+		if whole != tt.whole || links != tt.links {
+			t.Errorf("%d bundles: got %d links, %d of whole ranges; want %d, %d", tt.bundles, links, whole, tt.links, tt.whole)
+		}
+	}
+}
+
+// TestDrawUntilEnough stops asking for links.
+func TestDrawUntilEnough(t *testing.T) {
+	d := packageOf(t, "channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3").Channel("c").Draw()
+	for n := range 3 {
+		got := 0
+		for range d.Links() {
+			got++
+			if got > n {
+				break
+			}
+		}
+		if got != n+1 {
+			t.Errorf("got %d links, want %d", got, n+1)
+		}
+	}
+}
+
+// write returns what a format makes of packages.
+func write(t testing.TB, draw DrawFunc, o DrawOptions, packages ...*Package) string {
+	t.Helper()
+	var text strings.Builder
+	if err := draw(&text, packages, o); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// shown is a package with everything that drawings show.
+//
+//	stable, the default:           v1 -replaces-> v4 <-skips- v3, v2 (not in the catalog) -skips-> v4
+//	                               v0 (deprecated), v1 -skipRange-> v3, anything below 0.1.0 -> v0
+//	old, which is deprecated:      v0 (not in the channel) -replaces-> v1
+func shown(t testing.TB) *Package {
+	p := packageOf(t, `channel stable
+		v4 replaces v1 skips v3,v2
+		v3 range <2.0.0
+		v1
+		v0 range <0.0.0
+		channel old
+		v1 replaces v0
+		deprecated v0`)
+	p.DefaultChannel = "stable"
+	p.Channel("old").Deprecated = true
+	return p
+}
+
+func TestWrite(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		draw DrawFunc
+		want string
+	}{
+		{"mermaid", WriteMermaid, shownMermaid},
+		{"dot", WriteDOT, shownDOT},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := write(t, tt.draw, DrawOptions{}, shown(t)); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestWriteChannels draws some channels of several packages; the ids of all nodes are different.
+func TestWriteChannels(t *testing.T) {
+	a := packageOf(t, "channel c\n v1\n channel d\n v1")
+	b := packageOf(t, "channel d\n v1")
+	b.Deprecated = true
+	o := DrawOptions{Channels: []string{"d"}}
+	want := mermaidHead + `  subgraph p1["p"]
+    subgraph p1c1["d"]
+      p1c1n1(["v1<br/>1.0.0"])
+    end
+  end
+  subgraph p2["p (deprecated)"]
+    subgraph p2c1["d"]
+      p2c1n1(["v1<br/>1.0.0"])
+    end
+  end
+  class p1c1n1,p2c1n1 head
+  class p2 deprecated
+`
+	if got := write(t, WriteMermaid, o, a, b); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, draw := range []DrawFunc{WriteDOT, WriteJSON} {
+		if got := write(t, draw, o, a, b); strings.Contains(got, `"c"`) || !strings.Contains(got, `"d"`) {
+			t.Errorf("not just the channel d is drawn:\n%s", got)
+		}
+	}
+}
+
+// hostile are names that mean something to one of the formats.
+var hostile = []string{
+	`quo"te`, `'`, "back\\slash\\N\\", "`code`", "a b", "  spaces  ", "emoji 🚀👩‍🚀", "[brackets] {braces} (parens)",
+	"<b>html</b>", "&lt;", "#35;", "#quot;", "semi;colon", "a-->b", "end", "subgraph", "%% comment", "%%{init: {}}%%",
+	"style x:y#1;", "1. list", "- list", "+ list", "1) list", "---", "***", "www.example.com", "https://example.com",
+	"$$x$$", "a|b", "new\nline", "nul\x00", "\u202eright to left", "line\u2028separator", "-", "ünïcödé", "",
+}
+
+// hostilePackage has each of the names for a channel, a bundle and a range.
+func hostilePackage() *Package {
+	x := &declcfg.PackageIndex{Name: hostile[0]}
+	for _, name := range hostile {
+		c := &declcfg.Channel{Name: name, Entries: []declcfg.Entry{
+			{Name: name + "b", Replaces: name + "a", Skips: hostile, SkipRange: "<1.0.0 \t"},
+			{Name: name + "a", Replaces: name},
+		}}
+		x.Channels = append(x.Channels, declcfg.Indexed[declcfg.Channel]{Value: c})
+	}
+	return NewPackage(x)
+}
+
+// failing is a writer on a full disk.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("no space left")
+
+func TestWriteFails(t *testing.T) {
+	for i, draw := range []DrawFunc{WriteMermaid, WriteDOT, WriteJSON} {
+		if err := draw(failing{}, []*Package{NewPackage(indexOf(chain(300)))}, DrawOptions{}); err == nil {
+			t.Errorf("format %d says nothing about a failing writer", i)
+		}
+	}
+}

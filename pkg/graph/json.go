@@ -1,0 +1,177 @@
+package graph
+
+import (
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// WriteJSON writes what there is to see of packages, for programs:
+//
+//	{"packages": [{
+//	  "name": "kiln",
+//	  "defaultChannel": "stable",
+//	  "deprecated": false,
+//	  "channels": [{
+//	    "name": "stable",
+//	    "deprecated": false,
+//	    "nodes": [{
+//	      "name": "kiln.v1.2.0",
+//	      "version": "1.2.0",
+//	      "entry": true,
+//	      "head": true,
+//	      "skipped": false,
+//	      "deprecated": false,
+//	      "virtual": false,
+//	      "skipRange": ">=1.0.0 <1.2.0",
+//	      "classic": {"to": "kiln.v1.3.0", "by": "replaces"},
+//	      "v1": {"to": "kiln.v1.3.0", "by": "replaces"}
+//	    }],
+//	    "edges": [{"from": "kiln.v1.0.0", "to": "kiln.v1.2.0", "kind": "skipRange", "range": ">=1.0.0 <1.2.0"}]
+//	  }]
+//	}]}
+//
+// Nodes and edges have the meaning and the order of [Node] and [Link]. A version or a skipRange that there is not, and
+// the range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of the bundle
+// for those who follow this channel, with the [Edge] that it is for; they are missing where the bundle stays. A channel
+// that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole has no from, but
+// tells under bundles how many are in it.
+func WriteJSON(w io.Writer, packages []*Package, o DrawOptions) error {
+	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
+	j.object(func() {
+		j.list("packages", func() {
+			for _, p := range packages {
+				j.pkg(p, o.ChannelsOf(p))
+			}
+		})
+	})
+	return j.err
+}
+
+// A jsonDrawing writes one text, of which never more is in memory than a node or an edge. It keeps its first error.
+type jsonDrawing struct {
+	enc *jsontext.Encoder
+	err error
+}
+
+func (j *jsonDrawing) token(t jsontext.Token) {
+	if j.err == nil {
+		j.err = j.enc.WriteToken(t)
+	}
+}
+
+func (j *jsonDrawing) value(v any) {
+	if j.err == nil {
+		j.err = json.MarshalEncode(j.enc, v)
+	}
+}
+
+func (j *jsonDrawing) member(name string, v any) {
+	j.token(jsontext.String(name))
+	j.value(v)
+}
+
+func (j *jsonDrawing) object(members func()) {
+	j.token(jsontext.BeginObject)
+	members()
+	j.token(jsontext.EndObject)
+}
+
+func (j *jsonDrawing) list(name string, elements func()) {
+	j.token(jsontext.String(name))
+	j.token(jsontext.BeginArray)
+	elements()
+	j.token(jsontext.EndArray)
+}
+
+func (j *jsonDrawing) pkg(p *Package, channels []*Channel) {
+	j.object(func() {
+		j.member("name", p.Name)
+		j.member("defaultChannel", p.DefaultChannel)
+		j.member("deprecated", p.Deprecated)
+		j.list("channels", func() {
+			for _, c := range channels {
+				j.channel(p, c)
+			}
+		})
+	})
+}
+
+func (j *jsonDrawing) channel(p *Package, c *Channel) {
+	d := c.Draw()
+	classic, err := p.Classic(c)
+	v1 := p.V1(V1Options{Channels: []*Channel{c}})
+	j.object(func() {
+		j.member("name", c.Name)
+		j.member("deprecated", c.Deprecated)
+		if err != nil {
+			j.member("classicError", err.Error())
+		}
+		j.list("nodes", func() {
+			for _, n := range d.Nodes {
+				j.value(jsonNodeOf(n, classic, v1))
+			}
+		})
+		j.list("edges", func() {
+			for l := range d.Links() {
+				j.value(jsonEdgeOf(d, l))
+			}
+		})
+	})
+}
+
+type jsonNode struct {
+	Name       string    `json:"name"`
+	Version    string    `json:"version,omitzero"`
+	Entry      bool      `json:"entry"`
+	Head       bool      `json:"head"`
+	Skipped    bool      `json:"skipped"`
+	Deprecated bool      `json:"deprecated"`
+	Virtual    bool      `json:"virtual"`
+	SkipRange  string    `json:"skipRange,omitzero"`
+	Classic    *jsonStep `json:"classic,omitzero"`
+	V1         *jsonStep `json:"v1,omitzero"`
+}
+
+type jsonStep struct {
+	To string `json:"to"`
+	By Edge   `json:"by"`
+}
+
+func jsonNodeOf(n Node, classic, v1 *Plan) *jsonNode {
+	j := &jsonNode{
+		Name: n.Name, Entry: n.Entry, Head: n.Head, Skipped: n.Skipped, Deprecated: n.Deprecated, Virtual: n.Virtual,
+		SkipRange: n.SkipRange, Classic: jsonStepOf(classic, n.Bundle), V1: jsonStepOf(v1, n.Bundle),
+	}
+	if n.Version != nil {
+		j.Version = n.Version.String()
+	}
+	return j
+}
+
+func jsonStepOf(p *Plan, b *Bundle) *jsonStep {
+	s, ok := p.Next(b)
+	if !ok {
+		return nil
+	}
+	return &jsonStep{s.To.Name, s.By}
+}
+
+type jsonEdge struct {
+	From    string `json:"from,omitzero"`
+	To      string `json:"to"`
+	Kind    Edge   `json:"kind"`
+	Range   string `json:"range,omitzero"`
+	Bundles *int   `json:"bundles,omitzero"`
+}
+
+func jsonEdgeOf(d *Drawing, l Link) *jsonEdge {
+	j := &jsonEdge{To: d.Nodes[l.To].Name, Kind: l.By, Range: l.Range}
+	if l.From < 0 {
+		j.Bundles = &l.Bundles
+	} else {
+		j.From = d.Nodes[l.From].Name
+	}
+	return j
+}

@@ -1,0 +1,89 @@
+//nolint:dupword // Mermaid repeats "end"
+package graph
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const shownMermaid = mermaidHead + `  subgraph p1["p"]
+    subgraph p1c1["old (deprecated)"]
+      p1c1n2(["v1<br/>1.0.0"])
+      p1c1n1["v0<br/>0.0.0"]
+      p1c1n1 -- "replaces" --> p1c1n2
+    end
+    subgraph p1c2["stable (default)"]
+      p1c2n5(["v4<br/>4.0.0"])
+      p1c2n4["v3<br/>3.0.0"]
+      p1c2n3["v1<br/>1.0.0"]
+      p1c2n2(["v0<br/>0.0.0"])
+      p1c2n1["v2"]
+      p1c2n3 -- "replaces" --> p1c2n5
+      p1c2n4 == "skips" ==> p1c2n5
+      p1c2n1 == "skips" ==> p1c2n5
+      p1c2n2 -. "#60;2.0.0" .-> p1c2n4
+      p1c2n3 -. "#60;2.0.0" .-> p1c2n4
+      p1c2n2r("skipRange #60;0.0.0") -.-> p1c2n2
+    end
+  end
+  class p1c1n2,p1c2n5,p1c2n2 head
+  class p1c2n4,p1c2n1 skipped
+  class p1c1,p1c1n1,p1c2n2 deprecated
+  class p1c2n1,p1c2n2r virtual
+  class p1c1n1 outside
+`
+
+func TestMermaidText(t *testing.T) {
+	for text, want := range map[string]string{
+		"kiln.v1.2.0-rc.1+build": "kiln.v1.2.0-rc.1+build",
+		`a "b"`:                  "a #34;b#34;",
+		"1. a":                   "1.#32;a",
+		"a  b":                   "a #32;b",
+		"--- a":                  "#45;#45;#45;#32;a",
+		"www.a.b":                "www#46;a.b",
+		"🚀\n":                    "🚀#92;n",
+	} {
+		if got := mermaidText(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+	entity := regexp.MustCompile(`#(\d+);`)
+	for _, text := range hostile {
+		got := mermaidText(text)
+		read := entity.ReplaceAllStringFunc(got, func(e string) string {
+			n, _ := strconv.Atoi(e[1 : len(e)-1])
+			return string(rune(n))
+		})
+		if read != visible(text) {
+			t.Errorf("%q is written as %s and read as %q", text, got, read)
+		}
+		if rest := entity.ReplaceAllString(got, ""); strings.ContainsAny(rest, "\"`<>[]{}&#;:%|*_$@\\\n") {
+			t.Errorf("%q: a character of %s has a meaning", text, got)
+		}
+	}
+}
+
+// TestMermaidLines draws names that could end what they stand in.
+func TestMermaidLines(t *testing.T) {
+	for _, line := range oddLines(write(t, WriteMermaid, DrawOptions{}, hostilePackage())) {
+		t.Errorf("cannot be read: %s", line)
+	}
+}
+
+var (
+	mermaidNode = regexp.MustCompile(`^ +(p\d+c\d+n\d+(\["[^"]*"\]|\(\["[^"]*"\]\))|subgraph p[\dc]+\["[^"]*"\]|end|class [pcnr\d,]+ \w+)$`)
+	mermaidLink = regexp.MustCompile(`^ +(p\d+c\d+n\d+ (-- "replaces" --|== "skips" ==|-\. "[^"]*" \.-)|p\d+c\d+n\d+r\("[^"]*"\) -\.-)> p\d+c\d+n\d+$`)
+)
+
+// oddLines returns the lines of a drawing that have none of the forms that it should consist of.
+func oddLines(text string) []string {
+	var odd []string
+	for line := range strings.Lines(strings.TrimPrefix(text, mermaidHead)) {
+		if line = strings.TrimSuffix(line, "\n"); !mermaidNode.MatchString(line) && !mermaidLink.MatchString(line) {
+			odd = append(odd, line)
+		}
+	}
+	return odd
+}

@@ -1,0 +1,373 @@
+package graph
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// UpstreamOptions are those of upstream's render-graph. The zero value draws everything.
+type UpstreamOptions struct {
+	Package string // only this one; "" for all
+	V0      bool   // mark what OLM v0 never installs, and the edges that it never follows
+
+	// MinimumEdge is the name of a bundle: only edges from its version on are drawn, and those only of the first package,
+	// in the order of the names of channels, that has it as an entry. Where none has, all packages are drawn.
+	MinimumEdge string
+}
+
+// WriteUpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its mistakes:
+//
+//   - Names are not escaped for Mermaid.
+//   - Versions and deprecations go by the name of a bundle or a channel, in whichever package it is.
+//   - Of packages that are deprecated only the last is marked.
+//   - Links are marked by numbers that are wrong where there are several packages.
+//
+// [WriteMermaid] is right. Where upstream has no fixed order, equals are in the order of their names.
+//
+// Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
+// wrong in any other way. A skipRange that cannot be read leads nowhere.
+func WriteUpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
+	u := &upstream{
+		o: o, versions: map[string]declcfg.Version{},
+		packages: map[string]bool{}, channelNames: map[string]bool{}, bundles: map[string]bool{},
+	}
+	if err := u.read(x); err != nil {
+		return err
+	}
+	if err := u.filter(); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString(`graph LR
+  classDef deprecated fill:#E8960F
+  classDef skipped stroke:#FF0000,stroke-width:4px
+  classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px
+`)
+	u.drawPackages(out)
+	if err := out.Flush(); err != nil { // so that it does not walk through everything again
+		return err
+	}
+	u.drawStyles(out)
+	return out.Flush()
+}
+
+// upstream is a catalog as upstream's drawing looks at it.
+type upstream struct {
+	o        UpstreamOptions
+	versions map[string]declcfg.Version
+	channels []*upstreamChannel // by name, then by package
+
+	packages, channelNames, bundles map[string]bool // what is deprecated
+}
+
+type upstreamChannel struct {
+	pkg, name string
+	entries   []declcfg.Entry
+}
+
+func (c *upstreamChannel) id() string              { return c.pkg + "-" + c.name }
+func (c *upstreamChannel) node(name string) string { return c.id() + "-" + name }
+
+func (u *upstream) read(x *declcfg.Index) error {
+	var errs []error
+	for _, p := range x.Packages() {
+		for _, o := range p.Bundles {
+			errs = append(errs, u.readBundle(o))
+		}
+		for _, o := range p.Channels {
+			if o.Value != nil {
+				u.channels = append(u.channels, &upstreamChannel{p.Name, o.Value.Name, o.Value.Entries})
+			}
+		}
+		for _, o := range p.Deprecations {
+			if o.Value != nil {
+				u.readDeprecations(p.Name, o.Value.Entries)
+			}
+		}
+	}
+	slices.SortStableFunc(u.channels, func(a, b *upstreamChannel) int { return cmp.Compare(a.name, b.name) })
+	return errors.Join(errs...)
+}
+
+// readBundle notes the version. Of bundles of one name the first counts.
+func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
+	if o.Value == nil {
+		return nil
+	}
+	if o.Value.Version == nil {
+		return versionError(o.Meta)
+	}
+	if _, ok := u.versions[o.Value.Name]; !ok {
+		u.versions[o.Value.Name] = *o.Value.Version
+	}
+	return nil
+}
+
+// versionError returns why a bundle has no version.
+func versionError(m *declcfg.Meta) error {
+	v, err := m.Decode()
+	if err != nil {
+		return err
+	}
+	b, _ := v.(*declcfg.Bundle)
+	_, err = b.Version()
+	return &declcfg.Error{Pos: m.Pos, Err: fmt.Errorf("bundle %q: %w", m.Name, err)}
+}
+
+func (u *upstream) readDeprecations(pkg string, entries []declcfg.Deprecation) {
+	for _, e := range entries {
+		switch e.Reference.Schema {
+		case declcfg.SchemaPackage:
+			u.packages[pkg] = true
+		case declcfg.SchemaChannel:
+			u.channelNames[e.Reference.Name] = true
+		case declcfg.SchemaBundle:
+			u.bundles[e.Reference.Name] = true
+		}
+	}
+}
+
+// compare orders bundles by version. Those that are not in the catalog have version 0.0.0.
+func (u *upstream) compare(a, b string) int { return u.versions[a].Compare(u.versions[b]) }
+
+// filter leaves out what the options do not ask for.
+func (u *upstream) filter() error {
+	pkgs := map[string]bool{}
+	for _, c := range u.channels {
+		pkgs[c.pkg] = u.o.Package == "" || c.pkg == u.o.Package
+	}
+	if least := u.o.MinimumEdge; least != "" {
+		if _, ok := u.versions[least]; !ok {
+			return fmt.Errorf("minimum edge %q: no such bundle: %w", least, declcfg.ErrNotFound)
+		}
+		u.only(pkgs, least)
+	}
+	u.channels = slices.DeleteFunc(u.channels, func(c *upstreamChannel) bool { return !pkgs[c.pkg] })
+	if u.o.MinimumEdge == "" {
+		return nil
+	}
+	for _, c := range u.channels {
+		c.entries = u.above(c.entries)
+	}
+	u.channels = slices.DeleteFunc(u.channels, func(c *upstreamChannel) bool { return len(c.entries) == 0 })
+	return nil
+}
+
+// only strikes all packages but the first one with an entry of that name. Where there is none, all stay.
+func (u *upstream) only(pkgs map[string]bool, entry string) {
+	for _, c := range u.channels {
+		if !slices.ContainsFunc(c.entries, func(e declcfg.Entry) bool { return e.Name == entry }) {
+			continue
+		}
+		for pkg := range pkgs {
+			pkgs[pkg] = pkgs[pkg] && pkg == c.pkg
+		}
+		return
+	}
+}
+
+// above returns what of entries is about the minimum edge and later versions.
+func (u *upstream) above(entries []declcfg.Entry) []declcfg.Entry {
+	least := u.o.MinimumEdge
+	var kept []declcfg.Entry
+	for _, e := range entries {
+		k := declcfg.Entry{Name: e.Name}
+		if e.Name == least {
+			kept = append(kept, k)
+			continue
+		}
+		if e.Replaces != "" && u.compare(e.Replaces, least) >= 0 {
+			k.Replaces = e.Replaces
+		}
+		for _, skip := range e.Skips {
+			if u.compare(skip, least) >= 0 {
+				k.Skips = append(k.Skips, skip)
+			}
+		}
+		if r, err := ParseRange(e.SkipRange); err == nil && r.Contains(u.versions[least].Semver) {
+			k.SkipRange = e.SkipRange
+		}
+		if hasEdges(k) || !hasEdges(e) && u.compare(e.Name, least) >= 0 {
+			kept = append(kept, k)
+		}
+	}
+	return kept
+}
+
+func hasEdges(e declcfg.Entry) bool { return e.Replaces != "" || len(e.Skips) > 0 || e.SkipRange != "" }
+
+// An upstreamLine is an entry, or a link to it.
+type upstreamLine struct {
+	entry       string
+	from, label string // of a link
+	dead        bool   // OLM v0 never installs the entry, or never follows the link
+}
+
+func (l upstreamLine) isLink() bool { return l.label != "" }
+
+// lines yields the entries, the highest version first, each before the links to it.
+func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
+	sorted := slices.Clone(c.entries)
+	slices.SortStableFunc(sorted, func(a, b declcfg.Entry) int {
+		return cmp.Or(u.compare(b.Name, a.Name), cmp.Compare(a.Name, b.Name))
+	})
+	ascending := u.byVersion(c.entries)
+	return func(yield func(upstreamLine) bool) {
+		skipped := map[string]bool{}
+		for _, e := range sorted {
+			if !yield(upstreamLine{entry: e.Name, dead: skipped[e.Name]}) {
+				return
+			}
+			for _, skip := range e.Skips {
+				if !yield(upstreamLine{e.Name, skip, "skip", skipped[skip]}) {
+					return
+				}
+				skipped[skip] = true
+			}
+			label := strconv.Quote("skipRange(" + e.SkipRange + ")")
+			for _, i := range u.covered(e.SkipRange, c.entries, ascending) {
+				if !yield(upstreamLine{e.Name, c.entries[i].Name, label, skipped[e.Name]}) {
+					return
+				}
+			}
+			if e.Replaces != "" && !yield(upstreamLine{e.Name, e.Replaces, "replace", skipped[e.Name]}) {
+				return
+			}
+		}
+	}
+}
+
+// byVersion returns the indexes of entries, the lowest version first.
+func (u *upstream) byVersion(entries []declcfg.Entry) []int {
+	indexes := make([]int, len(entries))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	slices.SortFunc(indexes, func(i, j int) int { return u.compare(entries[i].Name, entries[j].Name) })
+	return indexes
+}
+
+// covered returns the indexes of the entries that have their version in a skipRange, in order.
+func (u *upstream) covered(skipRange string, entries []declcfg.Entry, ascending []int) []int {
+	r, err := ParseRange(skipRange)
+	if err != nil { // an empty one, too
+		return nil
+	}
+	var found []int
+	version := func(i int) semver.Version { return u.versions[entries[ascending[i]].Name].Semver }
+	for i, j := range r.in(len(ascending), version) {
+		found = append(found, ascending[i:j]...)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func (u *upstream) drawPackages(out *bufio.Writer) {
+	names := map[string]bool{}
+	for _, c := range u.channels {
+		names[c.pkg] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(out, "  %%%% package %q\n  subgraph %q\n", name, name)
+		for _, c := range u.channels {
+			if c.pkg == name {
+				u.drawChannel(out, c)
+			}
+		}
+		out.WriteString("  end\n")
+	}
+}
+
+func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
+	fmt.Fprintf(out, "    %%%% channel %q\n    subgraph %s[%q]\n", c.name, c.id(), c.name)
+	nodes := map[string]string{} // with their labels, as they stand in most lines many times
+	node := func(name string) string {
+		if nodes[name] == "" {
+			nodes[name] = c.node(name) + "[" + strconv.Quote(name) + "]"
+		}
+		return nodes[name]
+	}
+	for l := range u.lines(c) {
+		text := node(l.entry)
+		if l.isLink() {
+			text = node(l.from) + "-- " + l.label + " --> " + text
+		}
+		if _, err := out.WriteString("      " + text + "\n"); err != nil {
+			return // it is the error of Flush, too
+		}
+	}
+	out.WriteString("    end\n")
+}
+
+// drawStyles tells what is deprecated, and what is dead to OLM v0.
+func (u *upstream) drawStyles(out *bufio.Writer) {
+	var pkg string
+	for _, c := range u.channels {
+		if u.packages[c.pkg] {
+			pkg = c.pkg
+		}
+	}
+	if pkg != "" {
+		fmt.Fprintf(out, "style %s fill:#989695\n", pkg)
+	}
+	for _, c := range u.channels {
+		if u.channelNames[c.name] {
+			fmt.Fprintf(out, "style %s fill:#DCD0FF\n", c.id())
+		}
+	}
+	classes, dead := u.classes()
+	for _, class := range []string{"deprecated", "deprecatedskipped", "skipped"} {
+		if ids := slices.Sorted(maps.Keys(classes[class])); len(ids) > 0 {
+			fmt.Fprintf(out, "class %s %s\n", strings.Join(ids, ","), class)
+		}
+	}
+	if len(dead) > 0 {
+		fmt.Fprintf(out, "linkStyle %s stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;\n", strings.Join(dead, ","))
+	}
+}
+
+// classes returns the ids of nodes by class, and the numbers of dead links. Links are counted through the channels by
+// name, although they are drawn by package.
+func (u *upstream) classes() (classes map[string]map[string]bool, dead []string) {
+	classes = map[string]map[string]bool{"deprecated": {}, "deprecatedskipped": {}, "skipped": {}}
+	links := 0
+	for _, c := range u.channels {
+		for l := range u.lines(c) {
+			if l.isLink() {
+				if l.dead && u.o.V0 {
+					dead = append(dead, strconv.Itoa(links))
+				}
+				links++
+				continue
+			}
+			if class := u.class(l); class != "" {
+				classes[class][c.node(l.entry)] = true
+			}
+		}
+	}
+	return classes, dead
+}
+
+// class returns the class of the node of an entry, "" for none.
+func (u *upstream) class(l upstreamLine) string {
+	class := ""
+	if u.bundles[l.entry] {
+		class = "deprecated"
+	}
+	if l.dead && u.o.V0 {
+		class += "skipped"
+	}
+	return class
+}
