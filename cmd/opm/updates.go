@@ -14,7 +14,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
-	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 func updatesCmd() *cobra.Command {
@@ -80,17 +79,20 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 			return usageError{fmt.Errorf("--v1-version: %w", err)}
 		}
 	}
-	index, err := f.read(cmd, args[0])
-	if err != nil {
-		return err
-	}
-	packages, err := f.packages(index, args[1:])
-	if err != nil {
-		return err
-	}
 	v1 := graph.V1Options{Version: version, SelfCertified: f.selfCertified}
+	return readIndex(cmd, args[:1], &f.images, func(index *declcfg.Index) error {
+		return f.answer(cmd, index, args[1:], v1)
+	})
+}
+
+// answer prints what was asked for.
+func (f *updatesFlags) answer(cmd *cobra.Command, index *declcfg.Index, bundles []string, v1 graph.V1Options) error {
+	packages, err := f.packages(index, bundles)
+	if err != nil {
+		return err
+	}
 	if f.explain {
-		return f.explainAll(cmd.OutOrStdout(), packages[0], v1, args[1], args[2])
+		return f.explainAll(cmd.OutOrStdout(), packages[0], v1, bundles[0], bundles[1])
 	}
 	outlooks, err := f.outlooks(cmd, packages, v1)
 	if err != nil {
@@ -110,24 +112,6 @@ func (f *updatesFlags) check(args []string) error {
 		return errors.New("say with --package which package it is about")
 	}
 	return nil
-}
-
-func (f *updatesFlags) read(cmd *cobra.Command, ref string) (*declcfg.Index, error) {
-	ctx := cmd.Context()
-	images, err := f.images.open(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer images.close()
-	defer progress(cmd, "reading")()
-	opts := openOptions(cmd)
-	opts.Images = images.opener
-	catalog, err := render.Open(ctx, []string{ref}, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer catalog.Close()
-	return declcfg.ReadIndex(ctx, catalog.Sources...)
 }
 
 // packages returns the graphs of the packages in question. Versions that are asked about, and that no bundle of the

@@ -5,9 +5,7 @@ import "testing"
 func TestExplain(t *testing.T) {
 	p := packageOf(t, `channel c
 		v4 replaces v3 range >=2.0.0 <3.0.0
-		v3 replaces v1 skips v2
-		v2 replaces v1
-		v1
+		v3 replaces v1 skips v2 ; v2 replaces v1 ; v1
 		channel d
 		v2 range >=1.0.0, <2.0.0
 		bundle v0 0.1.0

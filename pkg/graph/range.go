@@ -160,8 +160,8 @@ func expand(comparison string) []string {
 	return []string{least}
 }
 
-// above returns the least version that is above all of a wildcard: 2.0.0 for 1.x, and 1.3.0 for 1.2.x; "" where there is
-// no such wildcard at the end.
+// above returns the least version that is above all of a wildcard: 2.0.0 for 1.x, and 1.3.0 for 1.2.x; "" where there
+// is no such wildcard at the end.
 func above(wildcard, least string) string {
 	part := strings.Count(wildcard, ".") - 1
 	parts := strings.Split(least, ".")

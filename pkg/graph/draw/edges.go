@@ -173,36 +173,29 @@ func (s side) edge(b *box) int {
 	return b.X
 }
 
+// height returns where a trunk joins a box, in its lower half or in its upper one.
+func (s side) height(b *box, lower bool) int {
+	if lower {
+		return b.Y + boxHeight/2 + s.port
+	}
+	return b.Y + boxHeight/2 - s.port
+}
+
 // drawTrunk draws a trunk with everything that joins it.
 func (e *edges) drawTrunk(t *trunk, boxes []*box, s side) edge {
 	var p pen
-	y := func(row int, updates bool) int {
-		middle := boxes[row].Y + boxHeight/2
-		if t.half(row, updates)%2 == 1 {
-			return middle + s.port
-		}
-		return middle - s.port
-	}
+	y := func(half int) int { return s.height(boxes[half/2], half%2 == 1) }
 	top, bottom := t.span()
-	ends := []int{half(boxes, top, s.port), half(boxes, bottom, s.port)}
+	ends := []int{y(top), y(bottom)}
 	p.line("M%d %dV%d", s.x, ends[0], ends[1])
 	for _, row := range t.from {
-		p.join(s, s.edge(boxes[row]), y(row, false), ends)
+		p.join(s, s.edge(boxes[row]), y(t.half(row, false)), ends)
 	}
 	for _, row := range t.to {
-		end, at := s.edge(boxes[row]), y(row, true)
+		end, at := s.edge(boxes[row]), y(t.half(row, true))
 		p.join(s, p.arrow(end, at, s.right), at, ends)
 	}
 	return p.edge(t.by, t.tell(boxes))
-}
-
-// half returns the height of half a row.
-func half(boxes []*box, half, port int) int {
-	middle := boxes[half/2].Y + boxHeight/2
-	if half%2 == 1 {
-		return middle + port
-	}
-	return middle - port
 }
 
 // tell says what a trunk means.

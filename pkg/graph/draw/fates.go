@@ -9,17 +9,17 @@ import (
 // laneFates is what the page knows of a lane beyond its picture: what becomes of each bundle that is installed. The
 // lanes and the bundles stand in the order of the picture.
 type laneFates struct {
-	Package string      `json:"package"`
-	Channel string      `json:"channel"`         // "" for bundles in no channel
-	Loose   bool        `json:"loose,omitempty"` // they are in no channel
-	Refused string      `json:"refused,omitempty"`
-	Bundles []fateInfo  `json:"bundles"`
-	Classic []*nextStep `json:"classic"` // by bundle; null where it stays
-	V1      []*nextStep `json:"v1"`      // as Classic
+	Package string        `json:"package"`
+	Channel string        `json:"channel"`         // "" for bundles in no channel
+	Loose   bool          `json:"loose,omitempty"` // they are in no channel
+	Refused string        `json:"refused,omitempty"`
+	Bundles []bundleFacts `json:"bundles"`
+	Classic []*nextStep   `json:"classic"` // by bundle; null where it stays
+	V1      []*nextStep   `json:"v1"`      // as Classic
 }
 
-// fateInfo is a bundle in words.
-type fateInfo struct {
+// bundleFacts are a bundle in words.
+type bundleFacts struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	State   string `json:"state,omitempty"` // its badges
@@ -44,9 +44,9 @@ func newFates(p *picture) []laneFates {
 }
 
 func (l *lane) fates(g *graph.Package) laneFates {
-	f := laneFates{Package: g.Name, Loose: l.Loose, Bundles: make([]fateInfo, len(l.Boxes))}
+	f := laneFates{Package: g.Name, Loose: l.Loose, Bundles: make([]bundleFacts, len(l.Boxes))}
 	for i, b := range l.Boxes {
-		f.Bundles[i] = fateInfo{b.node.Name, versionOf(b.node), b.state(), b.node.Head}
+		f.Bundles[i] = bundleFacts{b.node.Name, versionOf(b.node), b.state(), b.node.Head}
 	}
 	if l.channel == nil {
 		f.Classic, f.V1 = make([]*nextStep, len(l.Boxes)), make([]*nextStep, len(l.Boxes))

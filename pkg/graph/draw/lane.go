@@ -141,7 +141,7 @@ func (l *lane) head(words []string) {
 		l.Badges = append(l.Badges, b)
 		x = b.X + b.Width
 	}
-	l.Width = max(l.Width, x+lanePadding, lanePadding+width(l.Note, smallSize)+lanePadding)
+	l.Width = max(l.Width, x+lanePadding, lanePadding+width(l.Note, smallSize*bold)+lanePadding)
 }
 
 // box makes the box of a node, with the least width that it needs.

@@ -22,8 +22,8 @@ func (s sample) BoxY() int    { return s.Y - 7 }
 func (s sample) TextX() int   { return s.X + sampleWidth + 8 }
 func (s sample) TextY() int   { return s.Y + 4 }
 
-// newLegend lays out the legend in rows of a width.
-func newLegend(limit int) ([]sample, size) {
+// newLegend lays out the legend.
+func newLegend() ([]sample, size) {
 	const gap, step = 22, 24
 	samples := []sample{
 		{Class: classOf(graph.Replaces), Line: true, Text: "is replaced by"},
@@ -40,7 +40,7 @@ func newLegend(limit int) ([]sample, size) {
 	for i := range samples {
 		s := &samples[i]
 		w := sampleWidth + 8 + width(s.Text, smallSize)
-		if x > 0 && x+w > limit {
+		if x > 0 && x+w > legendLimit {
 			x, y = 0, y+step
 		}
 		s.X, s.Y = x, y

@@ -25,7 +25,7 @@ const (
 	labelLimit  = 230 // of the name of a bundle
 	laneLimit   = 260 // of the name of a channel
 	titleLimit  = 700 // of the name of a package
-	legendLimit = 760 // of a row of the legend, where packages are no wider
+	legendLimit = 760 // of a row of the legend
 )
 
 // A picture is all that is drawn, with lengths in px. What stands in a block or in a lane is placed relative to it.
@@ -82,7 +82,7 @@ func newPicture(packages []*graph.Package, o graph.DrawOptions) *picture {
 		inner = max(inner, b.Width)
 	}
 	var legend size
-	p.Legend, legend = newLegend(max(inner, legendLimit))
+	p.Legend, legend = newLegend()
 	y := margin + legend.height + laneGap
 	for _, b := range p.Blocks {
 		b.X, b.Y = margin, y
