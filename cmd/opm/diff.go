@@ -38,7 +38,7 @@ lose their update path), removed (packages, channels or bundles), changed (publi
 
 OLD and NEW are what list takes: a directory, a file, an archive, "-" or an image. They need not
 be valid.`,
-		Example: `  opm diff catalog catalog
+		Example: `  opm diff catalog/kiln catalog
   opm diff registry.example/crafts/catalog:v1 catalog -o markdown > comment.md
   opm diff registry.example/crafts/catalog:v1 catalog --fail-on stranded,removed,changed`,
 		Args:              exactArgs("OLD", "NEW"),

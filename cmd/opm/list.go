@@ -265,8 +265,8 @@ func choose(index *declcfg.Index, name []string) ([]*declcfg.PackageIndex, error
 	return nil, fmt.Errorf("no package %q%s: %w", name[0], nearest.Hint(name[0], names), declcfg.ErrNotFound)
 }
 
-// printTable prints rows below a header, in columns as wide as they need to be and two spaces apart. The last one is not
-// filled up. A text/tabwriter, which upstream has, takes longer than all the rest for 100,000 rows.
+// printTable prints rows below a header, in columns as wide as they need to be and two spaces apart. The last one is
+// not filled up. A text/tabwriter, which upstream has, takes longer than all the rest for 100,000 rows.
 func printTable(w io.Writer, columns []string, rows [][]string) error {
 	all := append([][]string{columns}, rows...)
 	widths := make([]int, len(columns))

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -125,7 +124,9 @@ func (c *comparison) channel(name string) Channel {
 		ch.Keys = c.keys(declcfg.SchemaChannel, name, "entries")
 	}
 	before, after = cmp.Or(before, none), cmp.Or(after, none)
-	ch.Head = valuesOf(strings.Join(before.Heads(), ", "), strings.Join(after.Heads(), ", "))
+	if heads := (Heads{before.Heads(), after.Heads()}); !slices.Equal(heads.Before, heads.After) {
+		ch.Heads = &heads
+	}
 	for _, n := range c.entries(before, after) {
 		b, was := before.Entry(n)
 		a, is := after.Entry(n)
@@ -224,16 +225,18 @@ func (c *comparison) changes(b *Bundle) bool {
 			b.Keys = append(b.Keys, p.key)
 		}
 	}
-	forms := Values{before.form(), after.form()}
-	if before.has("image", "") && forms.Before != "" && forms.After != "" && len(parts) == 2 && forms.Before != forms.After {
-		b.Form, b.Properties = &forms, nil
+	form := Values{before.form(), after.form()}
+	onlyForm := form.Before != "" && form.After != "" && form.Before != form.After && len(parts) == 2
+	if onlyForm && before.has("image", "") {
+		b.Form, b.Properties = &form, nil
 	}
 	return len(parts) > 0
 }
 
 // form returns the type of the properties that hold the metadata of a bundle, "" where they have none or both.
 func (c content) form() string {
-	objects, metadata := c.has("properties", declcfg.PropertyBundleObject), c.has("properties", declcfg.PropertyCSVMetadata)
+	objects := c.has("properties", declcfg.PropertyBundleObject)
+	metadata := c.has("properties", declcfg.PropertyCSVMetadata)
 	switch {
 	case objects && !metadata:
 		return declcfg.PropertyBundleObject

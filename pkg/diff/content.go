@@ -112,7 +112,7 @@ func newSummer(raw jsontext.Value) *summer {
 	return &summer{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
 }
 
-// seed makes sums of values that differ differ too, but for one in 2^64.
+// seed is that of all sums. Two values that differ have the same sum once in 2^64 times.
 var seed = maphash.MakeSeed()
 
 func mix(a, b uint64) uint64 {
@@ -125,7 +125,9 @@ func mix(a, b uint64) uint64 {
 // isEmpty tells whether the sum is that of null, "", [] or {}, or of no properties.
 func isEmpty(sum uint64) bool { return slices.Contains(empties, sum) }
 
-var empties = []uint64{0, mix('n', maphash.String(seed, "null")), mix('"', maphash.String(seed, "")), mix('[', 0), mix('{', 0)}
+var empties = []uint64{
+	0, mix('n', maphash.String(seed, "null")), mix('"', maphash.String(seed, "")), mix('[', 0), mix('{', 0),
+}
 
 // value reads the next value and returns its sum.
 func (s *summer) value() (uint64, error) {

@@ -37,7 +37,7 @@ type Summary struct {
 
 	Reformed        int `json:"reformed"` // bundles with metadata in another form
 	DefaultChannels int `json:"defaultChannels"`
-	Heads           int `json:"heads"` // channels in both catalogs that have another head
+	Heads           int `json:"heads"` // channels in both catalogs that have other heads
 	Edges           int `json:"edges"` // entries in both catalogs that update others than before
 	Deprecations    int `json:"deprecations"`
 
@@ -115,11 +115,17 @@ type Package struct {
 type Channel struct {
 	Name    string   `json:"name"`
 	Change  Change   `json:"change"`
-	Head    *Values  `json:"head,omitempty"` // nil where it is the same; several are separated by ", "
-	Added   []string `json:"added"`          // entries
-	Removed []string `json:"removed"`        // entries
+	Heads   *Heads   `json:"heads,omitempty"` // nil where they are the same
+	Added   []string `json:"added"`           // entries
+	Removed []string `json:"removed"`         // entries
 	Edges   []Edges  `json:"edges"`
 	Keys    []string `json:"keys"` // further keys that changed
+}
+
+// Heads are the heads of a channel, of which a valid one has one; sorted.
+type Heads struct {
+	Before []string `json:"before"`
+	After  []string `json:"after"`
 }
 
 // Edges are what changed in an entry that a channel has in both catalogs.
@@ -137,8 +143,8 @@ type Edges struct {
 // A bundle that changed is one that was published and holds something else now. Clusters that have it installed do not
 // install it again: it takes a new version to bring a change to them.
 //
-// What counts is the content: neither the order of keys, properties and related images, nor how the text is written, nor
-// whether what is empty is left out.
+// What counts is the content: neither the order of keys, properties and related images, nor how the text is written,
+// nor whether what is empty is left out.
 type Bundle struct {
 	Name    string `json:"name"`
 	Version string `json:"version"` // after, if it is there; "" where there is none
@@ -175,9 +181,9 @@ type Installs struct {
 	Installed []string          `json:"installed"` // bundles
 }
 
-// Stranded are installs that lose their update path: bundles that could be installed from the catalog before and went to
-// the end of their channel, but with the catalog after no longer do. The end is the head in OLM Classic, and what OLM v1
-// prefers of all bundles of the channel.
+// Stranded are installs that lose their update path: bundles that could be installed from the catalog before and went
+// to the end of their channel, but with the catalog after no longer do. The end is the head in OLM Classic. In OLM v1
+// it is what that prefers of all bundles of the channel, or any higher version, which is deprecated then.
 type Stranded struct {
 	Installs
 	Why

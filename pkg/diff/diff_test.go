@@ -88,7 +88,7 @@ func TestCompare(t *testing.T) {
 kiln: 1 package has another default channel
   default channel: stable -> fast`},
 		{"description", "Fires clay", "Fires all clay", `
-kiln: details
+kiln: other changes
   the package has another description`},
 		{"channel key", "name: fast\n", "name: fast\nproperties: [{type: a, value: b}]\n", `
 kiln: 1 channel changed
@@ -113,30 +113,33 @@ kiln: 1 channel changed
   channel fast: kiln.v2: other keys`},
 		{"promotion", "- name: kiln.v2\n  skips", "- name: kiln.v1\n- name: kiln.v2\n  replaces: kiln.v1\n  skips", `
 kiln: 1 channel changed
-  channel fast: 1 entry added, of bundles in both catalogs: kiln.v1
+  channel fast: 1 entry added (not new to the catalog: kiln.v1)
   channel fast: kiln.v2: replaces none -> kiln.v1`},
 		{"second head", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n- name: kiln.v1", `
 kiln: 1 stranded install, 1 channel changed
   1 install loses its update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
 			`(a unique replacement chain within a channel is required to determine the relative order between channel ` +
 			`entries, but 2 replacement chains were found in channel "fast": kiln.v2, kiln.v1): kiln.v2
-  channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added, of bundles in both catalogs: kiln.v1`},
+  channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added (not new to the catalog: kiln.v1)`},
 		{"image", "2222222222222222222222222222222222222222222222222222222222222222",
 			"3333333333333333333333333333333333333333333333333333333333333333", `
 kiln: 1 bundle changed
-  published bundle kiln.v2 changed: image registry.example/kiln@sha256:222222222222 -> registry.example/kiln@sha256:333333333333`},
+  1 published bundle changed, kiln.v2: image registry.example/kiln@sha256:222222222222 -> registry.example/kiln@sha256:333333333333`},
 		{"end of a digest", "2222222222222222222222222222222222222222222222222222222222222222",
 			"2222222222222222222222222222222222222222222222222222222222222223", `
 kiln: 1 bundle changed
-  published bundle kiln.v2 changed: image ` +
-			"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222222 -> " +
-			"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222223"},
+  1 published bundle changed, kiln.v2: image ` +
+				"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222222 -> " +
+				"registry.example/kiln@sha256:2222222222222222222222222222222222222222222222222222222222222223"},
 		{"property", "displayName: Kiln", "displayName: Oven", `
 kiln: 1 bundle changed
-  published bundle kiln.v1 changed: properties olm.csv.metadata`},
+  1 published bundle changed, kiln.v1: properties olm.csv.metadata`},
 		{"related image", "registry.example/a:1", "registry.example/a:2", `
 kiln: 1 bundle changed
-  published bundle kiln.v1 changed: relatedImages`},
+  1 published bundle changed, kiln.v1: relatedImages`},
+		{"both bundles", "schema: olm.bundle\n", "schema: olm.bundle\nnote: new\n", `
+kiln: 2 bundles changed
+  2 published bundles changed, kiln.v1, kiln.v2: note`},
 		{"metadata in the other form", "- type: olm.csv.metadata\n  value: {displayName: Kiln}",
 			"- type: olm.bundle.object\n  value: {data: e30=}\n- type: olm.bundle.object\n  value: {data: e30K}", `
 Metadata in another form, and otherwise the same
@@ -144,7 +147,7 @@ Metadata in another form, and otherwise the same
 		{"metadata in both forms", "- type: olm.csv.metadata\n",
 			"- type: olm.bundle.object\n  value: {data: e30=}\n- type: olm.csv.metadata\n", `
 kiln: 1 bundle changed
-  published bundle kiln.v1 changed: properties olm.bundle.object`},
+  1 published bundle changed, kiln.v1: properties olm.bundle.object`},
 		{"deprecation changed", "Use stable.", "Use <stable>.", `
 kiln: 1 deprecation is new, gone or changed
   channel fast is still deprecated, in other words: Use <stable>.`},
@@ -153,8 +156,11 @@ kiln: 2 deprecations are new, gone or changed
   the package is deprecated now: Use stable.
   channel fast is not deprecated any more`},
 		{"other schema", "Read it.", "Read it well.", `
-kiln: details
+kiln: other changes
   object of schema example.note, handbook: changed`},
+		{"demotion", "- name: kiln.v1\n- name: kiln.v2\n  replaces: kiln.v1", "- name: kiln.v2\n  replaces: kiln.v1", `
+kiln: 1 channel changed
+  channel stable: 1 entry removed (still in the catalog: kiln.v1)`},
 		{"bundle and version gone", "name: kiln.v1\nimage", "name: kiln.v9\nimage", `
 kiln: 1 bundle added, 1 bundle removed
   1 bundle removed: kiln.v1
@@ -162,23 +168,22 @@ kiln: 1 bundle added, 1 bundle removed
 		{"everything", base, "schema: olm.package\nname: loom\ndefaultChannel: ''\n", `
 1 package removed
   kiln: 2 channels (fast, stable), 2 bundles, the highest kiln.v2; ` +
-			`2 installs lose their update path, since the package is gone: kiln.v1, kiln.v2; ` +
-			`channel fast is not deprecated any more; object of schema example.note, handbook: removed
+			`2 installs lose their update path
 
 1 package added
   loom: 0 channels, 0 bundles`},
 		{"without a package", "package: kiln\nname: handbook", "name: handbook", `
-kiln: details
+kiln: other changes
   object of schema example.note, handbook: removed
 
 1 package added
   objects without a package: 0 channels, 0 bundles; object of schema example.note, handbook: added`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if strings.Count(base, test.from) != 1 {
-				t.Fatalf("%q stands %d times in the catalog", test.from, strings.Count(base, test.from))
+			if !strings.Contains(base, test.from) {
+				t.Fatalf("%q does not stand in the catalog", test.from)
 			}
-			text := written(t, diff.WriteText, compare(t, base, strings.Replace(base, test.from, test.to, 1)))
+			text := written(t, diff.WriteText, compare(t, base, strings.ReplaceAll(base, test.from, test.to)))
 			_, got, _ := strings.Cut(text, "\n\n")
 			if want := strings.TrimPrefix(test.want, "\n") + "\n"; got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)

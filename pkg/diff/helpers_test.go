@@ -43,44 +43,46 @@ func written(t testing.TB, write func(io.Writer, *diff.Report) error, r *diff.Re
 	return out.String()
 }
 
-// graphOf returns a package with the channel c, which has entries such as "v3 <v2 !v1 >=1.0.0", where < replaces, ! skips
-// and the rest is the skipRange, and with the bundles of the names, vN being of version N.0.0. It is in flow style.
+// graphOf returns a package with the channel c, which has entries such as "v3 <v2 !v1 >=1.0.0", where <v replaces, ! skips
+// and the rest is the skipRange, and with the bundles of the names, vN being of version N.0.0.
 func graphOf(bundles string, entries ...string) string {
 	var text strings.Builder
-	text.WriteString("{schema: olm.package, name: p, defaultChannel: c}\n---\n")
-	text.WriteString("{schema: olm.channel, package: p, name: c, entries: [")
+	text.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\n")
+	text.WriteString("schema: olm.channel\npackage: p\nname: c\nentries:\n")
 	for _, e := range entries {
-		words := strings.Fields(e)
-		text.WriteString("{name: " + words[0])
-		var skips, ranges []string
-		for _, w := range words[1:] {
-			if name, ok := strings.CutPrefix(w, "<v"); ok {
-				text.WriteString(", replaces: v" + name)
-			} else if name, ok := strings.CutPrefix(w, "!"); ok {
-				skips = append(skips, name)
-			} else {
-				ranges = append(ranges, w)
-			}
-		}
-		if skips != nil {
-			text.WriteString(", skips: [" + strings.Join(skips, ", ") + "]")
-		}
-		if ranges != nil {
-			text.WriteString(", skipRange: '" + strings.Join(ranges, " ") + "'")
-		}
-		text.WriteString("}, ")
+		writeEntry(&text, strings.Fields(e))
 	}
-	text.WriteString("]}\n")
 	for b := range strings.FieldsSeq(bundles) {
 		text.WriteString("---\n" + bundle(b, strings.TrimPrefix(b, "v")+".0.0"))
 	}
 	return text.String()
 }
 
+func writeEntry(text *strings.Builder, words []string) {
+	text.WriteString("- name: " + words[0] + "\n")
+	var skips, ranges []string
+	for _, w := range words[1:] {
+		switch {
+		case strings.HasPrefix(w, "<v"):
+			text.WriteString("  replaces: " + w[1:] + "\n")
+		case strings.HasPrefix(w, "!"):
+			skips = append(skips, "  - "+w[1:]+"\n")
+		default:
+			ranges = append(ranges, w)
+		}
+	}
+	if skips != nil {
+		text.WriteString("  skips:\n" + strings.Join(skips, ""))
+	}
+	if ranges != nil {
+		text.WriteString("  skipRange: '" + strings.Join(ranges, " ") + "'\n")
+	}
+}
+
 // bundle returns a bundle of package p.
 func bundle(name, version string) string {
-	return "{schema: olm.bundle, package: p, name: " + name + ", image: registry.example/p:" + name +
-		", properties: [{type: olm.package, value: {packageName: p, version: " + version + "}}]}\n"
+	return "schema: olm.bundle\npackage: p\nname: " + name + "\nimage: registry.example/p:" + name +
+		"\nproperties:\n- type: olm.package\n  value:\n    packageName: p\n    version: " + version + "\n"
 }
 
 // published is where real catalogs lie that are too large for this repository.

@@ -44,13 +44,19 @@ func followV1(p *graph.Package, c *graph.Channel) following {
 	return f
 }
 
-// reachesEnd tells whether a bundle comes to the end of the channel and stays there.
+// reachesEnd tells whether a bundle comes to the end of the channel and stays there. OLM v1 may prefer a lower version
+// since higher ones are deprecated; who has one of these is not behind.
 func (f following) reachesEnd(b *graph.Bundle) bool {
 	if f.end == nil {
 		return false
 	}
 	at, _, ok := f.End(b)
-	return ok && at == f.end
+	return ok && (at == f.end || f.Semantics == graph.V1 && isHigher(at, f.end))
+}
+
+// isHigher tells whether a bundle of the catalog has a higher version than another.
+func isHigher(b, than *graph.Bundle) bool {
+	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
 }
 
 // next returns the name of what a bundle is updated to next, "" where it stays.
@@ -136,8 +142,8 @@ func (f following) why(b *graph.Bundle) Why {
 	return Why{Reason: StopsEarly, End: end.Name}
 }
 
-// passedOver returns what an install went through before, up to the first bundle that it comes to after too. Neither way
-// goes on for ever. Both are walked at once, since mostly they meet soon.
+// passedOver returns what an install went through before, up to the first bundle that it comes to after too. Neither
+// way goes on for ever. Both are walked at once, since mostly they meet soon.
 func (f *followers) passedOver(name string) []string {
 	before, after := f.before.Package.Bundle(name), f.after.Package.Bundle(name)
 	var passed []string

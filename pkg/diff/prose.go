@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -60,11 +61,12 @@ func (w prose) becomes(v Values) string {
 	return w.orNone(v.Before) + " " + w.arrow + " " + w.orNone(v.After)
 }
 
-func (w prose) orNone(name string) string {
-	if name == "" {
+// orNone writes names, of which none may be there, or only an empty one.
+func (w prose) orNone(names ...string) string {
+	if len(names) == 0 || len(names) == 1 && names[0] == "" {
 		return "none"
 	}
-	return w.name(name)
+	return w.names(names)
 }
 
 // digest finds the digest of a reference to an image, of which twelve letters tell it from others.
@@ -122,15 +124,26 @@ func (w prose) all(p Package) []string {
 		what[1] += ", the highest " + w.name(bundles[len(bundles)-1])
 	}
 	lines := []string{strings.Join(what, ", ")}
-	lines = append(lines, w.stranded(p)...)
+	if p.Change == Removed { // all that was in it is gone, which goes without saying
+		return append(lines, w.stranded(p)...)
+	}
 	lines = append(lines, w.deprecations(p)...)
 	return append(lines, w.objects(p)...)
+}
+
+// lostPaths counts stranded installs.
+func lostPaths(n int) string {
+	return plural(n, "install loses its update path", "installs lose their update path")
 }
 
 func (w prose) stranded(p Package) []string {
 	var lines []string
 	for _, s := range p.Stranded {
-		lost := plural(len(s.Installed), "install loses its update path", "installs lose their update path")
+		lost := lostPaths(len(s.Installed))
+		if s.Reason == PackageGone {
+			lines = append(lines, lost)
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("%s%s, %s: %s", lost, w.under(s.Installs), w.why(s.Why), w.names(s.Installed)))
 	}
 	return lines
@@ -152,8 +165,6 @@ var semanticsNames = map[graph.Semantics]string{graph.Classic: "OLM Classic", gr
 
 func (w prose) why(y Why) string {
 	switch y.Reason {
-	case PackageGone:
-		return "since the package is gone"
 	case ChannelGone:
 		return "since the channel is gone"
 	case Refused:
@@ -163,28 +174,46 @@ func (w prose) why(y Why) string {
 	case Endless:
 		return "since updates never end"
 	}
-	return "since nothing updates them"
+	return "since no update leads on"
 }
 
+// contents tells which published bundles changed. Those in which the same did are told about together.
 func (w prose) contents(p Package) []string {
+	changed := p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Form == nil })
+	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
+	names := map[string][]string{}
+	var order []string
+	for _, b := range changed {
+		what := w.content(b, images <= maxNames)
+		if names[what] == nil {
+			order = append(order, what)
+		}
+		names[what] = append(names[what], b.Name)
+	}
 	var lines []string
-	for _, b := range p.Bundles {
-		if b.Change != Changed || b.Form != nil {
-			continue
-		}
-		var what []string
-		if b.Image != nil {
-			what = append(what, "image "+w.becomes(b.Image.shortened()))
-		}
-		if len(b.Properties) > 0 {
-			what = append(what, "properties "+w.names(b.Properties))
-		}
-		if len(b.Keys) > 0 {
-			what = append(what, w.names(b.Keys))
-		}
-		lines = append(lines, fmt.Sprintf("published bundle %s changed: %s", w.name(b.Name), strings.Join(what, "; ")))
+	for _, what := range order {
+		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", count(len(names[what]), "published bundle"),
+			w.names(names[what]), what))
 	}
 	return lines
+}
+
+// content tells what changed in a bundle. The images themselves are told on demand.
+func (w prose) content(b Bundle, images bool) string {
+	var what []string
+	switch {
+	case b.Image != nil && images:
+		what = append(what, "image "+w.becomes(b.Image.shortened()))
+	case b.Image != nil:
+		what = append(what, "image")
+	}
+	if len(b.Properties) > 0 {
+		what = append(what, "properties "+w.names(b.Properties))
+	}
+	if len(b.Keys) > 0 {
+		what = append(what, w.names(b.Keys))
+	}
+	return strings.Join(what, "; ")
 }
 
 // comeAndGone tells which bundles were added or removed.
@@ -211,11 +240,11 @@ func (w prose) channel(c Channel, isNew, isGone map[string]bool) []string {
 		return []string{fmt.Sprintf("%s removed, with %s, head %s", label, entries(len(c.Removed)), w.head(c))}
 	}
 	var what []string
-	if c.Head != nil {
-		what = append(what, "head "+w.becomes(*c.Head))
+	if c.Heads != nil {
+		what = append(what, fmt.Sprintf("head %s %s %s", w.orNone(c.Heads.Before...), w.arrow, w.orNone(c.Heads.After...)))
 	}
-	what = append(what, w.entries(Added, c.Added, isNew)...)
-	what = append(what, w.entries(Removed, c.Removed, isGone)...)
+	what = append(what, w.entries(c.Added, "added", "not new to the catalog", isNew)...)
+	what = append(what, w.entries(c.Removed, "removed", "still in the catalog", isGone)...)
 	if len(c.Keys) > 0 {
 		what = append(what, "another "+w.names(c.Keys))
 	}
@@ -231,28 +260,23 @@ func (w prose) channel(c Channel, isNew, isGone map[string]bool) []string {
 
 // head names the head of a channel that is in one of the catalogs only.
 func (w prose) head(c Channel) string {
-	if c.Head == nil {
-		return w.orNone("")
+	if c.Heads == nil {
+		return w.orNone()
 	}
-	return w.orNone(c.Head.Before + c.Head.After)
+	return w.orNone(append(c.Heads.Before, c.Heads.After...)...)
 }
 
 func entries(n int) string { return plural(n, "entry", "entries") }
 
 // entries counts entries, and names those that are not told about elsewhere.
-func (w prose) entries(change Change, names []string, told map[string]bool) []string {
+func (w prose) entries(names []string, change, others string, told map[string]bool) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	text := entries(len(names)) + " " + string(change)
-	var others []string
-	for _, n := range names {
-		if !told[n] {
-			others = append(others, n)
-		}
-	}
-	if len(others) > 0 {
-		text += ", of bundles in both catalogs: " + w.names(others)
+	text := entries(len(names)) + " " + change
+	untold := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return told[n] })
+	if len(untold) > 0 {
+		text += fmt.Sprintf(" (%s: %s)", others, w.names(untold))
 	}
 	return []string{text}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// sections returns the sections of a report: the packages that changed, then what is gone and new, then the bundles with
-// metadata in another form, which concern no one.
+// sections returns the sections of a report: the packages that changed, then what is gone and new, then the bundles
+// with metadata in another form, which concern no one.
 func (w prose) sections(r *Report) []section {
 	var all []section
 	gone, added := section{}, section{}
@@ -54,7 +54,7 @@ func (p *Package) brief() string {
 		words = s.notes()
 	}
 	if len(words) == 0 {
-		return "details"
+		return "other changes"
 	}
 	return strings.Join(words, ", ")
 }
@@ -91,29 +91,42 @@ func (w prose) forms(p Package) []string {
 	}
 	var lines []string
 	for _, form := range order {
-		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), count(reformed[form], "bundle"), w.becomes(form)))
+		n := count(reformed[form], "bundle")
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), n, w.becomes(form)))
 	}
 	return lines
 }
 
 // A warning is something to look at before a catalog is published.
 type warning struct {
-	kind            Kind
-	one, many, more string
+	kind Kind
+	say  func(w prose, s Summary) string
 }
 
 var warnings = []warning{
-	{LostPath, "install loses its update path", "installs lose their update path", ""},
-	{Replaced, "published bundle changed", "published bundles changed", " (clusters do not install a version again)"},
-	{Gone, "package, channel or bundle removed", "packages, channels or bundles removed", ""},
+	{LostPath, func(w prose, s Summary) string {
+		return w.strong(lostPaths(s.Stranded))
+	}},
+	{Replaced, func(w prose, s Summary) string {
+		return w.strong(count(s.Bundles.Changed, "published bundle")+" changed") +
+			" (clusters do not install a version again)"
+	}},
+	{Gone, func(w prose, s Summary) string {
+		var what []string
+		for _, c := range s.counts() {
+			if c.Removed > 0 {
+				what = append(what, count(c.Removed, strings.TrimSuffix(c.what, "s")))
+			}
+		}
+		return w.strong(strings.Join(what, ", ") + " removed")
+	}},
 }
 
 // warnings says how often there is something to look at, and in which packages.
 func (w prose) warnings(r *Report) []string {
 	var lines []string
 	for _, warning := range warnings {
-		total := r.Count(warning.kind)
-		if total == 0 {
+		if r.Count(warning.kind) == 0 {
 			continue
 		}
 		var in []string
@@ -122,7 +135,7 @@ func (w prose) warnings(r *Report) []string {
 				in = append(in, fmt.Sprintf("%s (%d)", w.packageName(p, w.name), n))
 			}
 		}
-		lines = append(lines, w.strong(plural(total, warning.one, warning.many))+warning.more+": "+abbreviated(in))
+		lines = append(lines, warning.say(w, r.Summary)+": "+abbreviated(in))
 	}
 	return lines
 }

@@ -68,7 +68,7 @@ func (s *Summary) addPackage(p Package) {
 	for _, c := range p.Channels {
 		s.Channels.add(c.Change)
 		s.Edges += len(c.Edges)
-		if c.Change == Changed && c.Head != nil {
+		if c.Change == Changed && c.Heads != nil {
 			s.Heads++
 		}
 	}

@@ -65,17 +65,13 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	left := maxComment - utf8.RuneCountInString(text.String()) - maxNotice
 	leftOut := 0
 	for _, s := range p.sections(r) {
-		folded := s.folded()
-		n := utf8.RuneCountInString(folded)
-		if n > left {
-			leftOut++
-			continue
-		}
-		left -= n
+		folded, more := s.folded(left)
 		text.WriteString(folded)
+		left -= utf8.RuneCountInString(folded)
+		leftOut += more
 	}
 	if leftOut > 0 {
-		fmt.Fprintf(&text, notice, count(leftOut, "section"))
+		fmt.Fprintf(&text, notice, count(leftOut, "line"))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -83,7 +79,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 
 const (
 	notice    = "\n%s left out, since a comment cannot be longer; `opm diff -o text` has everything.\n"
-	maxNotice = len(notice) + len("1000000 sections")
+	maxNotice = len(notice) + len("1000000000 lines")
 )
 
 func (w prose) writeSummary(out *strings.Builder, r *Report) {
@@ -105,15 +101,26 @@ func (w prose) writeSummary(out *strings.Builder, r *Report) {
 	out.WriteByte('\n')
 }
 
-// folded writes a section as Markdown that shows its title only until it is opened.
-func (s section) folded() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "<details><summary>%s</summary>\n\n", s.title)
-	for _, line := range s.lines {
-		fmt.Fprintf(&text, "- %s\n", line)
+// folded writes a section as Markdown that shows its title only until it is opened, with the first lines that fit into
+// a number of characters. It returns how many do not; where none do, it writes nothing.
+func (s section) folded(most int) (text string, leftOut int) {
+	const end = "\n</details>\n"
+	var out strings.Builder
+	fmt.Fprintf(&out, "<details><summary>%s</summary>\n\n", s.title)
+	most -= utf8.RuneCountInString(out.String() + end)
+	for i, line := range s.lines {
+		line = "- " + line + "\n"
+		most -= utf8.RuneCountInString(line)
+		if most < 0 && i == 0 {
+			return "", len(s.lines)
+		}
+		if most < 0 {
+			leftOut = len(s.lines) - i
+			break
+		}
+		out.WriteString(line)
 	}
-	text.WriteString("\n</details>\n")
-	return text.String()
+	return out.String() + end, leftOut
 }
 
 func strong(s string) string { return "**" + s + "**" }

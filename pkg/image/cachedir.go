@@ -111,12 +111,11 @@ func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, erro
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	size, err := d.commit(f, h)
+	s, err := d.commit(f, h)
 	if err != nil {
 		return nil, &cacheError{err}
 	}
-	s := d.open(h) // before it can be removed for its size
-	if d.written.Add(size) > d.maxSize/4 {
+	if d.written.Add(s.size) > d.maxSize/4 {
 		d.evict()
 	}
 	return s, nil
@@ -131,24 +130,29 @@ func (d *cacheDir) create() (*os.File, error) {
 	return os.CreateTemp(d.tmp(), "")
 }
 
-// commit gives the file its name, and returns its size. It is not synced: after a power failure the digest tells what
-// is damaged.
-func (d *cacheDir) commit(f *os.File, h v1.Hash) (int64, error) {
+// commit gives the file its name, and returns it, opened before anybody could remove it for its size. It is not synced:
+// after a power failure the digest tells what is damaged.
+func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 	size, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := f.Close(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(d.path(h)), 0o700); err != nil {
-		return 0, err
+		return nil, err
+	}
+	r, err := os.Open(f.Name())
+	if err != nil {
+		return nil, err
 	}
 	if err := os.Rename(f.Name(), d.path(h)); err != nil {
-		return 0, err
+		r.Close()
+		return nil, err
 	}
 	d.markChecked(h)
-	return size, nil
+	return &cacheFile{r, size}, nil
 }
 
 func (d *cacheDir) close() {
