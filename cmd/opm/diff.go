@@ -90,21 +90,14 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 
 // compare reads both catalogs.
 func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, error) {
-	images, err := f.images.open(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer images.close()
 	defer progress(cmd, "comparing")()
-	opts := openOptions(cmd)
-	opts.Images = images.opener
 	var sources [2][]declcfg.Source
 	for i, ref := range refs {
-		catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
+		catalog, closeAll, err := f.images.openCatalog(cmd, ref)
 		if err != nil {
 			return nil, err
 		}
-		defer catalog.Close()
+		defer closeAll()
 		sources[i] = catalog.Sources
 	}
 	return diff.Compare(cmd.Context(), sources[0], sources[1])

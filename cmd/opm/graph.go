@@ -13,7 +13,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
-	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 // A drawing is a format of graph.
@@ -96,31 +95,6 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		format := slices.IndexFunc(drawings, func(d drawing) bool { return d.name == f.format })
 		return drawings[format].draw(cmd.OutOrStdout(), graphs, opts)
 	})
-}
-
-// readIndex calls use with what references to catalogs hold, while it can be read again.
-func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*declcfg.Index) error) error {
-	ctx := cmd.Context()
-	images, err := from.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer images.close()
-	done := progress(cmd, "reading")
-	defer done()
-	opts := openOptions(cmd)
-	opts.Images = images.opener
-	catalog, err := render.Open(ctx, refs, opts)
-	if err != nil {
-		return err
-	}
-	defer catalog.Close()
-	index, err := declcfg.ReadIndex(ctx, catalog.Sources...)
-	if err != nil {
-		return err
-	}
-	done()
-	return use(index)
 }
 
 // chooseAll returns the packages of those names, each once, or all of them where there are no names.

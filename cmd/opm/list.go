@@ -15,7 +15,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -135,20 +134,13 @@ func (f *listFlags) add(cmd *cobra.Command) {
 
 func (l listing) run(cmd *cobra.Command, args []string, f *listFlags) error {
 	ctx := cmd.Context()
-	images, err := f.images.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer images.close()
-	opts := openOptions(cmd)
-	opts.Images = images.opener
 	done := progress(cmd, "reading")
 	defer done()
-	catalog, err := render.Open(ctx, args[:1], opts)
+	catalog, closeAll, err := f.images.openCatalog(cmd, args[0])
 	if err != nil {
 		return err
 	}
-	defer catalog.Close()
+	defer closeAll()
 	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog.Sources...)
 	if err != nil {
 		return err

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// openCatalog opens references to catalogs, images included. Closing the catalog is done by closeAll.
+func (f *imageFlags) openCatalog(
+	cmd *cobra.Command, refs ...string,
+) (catalog *render.Catalog, closeAll func(), err error) {
+	images, err := f.open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := openOptions(cmd)
+	opts.Images = images.opener
+	catalog, err = render.Open(cmd.Context(), refs, opts)
+	if err != nil {
+		images.close()
+		return nil, nil, err
+	}
+	return catalog, func() {
+		catalog.Close()
+		images.close()
+	}, nil
+}
+
+// readIndex calls use with what references to catalogs hold, while it can be read again.
+func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*declcfg.Index) error) error {
+	done := progress(cmd, "reading")
+	defer done()
+	catalog, closeAll, err := from.openCatalog(cmd, refs...)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	index, err := declcfg.ReadIndex(cmd.Context(), catalog.Sources...)
+	if err != nil {
+		return err
+	}
+	done()
+	return use(index)
+}
