@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,7 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.refsFile, "refs-file", "", "render what `FILE` lists, one REF a line, after the arguments")
 	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references at once (default 8, or more with more CPUs)")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "leave out what cannot be rendered, and fail at the end")
-	flags.StringVar(&f.lock, "lock", "", "render images by the digests in `FILE`, which is written anew")
+	flags.StringVar(&f.lock, "lock", "", "render images by the digests in `FILE`, and add those that are new")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles of which the locked image has vanished from this `CATALOG`, rendered before")
 	f.bundles.add(cmd)
@@ -119,7 +120,7 @@ func (f *renderFlags) options(cmd *cobra.Command) (render.Options, *images, erro
 	if opts.Changes, err = f.changes(); err != nil {
 		return opts, nil, usageError{err}
 	}
-	if f.jobs < 0 {
+	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
 		return opts, nil, usageError{errors.New("--jobs: want a number of references, 1 or more")}
 	}
 	opts.Jobs = f.jobs
@@ -182,6 +183,9 @@ func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, e
 		if line != "" && !strings.HasPrefix(line, "#") {
 			args = append(args, line)
 		}
+	}
+	if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
+		return nil, usageError{errors.New("standard input can be read once, and --refs-file has read it")}
 	}
 	return args, nil
 }

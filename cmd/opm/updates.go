@@ -87,7 +87,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 
 // answer prints what was asked for.
 func (f *updatesFlags) answer(cmd *cobra.Command, index *declcfg.Index, bundles []string, v1 graph.V1Options) error {
-	packages, err := f.packages(index, bundles)
+	packages, err := f.packages(cmd, index, bundles)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (f *updatesFlags) check(args []string) error {
 
 // packages returns the graphs of the packages in question. Versions that are asked about, and that no bundle of the
 // package has, are entered as installed.
-func (f *updatesFlags) packages(index *declcfg.Index, asked []string) ([]*graph.Package, error) {
+func (f *updatesFlags) packages(cmd *cobra.Command, index *declcfg.Index, asked []string) ([]*graph.Package, error) {
 	var name []string
 	if f.pkg != "" {
 		name = []string{f.pkg}
@@ -125,6 +125,11 @@ func (f *updatesFlags) packages(index *declcfg.Index, asked []string) ([]*graph.
 	if err != nil {
 		return nil, err
 	}
+	var drawn graph.DrawOptions
+	if f.channel != "" {
+		drawn.Channels = []string{f.channel}
+	}
+	warnOfRanges(cmd, chosen, drawn)
 	if f.from != "" {
 		asked = []string{f.from}
 	}
@@ -133,7 +138,7 @@ func (f *updatesFlags) packages(index *declcfg.Index, asked []string) ([]*graph.
 		if x.Name == "" { // belongs to no package
 			continue
 		}
-		p := graph.NewPackage(x, unknownVersions(x, asked)...)
+		p := withVersions(x, asked)
 		if _, err := f.channels(p); err != nil {
 			return nil, err
 		}
@@ -142,19 +147,19 @@ func (f *updatesFlags) packages(index *declcfg.Index, asked []string) ([]*graph.
 	return all, nil
 }
 
-// unknownVersions returns the versions among texts that no bundle has.
-func unknownVersions(x *declcfg.PackageIndex, texts []string) []declcfg.BundleSummary {
-	var unknown []declcfg.BundleSummary
+// withVersions returns the graph of a package in which something has each of the versions among texts.
+func withVersions(x *declcfg.PackageIndex, texts []string) *graph.Package {
+	p := graph.NewPackage(x)
+	var installed []declcfg.BundleSummary
 	for _, text := range texts {
-		v, err := declcfg.ParseVersion(text, "")
-		known := slices.ContainsFunc(x.Bundles, func(b declcfg.Indexed[declcfg.BundleSummary]) bool {
-			return b.Value != nil && b.Value.Version != nil && b.Value.Version.Compare(v) == 0
-		})
-		if err == nil && !known {
-			unknown = append(unknown, declcfg.BundleSummary{Name: text, Version: &v})
+		if v, err := declcfg.ParseVersion(text, ""); err == nil && len(p.Find(text)) == 0 {
+			installed = append(installed, declcfg.BundleSummary{Name: text, Version: &v})
 		}
 	}
-	return unknown
+	if installed == nil {
+		return p
+	}
+	return graph.NewPackage(x, installed...)
 }
 
 // channels returns those in question.
@@ -175,15 +180,19 @@ func (f *updatesFlags) channels(p *graph.Package) ([]*graph.Channel, error) {
 
 // findBundle returns the bundle of that name or version.
 func findBundle(p *graph.Package, text string) (*graph.Bundle, error) {
-	if b := p.Bundle(text); b != nil {
-		return b, nil
+	found := p.Find(text)
+	if len(found) == 1 {
+		return found[0], nil
 	}
 	var names []string
-	v, err := declcfg.ParseVersion(text, "")
-	for _, b := range p.Bundles {
-		if err == nil && b.Version != nil && b.Version.Compare(v) == 0 {
-			return b, nil
+	if len(found) > 1 {
+		for _, b := range found {
+			names = append(names, b.Name)
 		}
+		return nil, fmt.Errorf("package %q has several bundles of version %s, name one: %s", p.Name, text,
+			strings.Join(names, ", "))
+	}
+	for _, b := range p.Bundles {
 		names = append(names, b.Name)
 	}
 	return nil, fmt.Errorf("package %q has no bundle %q%s: %w", p.Name, text, nearest.Hint(text, names),
@@ -217,6 +226,9 @@ func (f *updatesFlags) outlooks(
 			}
 			all = append(all, outlooks...)
 		}
+	}
+	if f.from != "" && len(all) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q updates %s\n", f.pkg, f.from)
 	}
 	return all, nil
 }

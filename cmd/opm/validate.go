@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -17,6 +16,7 @@ func validateCmd() *cobra.Command {
 	var out problemOutput
 	var rules bool
 	var userSchemas []string
+	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Report every problem in a catalog",
@@ -24,7 +24,8 @@ func validateCmd() *cobra.Command {
 what to do about it. Errors are what opm refuses to serve; the exit code is 1 if there are any.
 Warnings are what a cluster or a user may trip over.
 
-A CATALOG is a directory, a file, an archive (.tar or .tar.gz) or "-" for standard input.
+A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images.
 Problems are printed as text on standard error, in other formats on standard output.`,
 		Example: `  opm validate catalog
   opm validate catalog -o sarif > problems.sarif
@@ -51,7 +52,7 @@ Problems are printed as text on standard error, in other formats on standard out
 			if opts.Schemas, err = readSchemas(userSchemas); err != nil {
 				return err
 			}
-			problems, err := problemsOf(cmd, args[0], opts)
+			problems, err := problemsOf(cmd, args[0], &from, opts)
 			if err != nil {
 				return err
 			}
@@ -66,6 +67,7 @@ Problems are printed as text on standard error, in other formats on standard out
 	flags.StringArrayVar(&userSchemas, "schema", nil, "check with the CUE definitions in `FILE` too")
 	exclude(cmd, "rules", "output", "disable", "warnings-as-errors", "schema", "baseline", "write-baseline")
 	must(cmd.MarkFlagFilename("schema", "cue"))
+	from.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("disable",
 		cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -91,15 +93,16 @@ func readSchemas(names []string) ([]schemas.File, error) {
 	return all, nil
 }
 
-func problemsOf(cmd *cobra.Command, ref string, opts validate.Options) ([]*validate.Problem, error) {
-	ctx := cmd.Context()
+func problemsOf(
+	cmd *cobra.Command, ref string, from *imageFlags, opts validate.Options,
+) ([]*validate.Problem, error) {
 	defer progress(cmd, "validating")()
-	catalog, err := render.Open(ctx, []string{ref}, openOptions(cmd))
+	catalog, closeAll, err := from.openCatalog(cmd, ref)
 	if err != nil {
 		return nil, err
 	}
-	defer catalog.Close()
-	report, err := validate.Catalog(ctx, opts, catalog.Sources...)
+	defer closeAll()
+	report, err := validate.Catalog(cmd.Context(), opts, catalog.Sources...)
 	if err != nil {
 		return nil, err
 	}

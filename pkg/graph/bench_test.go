@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -107,5 +108,25 @@ func TestCircles(t *testing.T) {
 		if cycles := p.Channels[0].Cycles(); len(cycles) != 1 || len(cycles[0]) != n+1 {
 			t.Errorf("%d: cycles %v", n, cycles)
 		}
+	}
+}
+
+func BenchmarkParseRange(b *testing.B) {
+	var apart, either strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&apart, "!1.0.%d ", i)
+		fmt.Fprintf(&either, "1.0.%d || ", 2*i)
+	}
+	for name, text := range map[string]string{
+		"usual": ">=1.0.0 <1.2.0", "apart of 20000": apart.String(), "either of 20000": either.String() + "2.x",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ParseRange(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

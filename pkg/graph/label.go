@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // title returns what is written over a package or a channel.
@@ -69,22 +70,6 @@ func texts(fn func(string) string, all []string) []string {
 	return results
 }
 
-// invisible are the characters that break a line, change the direction of what follows, or are no text.
-var invisible = []*unicode.RangeTable{unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control}
-
-// visible writes what is invisible as an escape of Go, such as \u202e.
-func visible(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, invisible...) }) {
-		return text
-	}
-	var shown strings.Builder
-	for _, r := range text {
-		if unicode.In(r, invisible...) {
-			escape := strconv.QuoteRuneToASCII(r)
-			shown.WriteString(escape[1 : len(escape)-1])
-		} else {
-			shown.WriteRune(r)
-		}
-	}
-	return shown.String()
-}
+// visible writes what breaks a line, changes the direction of what follows or is no text as an escape of Go, such as
+// \u202e.
+func visible(text string) string { return legible.Name(text) }

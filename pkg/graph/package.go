@@ -205,14 +205,3 @@ func (c *Channel) Skipped(name string) bool {
 	i, ok := c.index[name]
 	return ok && c.skipped[i]
 }
-
-// InRange tells whether the skipRange of an entry has a version in it. Without the entry, or a range that can be read,
-// it has none.
-func (c *Channel) InRange(entry string, v declcfg.Version) bool {
-	i, ok := c.index[entry]
-	return ok && c.ranges[i].Contains(v.Semver)
-}
-
-// RangeErrors returns what is wrong with the skipRanges of entries that cannot be read, by the index of the entry. Such
-// a range has no version in it.
-func (c *Channel) RangeErrors() map[int]error { return c.rangeErrors }

@@ -11,7 +11,7 @@ type Semantics string
 
 // The rules of the two generations of OLM.
 const (
-	Classic Semantics = "classic" // see [Channel.Classic]
+	Classic Semantics = "classic" // see [Package.Classic]
 	V1      Semantics = "v1"      // see [Package.V1]
 )
 

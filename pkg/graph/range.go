@@ -76,27 +76,25 @@ func ParseRange(text string) (Range, error) {
 var errNoAlternative = errors.New("there is nothing between two ||")
 
 func parseRange(text string) (Range, bool) {
-	var r Range
-	all := everything()
+	var all []span
+	a := anything()
 	n := 0 // comparisons of the alternative
 	for _, token := range tokens(text) {
 		if token == "||" {
 			if n == 0 {
 				return Range{}, false
 			}
-			r, all, n = r.or(all), everything(), 0
+			all, a, n = a.appendTo(all), anything(), 0
 			continue
 		}
 		for _, comparison := range expand(token) {
-			some, ok := compare(comparison)
-			if !ok {
+			if !a.narrow(comparison) {
 				return Range{}, false
 			}
-			all = all.and(some)
 			n++
 		}
 	}
-	return r.or(all), n > 0
+	return merge(a.appendTo(all)), n > 0
 }
 
 // tokens splits a range into comparisons and ||. Spaces behind an operator do not count. As in blang/semver, a token of
@@ -129,7 +127,7 @@ func splitOperator(comparison string) (operator, version string) {
 	if i < 0 {
 		return comparison, ""
 	}
-	return comparison[:i], comparison[i:]
+	return strings.TrimSpace(comparison[:i]), comparison[i:]
 }
 
 // expand writes a comparison with a wildcard, such as 1.2.x, as comparisons without. As in blang/semver, both of those
@@ -176,65 +174,70 @@ func above(wildcard, least string) string {
 	return strings.Join(parts, ".")
 }
 
-// compare returns the versions for which a comparison holds, or false for one that cannot be read.
-func compare(comparison string) (Range, bool) {
+// An alternative is what several comparisons leave: what lies between two cuts, but for some versions.
+type alternative struct {
+	span
+	except []semver.Version
+}
+
+func anything() alternative { return alternative{span: span{first, last}} }
+
+// narrow leaves what a comparison holds for. It returns false for one that cannot be read.
+func (a *alternative) narrow(comparison string) bool {
 	operator, text := splitOperator(comparison)
 	v, err := semver.Parse(text)
 	if err != nil {
-		return Range{}, false
+		return false
 	}
 	switch operator {
 	case ">":
-		return between(after(v), last), true
+		a.from = later(a.from, after(v))
 	case ">=":
-		return between(before(v), last), true
+		a.from = later(a.from, before(v))
 	case "<":
-		return between(first, before(v)), true
+		a.to = earlier(a.to, before(v))
 	case "<=":
-		return between(first, after(v)), true
+		a.to = earlier(a.to, after(v))
 	case "!", "!=":
-		return Range{[]span{{first, before(v)}, {after(v), last}}}, true
+		a.except = append(a.except, v)
 	case "", "=", "==":
-		return between(before(v), after(v)), true
+		a.from, a.to = later(a.from, before(v)), earlier(a.to, after(v))
+	default:
+		return false
 	}
-	return Range{}, false
+	return true
 }
 
-func between(from, to cut) Range { return Range{[]span{{from, to}}} }
-
-func everything() Range { return between(first, last) }
-
-// and returns the versions that are in both.
-func (r Range) and(s Range) Range {
-	var both Range
-	for i, j := 0, 0; i < len(r.spans) && j < len(s.spans); {
-		a, b := r.spans[i], s.spans[j]
-		from, to := later(a.from, b.from), earlier(a.to, b.to)
-		if from.compare(to) < 0 {
-			both.spans = append(both.spans, span{from, to})
+// appendTo adds the intervals that are left.
+func (a *alternative) appendTo(spans []span) []span {
+	slices.SortFunc(a.except, semver.Version.Compare)
+	rest := a.span
+	for _, v := range a.except {
+		if part := (span{rest.from, earlier(rest.to, before(v))}); !part.empty() {
+			spans = append(spans, part)
 		}
-		if a.to.compare(b.to) < 0 {
-			i++
-		} else {
-			j++
-		}
+		rest.from = later(rest.from, after(v))
 	}
-	return both
+	if !rest.empty() {
+		spans = append(spans, rest)
+	}
+	return spans
 }
 
-// or returns the versions that are in either.
-func (r Range) or(s Range) Range {
-	all := slices.Concat(r.spans, s.spans)
-	slices.SortFunc(all, func(a, b span) int { return a.from.compare(b.from) })
-	var either Range
-	for _, next := range all {
-		if n := len(either.spans); n > 0 && next.from.compare(either.spans[n-1].to) <= 0 {
-			either.spans[n-1].to = later(either.spans[n-1].to, next.to)
+func (s span) empty() bool { return s.from.compare(s.to) >= 0 }
+
+// merge returns what is in any of the intervals.
+func merge(spans []span) Range {
+	slices.SortFunc(spans, func(a, b span) int { return a.from.compare(b.from) })
+	var r Range
+	for _, next := range spans {
+		if n := len(r.spans); n > 0 && next.from.compare(r.spans[n-1].to) <= 0 {
+			r.spans[n-1].to = later(r.spans[n-1].to, next.to)
 			continue
 		}
-		either.spans = append(either.spans, next)
+		r.spans = append(r.spans, next)
 	}
-	return either
+	return r
 }
 
 func later(c, d cut) cut {

@@ -33,14 +33,22 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, image string) error
 	return o.addBundle(b)
 }
 
-// addBundle adds b as a catalog of one object, written as opm writes it.
+// addBundle adds b, and locks it.
 func (o *opened) addBundle(b *declcfg.Bundle) error {
+	if err := o.holdBundle(b); err != nil {
+		return err
+	}
+	return o.lockBundle(b)
+}
+
+// holdBundle adds b as a catalog of one object, written as opm writes it.
+func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	file, err := o.bundles.add(declcfg.JSON.Append(nil, b))
 	if err != nil {
 		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
 	}
 	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: file, File: oneFileName, Ordered: true})
-	return o.lockBundle(b)
+	return nil
 }
 
 // bundleMemory is how many bytes of compressed bundles are held in memory, some hundred bundles, before they go to a

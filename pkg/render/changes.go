@@ -45,25 +45,3 @@ func bulk(p declcfg.Property) int {
 }
 
 func (c Changes) migrates() bool { return c.Migration != MigrateNone && c.Migration != "" }
-
-// check tells whether m can be written, so that nothing is written when one of many cannot.
-func (c Changes) check(m *declcfg.Meta) error {
-	v, err := m.Decode()
-	if err != nil {
-		return err
-	}
-	b, ok := v.(*declcfg.Bundle)
-	if !ok {
-		return nil
-	}
-	if err := m.CheckManifests(b); err != nil {
-		return err
-	}
-	if !c.migrates() && c.Form == "" { // nothing else can fail
-		return nil
-	}
-	if err := c.Edit(b); err != nil {
-		return &declcfg.Error{Pos: m.Pos, Err: err}
-	}
-	return nil
-}

@@ -49,7 +49,7 @@ func (o *opened) openImageArchive(ctx context.Context, fsys *archive.FS) error {
 
 // readImage adds what the image holds.
 func (o *opened) readImage(ctx context.Context, img *image.Image) error {
-	o.closers = append(o.closers, img.Close)
+	o.onClose(img.Close)
 	if img.Pinned != "" {
 		o.locked = &Locked{Reference: o.ref, Digest: img.RefDigest}
 	}

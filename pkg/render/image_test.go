@@ -318,7 +318,7 @@ func TestLock(t *testing.T) {
 			if err := c.Lock.WriteFile(file); err != nil {
 				return "", err
 			}
-		} else if !reflect.DeepEqual(lock.References[len(lock.References)-len(refs):], c.Lock.References) {
+		} else if !reflect.DeepEqual(lock.References, c.Lock.References) {
 			t.Errorf("the lock is %v, was %v", c.Lock.References, lock.References)
 		}
 		return printed(t.Context(), c)
@@ -377,6 +377,48 @@ func TestLock(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// A bundle that is taken from a catalog is not changed again, and what cannot be opened stays locked.
+func TestReuseAfterRewrite(t *testing.T) {
+	r := newRegistry(t)
+	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))
+	opts := withImages(t, "")
+	opts.Lock = &render.Lock{}
+	opts.Changes.Rewrites = []render.Rewrite{{Old: r.host, New: r.host + "/mirror"}}
+	c, err := render.Open(t.Context(), []string{ref}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	want, err := printed(t.Context(), c)
+	if err != nil || !strings.Contains(want, `"image": "`+r.host+`/mirror/oak:v1"`) {
+		t.Fatalf("%v\n%s", err, want)
+	}
+
+	r.gone.Store(true)
+	opts = withImages(t, "")
+	opts.Lock, opts.Changes.Rewrites = &c.Lock, []render.Rewrite{{Old: r.host, New: r.host + "/mirror"}}
+	opts.Reuse = []declcfg.Source{{Name: "old", FS: os.DirFS(filepath.Dir(write(t, t.TempDir(), "old", want)))}}
+	again, err := render.Open(t.Context(), []string{ref}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got, err := printed(t.Context(), again); err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+
+	opts.Reuse = nil
+	opts.LeftOut = func(error) {}
+	left, err := render.Open(t.Context(), []string{ref}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Close()
+	if !reflect.DeepEqual(left.Lock, c.Lock) {
+		t.Errorf("without the image, the lock is %v, want %v", left.Lock, c.Lock)
+	}
 }
 
 func TestReadLockErrors(t *testing.T) {

@@ -74,8 +74,9 @@ func (l *Lock) WriteFile(name string) error {
 	})
 }
 
+// sort brings the references into their order. Of those that are there twice the first stays.
 func (l *Lock) sort() {
-	slices.SortFunc(l.References, func(a, b Locked) int { return strings.Compare(a.Reference, b.Reference) })
+	slices.SortStableFunc(l.References, func(a, b Locked) int { return strings.Compare(a.Reference, b.Reference) })
 	l.References = slices.CompactFunc(l.References, func(a, b Locked) bool { return a.Reference == b.Reference })
 }
 
@@ -106,26 +107,26 @@ func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	if o.Lock == nil || o.locked == nil {
 		return nil
 	}
-	rendered, err := o.rendered(b)
+	if err := o.Changes.Edit(b); err != nil {
+		return fmt.Errorf("render %q: %w", o.ref, err)
+	}
+	rendered, err := contentDigest(b)
 	if err != nil {
-		return err
+		return fmt.Errorf("render %q: %w", o.ref, err)
 	}
 	o.locked.Rendered = rendered
-	if was, ok := o.Lock.find(o.ref); ok && was.Rendered != rendered {
+	if was, _ := o.Lock.find(o.ref); was.Rendered != "" && was.Rendered != rendered {
 		return fmt.Errorf("render %q: it does not give what it gave when it was locked: then %s, now %s; "+
 			"render with the flags of then, or remove it from the lock file", o.ref, was.Rendered, rendered)
 	}
 	return nil
 }
 
-// rendered returns the digest of the bundle as it is rendered. b is changed.
-func (o *opened) rendered(b *declcfg.Bundle) (string, error) {
-	if err := o.Changes.Edit(b); err != nil {
-		return "", fmt.Errorf("render %q: %w", o.ref, err)
-	}
+// contentDigest returns the digest of the bundle as compact JSON with sorted keys.
+func contentDigest(b *declcfg.Bundle) (string, error) {
 	text := jsontext.Value(declcfg.JSON.Append(nil, b))
 	if err := text.Format(jsontext.ReorderRawObjects(true)); err != nil {
-		return "", fmt.Errorf("render %q: %w", o.ref, err)
+		return "", err
 	}
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:]), nil

@@ -59,9 +59,9 @@ type opened struct {
 	ref string
 
 	sources  []declcfg.Source
-	closers  []func() error
 	warnings []*declcfg.Error
-	locked   *Locked // nil for what is in no registry
+	locked   *Locked  // nil for what is in no registry
+	final    identity // of a bundle that is as it is to be written; zero for none
 	err      error
 }
 
@@ -83,6 +83,8 @@ func (o *opened) open(ctx context.Context) error {
 		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 	case info.IsDir() && bundle.Is(os.DirFS(o.ref)):
 		return o.openBundle(ctx, os.DirFS(o.ref), "")
+	case info.IsDir() && isLayout(o.ref):
+		return fmt.Errorf("open catalog %q: it is an OCI layout: write %s%s", o.ref, layoutPrefix, o.ref)
 	case info.IsDir():
 		o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 		return nil
@@ -90,6 +92,12 @@ func (o *opened) open(ctx context.Context) error {
 		return o.openPipe(ctx)
 	}
 	return o.openFile(ctx)
+}
+
+// isLayout tells an OCI layout by the file that every one has.
+func isLayout(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "oci-layout"))
+	return err == nil
 }
 
 // imageHint tells how to write what may be meant for an image.
@@ -122,7 +130,7 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	o.closers = append(o.closers, blob.Close)
+	o.onClose(blob.Close)
 	if isArchive(blob) {
 		return o.openArchive(ctx, name, blob, blob.Size())
 	}
@@ -146,6 +154,11 @@ func hold(ctx context.Context, r io.Reader, opts spool.Options) (*spool.Blob, er
 	case read := <-done:
 		return read.blob, read.err
 	case <-ctx.Done():
+		go func() {
+			if read := <-done; read.blob != nil {
+				read.blob.Close()
+			}
+		}()
 		return nil, ctx.Err()
 	}
 }
@@ -170,7 +183,7 @@ func (o *opened) openFile(ctx context.Context) error {
 		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 	}
 	if isArchive(f) {
-		o.closers = append(o.closers, f.Close)
+		o.onClose(f.Close)
 		info, err := f.Stat()
 		if err != nil {
 			return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
@@ -192,7 +205,7 @@ func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, si
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}
-	o.closers = append(o.closers, fsys.Close)
+	o.onClose(fsys.Close)
 	switch {
 	case image.IsArchive(fsys):
 		return o.openImageArchive(ctx, fsys)

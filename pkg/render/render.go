@@ -10,6 +10,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,13 +28,17 @@ const defaultJobs = 8
 type Catalog struct {
 	Sources []declcfg.Source
 
-	// Lock has what the references to images in registries stood for, those that were left out excepted.
+	// Lock has what the references to images in registries stood for, beside what Options.Lock has on others.
 	Lock Lock
 
 	changes Changes
 	leftOut func(error)
+	final   map[identity]bool // bundles that are as they are to be written
 	closers []func() error
 }
+
+// An identity tells a bundle that is to be written from others.
+type identity struct{ pkg, name, image string }
 
 // An opener opens the references of one Catalog.
 type opener struct {
@@ -41,16 +46,30 @@ type opener struct {
 	turn     turns
 	bundles  *bundleStore
 	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
+
+	mu      sync.Mutex
+	closers []func() error
+}
+
+// onClose notes what is to be closed with the Catalog, in the opposite order.
+func (with *opener) onClose(closer func() error) {
+	with.mu.Lock()
+	defer with.mu.Unlock()
+	with.closers = append(with.closers, closer)
 }
 
 // Open opens the references, several at once, in their order. The error joins those of all that cannot be opened, if
-// they are not to be left out; nothing stays open then.
+// they are not to be left out; nothing stays open then. Stdin may stand among them once.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
+	if i := slices.Index(refs, Stdin); i >= 0 && opts.Stdin != nil && slices.Contains(refs[i+1:], Stdin) {
+		return nil, fmt.Errorf("%q stands twice: standard input can be read once", Stdin)
+	}
 	if opts.Jobs <= 0 {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
 	with.bundles = &bundleStore{opts: opts.Spool}
+	with.onClose(with.bundles.close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
 	var err error
@@ -62,7 +81,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 }
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
-	c := &Catalog{changes: with.Changes, leftOut: with.LeftOut, closers: []func() error{with.bundles.close}}
+	c := &Catalog{changes: with.Changes, leftOut: with.LeftOut, final: map[identity]bool{}}
 	var errs []error
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
@@ -73,7 +92,6 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		for _, w := range o.warnings {
 			with.Bundles.Warn(w)
 		}
-		c.closers = append(c.closers, o.closers...)
 		if o.err != nil {
 			errs = append(errs, o.err)
 			continue
@@ -82,12 +100,19 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		if o.locked != nil {
 			c.Lock.References = append(c.Lock.References, *o.locked)
 		}
+		if o.final != (identity{}) {
+			c.final[o.final] = true
+		}
 	}
+	c.closers = with.closers
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if err := errors.Join(c.failing(errs), with.bundles.finish()); err != nil {
 		return nil, errors.Join(err, c.Close())
+	}
+	if with.Lock != nil {
+		c.Lock.References = append(c.Lock.References, with.Lock.References...)
 	}
 	c.Lock.sort()
 	return c, nil
@@ -104,8 +129,14 @@ func (c *Catalog) failing(errs []error) error {
 	return nil
 }
 
-// Edit makes the changes to a bundle that is to be written; see [Changes.Edit].
-func (c *Catalog) Edit(b *declcfg.Bundle) error { return c.changes.Edit(b) }
+// Edit makes the changes to a bundle that is to be written; see [Changes.Edit]. A bundle that was taken from a catalog to
+// reuse has been changed already.
+func (c *Catalog) Edit(b *declcfg.Bundle) error {
+	if c.final[identity{b.Package, b.Name, b.Image}] {
+		return nil
+	}
+	return c.changes.Edit(b)
+}
 
 // Close lets go of files and memory.
 func (c *Catalog) Close() error {
@@ -123,7 +154,7 @@ func (c *Catalog) Close() error {
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error
-	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, c.changes.check(m) }
+	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, c.check(m) }
 	for m, err := range declcfg.Map(ctx, check, c.Sources...) {
 		if err == nil {
 			err = declcfg.CheckOwner(m)
@@ -143,4 +174,26 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	}
 	declcfg.Sort(metas)
 	return metas, nil
+}
+
+// check tells whether m can be written, so that nothing is written when one of many cannot.
+func (c *Catalog) check(m *declcfg.Meta) error {
+	v, err := m.Decode()
+	if err != nil {
+		return err
+	}
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
+	}
+	if err := m.CheckManifests(b); err != nil {
+		return err
+	}
+	if !c.changes.migrates() && c.changes.Form == "" { // nothing else can fail
+		return nil
+	}
+	if err := c.Edit(b); err != nil {
+		return &declcfg.Error{Pos: m.Pos, Err: err}
+	}
+	return nil
 }

@@ -96,6 +96,7 @@ func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, dir, "file", "schema: s\n")
+	write(t, dir, "layout/oci-layout", "{}")
 	cut := archived(t, true, "a.yaml", strings.Repeat("schema: s\n", 1000))
 	write(t, dir, "cut.tgz", cut[:len(cut)/2])
 	if err := os.Symlink("loop", "loop"); err != nil {
@@ -115,6 +116,8 @@ func TestOpenErrors(t *testing.T) {
 		{[]string{"-"}, &failingReader{broken}, "read stdin: line is dead"},
 		{[]string{"cut.tgz"}, nil, `open archive "cut.tgz": `},
 		{[]string{"file", "cut.tgz", "none"}, nil, `open archive "cut.tgz": `},
+		{[]string{"-", "file", "-"}, strings.NewReader(""), `"-" stands twice: standard input can be read once`},
+		{[]string{"layout"}, nil, `open catalog "layout": it is an OCI layout: write oci:layout`},
 	} {
 		c, err := render.Open(t.Context(), tt.refs, render.Options{Stdin: tt.stdin})
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || c != nil {

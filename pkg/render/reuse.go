@@ -14,7 +14,7 @@ func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 	if len(o.Options.Reuse) == 0 || locked.Rendered == "" {
 		return gone
 	}
-	o.locked = &Locked{Reference: locked.Reference, Digest: locked.Digest}
+	o.locked = &locked
 	byImage, err := o.reusable(ctx)
 	if err != nil {
 		return errors.Join(gone, err)
@@ -25,8 +25,9 @@ func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 		if err != nil {
 			return errors.Join(gone, err)
 		}
-		if rendered, err := o.rendered(b); err == nil && rendered == locked.Rendered {
-			return o.addBundle(b)
+		if rendered, err := contentDigest(b); err == nil && rendered == locked.Rendered {
+			o.final = identity{b.Package, b.Name, b.Image}
+			return o.holdBundle(b)
 		}
 	}
 	return fmt.Errorf("%w; nor do the catalogs to reuse hold a bundle with the image %s that was rendered to %s",

@@ -18,7 +18,7 @@ type Rewrite struct {
 func ParseRewrite(text string) (Rewrite, error) {
 	from, to, ok := strings.Cut(text, "=")
 	r := Rewrite{Old: strings.TrimSuffix(from, "/"), New: strings.TrimSuffix(to, "/")}
-	if !ok || r.Old == "" || r.New == "" {
+	if !ok || r.Old == "" || r.New == "" || strings.Contains(text, "://") {
 		return Rewrite{}, fmt.Errorf("%q: want OLD=NEW, such as quay.io/staging=quay.io/prod", text)
 	}
 	return r, nil

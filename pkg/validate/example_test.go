@@ -28,6 +28,8 @@ var companions = map[string]struct{ bad, good []string }{
 	"update-loop":    {bad: []string{"updates-differ"}},
 	"update-v1":      {bad: []string{"updates-differ"}},
 	"z-release":      {bad: []string{"update-classic", "updates-differ"}},
+
+	"replaces-and-skips": {[]string{"skips-only"}, []string{"skips-only"}}, // there are two entries, and one is skipped
 }
 
 func TestExamplesOfRules(t *testing.T) {

@@ -15,6 +15,7 @@ type checked struct {
 	meta     *declcfg.Meta
 	value    any // for the index
 	problems []*Problem
+	wrong    bool // it breaks a rule that is an error, be it checked or not
 }
 
 // object checks one object by itself. Its text is in memory, so this is the time to place problems in it.
@@ -24,10 +25,12 @@ func (v *validator) object(m *declcfg.Meta) (checked, error) {
 	value, err := m.Decode()
 	if err != nil {
 		c.problems = append(c.problems, v.wrongTypes(m)...)
+		c.wrong = true
 	} else {
 		s.value(value)
 		c.value = declcfg.Slim(value)
 	}
+	c.wrong = c.wrong || s.wrong()
 	s.schema(err == nil)
 	c.problems = append(c.problems, s.problems()...)
 	return c, nil

@@ -72,6 +72,11 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	s.found = append(s.found, f)
 }
 
+// wrong tells whether a rule is broken that is an error.
+func (s *scope) wrong() bool {
+	return slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == Error })
+}
+
 // problems places what was found.
 func (s *scope) problems() []*Problem {
 	found := slices.DeleteFunc(s.found, func(f finding) bool { return s.v.off[f.rule.Name] })

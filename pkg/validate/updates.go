@@ -21,7 +21,7 @@ func (r *relations) updates(ctx context.Context) {
 		return
 	}
 	for m, s := range r.scopes {
-		if slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == Error }) {
+		if s.wrong() {
 			r.wrong[m.Owner()] = true
 		}
 	}
@@ -68,12 +68,9 @@ func checkUpdates(x *declcfg.PackageIndex) []updateProblem {
 	return all
 }
 
-// isUpstreamError tells whether a problem is one that upstream refuses the catalog for.
-func isUpstreamError(p *Problem) bool { return ruleByName(p.Rule).Severity == Error }
-
 func (u *channelUpdates) check() {
 	u.checkEntries()
-	u.checkSkipsOnly()
+	u.checkChain()
 	u.findTop()
 	u.checkVersions()
 	classic, err := u.pkg.Classic(u.channel)
@@ -120,12 +117,11 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 		b.Name, edge, name, older.Version, b.Version)
 }
 
-// checkSkipsOnly reports a channel that knows no replaces.
-func (u *channelUpdates) checkSkipsOnly() {
-	entries := u.channel.Entries()
-	replaces := func(e declcfg.Entry) bool { return e.Replaces != "" }
-	if len(entries) > 1 && !slices.ContainsFunc(entries, replaces) {
-		u.add("skips-only", "/entries", "no entry replaces another: OLM Classic installs nothing but the head %q",
+// checkChain reports a channel of which OLM Classic knows the head only.
+func (u *channelUpdates) checkChain() {
+	order, err := u.channel.Order()
+	if err == nil && len(order) == 1 && len(u.channel.Entries()) > 1 {
+		u.add("skips-only", "/entries", "no replaces leads from the head %q to another entry: OLM Classic installs nothing else",
 			u.head.Name)
 	}
 }

@@ -51,10 +51,13 @@ func TestUpdates(t *testing.T) {
 		{"a skip range to the head", []string{"1.0.0", "1.2.0 replaces: p.v1.0.0, skipRange: '<1.2.0'"}, nil},
 		{
 			"it replaces and skips the same", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skips: [p.v0.9.0, p.v1.0.0]"},
-			[]string{`10:58: entry "p.v1.1.0" both replaces and skips "p.v1.0.0" [replaces-and-skips]`},
+			[]string{
+				`9:1: no replaces leads from the head "p.v1.1.0" to another entry: OLM Classic installs nothing else [skips-only]`,
+				`10:58: entry "p.v1.1.0" both replaces and skips "p.v1.0.0" [replaces-and-skips]`,
+			},
 		}, {
 			"only skips", []string{"1.0.0", "1.1.0 skips: [p.v1.0.0]"},
-			[]string{`9:1: no entry replaces another: OLM Classic installs nothing but the head "p.v1.1.0" [skips-only]`},
+			[]string{`9:1: no replaces leads from the head "p.v1.1.0" to another entry: OLM Classic installs nothing else [skips-only]`},
 		}, {
 			"a downgrade", []string{"1.2.0", "1.1.0 replaces: p.v1.2.0"},
 			[]string{
@@ -94,6 +97,19 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.want, "\n\t"))
 			}
 		})
+	}
+}
+
+// A rule that is not checked is still broken, and updates are not followed then.
+func TestUpdatesBesideDisabledRules(t *testing.T) {
+	const head = "schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries: "
+	for _, entries := range []string{"[]", "7", "[{name: a}, {name: b}]", "[{}]"} {
+		opts := validate.Options{Disable: []string{"channel-entries", "type", "channel-head", "entry-name"}}
+		for _, p := range check(t, opts, map[string]string{"p.yaml": head + entries + "\n"}) {
+			if slices.Contains(updateRules, p.Rule) {
+				t.Errorf("entries: %s: %s", entries, p)
+			}
+		}
 	}
 }
 

@@ -11,7 +11,6 @@ package validate
 
 import (
 	"context"
-	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/schemas"
@@ -63,7 +62,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 			continue
 		}
 		problems = append(problems, r.problems...)
-		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || slices.ContainsFunc(r.problems, isUpstreamError)
+		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || r.wrong
 		c.index.Add(r.meta, r.value)
 	}
 	c.check(ctx)
