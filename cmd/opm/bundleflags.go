@@ -20,14 +20,16 @@ func (f *bundleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.imageRef, "alpha-image-ref-template", "",
 		"image of a bundle directory, as a template with {{.Package}}, {{.Name}} and {{.Version}}")
-	hide(flags, "alpha-image-ref-template")
+	if !showAlpha() {
+		hide(flags, "alpha-image-ref-template")
+	}
 	flags.BoolVar(&f.strict, "strict", false, "refuse bundles with files that would be left out with a warning")
 }
 
 // options returns how bundles are read. What is left out of them is told on standard error.
 func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	opts := &bundle.Options{Strict: f.strict, Warn: func(e *declcfg.Error) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", e.Pos, e.Message())
+		fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
 	}}
 	if f.imageRef == "" {
 		return opts, nil

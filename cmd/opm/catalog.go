@@ -11,11 +11,17 @@ import (
 func (f *imageFlags) openCatalog(
 	cmd *cobra.Command, refs ...string,
 ) (catalog *render.Catalog, closeAll func(), err error) {
+	return f.openWith(cmd, openOptions(cmd), refs)
+}
+
+// openWith is openCatalog with options, of which it sets the images.
+func (f *imageFlags) openWith(
+	cmd *cobra.Command, opts render.Options, refs []string,
+) (catalog *render.Catalog, closeAll func(), err error) {
 	images, err := f.open(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := openOptions(cmd)
 	opts.Images = images.opener
 	catalog, err = render.Open(cmd.Context(), refs, opts)
 	if err != nil {

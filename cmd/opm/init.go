@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -23,6 +24,9 @@ format that its content gives away.`,
 		Args:              exactArgs("PACKAGE"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if args[0] == "" {
+				return usageError{errors.New("the package has no name")}
+			}
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
 			if p.Description, err = readDescription(descriptionFile); err != nil {
 				return err

@@ -94,10 +94,12 @@ func readSchemas(names []string) ([]schemas.File, error) {
 }
 
 func problemsOf(
-	cmd *cobra.Command, ref string, from *imageFlags, opts validate.Options,
+	cmd *cobra.Command, ref string, images *imageFlags, opts validate.Options,
 ) ([]*validate.Problem, error) {
 	defer progress(cmd, "validating")()
-	catalog, closeAll, err := from.openCatalog(cmd, ref)
+	from := openOptions(cmd)
+	from.AnyDirectory = true // as upstream: only rendering knows bundles
+	catalog, closeAll, err := images.openWith(cmd, from, []string{ref})
 	if err != nil {
 		return nil, err
 	}

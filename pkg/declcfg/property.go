@@ -63,12 +63,12 @@ type BundleObject struct {
 }
 
 // JSON returns the manifest as JSON, with its keys in their order if that is what it was; it may share memory with
-// Data. An empty manifest is null. The error is that of the YAML parser.
+// Data. As upstream, only the first document counts, and an empty one is null. The error is that of the YAML parser.
 func (o *BundleObject) JSON() (jsontext.Value, error) {
 	if data := jsontext.Value(o.Data); data.IsValid(jsontext.AllowDuplicateNames(true)) {
 		return data, nil
 	}
-	manifest, err := yamljson.Append(nil, o.Data)
+	manifest, err := yamljson.First(o.Data)
 	if errors.Is(err, yamljson.ErrEmpty) {
 		return jsontext.Value("null"), nil
 	}

@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 				return tt.fault(w, r, n)
 			})
 			opts := testOptions(t)
-			way, err := NewTransport(TransportOptions{Timeout: 200 * time.Millisecond})
+			way, err := NewTransport(TransportOptions{Insecure: true, Timeout: 200 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

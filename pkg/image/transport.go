@@ -2,9 +2,11 @@ package image
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -60,7 +62,7 @@ func NewTransport(o TransportOptions) (http.RoundTripper, error) {
 	if o.Insecure && o.InsecureFlag != "" {
 		way = &halfTransport{inner: way, flag: o.InsecureFlag, roots: certificates.roots, log: o.Log}
 	}
-	return &transport{newRetryTransport(way, o.Log), certificates}, nil
+	return &transport{newRetryTransport(way, o.Log), certificates, o.Insecure}, nil
 }
 
 // baseTransport returns the standard library's transport with our limits.
@@ -82,9 +84,20 @@ func baseTransport(o TransportOptions) *http.Transport {
 type transport struct {
 	inner        http.RoundTripper
 	certificates *certTransport
+	insecure     bool
 }
 
+// errPlainHTTP is what a registry gets whose name looks as if it were nearby, such as localhost: the library below tries
+// HTTP then, and credentials would go with it.
+var errPlainHTTP = errors.New("plain HTTP is not allowed")
+
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.insecure && r.URL.Scheme == "http" && strings.HasPrefix(r.URL.Path, "/v2/") {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, errPlainHTTP
+	}
 	r = r.Clone(r.Context()) // a round tripper must not change its request
 	r.Header.Set("User-Agent", "opm")
 	return t.inner.RoundTrip(r)

@@ -235,6 +235,15 @@ func TestHalfInsecurePlainHTTP(t *testing.T) {
 	}
 }
 
+// TestPlainHTTP holds that nothing goes to a registry over plain HTTP, wherever it is, unless that is asked for.
+func TestPlainHTTP(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
+	defer server.Close()
+	if _, err := get(t, newTransport(t, TransportOptions{}, t.TempDir()), server.URL+"/v2/"); !errors.Is(err, errPlainHTTP) {
+		t.Errorf("error %v", err)
+	}
+}
+
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -242,7 +251,7 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 // TestProxy runs itself in another process: package net/http looks at the environment only once.
 func TestProxy(t *testing.T) {
 	if os.Getenv("OPM_TEST_PROXY") != "" {
-		if got, err := get(t, newTransport(t, TransportOptions{}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {
+		if got, err := get(t, newTransport(t, TransportOptions{Insecure: true}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 		return

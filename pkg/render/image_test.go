@@ -237,6 +237,17 @@ func TestRefusedKinds(t *testing.T) {
 	}
 }
 
+// Validation takes any directory for a catalog, as upstream does.
+func TestAnyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "manifests/b.json", pkg)
+	write(t, dir, "metadata/a.yaml", channel)
+	got, err := rendered(t.Context(), []string{dir}, render.Options{AnyDirectory: true}, "", "")
+	if err != nil || got != both {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
 // However many references are opened at once, the result and the order of warnings are the same.
 func TestJobs(t *testing.T) {
 	r := newRegistry(t)

@@ -27,6 +27,9 @@ type Options struct {
 	// in. Nil refuses them. Warn is called in the order of the references.
 	Bundles *bundle.Options
 
+	// AnyDirectory takes every directory for a catalog, also one that has what a bundle has.
+	AnyDirectory bool
+
 	// Images returns what opens images, which stays the caller's to close, after the Catalog. It is called when there
 	// is an image to open. Nil refuses images.
 	Images func() (*image.Opener, error)
@@ -81,7 +84,7 @@ func (o *opened) open(ctx context.Context) error {
 		return fmt.Errorf("open catalog %q: no such file or directory%s", o.ref, o.imageHint())
 	case err != nil:
 		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
-	case info.IsDir() && bundle.Is(os.DirFS(o.ref)):
+	case info.IsDir() && !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
 		return o.openBundle(ctx, os.DirFS(o.ref), "")
 	case info.IsDir() && isLayout(o.ref):
 		return fmt.Errorf("open catalog %q: it is an OCI layout: write %s%s", o.ref, layoutPrefix, o.ref)
