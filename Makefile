@@ -33,7 +33,7 @@ help: ## List the targets
 build: ## Build bin/opm
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags grpcnotrace $(COLD:%=-gcflags=%/...=-l) -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
 
-demo: build ## Validate, list and render the example catalog
+demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests

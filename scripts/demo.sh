@@ -1,11 +1,16 @@
 #!/bin/sh
-# Shows what opm does with the catalogs of examples/, and fails where it does not.
+# Shows what opm does with the catalogs of examples/, and fails where it does not. Run it in the root of the repository.
 #
 #	scripts/demo.sh PROGRAM
 set -eu
 opm=$1
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+out=$(mktemp -d)
+server=
+stop() {
+	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	rm -rf "$out"
+}
+trap stop EXIT
 
 show() {
 	printf '\n$ opm %s\n' "$*"
@@ -25,12 +30,25 @@ show bundle validate examples/bundle
 echo '(nothing to say: the bundle is fine)'
 
 printf '\n$ opm render examples/catalog -o yaml\n'
-"$opm" render examples/catalog -o yaml >"$out"
-head -n 24 "$out"
-echo "... ($(wc -l <"$out") lines in all)"
+"$opm" render examples/catalog -o yaml >"$out/yaml"
+head -n 24 "$out/yaml"
+echo "... ($(wc -l <"$out/yaml") lines in all)"
 
 printf '\n$ opm validate examples/broken\n'
 if "$opm" validate examples/broken; then
 	echo 'a broken catalog was taken for a good one' >&2
 	exit 1
 fi
+
+printf '\n$ opm serve examples/catalog --port 0 &\n'
+"$opm" serve examples/catalog --addr localhost:0 --port-file "$out/port" 2>"$out/log" &
+server=$!
+for _ in $(seq 100); do
+	[ ! -f "$out/port" ] || break
+	sleep 0.1
+done
+printf '\n$ go run ./examples/client localhost:%s\n' "$(cat "$out/port")"
+go run ./examples/client "localhost:$(cat "$out/port")"
+kill "$server"
+wait "$server"
+server=

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,21 @@ func openBundleRef(ctx context.Context, ref string, images *images, names ...str
 	return openBundleImage(ctx, opener, ref, names)
 }
 
+// checkBundlePath wants a file or directory of the name, unless it can be the reference of an image, which has a tag or
+// a digest.
+func checkBundlePath(ref string) error {
+	_, err := os.Stat(ref)
+	if err == nil || strings.ContainsAny(ref, ":@") {
+		return nil
+	}
+	hint := ""
+	host, _, ok := strings.Cut(ref, "/")
+	if ok && strings.IndexByte(host, '.') > 0 && errors.Is(err, fs.ErrNotExist) {
+		hint = fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", ref)
+	}
+	return fmt.Errorf("open bundle %q: %w%s", ref, errors.Unwrap(err), hint)
+}
+
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
@@ -67,6 +83,9 @@ func isDirectory(name string) bool {
 }
 
 func openBundleImage(ctx context.Context, opener *image.Opener, ref string, names []string) (*openBundle, error) {
+	if err := checkBundlePath(ref); err != nil {
+		return nil, err
+	}
 	img, err := opener.Open(ctx, ref)
 	if err != nil {
 		return nil, err

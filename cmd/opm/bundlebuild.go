@@ -18,8 +18,10 @@ func bundleBuildCmd(path string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the image of a bundle",
-		Long: `Write the metadata of a bundle, as opm bundle generate does, and build its image. Files that
-exist and say something else are errors without --overwrite.
+		Long: `Write the metadata of a bundle, as opm bundle generate does, and build its image. Metadata, and
+copies of manifests, that exist and say something else are errors without --overwrite. So that
+it can be adapted, a bundle.Dockerfile that exists is built as it is, without --overwrite: a
+warning tells where it is not the one that would be written.
 
 With --image-builder none no container engine is needed: the image is written into an OCI layout,
 with --tag oci:DIRECTORY[:TAG], or pushed to the registry that --tag names. The same files make
@@ -79,7 +81,7 @@ func (f *bundleBuildFlags) runEngine(cmd *cobra.Command) error {
 	}
 	args = append(args, "-f", bundleDockerfile, "-t", f.tag, ".")
 	engine := exec.CommandContext(cmd.Context(), f.engine, args...)
-	engine.Stdout, engine.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	engine.Stdout, engine.Stderr = cmd.OutOrStdout(), os.Stderr // which it may use as the terminal that it is
 	if err := engine.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(engine.Args, " "), err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -65,9 +66,12 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 	if err := f.generate(cmd); err != nil {
 		return err
 	}
-	if exists(bundleDockerfile) && !f.overwrite {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s exists and is taken as it is\n", bundleDockerfile)
-		return nil
+	if found, err := os.ReadFile(bundleDockerfile); !f.overwrite && !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && !bytes.Equal(found, text) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s exists and is taken as it is, though generate would write "+
+				"another one; --overwrite writes that\n", bundleDockerfile)
+		}
+		return err
 	}
 	write := func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -106,7 +110,46 @@ func (f *bundleMaker) check() (err error) {
 	case filepath.Dir(f.directory) == f.directory:
 		return fmt.Errorf("generate bundle: %q has nothing above it", f.directory)
 	}
+	return f.checkOutput(info)
+}
+
+// checkOutput refuses to copy the manifests into their own directory.
+func (f *bundleMaker) checkOutput(manifests fs.FileInfo) error {
+	if f.output == "" {
+		return nil
+	}
+	inside, err := isWithin(f.output, manifests)
+	if err == nil && inside {
+		err = fmt.Errorf("--output-dir %q is in the directory of the manifests, %q", f.output, f.directory)
+	}
+	if err != nil {
+		return fmt.Errorf("generate bundle: %w", err)
+	}
 	return nil
+}
+
+// isWithin tells whether a path, of which the end need not exist, is a directory or leads into it.
+func isWithin(name string, dir fs.FileInfo) (bool, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return false, err
+	}
+	path, err := filepath.EvalSymlinks(name)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(name) != name {
+		name = filepath.Dir(name)
+		path, err = filepath.EvalSymlinks(name)
+	}
+	for err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(path); err == nil && os.SameFile(info, dir) {
+			return true, nil
+		}
+		if filepath.Dir(path) == path {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	return false, err
 }
 
 // complete checks the directory and completes the labels. It tells what it infers.

@@ -75,7 +75,8 @@ func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {
 func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error {
 	opts.Insecure = tlsFlag(cmd, "use-http").Value || tlsFlag(cmd, "skip-tls").Value
 	transport := image.TransportOptions{
-		Insecure: tlsFlag(cmd, "skip-tls-verify").Value,
+		// Where plain HTTP will do, a certificate that is verified protects from no one.
+		Insecure: opts.Insecure || tlsFlag(cmd, "skip-tls-verify").Value,
 		CertDir:  f.images.certDir,
 		RootCAs:  f.rootCA,
 		Timeout:  f.images.timeout,

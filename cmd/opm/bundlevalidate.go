@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
@@ -171,7 +172,7 @@ func printFindings(cmd *cobra.Command, format string, findings []bundle.Finding)
 
 func printFindingsText(w io.Writer, findings []bundle.Finding) error {
 	for _, f := range findings {
-		if _, err := fmt.Fprintln(w, strings.Map(printable, f.String())); err != nil {
+		if _, err := fmt.Fprintln(w, legible.Name(f.String())); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,9 @@ func checkImagesCmd() *cobra.Command {
 		Long: `Ask registries, and their mirrors, for every image that a catalog names: those of its bundles
 and the related images that have to be mirrored. Nothing is downloaded. Every image that does
 not exist, or cannot be asked for, is reported with the bundles that name it; the exit code
-is 1 if there are any.
+is 1 if there are any. The report is the output: unlike the problems of validate, it goes to
+standard output as text, too, and only how many there are to standard error. A registry, or a
+repository, that fails three times in a row is not asked any more, which the report says.
 
 A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or a
 catalog image. As on a cluster, an image without a tag has the tag latest, and beside a digest

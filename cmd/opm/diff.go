@@ -24,14 +24,17 @@ channels and bundles that came or went, heads, default channels, deprecations an
 
   - installs that lose their update path: they went to the end of their channel with OLD, and no
     longer do with NEW;
-  - installs whose next update is another one than before;
+  - other installs whose next update is another one than before, or gone;
   - published bundles with another content, since clusters do not install them again. Order and
     spelling do not count; nor does it count here when manifests (olm.bundle.object) gave way to
     olm.csv.metadata, as migrate makes it, which is told apart.
 
-Updates are followed as by OLM Classic and OLM v1; where only one of them is concerned, the text
-says so. Markdown is made for a comment on a pull request. JSON is an object with a summary and
-the packages that changed; all of its lists are there even if they are empty.
+Installs are bundles of OLD, and those that it has no more but names in replaces or skips, since
+users may have them. Updates are followed as by OLM Classic and OLM v1; where only one of them is
+concerned, the text says so.
+
+Markdown is made for a comment on a pull request. JSON is an object with a summary and the
+packages that changed; all of its lists are there even if they are empty.
 
 With --fail-on, the exit code is 1 if NEW has changes of these kinds: stranded (installs that
 lose their update path), removed (packages, channels or bundles), changed (published bundles).

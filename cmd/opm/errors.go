@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -63,16 +63,23 @@ func printEach(w io.Writer, err error) {
 		return
 	}
 	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
-		fmt.Fprintln(w, strings.Map(printable, fmt.Sprintf("%s: error: %s", e.Pos, e.Message())))
+		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()))
 		return
 	}
-	fmt.Fprintf(w, "opm: %v\n", err)
+	fmt.Fprintf(w, "opm: %s\n", legibleLines(err.Error()))
 }
 
-// printable keeps the names of files, which may hold anything, from breaking lines and from speaking to a terminal.
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
+// placed returns the line that tells what is wrong at a place, whatever that and the name of the file hold.
+func placed(pos declcfg.Pos, severity, what string) string {
+	return fmt.Sprintf("%s: %s: %s", legible.Name(pos.String()), severity, legible.Text(what))
+}
+
+// legibleLines makes the message of an error fit for a terminal. Lines after the first are indented, so that none is
+// taken for another error.
+func legibleLines(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, line := range lines {
+		lines[i] = legible.Name(line)
 	}
-	return r
+	return strings.Join(lines, "\n  ")
 }

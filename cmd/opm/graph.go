@@ -150,8 +150,9 @@ func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, opts gra
 			for i, e := range o.Value.Entries {
 				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
 					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: package %q: channel %q: %s: %q is left out: %v\n",
-						o.Meta.Place(ptr), p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
+					what := fmt.Sprintf("package %q: channel %q: %s: %q is left out: %v",
+						p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
+					fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Meta.Place(ptr), "warning", what))
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -27,8 +28,9 @@ type listing struct {
 	args  []string // CATALOG, and PACKAGE where it takes one
 	least int      // arguments that are needed
 
-	columns []string
-	wide    []string // further columns
+	columns  []string
+	upstream bool     // the columns are those of upstream, which prints what stands in them as it is
+	wide     []string // further columns
 
 	items func(*packageLister) ([]listed, error)
 }
@@ -39,25 +41,25 @@ var listings = []listing{
 		keys: `name, displayName, defaultChannel, head and headVersion (of that channel), channels and
 bundles (how many)`,
 		args: []string{"CATALOG"}, least: 1,
-		columns: []string{"NAME", "DISPLAY NAME", "DEFAULT CHANNEL"},
-		wide:    []string{"HEAD", "VERSION", "CHANNELS", "BUNDLES", "DEPRECATED"},
-		items:   (*packageLister).packages,
+		columns: []string{"NAME", "DISPLAY NAME", "DEFAULT CHANNEL"}, upstream: true,
+		wide:  []string{"HEAD", "VERSION", "CHANNELS", "BUNDLES", "DEPRECATED"},
+		items: (*packageLister).packages,
 	},
 	{
 		name: "channels", short: "List the channels of a catalog, or of one package", example: "catalog kiln",
 		keys: "package, name, head, headVersion, default (whether it is), bundles (how many)",
 		args: []string{"CATALOG", "PACKAGE"}, least: 1,
-		columns: []string{"PACKAGE", "CHANNEL", "HEAD"},
-		wide:    []string{"VERSION", "DEFAULT", "BUNDLES", "DEPRECATED"},
-		items:   (*packageLister).channels,
+		columns: []string{"PACKAGE", "CHANNEL", "HEAD"}, upstream: true,
+		wide:  []string{"VERSION", "DEFAULT", "BUNDLES", "DEPRECATED"},
+		items: (*packageLister).channels,
 	},
 	{
 		name: "bundles", short: "List the bundles of a catalog, or of one package, by channel", example: "catalog kiln",
 		keys: "package, channel, name, version, release, replaces, skips, skipRange, image",
 		args: []string{"CATALOG", "PACKAGE"}, least: 1,
-		columns: []string{"PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"},
-		wide:    []string{"VERSION", "RELEASE", "DEPRECATED"},
-		items:   (*packageLister).bundles,
+		columns: []string{"PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"}, upstream: true,
+		wide:  []string{"VERSION", "RELEASE", "DEPRECATED"},
+		items: (*packageLister).bundles,
 	},
 	{
 		name: "versions", short: "List the versions of a package, the highest first", example: "catalog kiln",
@@ -206,15 +208,18 @@ func (l listing) print(w io.Writer, as string, items []listed) error {
 	case "name":
 		return printNames(w, items)
 	}
-	columns, wide := l.columns, as == "wide"
-	if wide {
+	columns, wide, write := l.columns, as == "wide", printTable
+	switch {
+	case wide:
 		columns = slices.Concat(l.columns, l.wide)
+	case l.upstream:
+		write = printRawTable
 	}
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, i.row(wide))
 	}
-	return printTable(w, columns, rows)
+	return write(w, columns, rows)
 }
 
 // printYAML prints a value as YAML with the keys that it has in JSON, sorted as in all YAML of opm.
@@ -234,7 +239,7 @@ func printNames(w io.Writer, items []listed) error {
 	for _, i := range items {
 		if name := i.title(); !seen[name] {
 			seen[name] = true
-			text.WriteString(name + "\n")
+			text.WriteString(legible.Name(name) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, text.String())
@@ -257,9 +262,19 @@ func choose(index *declcfg.Index, name []string) ([]*declcfg.PackageIndex, error
 	return nil, fmt.Errorf("no package %q%s: %w", name[0], nearest.Hint(name[0], names), declcfg.ErrNotFound)
 }
 
-// printTable prints rows below a header, in columns as wide as they need to be and two spaces apart. The last one is
-// not filled up. A text/tabwriter, which upstream has, takes longer than all the rest for 100,000 rows.
+// printTable prints rows below a header. What a catalog has in them can neither break lines nor speak to a terminal.
 func printTable(w io.Writer, columns []string, rows [][]string) error {
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = legible.Name(cell)
+		}
+	}
+	return printRawTable(w, columns, rows)
+}
+
+// printRawTable prints columns as wide as they need to be and two spaces apart. The last one is not filled up. A
+// text/tabwriter, which upstream has, takes longer than all the rest for 100,000 rows.
+func printRawTable(w io.Writer, columns []string, rows [][]string) error {
 	all := append([][]string{columns}, rows...)
 	widths := make([]int, len(columns))
 	for _, row := range all {

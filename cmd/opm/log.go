@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // newLogger returns a logger for people: a line for each record, without a time. Records below level are dropped.
@@ -49,7 +51,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, err := fmt.Fprintln(h.w, strings.Map(printable, line.String()))
+	_, err := fmt.Fprintln(h.w, legible.Text(line.String()))
 	return err
 }
 

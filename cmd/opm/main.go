@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -42,6 +43,9 @@ func run(ctx context.Context, args []string) int {
 // grace is how long a command may take to clean up after it was interrupted.
 const grace = 2 * time.Second
 
+// patience is the time beyond that, in nanoseconds: a server lets calls end.
+var patience atomic.Int64
+
 // await returns what run does. Once ctx is done it does not wait for longer than the grace period: run may be stuck in
 // writing to a pipe that nobody reads, or in opening one that nobody writes to, which nothing else ends.
 func await(ctx context.Context, run func() int) int {
@@ -55,7 +59,7 @@ func await(ctx context.Context, run func() int) int {
 	select {
 	case c := <-code:
 		return c
-	case <-time.After(grace):
+	case <-time.After(grace + time.Duration(patience.Load())):
 		fmt.Fprintln(os.Stderr, interrupted)
 		return 1
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -10,28 +11,68 @@ import (
 	"golang.org/x/term"
 )
 
+// A console is a terminal as standard error, with a line at its end that tells what is being done. All else that is
+// written takes the place of that line, until it is shown again. Calls may run at once.
+type console struct {
+	terminal io.Writer
+
+	mu      sync.Mutex
+	showing bool
+}
+
+// newStderr returns standard error for a command: a console where it is a terminal.
+func newStderr() io.Writer {
+	if isTerminal(os.Stderr) {
+		return &console{terminal: os.Stderr}
+	}
+	return os.Stderr
+}
+
+// Write writes whole lines.
+func (c *console) Write(lines []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	return c.terminal.Write(lines)
+}
+
+// show writes what is being done, "" for nothing any more.
+func (c *console) show(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	if what != "" {
+		fmt.Fprint(c.terminal, what)
+		c.showing = true
+	}
+}
+
+func (c *console) erase() {
+	if c.showing {
+		fmt.Fprint(c.terminal, "\r\x1b[K")
+		c.showing = false
+	}
+}
+
 // progress tells on a terminal, after the first second, what is being done and for how long. The function that it
 // returns removes that line; it may be called more than once.
 func progress(cmd *cobra.Command, what string) (done func()) {
-	w := cmd.ErrOrStderr()
-	if !isTerminal(w) {
+	c, ok := cmd.ErrOrStderr().(*console)
+	if !ok {
 		return func() {}
 	}
 	stop := make(chan struct{})
 	var line sync.WaitGroup
 	line.Go(func() {
-		const erase = "\r\x1b[K"
+		defer c.show("")
 		start := time.Now()
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(w, "%sopm: %s, %d s", erase, what, int(time.Since(start).Seconds()))
+				c.show(fmt.Sprintf("opm: %s, %d s", what, int(time.Since(start).Seconds())))
 			case <-stop:
-				if time.Since(start) >= time.Second {
-					fmt.Fprint(w, erase)
-				}
 				return
 			}
 		}
@@ -44,6 +85,9 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 
 // isTerminal tells whether w is a terminal.
 func isTerminal(w any) bool {
+	if c, ok := w.(*console); ok {
+		w = c.terminal
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

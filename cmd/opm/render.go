@@ -223,7 +223,7 @@ func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 			if f.Key != "" {
 				what = fmt.Sprintf("the key %q stands twice in one object; the last one counts", f.Key)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s\n", f.Pos, what)
+			fmt.Fprintln(cmd.ErrOrStderr(), placed(f.Pos, "warning", what))
 		}
 	}
 }

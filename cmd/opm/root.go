@@ -24,6 +24,7 @@ updates between bundles.`,
 		Args:                       noSuchCommand,
 		Run:                        func(*cobra.Command, []string) {}, // as upstream: opm alone says nothing
 	}
+	root.SetErr(newStderr())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	addGlobalFlags(root)
 	root.AddCommand(
@@ -40,6 +41,7 @@ updates between bundles.`,
 		renderCmd(),
 		renderGraphCmd("opm"),
 		schemaCmd(),
+		serveCmd(),
 		updatesCmd(),
 		validateCmd(),
 		versionCmd(),
@@ -53,7 +55,7 @@ func alphaCmd() *cobra.Command {
 		Use:     "alpha",
 		Short:   "Commands by the names that they have in upstream opm",
 		Example: "  opm alpha list packages catalog",
-		Hidden:  os.Getenv("HELP_ALPHA") != "true",
+		Hidden:  !showAlpha(),
 		Args:    noSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
@@ -84,6 +86,9 @@ func addGlobalFlags(root *cobra.Command) {
 	root.Flags().Bool("debug", false, "has no effect")
 	hide(root.Flags(), "debug")
 }
+
+// showAlpha tells whether help shows what upstream calls alpha.
+func showAlpha() bool { return os.Getenv("HELP_ALPHA") == "true" }
 
 func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
 

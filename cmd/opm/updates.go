@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -267,19 +268,21 @@ func hops(f graph.Fate) string {
 func printPaths(w io.Writer, outlooks []graph.Outlook) error {
 	var text strings.Builder
 	for _, o := range outlooks {
-		fmt.Fprintf(&text, "package %s, channel %s, %s:\n", o.Package, o.Channel, o.Installed)
+		fmt.Fprintf(&text, "package %s, channel %s, %s:\n", legible.Name(o.Package), legible.Name(o.Channel),
+			legible.Name(o.Installed))
 		for _, s := range []struct {
 			name graph.Semantics
 			fate graph.Fate
 		}{{graph.Classic, o.Classic}, {graph.V1, o.V1}} {
 			fmt.Fprintf(&text, "  %-8s", s.name)
+			path := legible.Name(strings.Join(s.fate.Path, " -> "))
 			switch {
-			case len(s.fate.Path) == 0:
+			case path == "":
 				text.WriteString("stays\n")
 			case s.fate.Loop:
-				fmt.Fprintf(&text, "%s, and so on for ever\n", strings.Join(s.fate.Path, " -> "))
+				fmt.Fprintf(&text, "%s, and so on for ever\n", path)
 			default:
-				fmt.Fprintf(&text, "%s\n", strings.Join(s.fate.Path, " -> "))
+				fmt.Fprintf(&text, "%s\n", path)
 			}
 		}
 	}
@@ -308,7 +311,9 @@ func (f *updatesFlags) explainAll(w io.Writer, p *graph.Package, v1 graph.V1Opti
 		if i > 0 {
 			text.WriteByte('\n')
 		}
-		text.WriteString(e.String())
+		for line := range strings.Lines(e.String()) {
+			text.WriteString(legible.Name(strings.TrimSuffix(line, "\n")) + "\n")
+		}
 	}
 	_, err = io.WriteString(w, text.String())
 	return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -15,7 +16,8 @@ type comparison struct {
 	pkg           string
 	before, after *catalog
 
-	// The graph after has also the bundles before, as virtual ones, since they may be installed.
+	// The graph after has also the bundles before and those that were only named before, as virtual ones, since all of
+	// them may be installed.
 	graphBefore, graphAfter *graph.Package
 
 	place map[string]int // of the bundles in the order of versions
@@ -24,12 +26,10 @@ type comparison struct {
 // compare returns what changed in a package that is in one of the catalogs at least, and whether anything did.
 func compare(pkg string, before, after *catalog) (Package, bool) {
 	c := comparison{pkg: pkg, before: before, after: after, place: map[string]int{}}
-	c.graphBefore = graph.NewPackage(before.packageIndex(pkg))
+	c.graphBefore = c.graphOf(before)
 	var installed []declcfg.BundleSummary
 	for _, b := range c.graphBefore.Bundles {
-		if !b.Virtual {
-			installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
-		}
+		installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
 	}
 	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
 	for i, b := range c.graphAfter.Bundles {
@@ -42,6 +42,7 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	}
 	if p.Change == Changed {
 		p.Keys = c.keys(declcfg.SchemaPackage, pkg, "defaultChannel")
+		p.DeprecationKeys = c.keys(declcfg.SchemaDeprecations, "", "entries")
 	}
 	p.Channels = c.channels()
 	p.Bundles = c.bundles()
@@ -51,6 +52,45 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 		p.Stranded, p.Reroutes = c.installs()
 	}
 	return p, !reflect.DeepEqual(p, Package{Name: pkg, Change: Changed})
+}
+
+// graphOf returns the graph of the package. Bundles that it only names have the version that their names tell, which
+// decides whether a skipRange is for them.
+func (c *comparison) graphOf(in *catalog) *graph.Package {
+	x := in.packageIndex(c.pkg)
+	g := graph.NewPackage(x)
+	var pruned []declcfg.BundleSummary
+	for _, b := range g.Bundles {
+		if b.Virtual {
+			pruned = append(pruned, declcfg.BundleSummary{Name: b.Name, Version: c.versionOf(b.Name)})
+		}
+	}
+	if pruned == nil {
+		return g
+	}
+	return graph.NewPackage(x, pruned...)
+}
+
+// versionInName finds the version at the end of the name of a bundle, as it is mostly written: kiln.v1.0.0.
+var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
+
+// versionOf returns the version of a bundle that a catalog only names: as the catalog after has it or as the name
+// tells, nil where neither does.
+func (c *comparison) versionOf(bundle string) *declcfg.Version {
+	for _, b := range c.after.packageIndex(c.pkg).Bundles {
+		if b.Value != nil && b.Value.Name == bundle {
+			return b.Value.Version
+		}
+	}
+	found := versionInName.FindStringSubmatch(bundle)
+	if found == nil {
+		return nil
+	}
+	v, err := declcfg.ParseVersion(found[1], "")
+	if err != nil {
+		return nil
+	}
+	return &v
 }
 
 // sameGraph tells whether nothing changed that has a say in updates.
@@ -253,7 +293,8 @@ func (c *comparison) deprecations() []Deprecation {
 		b, was := before[n]
 		a, is := after[n]
 		if a != b || was != is {
-			all = append(all, Deprecation{n.schema, n.name, change(was, is), Values{b.text, a.text}})
+			others := was && is && a.others != b.others
+			all = append(all, Deprecation{n.schema, n.name, change(was, is), Values{b.text, a.text}, others})
 		}
 	}
 	return all

@@ -105,7 +105,11 @@ type Package struct {
 	Channels     []Channel     `json:"channels"`
 	Bundles      []Bundle      `json:"bundles"`
 	Deprecations []Deprecation `json:"deprecations"`
-	Objects      []Object      `json:"objects"` // of schemas that the format does not define
+
+	// DeprecationKeys are the further keys of the olm.deprecations that changed.
+	DeprecationKeys []string `json:"deprecationKeys"`
+
+	Objects []Object `json:"objects"` // of schemas that the format does not define
 
 	Stranded []Stranded `json:"stranded"`
 	Reroutes []Reroute  `json:"reroutes"`
@@ -165,6 +169,7 @@ type Deprecation struct {
 	Name    string `json:"name"`   // "" for the package
 	Change  Change `json:"change"`
 	Message Values `json:"message"`
+	Others  bool   `json:"others"` // keys that the format does not define, of one in both catalogs
 }
 
 // An Object is one of a schema that the format does not define. Those of one schema and name count as one.
@@ -178,12 +183,16 @@ type Object struct {
 type Installs struct {
 	Channel   string            `json:"channel"` // "" for any
 	Semantics []graph.Semantics `json:"semantics"`
-	Installed []string          `json:"installed"` // bundles
+	Installed []string          `json:"installed"` // bundles of the catalog before
+
+	// Pruned are bundles that the catalog before does not have but names, in replaces or skips: earlier ones had them,
+	// so that they may be installed. Their version is what their name ends with, such as kiln.v1.0.0.
+	Pruned []string `json:"pruned"`
 }
 
-// Stranded are installs that lose their update path: bundles that could be installed from the catalog before and went
-// to the end of their channel, but with the catalog after no longer do. The end is the head in OLM Classic. In OLM v1
-// it is what that prefers of all bundles of the channel, or any higher version, which is deprecated then.
+// Stranded are installs that lose their update path: bundles that the catalog before has or names, and that went to the
+// end of their channel, but with the catalog after no longer do. The end is the head in OLM Classic. In OLM v1 it is
+// what that prefers of all bundles of the channel, or any higher version, which is deprecated then.
 type Stranded struct {
 	Installs
 	Why
@@ -209,14 +218,14 @@ const (
 	Endless     Reason = "endless"     // there are updates for ever
 )
 
-// A Reroute is installs whose next update is another one than before, and that are not stranded. Nothing is said of
-// installs that had no update before.
+// A Reroute is installs whose next update is another one than before or gone, and that are not stranded. Whether they
+// went to the end of their channel does not matter. Nothing is said of installs that had no update before.
 type Reroute struct {
 	Installs
 	Next Values `json:"next"` // After is "" where they stay
 
 	// PassedOver are the bundles that they went through before, in that order, up to the first that they come to after
-	// too; where there is none, all.
+	// too; where there is none, all. What they went round in is there once.
 	PassedOver []string `json:"passedOver"`
 }
 

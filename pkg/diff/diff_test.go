@@ -97,8 +97,9 @@ kiln: 1 channel changed
 kiln: 1 bundle added
   1 bundle added: kiln.v3`},
 		{"channel removed", "schema: olm.channel\npackage: kiln\nname: fast\n", "schema: example\npackage: kiln\nname: x\n", `
-kiln: 1 stranded install, 1 channel removed
-  1 install loses its update path in channel fast, since the channel is gone: kiln.v2
+kiln: 2 stranded installs, 1 channel removed
+  2 installs lose their update path in channel fast, since the channel is gone: kiln.v2; ` +
+			`and 1 version that is not in the catalog any more (kiln.v0)
   channel fast removed, with 1 entry, head kiln.v2
   object of schema example, x: added`},
 		{"channel added", "---\nschema: example.note",
@@ -106,7 +107,9 @@ kiln: 1 stranded install, 1 channel removed
 kiln: 1 channel added
   channel slow added, with 1 entry, head kiln.v1`},
 		{"edges", "  skips: [kiln.v0]\n  skipRange: <2.0.0", "  replaces: kiln.v1\n  skips: [a, b]\n  skipRange: <1.5.0", `
-kiln: 1 channel changed
+kiln: 1 stranded install, 1 channel changed
+  1 install loses its update path in channel fast, since no update leads on: ` +
+			`1 version that is not in the catalog any more (kiln.v0)
   channel fast: kiln.v2: replaces none -> kiln.v1; skips also a, b; skips no longer kiln.v0; skipRange <2.0.0 -> <1.5.0`},
 		{"unknown key of an entry", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n  reason: none", `
 kiln: 1 channel changed
@@ -116,10 +119,11 @@ kiln: 1 channel changed
   channel fast: 1 entry added (not new to the catalog: kiln.v1)
   channel fast: kiln.v2: replaces none -> kiln.v1`},
 		{"second head", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n- name: kiln.v1", `
-kiln: 1 stranded install, 1 channel changed
-  1 install loses its update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
+kiln: 2 stranded installs, 1 channel changed
+  2 installs lose their update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
 			`(a unique replacement chain within a channel is required to determine the relative order between channel ` +
-			`entries, but 2 replacement chains were found in channel "fast": kiln.v2, kiln.v1): kiln.v2
+			`entries, but 2 replacement chains were found in channel "fast": kiln.v2, kiln.v1): kiln.v2; ` +
+			`and 1 version that is not in the catalog any more (kiln.v0)
   channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added (not new to the catalog: kiln.v1)`},
 		{"image", "2222222222222222222222222222222222222222222222222222222222222222",
 			"3333333333333333333333333333333333333333333333333333333333333333", `
@@ -155,6 +159,17 @@ kiln: 1 deprecation is new, gone or changed
 kiln: 2 deprecations are new, gone or changed
   the package is deprecated now: Use stable.
   channel fast is not deprecated any more`},
+		{"deprecation with another key", "message: Use stable.", "message: Use stable.\n  since: 2026", `
+kiln: 1 deprecation is new, gone or changed
+  channel fast is still deprecated, with other keys`},
+		{"deprecation of a reference with another key", "name: fast}\n  message: Use stable.",
+			"name: fast, since: 2026}\n  message: Use slow.", `
+kiln: 1 deprecation is new, gone or changed
+  channel fast is still deprecated, with other keys and in other words: Use slow.`},
+		{"further key of the deprecations", "schema: olm.deprecations\n", "schema: olm.deprecations\nreview: {by: potters}\n", `
+kiln: other changes
+  the deprecations have another review`},
+		{"name of the deprecations", "schema: olm.deprecations\n", "schema: olm.deprecations\nname: old\n", "no changes"},
 		{"other schema", "Read it.", "Read it well.", `
 kiln: other changes
   object of schema example.note, handbook: changed`},
@@ -168,7 +183,7 @@ kiln: 1 bundle added, 1 bundle removed
 		{"everything", base, "schema: olm.package\nname: loom\ndefaultChannel: ''\n", `
 1 package removed
   kiln: 2 channels (fast, stable), 2 bundles, the highest kiln.v2; ` +
-			`2 installs lose their update path
+			`3 installs lose their update path
 
 1 package added
   loom: 0 channels, 0 bundles`},
@@ -184,7 +199,10 @@ kiln: other changes
 				t.Fatalf("%q does not stand in the catalog", test.from)
 			}
 			text := written(t, diff.WriteText, compare(t, base, strings.ReplaceAll(base, test.from, test.to)))
-			_, got, _ := strings.Cut(text, "\n\n")
+			_, got, found := strings.Cut(text, "\n\n")
+			if !found {
+				got = text
+			}
 			if want := strings.TrimPrefix(test.want, "\n") + "\n"; got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}

@@ -11,7 +11,7 @@ import (
 // A following is what becomes of the bundles of a package where a channel is followed.
 type following struct {
 	*graph.Plan
-	gone    bool          // there is no such channel
+	gone    bool          // there is no such channel, and nil is the Plan
 	end     *graph.Bundle // of the channel; nil where there is none
 	refused error
 }
@@ -61,13 +61,19 @@ func isHigher(b, than *graph.Bundle) bool {
 
 // next returns the name of what a bundle is updated to next, "" where it stays.
 func (f following) next(b *graph.Bundle) string {
+	if f.gone {
+		return ""
+	}
 	if s, ok := f.Next(b); ok {
 		return s.To.Name
 	}
 	return ""
 }
 
-// installs follows every channel before with every bundle that could be installed from it, in both catalogs.
+// all returns the bundles of the installs.
+func (i Installs) all() []string { return slices.Concat(i.Installed, i.Pruned) }
+
+// installs follows every channel before with every bundle that may be installed from it, in both catalogs.
 func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	for _, ch := range c.graphBefore.Channels {
 		classic, v1 := c.followers(graph.Classic, ch), c.followers(graph.V1, ch)
@@ -79,7 +85,7 @@ func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 			if installs.Semantics[0] == graph.V1 {
 				f = v1
 			}
-			reroutes = append(reroutes, Reroute{installs, next, f.passedOver(installs.Installed[0])})
+			reroutes = append(reroutes, Reroute{installs, next, f.passedOver(installs.all()[0])})
 		}
 	}
 	if !c.after.has(c.pkg) {
@@ -95,32 +101,27 @@ type followers struct {
 	reroutes      groups[Values] // by their next update
 }
 
-// followers returns what changes for the bundles that could be installed from a channel before.
+// followers returns what changes for the bundles that may be installed from a channel before.
 func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers {
 	f := &followers{before: follow[s](c.graphBefore, ch), after: following{gone: true}}
 	if now := c.graphAfter.Channel(ch.Name); now != nil {
 		f.after = follow[s](c.graphAfter, now)
 	}
 	for _, b := range ch.Members() {
-		if _, isEntry := ch.Entry(b.Name); isEntry && !b.Virtual && f.before.reachesEnd(b) {
-			f.add(b, c.graphAfter.Bundle(b.Name))
-		}
+		f.add(b, c.graphAfter.Bundle(b.Name))
 	}
 	return f
 }
 
-// add enters an install that went to the end of the channel before.
+// add enters an install if something changes for it.
 func (f *followers) add(before, after *graph.Bundle) {
-	if f.after.gone || !f.after.reachesEnd(after) {
-		f.stranded.add(f.after.why(after), before.Name)
+	if f.before.reachesEnd(before) && !f.after.reachesEnd(after) {
+		f.stranded.add(f.after.why(after), before)
 		return
 	}
-	next := Values{f.before.next(before), ""}
-	if next.Before == "" {
-		return
-	}
-	if next.After = f.after.next(after); next.After != next.Before {
-		f.reroutes.add(next, before.Name)
+	next := Values{f.before.next(before), f.after.next(after)}
+	if next.Before != "" && next.After != next.Before {
+		f.reroutes.add(next, before)
 	}
 }
 
@@ -142,66 +143,98 @@ func (f following) why(b *graph.Bundle) Why {
 	return Why{Reason: StopsEarly, End: end.Name}
 }
 
-// passedOver returns what an install went through before, up to the first bundle that it comes to after too. Neither
-// way goes on for ever. Both are walked at once, since mostly they meet soon.
-func (f *followers) passedOver(name string) []string {
-	before, after := f.before.Package.Bundle(name), f.after.Package.Bundle(name)
-	var passed []string
-	reached := map[string]bool{}
+// passedOver returns what an install went through before, up to the first bundle that it comes to after too. Both ways
+// are walked at once, since mostly they meet soon.
+func (f *followers) passedOver(bundle string) []string {
+	old, now := newWalk(f.before, bundle), newWalk(f.after, bundle)
 	for {
-		old, more := f.before.Next(before)
-		now, moreNow := f.after.Next(after)
-		if !more && !moreNow {
-			return passed
-		}
-		if moreNow {
-			after = now.To
-			reached[after.Name] = true
-			if i := slices.Index(passed, after.Name); i >= 0 {
-				return passed[:i]
-			}
-		}
-		if more {
-			before = old.To
-			if reached[before.Name] {
-				return passed
-			}
-			passed = append(passed, before.Name)
+		before, after := old.step(), now.step()
+		switch {
+		case before == "" && after == "":
+			return old.way
+		case after != "" && old.reached[after] && after != before:
+			return old.way[:slices.Index(old.way, after)]
+		case before != "" && now.reached[before]:
+			return old.way[:len(old.way)-1]
 		}
 	}
+}
+
+// A walk goes along the updates of an install, until it stays or comes to a bundle again.
+type walk struct {
+	following
+	at      *graph.Bundle // nil where there is nothing to follow
+	way     []string      // the bundles that it has come to, in order
+	reached map[string]bool
+}
+
+func newWalk(f following, bundle string) *walk {
+	w := &walk{following: f, reached: map[string]bool{}}
+	if !f.gone {
+		w.at = f.Package.Bundle(bundle)
+	}
+	return w
+}
+
+// step makes an update and returns the bundle that it leads to, "" where the walk is at its end.
+func (w *walk) step() string {
+	to := w.next(w.at)
+	if to == "" || w.reached[to] {
+		return ""
+	}
+	w.at = w.Package.Bundle(to)
+	w.way = append(w.way, to)
+	w.reached[to] = true
+	return to
 }
 
 // groups are installs that fare alike, by how they do.
 type groups[K comparable] struct {
-	order     []K
-	installed map[K][]string
+	order []K
+	of    map[K]members
 }
 
-func (g *groups[K]) add(k K, bundle string) {
-	if g.installed == nil {
-		g.installed = map[K][]string{}
+// members are bundles of a channel: those that the catalog before has, and those that it only names.
+type members struct{ installed, pruned []string }
+
+func (m members) equal(other members) bool {
+	return slices.Equal(m.installed, other.installed) && slices.Equal(m.pruned, other.pruned)
+}
+
+func (g *groups[K]) add(k K, b *graph.Bundle) {
+	if g.of == nil {
+		g.of = map[K]members{}
 	}
-	if g.installed[k] == nil {
+	m, known := g.of[k]
+	if !known {
 		g.order = append(g.order, k)
 	}
-	g.installed[k] = append(g.installed[k], bundle)
+	if b.Virtual {
+		m.pruned = append(m.pruned, b.Name)
+	} else {
+		m.installed = append(m.installed, b.Name)
+	}
+	g.of[k] = m
 }
 
 // join yields the groups under both semantics. Those that are the same under both come once.
 func join[K comparable](channel string, classic, v1 groups[K]) iter.Seq2[K, Installs] {
 	return func(yield func(K, Installs) bool) {
-		alike := func(k K) bool { return slices.Equal(classic.installed[k], v1.installed[k]) }
+		installs := func(m members, by ...graph.Semantics) Installs {
+			return Installs{channel, by, m.installed, m.pruned}
+		}
+		alike := func(k K) bool { return classic.of[k].equal(v1.of[k]) }
 		for _, k := range classic.order {
 			semantics := []graph.Semantics{graph.Classic}
 			if alike(k) {
 				semantics = append(semantics, graph.V1)
 			}
-			if !yield(k, Installs{channel, semantics, classic.installed[k]}) {
+			if !yield(k, installs(classic.of[k], semantics...)) {
 				return
 			}
 		}
 		for _, k := range v1.order {
-			if !alike(k) && !yield(k, Installs{channel, []graph.Semantics{graph.V1}, v1.installed[k]}) {
+			if !alike(k) && !yield(k, installs(v1.of[k], graph.V1)) {
 				return
 			}
 		}
@@ -213,11 +246,14 @@ func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 	if len(all) == 0 {
 		return nil
 	}
-	installed := map[string]bool{}
+	installed, pruned := map[string]bool{}, map[string]bool{}
 	by := map[graph.Semantics]bool{}
 	for _, s := range all {
 		for _, b := range s.Installed {
 			installed[b] = true
+		}
+		for _, b := range s.Pruned {
+			pruned[b] = true
 		}
 		for _, s := range s.Semantics {
 			by[s] = true
@@ -226,6 +262,7 @@ func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 	everything := Installs{
 		Semantics: slices.Sorted(maps.Keys(by)),
 		Installed: slices.SortedFunc(maps.Keys(installed), c.byVersion),
+		Pruned:    slices.SortedFunc(maps.Keys(pruned), c.byVersion),
 	}
 	return []Stranded{{everything, Why{Reason: PackageGone}}}
 }

@@ -121,9 +121,59 @@ func TestInstalls(t *testing.T) {
 		},
 		{
 			// (v1) -> v2      | only v2
-			name:   "what was only named could not be installed",
+			name:   "what is named only is installed from earlier catalogs",
 			before: graphOf("v2", "v2 <v1"),
 			after:  graphOf("v2", "v2"),
+			want:   []string{"c classic+v1: (v1) stranded: no-update"},
+		},
+		{
+			// (v0) ==> v2, (v1) -> v2 | v2 -> v3, (v1) ==> v3
+			name:   "one that is named only goes another way, one does not go at all",
+			before: graphOf("v2", "v2 <v1 !v0"),
+			after:  graphOf("v2 v3", "v2", "v3 <v2 !v1"),
+			want: []string{
+				"c classic+v1: (v0) stranded: no-update",
+				"c classic+v1: (v1) goes to v3, not v2, past v2",
+			},
+		},
+		{
+			// (p.v1.0.0) -> v2 | (p.v1.0.0) ~> v2, as its name tells
+			name:   "one that is named only is in a range",
+			before: graphOf("v2", "v2 <vp.v1.0.0"),
+			after:  graphOf("v2", "v2 <2.0.0"),
+		},
+		{
+			// (v1) -> v2      | v1 ~> v2, as the version of v1 is known again
+			name:   "one that was named only is there again",
+			before: graphOf("v2", "v2 <v1"),
+			after:  graphOf("v1 v2", "v2 <2.0.0"),
+		},
+		{
+			// v1 -> v2, v3    | v1, v2, v3
+			name:   "an update is gone that did not lead to the end",
+			before: graphOf("v1 v2 v3", "v1", "v2 <v1", "v3"),
+			after:  graphOf("v1 v2 v3", "v1", "v2", "v3"),
+			want:   []string{"c v1: v1 goes to nothing, not v2, past v2"},
+		},
+		{
+			// v1 -> v2, v3    | no channel
+			name:   "an update is gone with its channel",
+			before: graphOf("v1 v2 v3", "v1", "v2 <v1", "v3"),
+			after:  strings.Replace(graphOf("v1 v2 v3", "v1"), "name: c\nentries", "name: d\nentries", 1),
+			want: []string{
+				"c v1: v3 stranded: channel-removed",
+				"c v1: v1 goes to nothing, not v2, past v2",
+			},
+		},
+		{
+			// v1 ~> v2 ~> v2  | v1 -> v3
+			name:   "an endless update is led to an end",
+			before: graphOf("v1 v2", "v1", "v2 <v1 <=2.0.0"),
+			after:  graphOf("v1 v2 v3", "v1", "v2", "v3 <v1 !v2"),
+			want: []string{
+				"c classic: v1 v2 goes to v3, not v2, past v2",
+				"c v1: v1 goes to v3, not v2, past v2",
+			},
 		},
 		{
 			// v1 -> v2, v2    | v1 -> v2
@@ -166,7 +216,11 @@ func installsOf(r *diff.Report) []string {
 		for _, s := range i.Semantics {
 			by = append(by, string(s))
 		}
-		return fmt.Sprintf("%s %s: %s", i.Channel, strings.Join(by, "+"), strings.Join(i.Installed, " "))
+		names := slices.Clone(i.Installed)
+		for _, b := range i.Pruned {
+			names = append(names, "("+b+")")
+		}
+		return fmt.Sprintf("%s %s: %s", i.Channel, strings.Join(by, "+"), strings.Join(names, " "))
 	}
 	orNothing := func(s string) string {
 		if s == "" {
@@ -256,7 +310,7 @@ func TestRandomInstalls(t *testing.T) {
 func each(i diff.Installs, what string) []string {
 	var lines []string
 	for _, s := range i.Semantics {
-		for _, b := range i.Installed {
+		for _, b := range slices.Concat(i.Installed, i.Pruned) {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", s, b, what))
 		}
 	}
@@ -289,20 +343,24 @@ func randomGraph(r *rand.Rand) string {
 // the highest version.
 func followEach(t *testing.T, before, after string) []string {
 	t.Helper()
-	old := index(t, before).Package("p")
+	old, now := index(t, before).Package("p"), index(t, after).Package("p")
 	var installed []declcfg.BundleSummary
-	for _, b := range old.Bundles {
-		installed = append(installed, *b.Value)
+	for _, b := range graph.NewPackage(old).Bundles {
+		version := b.Version
+		for _, again := range now.Bundles {
+			if b.Virtual && again.Value.Name == b.Name {
+				version = again.Value.Version
+			}
+		}
+		installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: version})
 	}
-	was := fates(t, graph.NewPackage(old))
-	is := fates(t, graph.NewPackage(index(t, after).Package("p"), installed...))
+	was, is := fates(t, graph.NewPackage(old, installed...)), fates(t, graph.NewPackage(now, installed...))
 	var lines []string
 	for _, b := range installed {
 		for _, s := range []graph.Semantics{graph.Classic, graph.V1} {
 			old, now := was[s][b.Name], is[s][b.Name]
 			switch {
-			case !old.reachesEnd:
-			case !now.reachesEnd:
+			case old.reachesEnd && !now.reachesEnd:
 				lines = append(lines, fmt.Sprintf("%s %s: stranded", s, b.Name))
 			case old.next != "" && old.next != now.next:
 				lines = append(lines, fmt.Sprintf("%s %s: %s %s", s, b.Name, old.next, now.next))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -44,17 +45,6 @@ func abbreviated(words []string) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-// plural writes a number of things.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// count writes a number of things whose plural ends in s.
-func count(n int, what string) string { return plural(n, what, what+"s") }
 
 // becomes writes what a value was and is.
 func (w prose) becomes(v Values) string {
@@ -116,7 +106,7 @@ func (w prose) all(p Package) []string {
 	for _, b := range p.Bundles {
 		bundles = append(bundles, b.Name)
 	}
-	what := []string{count(len(channels), "channel"), count(len(bundles), "bundle")}
+	what := []string{plural.Of(len(channels), "channel"), plural.Of(len(bundles), "bundle")}
 	if len(channels) > 0 {
 		what[0] += " (" + w.names(channels) + ")"
 	}
@@ -133,20 +123,34 @@ func (w prose) all(p Package) []string {
 
 // lostPaths counts stranded installs.
 func lostPaths(n int) string {
-	return plural(n, "install loses its update path", "installs lose their update path")
+	return plural.Words(n, "install loses its update path", "installs lose their update path")
 }
 
 func (w prose) stranded(p Package) []string {
 	var lines []string
 	for _, s := range p.Stranded {
-		lost := lostPaths(len(s.Installed))
+		lost := lostPaths(len(s.all()))
 		if s.Reason == PackageGone {
 			lines = append(lines, lost)
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s%s, %s: %s", lost, w.under(s.Installs), w.why(s.Why), w.names(s.Installed)))
+		lines = append(lines, fmt.Sprintf("%s%s, %s: %s", lost, w.under(s.Installs), w.why(s.Why), w.installed(s.Installs)))
 	}
 	return lines
+}
+
+// installed names the bundles of installs, those last that users may have though the catalog has them no more.
+func (w prose) installed(i Installs) string {
+	if len(i.Pruned) == 0 {
+		return w.names(i.Installed)
+	}
+	what := plural.Words(len(i.Pruned), "version that is not in the catalog any more",
+		"versions that are not in the catalog any more")
+	pruned := fmt.Sprintf("%s (%s)", what, w.names(i.Pruned))
+	if len(i.Installed) == 0 {
+		return pruned
+	}
+	return w.names(i.Installed) + "; and " + pruned
 }
 
 // under tells which channel is followed, and the semantics where they do not agree.
@@ -192,7 +196,7 @@ func (w prose) contents(p Package) []string {
 	}
 	var lines []string
 	for _, what := range order {
-		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", count(len(names[what]), "published bundle"),
+		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", plural.Of(len(names[what]), "published bundle"),
 			w.names(names[what]), what))
 	}
 	return lines
@@ -227,7 +231,7 @@ func (w prose) comeAndGone(p Package, change Change) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s: %s", count(len(names), "bundle"), change, w.names(names))}
+	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
 // channel tells about a channel. Entries that are told about as bundles are only counted.
@@ -266,7 +270,7 @@ func (w prose) head(c Channel) string {
 	return w.orNone(append(c.Heads.Before, c.Heads.After...)...)
 }
 
-func entries(n int) string { return plural(n, "entry", "entries") }
+func entries(n int) string { return plural.Words(n, "entry", "entries") }
 
 // entries counts entries, and names those that are not told about elsewhere.
 func (w prose) entries(names []string, change, others string, told map[string]bool) []string {
@@ -305,7 +309,7 @@ func (w prose) reroutes(p Package) []string {
 	var lines []string
 	for _, r := range p.Reroutes {
 		lines = append(lines, fmt.Sprintf("next update%s: %s, for %s%s", w.under(r.Installs), w.becomes(r.Next),
-			w.names(r.Installed), w.past(r)))
+			w.installed(r.Installs), w.past(r)))
 	}
 	return lines
 }
@@ -331,10 +335,25 @@ func (w prose) deprecations(p Package) []string {
 		case Removed:
 			lines = append(lines, what+" is not deprecated any more")
 		default:
-			lines = append(lines, what+" is still deprecated, in other words: "+w.text(d.Message.After))
+			lines = append(lines, what+" is still deprecated, "+w.deprecation(d))
 		}
 	}
+	if len(p.DeprecationKeys) > 0 {
+		lines = append(lines, "the deprecations have another "+w.names(p.DeprecationKeys))
+	}
 	return lines
+}
+
+// deprecation tells what is another in one that is in both catalogs.
+func (w prose) deprecation(d Deprecation) string {
+	words := "in other words: " + w.text(d.Message.After)
+	switch {
+	case d.Message.Before == d.Message.After:
+		return "with other keys"
+	case d.Others:
+		return "with other keys and " + words
+	}
+	return words
 }
 
 func (w prose) objects(p Package) []string {

@@ -12,7 +12,7 @@ import (
 type catalog struct {
 	index    declcfg.Index
 	packages map[string]bool  // everything that an object belongs to
-	contents map[name]content // of packages, channels and bundles
+	contents map[name]content // of packages, channels and bundles, and of deprecations, which need no name
 	others   byPackage[uint64]
 	messages byPackage[message]
 }
@@ -78,7 +78,8 @@ func readObject(m *declcfg.Meta) (object, error) {
 	}
 	if d, ok := v.(*declcfg.Deprecations); ok {
 		o.deprecations = slices.Clone(d.Entries)
-	} else if o.content, err = sumUp(m.Schema, raw); err != nil {
+	}
+	if o.content, err = sumUp(m.Schema, raw); err != nil {
 		return o, &declcfg.Error{Pos: m.Pos, Err: err}
 	}
 	o.value = declcfg.Slim(v)
@@ -93,12 +94,18 @@ func (c *catalog) add(o object) {
 	switch {
 	case o.meta.Schema == declcfg.SchemaDeprecations:
 		c.addMessages(pkg, o.deprecations)
+		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
 	case o.value == nil:
 		c.others.of(pkg)[id] += o.content.sum() // several may have the same name, and their order means nothing
 	default:
-		if _, known := c.contents[id]; !known {
-			c.contents[id] = o.content
-		}
+		c.addContent(id, o.content)
+	}
+}
+
+// addContent keeps the first content of a name.
+func (c *catalog) addContent(id name, content content) {
+	if _, known := c.contents[id]; !known {
+		c.contents[id] = content
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // sections returns the sections of a report: the packages that changed, then what is gone and new, then the bundles
@@ -23,8 +25,8 @@ func (w prose) sections(r *Report) []section {
 		}
 		forms.lines = append(forms.lines, w.forms(p)...)
 	}
-	gone.title = count(len(gone.lines), "package") + " removed"
-	added.title = count(len(added.lines), "package") + " added"
+	gone.title = plural.Of(len(gone.lines), "package") + " removed"
+	added.title = plural.Of(len(added.lines), "package") + " added"
 	return slices.DeleteFunc(append(all, gone, added, forms), func(s section) bool { return len(s.lines) == 0 })
 }
 
@@ -45,7 +47,7 @@ func (p *Package) brief() string {
 	s := p.summary()
 	var words []string
 	if s.Stranded > 0 {
-		words = append(words, count(s.Stranded, "stranded install"))
+		words = append(words, plural.Of(s.Stranded, "stranded install"))
 	}
 	for _, c := range s.counts()[1:] {
 		words = append(words, c.words()...)
@@ -63,7 +65,7 @@ func (p *Package) brief() string {
 func (c namedCounts) words() []string {
 	var words []string
 	for _, part := range c.parts() {
-		words = append(words, fmt.Sprintf("%s %s", count(part.n, strings.TrimSuffix(c.what, "s")), part.change))
+		words = append(words, fmt.Sprintf("%s %s", plural.Of(part.n, strings.TrimSuffix(c.what, "s")), part.change))
 	}
 	return words
 }
@@ -91,7 +93,7 @@ func (w prose) forms(p Package) []string {
 	}
 	var lines []string
 	for _, form := range order {
-		n := count(reformed[form], "bundle")
+		n := plural.Of(reformed[form], "bundle")
 		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), n, w.becomes(form)))
 	}
 	return lines
@@ -108,14 +110,14 @@ var warnings = []warning{
 		return w.strong(lostPaths(s.Stranded))
 	}},
 	{Replaced, func(w prose, s Summary) string {
-		return w.strong(count(s.Bundles.Changed, "published bundle")+" changed") +
+		return w.strong(plural.Of(s.Bundles.Changed, "published bundle")+" changed") +
 			" (clusters do not install a version again)"
 	}},
 	{Gone, func(w prose, s Summary) string {
 		var what []string
 		for _, c := range s.counts() {
 			if c.Removed > 0 {
-				what = append(what, count(c.Removed, strings.TrimSuffix(c.what, "s")))
+				what = append(what, plural.Of(c.Removed, strings.TrimSuffix(c.what, "s")))
 			}
 		}
 		return w.strong(strings.Join(what, ", ") + " removed")
@@ -165,7 +167,7 @@ func (s Summary) notes() []string {
 		{s.Reformed, "bundle has metadata in another form", "bundles have metadata in another form"},
 	} {
 		if note.n > 0 {
-			lines = append(lines, plural(note.n, note.one, note.many))
+			lines = append(lines, plural.Words(note.n, note.one, note.many))
 		}
 	}
 	return lines

@@ -88,7 +88,7 @@ func countInstalls[T any](all []T, installs func(T) Installs) int {
 	type install struct{ channel, bundle string }
 	seen := map[install]bool{}
 	for _, one := range all {
-		for _, b := range installs(one).Installed {
+		for _, b := range installs(one).all() {
 			seen[install{installs(one).Channel, b}] = true
 		}
 	}

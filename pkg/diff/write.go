@@ -11,6 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // WriteJSON writes a report as one object, with the keys of the types. Lists are there even if they are empty.
@@ -27,7 +30,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 // new and gone. Of long lists of names it writes the first, and how many more there are.
 func WriteText(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
-	p := prose{name: oneLine, text: oneLine, heading: oneLine, strong: strings.Clone, arrow: "->"}
+	p := prose{name: legible.Name, text: legible.Text, heading: legible.Name, strong: strings.Clone, arrow: "->"}
 	if len(r.Packages) == 0 {
 		out.WriteString("no changes\n")
 	}
@@ -48,11 +51,6 @@ func WriteText(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// oneLine keeps names from breaking lines and from speaking to a terminal.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
-}
-
 // maxComment is how many characters a comment on GitHub may have; other forges allow more.
 const maxComment = 65_536
 
@@ -71,7 +69,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 		leftOut += more
 	}
 	if leftOut > 0 {
-		fmt.Fprintf(&text, notice, count(leftOut, "line"))
+		fmt.Fprintf(&text, notice, plural.Of(leftOut, "line"))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -126,11 +124,11 @@ func (s section) folded(most int) (text string, leftOut int) {
 func strong(s string) string { return "**" + s + "**" }
 
 // codeTag writes a name where Markdown is not read.
-func codeTag(s string) string { return "<code>" + html.EscapeString(oneLine(s)) + "</code>" }
+func codeTag(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" }
 
 // codeSpan writes a name in more backticks than stand in it side by side.
 func codeSpan(s string) string {
-	s = oneLine(s)
+	s = legible.Name(s)
 	fence, run := 1, 0
 	for _, r := range s {
 		if r != '`' {
@@ -151,7 +149,7 @@ func codeSpan(s string) string {
 // escapeMarkdown writes text such that it is read as it is.
 func escapeMarkdown(s string) string {
 	var text strings.Builder
-	for _, r := range oneLine(s) {
+	for _, r := range legible.Text(s) {
 		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`.,:;-/()'"%`, r) {
 			text.WriteByte('\\')
 		}

@@ -19,13 +19,13 @@ func TestNamesInMarkdown(t *testing.T) {
 	}
 	r := compare(t, note("x"), note(odd))
 	got := written(t, diff.WriteMarkdown, r)
-	want := "- bundle ``` a`b``c <b>&|*x* [31m # d ``` is still deprecated, in other words: " +
-		"a\\`b\\`\\`c \\<b\\>\\&\\|\\*x\\* \\[31m \\# d\n"
+	want := "- bundle ``` a`b``c <b>&|*x* \\x1b[31m\\n# d ``` is still deprecated, in other words: " +
+		"a\\`b\\`\\`c \\<b\\>\\&\\|\\*x\\* \\\\x1b\\[31m \\# d\n"
 	if !strings.Contains(got, want) {
 		t.Errorf("got:\n%s\nwant in it:\n%s", got, want)
 	}
 	text := written(t, diff.WriteText, r)
-	if want := "  bundle a`b``c <b>&|*x* [31m # d is still deprecated, in other words: a`b``c <b>&|*x* [31m # d\n"; !strings.Contains(text, want) {
+	if want := "  bundle a`b``c <b>&|*x* \\x1b[31m\\n# d is still deprecated, in other words: a`b``c <b>&|*x* \\x1b[31m # d\n"; !strings.Contains(text, want) {
 		t.Errorf("got:\n%s\nwant in it:\n%s", text, want)
 	}
 }
@@ -103,7 +103,7 @@ func TestWriteJSON(t *testing.T) {
 	if len(got.Packages) != 1 || got.Packages[0]["name"] != "kiln" || got.Packages[0]["change"] != "changed" {
 		t.Fatalf("packages %v", got.Packages)
 	}
-	for _, list := range []string{"keys", "channels", "bundles", "deprecations", "objects", "stranded", "reroutes"} {
+	for _, list := range []string{"keys", "channels", "bundles", "deprecations", "objects", "stranded", "reroutes", "deprecationKeys"} {
 		if _, ok := got.Packages[0][list].([]any); !ok {
 			t.Errorf("%s is %v, want a list", list, got.Packages[0][list])
 		}

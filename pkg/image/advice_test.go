@@ -35,7 +35,7 @@ func TestAdvice(t *testing.T) {
 		keychain authn.Keychain
 		want     string
 	}{
-		{401, nil, "answers 401 Unauthorized (not today): there are no credentials for it: log in with \"podman login 127"},
+		{401, nil, "answers 401 Unauthorized (not\\x1btoday): there are no credentials for it: log in with \"podman login 127"},
 		{401, user, "it refuses the credentials: log in"},
 		{403, nil, "there are no credentials for it"},
 		{403, user, "the credentials are not allowed to read org/image: ask its owner, or log in"},
@@ -43,9 +43,9 @@ func TestAdvice(t *testing.T) {
 		{404, user, "check the name and the tag"},
 		{429, nil, "it limits how much is asked of it: wait, or log in"},
 		{429, user, "ask for less at once with --jobs"},
-		{500, user, "answers 500 Internal Server Error (not today): that is a failure of the registry: try again later"},
+		{500, user, "answers 500 Internal Server Error (not\\x1btoday): that is a failure of the registry: try again later"},
 		{503, user, "that is a failure of the registry"},
-		{418, user, "answers 418 I'm a teapot (not today)"},
+		{418, user, "answers 418 I'm a teapot (not\\x1btoday)"},
 	}
 	for _, tt := range tests {
 		for _, at := range []string{"/manifests/", "/blobs/"} {

@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
@@ -119,17 +120,11 @@ func (i *Image) Kind() (Kind, string, error) {
 }
 
 // printable returns text that others wrote, such as labels and the answers of registries, fit for a terminal: on one
-// line, of bounded length and without control characters.
+// line and of bounded length.
 func printable(text string) string {
 	const enough = 300
-	text = strings.ToValidUTF8(text, "?")
 	if runes := []rune(text); len(runes) > enough {
 		text = string(runes[:enough]) + "..."
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
+	return legible.Text(text)
 }

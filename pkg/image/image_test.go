@@ -287,7 +287,7 @@ func TestKind(t *testing.T) {
 				`=/index.db), which is not supported`},
 		{"none", nil, Unknown, "", "image x is neither a file-based catalog nor a bundle: it has no labels"},
 		{"others", map[string]string{"b": "2", "a": "1\x1b[31m"}, Unknown, "",
-			"image x is neither a file-based catalog nor a bundle: its labels are a=1 [31m, b=2"},
+			"image x is neither a file-based catalog nor a bundle: its labels are a=1\\x1b[31m, b=2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

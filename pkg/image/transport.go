@@ -87,8 +87,8 @@ type transport struct {
 	insecure     bool
 }
 
-// errPlainHTTP is what a registry gets whose name looks as if it were nearby, such as localhost: the library below tries
-// HTTP then, and credentials would go with it.
+// errPlainHTTP is what a registry gets whose name looks as if it were nearby, such as localhost: the library below
+// tries HTTP then, and credentials would go with it.
 var errPlainHTTP = errors.New("plain HTTP is not allowed")
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {

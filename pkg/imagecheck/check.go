@@ -72,8 +72,10 @@ func (r *Report) Of(kind Kind) []*Problem {
 // Check asks for every reference once. What is written differently but means the same, such as with a tag beside the
 // digest, is asked for as often as it is written.
 //
-// A registry that fails several times in a row, without an answer about an image in between, is not asked any more; the
-// images that remain are reported with its last failure. The error is that of ctx, when it is done.
+// A registry that cannot be reached, is silent or has too much to do (429, 503) several times in a row, without an
+// answer about an image in between, is not asked any more; where it fails otherwise (5xx), that holds for the
+// repository only. The images that remain are Unknown, as not asked, with the last failure. The error is that of ctx,
+// when it is done.
 func Check(ctx context.Context, references *References, registries Registries, opts Options) (*Report, error) {
 	refs := slices.Sorted(maps.Keys(references.uses))
 	found := make([]*Problem, len(refs))
@@ -111,7 +113,7 @@ func each(ctx context.Context, n, jobs int, fn func(int)) {
 
 type checker struct {
 	registries Registries
-	hosts      hosts
+	places     places
 }
 
 // check returns what is wrong with a reference, nil for nothing.
@@ -120,12 +122,11 @@ func (c *checker) check(ctx context.Context, text string) *Problem {
 	if err != nil {
 		return &Problem{Kind: Invalid, Reference: text, Reason: err.Error()}
 	}
-	host := ref.Context().RegistryStr()
-	if reason, ok := c.hosts.givenUp(host); ok {
-		return &Problem{Kind: Unknown, Reference: text, Reason: reason}
+	if reason, ok := c.places.givenUp(ref.Context()); ok {
+		return &Problem{Kind: Unknown, Reference: text, Reason: "not asked, since " + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
-	c.hosts.note(host, err)
+	c.places.note(ref.Context(), err)
 	switch {
 	case err == nil:
 		return nil

@@ -109,13 +109,15 @@ func TestDownRegistry(t *testing.T) {
 	for _, tt := range []struct {
 		name, host string
 		status     int
-		asked      int
+		asked      int // by HTTP
+		taken      int // not passed over
 	}{
-		{"refuses", listener.Addr().String(), 0, 0},
-		{"busy", registry.host, http.StatusTooManyRequests, 3},
-		{"broken", registry.host, http.StatusServiceUnavailable, 3},
-		{"private", registry.host, http.StatusForbidden, images},
-		{"empty", registry.host, http.StatusNotFound, images},
+		{"refuses", listener.Addr().String(), 0, 0, 3},
+		{"busy", registry.host, http.StatusTooManyRequests, 3, 3},
+		{"overloaded", registry.host, http.StatusServiceUnavailable, 3, 3},
+		{"broken", registry.host, http.StatusInternalServerError, 3, 3},
+		{"private", registry.host, http.StatusForbidden, images, images},
+		{"empty", registry.host, http.StatusNotFound, images, images},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			registry.answer("/v2/org/", tt.status)
@@ -132,15 +134,44 @@ func TestDownRegistry(t *testing.T) {
 			if got := len(report.Of(kind)); got != images || len(report.Problems) != images {
 				t.Errorf("%d of %d problems are %s, want all %d", got, len(report.Problems), kind, images)
 			}
+			passedOver := 0
 			for _, p := range report.Problems {
-				if p.Reason != report.Problems[0].Reason {
+				reason, ok := strings.CutPrefix(p.Reason, "not asked, since ")
+				if ok {
+					passedOver++
+				}
+				if reason != report.Problems[0].Reason {
 					t.Errorf("got %q and %q", p.Reason, report.Problems[0].Reason)
 				}
+			}
+			if want := images - tt.taken; passedOver != want {
+				t.Errorf("%d images are said to be passed over, want %d", passedOver, want)
 			}
 			if got := len(registry.requests()); got != tt.asked {
 				t.Errorf("the registry was asked for %d images, want %d", got, tt.asked)
 			}
 		})
+	}
+}
+
+// TestBrokenRepository holds that other repositories of a registry are asked for though one of them fails, even where
+// nothing in between shows that the registry is there.
+func TestBrokenRepository(t *testing.T) {
+	registry := newRegistry(t)
+	registry.push(t, "org/sound:v1")
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout} {
+		registry.answer("/v2/org/broken/", status)
+		var related []string
+		for n := range 6 {
+			related = append(related, fmt.Sprintf("=%s/org/broken:v%d", registry.host, n))
+		}
+		related = append(related, "="+registry.host+"/org/sound:v1")
+		report := mustCheck(t, mustRead(t, source(bundle("oak", "oak.v1", "", related...))), newOpener(t, nil), 1)
+		asked := registry.requests()
+		if len(asked) != 4 || asked["org/sound/manifests/v1"] != 1 || len(report.Of(imagecheck.Unknown)) != 6 ||
+			len(report.Problems) != 6 {
+			t.Errorf("%d: the registry was asked for %v; problems:\n%s", status, asked, text(t, report, registry.host))
+		}
 	}
 }
 

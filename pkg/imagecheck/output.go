@@ -8,7 +8,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // WriteText writes a line for every use of an image that has a problem, sorted by place:
@@ -29,7 +31,7 @@ func WriteText(w io.Writer, report *Report) error {
 	})
 	out := bufio.NewWriter(w)
 	for _, u := range uses {
-		out.WriteString(strings.Map(printable, u.String()))
+		out.WriteString(legible.Name(u.String()))
 		out.WriteByte('\n')
 	}
 	return out.Flush()
@@ -64,19 +66,11 @@ func (p *Problem) phrase() string {
 	return fmt.Sprintf("%q is not valid", p.Reference)
 }
 
-// printable keeps what a catalog or a registry says from breaking lines and from speaking to a terminal.
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
-}
-
 // Summary says how many images there are and how many of them have problems: "2 of 40 images are missing, 1 cannot be
 // checked".
 func (r *Report) Summary() string {
 	if r.OK() {
-		return number(r.Images, "image") + ", all there"
+		return plural.Of(r.Images, "image") + ", all there"
 	}
 	var parts []string
 	for _, of := range []struct {
@@ -87,22 +81,11 @@ func (r *Report) Summary() string {
 		{Unknown, "cannot be checked", "cannot be checked"},
 		{Invalid, "has no valid reference", "have no valid reference"},
 	} {
-		switch n := len(r.Of(of.kind)); n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+of.one)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, of.many))
+		if n := len(r.Of(of.kind)); n > 0 {
+			parts = append(parts, plural.Words(n, of.one, of.many))
 		}
 	}
-	return "of " + number(r.Images, "image") + " " + strings.Join(parts, ", ")
-}
-
-func number(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return "of " + plural.Of(r.Images, "image") + " " + strings.Join(parts, ", ")
 }
 
 // A printReport is a report with the keys that it is printed with. There is a list for every kind, even if it is empty.

@@ -112,9 +112,9 @@ func TestWriteText(t *testing.T) {
 	if err := imagecheck.WriteText(&b, report); err != nil {
 		t.Fatal(err)
 	}
-	const want = `a .yaml:1:1: error: package "o\nk": bundle "v1": image h.io/a:1 does not exist: 404 [missing]
-a .yaml:2:1: error: package "o\nk": bundle "v2": image "\x1b[1m" is not valid: a b [invalid]
-a .yaml:3:1: error: package "o\nk": bundle "v3": image h.io/a:1 does not exist: 404 [missing]
+	const want = `a\n.yaml:1:1: error: package "o\nk": bundle "v1": image h.io/a:1 does not exist: 404 [missing]
+a\n.yaml:2:1: error: package "o\nk": bundle "v2": image "\x1b[1m" is not valid: a\rb [invalid]
+a\n.yaml:3:1: error: package "o\nk": bundle "v3": image h.io/a:1 does not exist: 404 [missing]
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

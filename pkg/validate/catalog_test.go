@@ -50,7 +50,7 @@ func TestMessages(t *testing.T) {
 		{edit{"a.yaml", "", "schema: olm.gvk\n\"key\\n\\e[1m\": 1\nproperties: 1\n"},
 			`c/a.yaml:1:9: warning: olm.gvk "": schema: unknown schema "olm.gvk"; ` +
 				`use a schema of the format, or one with a prefix of your own [unknown-schema]`},
-		{edit{"a\nb.yaml", "", "-"}, `c/a b.yaml:1:1: error: want an object, found a list [read]`},
+		{edit{"a\nb.yaml", "", "-"}, `c/a\nb.yaml:1:1: error: want an object, found a list [read]`},
 	}
 	for _, tt := range tests {
 		files := maps.Clone(valid)

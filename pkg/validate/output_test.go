@@ -41,7 +41,7 @@ func same(t *testing.T, got, want string) {
 func TestWriteText(t *testing.T) {
 	plain := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, false) })
 	same(t, plain, `c/a b.yaml:6:9: error: package "p": channel "<c>": `+
-		"100% wrong & so\u2028on; mend it"+` [channel-head]
+		"100% wrong & so on; mend it"+` [channel-head]
 c/b,c:d.json: warning: odd [utf-8]
 `)
 	coloured := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, true) })
@@ -79,7 +79,7 @@ func TestWriteJSON(t *testing.T) {
   "passed": false,
   "error": {
     "message": "invalid catalog:\nc/a b.yaml:6:9: error: package \"p\": channel \"\u003cc\u003e\": `+
-		`100% wrong \u0026 so\u2028on; mend it [channel-head]"
+		`100% wrong \u0026 so on; mend it [channel-head]"
   },
   "problems": [
     {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -39,24 +39,16 @@ type Problem struct {
 
 func (p *Problem) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: ", p.Pos, p.Severity)
+	fmt.Fprintf(&b, "%s: %s: ", legible.Name(p.Pos.String()), p.Severity)
 	if p.Path != "" {
-		fmt.Fprintf(&b, "%s: ", p.Path)
+		fmt.Fprintf(&b, "%s: ", legible.Name(p.Path))
 	}
-	b.WriteString(p.Message)
+	b.WriteString(legible.Text(p.Message))
 	if p.Fix != "" {
-		fmt.Fprintf(&b, "; %s", p.Fix)
+		fmt.Fprintf(&b, "; %s", legible.Text(p.Fix))
 	}
 	fmt.Fprintf(&b, " [%s]", p.Rule)
-	return strings.Map(printable, b.String())
-}
-
-// printable keeps what a catalog holds from breaking lines and from speaking to a terminal.
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
+	return b.String()
 }
 
 // sortProblems orders problems by place, and drops those that say the same at the same place.

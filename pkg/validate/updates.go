@@ -121,8 +121,8 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 func (u *channelUpdates) checkChain() {
 	order, err := u.channel.Order()
 	if err == nil && len(order) == 1 && len(u.channel.Entries()) > 1 {
-		u.add("skips-only", "/entries", "no replaces leads from the head %q to another entry: OLM Classic installs nothing else",
-			u.head.Name)
+		u.add("skips-only", "/entries",
+			"no replaces leads from the head %q to another entry: OLM Classic installs nothing else", u.head.Name)
 	}
 }
 

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What is written while a line tells what is being done takes its place, whoever writes it.
+func TestConsole(t *testing.T) {
+	var terminal strings.Builder
+	c := &console{terminal: &terminal}
+	fmt.Fprintln(c, "a")
+	c.show("reading, 1 s")
+	fmt.Fprintln(c, "b")
+	fmt.Fprintln(c, "c")
+	c.show("reading, 2 s")
+	c.show("reading, 3 s")
+	c.show("")
+	c.show("")
+	fmt.Fprintln(c, "d")
+	const erase = "\r\x1b[K"
+	want := "a\nreading, 1 s" + erase + "b\nc\nreading, 2 s" + erase + "reading, 3 s" + erase + "d\n"
+	if got := terminal.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestConsoleAtOnce(t *testing.T) {
+	var terminal strings.Builder
+	c := &console{terminal: &terminal}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				c.show("reading")
+				fmt.Fprintln(c, "line")
+			}
+		})
+	}
+	group.Wait()
+	for line := range strings.Lines(strings.ReplaceAll(terminal.String(), "reading\r\x1b[K", "")) {
+		if line != "line\n" {
+			t.Fatalf("got %q", line)
+		}
+	}
+}

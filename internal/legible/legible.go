@@ -1,0 +1,57 @@
+// Package legible makes what others wrote, such as catalogs, names of files and answers of registries, fit for a
+// terminal: it can neither break lines, nor hide or reorder what stands around it, nor steer the terminal.
+//
+//	fmt.Fprintf(w, "%s: warning: %s\n", legible.Name(file), legible.Text(message))
+package legible
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Name returns a text with what is not printable written as escapes of Go, such as \n, \x1b or \u202e: control
+// characters, what breaks lines, invisible characters of format, which those for the direction of text are among, and
+// bytes that are no UTF-8. Two characters of format that words need in many scripts stay, the zero-width joiner and
+// non-joiner, and so do those that can be seen. Backslashes stay too, so that what is printable is returned as it is.
+func Name(text string) string {
+	if isPlain(text) {
+		return text
+	}
+	var shown strings.Builder
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&shown, `\x%02x`, rest[0])
+		case isEscaped(r):
+			escape := strconv.QuoteRuneToASCII(r)
+			shown.WriteString(escape[1 : len(escape)-1])
+		default:
+			shown.WriteRune(r)
+		}
+		rest = rest[size:]
+	}
+	return shown.String()
+}
+
+// Text is [Name] for sentences, which their authors may have broken into lines: white space at the ends is left out,
+// and any other is one space.
+func Text(text string) string { return Name(strings.Join(strings.Fields(text), " ")) }
+
+// isPlain tells quickly of most texts that they are ASCII to be seen, since tables have many.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func isEscaped(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) &&
+		!unicode.In(r, unicode.Join_Control, unicode.Prepended_Concatenation_Mark)
+}

@@ -1,0 +1,62 @@
+package legible_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+)
+
+func TestName(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "",
+		"kiln.v1.2.0-rc.1+build": "kiln.v1.2.0-rc.1+build",
+		"Töpferei 陶芸 🚀":          "Töpferei 陶芸 🚀",
+		`C:\new "x"`:             `C:\new "x"`,
+		"a\nb\tc\r\x00\x7f":      `a\nb\tc\r\x00\x7f`,
+		"\x1b[31mred":            `\x1b[31mred`,
+		"\u0085 \u009b1m":        `\u0085 \u009b1m`,
+		"\x9b1m \xff":            `\x9b1m \xff`,
+		"a\u2028b\u2029c":        `a\u2028b\u2029c`,
+		"\u202egpj.exe\u2066":    `\u202egpj.exe\u2066`,
+		"\u200e\u200f\u061c":     `\u200e\u200f\u061c`,
+		"a\u200bb\ufeff\u00ad":   `a\u200bb\ufeff\u00ad`,
+		"\U000e0041":             `\U000e0041`,
+		"👩\u200d🏭 می\u200cخواهم": "👩\u200d🏭 می\u200cخواهم",
+		"\u0600\ufffd":           "\u0600\ufffd",
+	} {
+		if got := legible.Name(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                           "",
+		"Use stable.\n":              "Use stable.",
+		" Use\n  stable,\r\n\tnow. ": "Use stable, now.",
+		"a\u2028b\u0085c":            "a b c",
+		"\x1b[31m\nred":              `\x1b[31m red`,
+	} {
+		if got := legible.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	f.Add("a\x1b[1m\u202e\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := legible.Name(text)
+		steers := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) }
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, steers) {
+			t.Errorf("%q: got %q", text, got)
+		}
+		if again := legible.Name(got); again != got {
+			t.Errorf("%q: a second time %q becomes %q", text, got, again)
+		}
+	})
+}

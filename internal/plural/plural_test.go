@@ -1,0 +1,23 @@
+package plural_test
+
+import (
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+func TestOf(t *testing.T) {
+	for n, want := range map[int]string{0: "0 images", 1: "1 image", 2: "2 images"} {
+		if got := plural.Of(n, "image"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for n, want := range map[int]string{0: "0 are lost", 1: "1 is lost", 12: "12 are lost"} {
+		if got := plural.Words(n, "is lost", "are lost"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
