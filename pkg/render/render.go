@@ -129,8 +129,8 @@ func (c *Catalog) failing(errs []error) error {
 	return nil
 }
 
-// Edit makes the changes to a bundle that is to be written; see [Changes.Edit]. A bundle that was taken from a catalog to
-// reuse has been changed already.
+// Edit makes the changes to a bundle that is to be written; see [Changes.Edit]. A bundle that was taken from a catalog
+// to reuse has been changed already.
 func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	if c.final[identity{b.Package, b.Name, b.Image}] {
 		return nil
