@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the conformance scripts that bin/opm must pass, and names the others.
+# Runs the conformance scripts that bin/opm must pass, names the others, and compares what it serves.
 #
 #	scripts/conformance.sh DIRECTORY TESTSCRIPT [ARGUMENT...]
 set -eu
@@ -45,3 +45,4 @@ if ! "$@" -continue "$tmp"/*.txtar >"$tmp/log" 2>&1; then
 	exit 1
 fi
 echo "conformance: passed $(ls "$tmp"/*.txtar | wc -l) scripts"
+sh scripts/registry.sh bin/opm "$dir"

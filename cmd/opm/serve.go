@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+func serveCmd() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [NAME=]CATALOG...",
+		Short: "Serve catalogs as a gRPC registry and over HTTP",
+		Long: `Serve catalogs as a registry over gRPC, and over HTTP if asked to.
+
+A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images. It must be
+valid. Several catalogs are one registry, so that no package may be in two of them; over HTTP
+each has its NAME, which is the last part of its path if none is given.
+
+Clients may connect at once: health says NOT_SERVING, and calls wait, until the catalogs are
+loaded. What is made of them is kept in --cache-dir for the next start.
+
+SIGTERM lets calls that are under way end. Logs go to standard error.`,
+		Example: `  opm serve catalog --cache-dir cache --cache-only
+  opm serve catalog --cache-dir cache
+  opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("the argument CATALOG is missing")}
+			}
+			return nil
+		},
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// run serves until the context is done. What it has to say goes to the log, errors included: whoever reads that of a
+// server looks nowhere else.
+func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	log := f.logger(cmd.ErrOrStderr())
+	cmd.SetErr(&logWriter{log: log}) // for what opens images
+	catalogs, err := f.catalogs(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer catalogs.close()
+	err = f.serve(cmd, catalogs, log)
+	if err == nil {
+		return nil
+	}
+	serve.LogError(log, "the server ends", err)
+	if err := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); err != nil {
+		log.Warn("the termination log cannot be written", "reason", err)
+	}
+	return errReported
+}
+
+func (f *serveFlags) serve(cmd *cobra.Command, catalogs *servedCatalogs, log *slog.Logger) error {
+	profiles, err := startProfiles(f.pprofAddr, f.pprofCapture, log)
+	if err != nil {
+		return err
+	}
+	defer profiles.close()
+	opts, err := f.options(catalogs, log)
+	if err != nil {
+		return err
+	}
+	if f.cacheOnly {
+		return serve.Cache(cmd.Context(), opts.Load)
+	}
+	opts.Ready = func() {
+		profiles.started()
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(servingGCPercent)
+		}
+	}
+	patience.Store(int64(f.drain))
+	return f.listenAndServe(cmd.Context(), opts, catalogs.names())
+}
+
+func (f *serveFlags) options(catalogs *servedCatalogs, log *slog.Logger) (opts serve.Options, err error) {
+	opts.Load = serve.LoadOptions{
+		Open: catalogs.open, HTTP: f.httpAddr != "", Log: log,
+		CacheDir: f.cacheDir, CacheOnly: f.cacheOnly, Enforce: f.enforce,
+	}
+	if opts.Load.Modified, err = sourceDate(); err != nil {
+		return opts, err
+	}
+	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain}
+	if f.cert != "" {
+		files := serve.Certificates{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: log}
+		opts.Server.TLS, err = files.Config()
+	}
+	if f.watch {
+		opts.Watch = catalogs.paths
+	}
+	return opts, err
+}
+
+func (f *serveFlags) listenAndServe(ctx context.Context, opts serve.Options, names []string) error {
+	log := opts.Server.Log
+	l, err := listen(ctx, f.grpcAddr())
+	if err != nil {
+		return err
+	}
+	defer l.Close() // once more, where it does not come to serving
+	log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", names)
+	if f.httpAddr != "" {
+		if opts.HTTP, err = listen(ctx, f.httpAddr); err != nil {
+			return err
+		}
+		defer opts.HTTP.Close()
+		log.Info("listening", "http", opts.HTTP.Addr().String(), "tls", f.cert != "")
+	}
+	if f.portFile != "" {
+		if err := writePort(f.portFile, l.Addr()); err != nil {
+			return err
+		}
+		defer os.Remove(f.portFile)
+	}
+	if err := serve.Run(ctx, l, opts); err != nil {
+		return err
+	}
+	log.Info("the server has ended")
+	return nil
+}
+
+// servingGCPercent is how much garbage may gather in a server that is ready, in percent of what is in use. What suits
+// other commands is so little here that a third of the time to answer would go into collecting it.
+const servingGCPercent = 100
+
+// writePort writes the port of addr to a file, with a line feed.
+func writePort(name string, addr net.Addr) error {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return fmt.Errorf("write port: %s has none", addr)
+	}
+	return writeWhole(name, strconv.Itoa(tcp.Port)+"\n")
+}

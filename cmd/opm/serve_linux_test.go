@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// readOnly is a script that makes everything read-only but the directory small, and becomes a command of a user that the
+// system does not know. It runs in a mount namespace of its own.
+const readOnly = `set -e
+small=$1
+shift
+mount --make-rprivate /
+[ -z "$small" ] || mount -t tmpfs -o size=4m,mode=1777 small "$small"
+awk '{ print $2 }' /proc/mounts | while read -r m; do
+	case $m in
+	"$small" | /proc* | /sys*) ;;
+	*) mount -o remount,bind,ro "$m" 2>/dev/null || true ;;
+	esac
+done
+exec setpriv --reuid 54321 --regid 54321 --clear-groups --no-new-privs "$@"
+`
+
+// TestServeReadOnly serves as a user of any number on a read-only tree, with a small file system to write to and with
+// none.
+func TestServeReadOnly(t *testing.T) {
+	if _, err := exec.LookPath("setpriv"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs to be root, and setpriv")
+	}
+	dir, err := os.MkdirTemp("", "opm-read-only-*") //nolint:usetesting // t.TempDir is for its user alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	small := filepath.Join(dir, "small")
+	program, err := os.Executable()
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err == nil {
+		err = os.Mkdir(small, 0o755)
+	}
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(examples))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", program, filepath.Join(dir, "opm")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		name, small string
+		args        []string
+		logged      string
+	}{
+		{"a small file system", small, nil, ""},
+		{"a cache in it", small, []string{"--cache-dir", small + "/cache"}, "there is no cache yet"},
+		{"nothing to write to", "", nil, "no directory can be written, the store is held in memory"},
+		{"a cache that cannot be written", "", []string{"--cache-dir", dir + "/cache"},
+			"the store cannot be made where it should be"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := exec.Command("sh", append([]string{
+				"-c", readOnly, "sh", test.small, filepath.Join(dir, "opm"), "serve", filepath.Join(dir, "catalog"),
+				"--addr", "localhost:0",
+			}, test.args...)...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "TMPDIR="+small, "HOME=/none")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+			if err := exec.Command("unshare", "-m", "true").Run(); err != nil {
+				t.Skip("needs mount namespaces")
+			}
+			s := startServer(t, cmd)
+			s.expect(t)
+			if test.logged != "" {
+				s.waitLog(t, test.logged)
+			}
+			if strings.Contains(s.log.String(), "held in memory") != (test.small == "") {
+				t.Errorf("the log of where the store is:\n%s", s.log)
+			}
+			s.end(t)
+		})
+	}
+}
+
+// TestServeFullDisk makes the store elsewhere when the disk of the cache is full.
+func TestServeFullDisk(t *testing.T) {
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(disk, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("mount a small file system: %v", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	fill(t, filepath.Join(disk, "ballast"))
+	before := strings.Join(names(t, disk), "\n")
+	s := serving(t, examples, "catalog", "--cache-dir", disk)
+	s.expect(t)
+	s.waitLog(t, `the store cannot be made where it should be.*no space left on device`)
+	s.end(t)
+	if after := strings.Join(names(t, disk), "\n"); after != before {
+		t.Errorf("files are left: there are now\n%s", after)
+	}
+	if got := opm(t, examples, "serve catalog --cache-only --cache-dir "+disk); got.code != 1 ||
+		!strings.Contains(got.stderr, "no space left on device") {
+		t.Errorf("--cache-only: %+v", got)
+	}
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/api/client"
+)
+
+// serveTime is how long a test waits for a server to do what it does at once.
+const serveTime = time.Minute
+
+// A server is a process of opm serve.
+type server struct {
+	cmd  *exec.Cmd
+	log  *lockedBuffer
+	addr string // of gRPC
+}
+
+// A lockedBuffer is written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// startServer runs a command, which is to become opm serve, and waits until it listens.
+func startServer(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{cmd: cmd, log: &lockedBuffer{}}
+	cmd.Stderr = s.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	s.addr = s.waitLog(t, `msg=listening grpc=(\S+)`)
+	if strings.HasPrefix(s.addr, "@") || !strings.Contains(s.addr, ":") {
+		s.addr = "unix:" + filepath.Join(cmd.Dir, s.addr)
+	}
+	return s
+}
+
+// serving runs opm serve in a directory, at a port of its own unless the arguments say otherwise.
+func serving(t *testing.T, dir string, args ...string) *server {
+	t.Helper()
+	if !slices.Contains(args, "--addr") && !slices.Contains(args, "--port") {
+		args = append(args, "--addr", "localhost:0")
+	}
+	cmd := exec.Command("opm", append([]string{"serve"}, args...)...)
+	cmd.Dir = dir
+	return startServer(t, cmd)
+}
+
+// waitLog waits for a line in the log, and returns the first group of the expression.
+func (s *server) waitLog(t *testing.T, expression string) string {
+	t.Helper()
+	line := regexp.MustCompile(expression)
+	for deadline := time.Now().Add(serveTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if found := line.FindStringSubmatch(s.log.String()); found != nil {
+			return found[len(found)-1]
+		}
+	}
+	t.Fatalf("the log does not match %s:\n%s", expression, s.log)
+	return ""
+}
+
+// packages returns the names of the packages that a server has, once it is ready.
+func (s *server) packages(t *testing.T, opts client.Options) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), serveTime)
+	defer cancel()
+	c, err := client.New(s.addr, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.WaitReady(ctx); err != nil {
+		t.Fatalf("%v\n%s", err, s.log)
+	}
+	var names []string
+	for name, err := range c.Packages(ctx) {
+		if err != nil {
+			t.Errorf("%v\n%s", err, s.log)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// expect fails where the server does not have the packages of the example.
+func (s *server) expect(t *testing.T) {
+	t.Helper()
+	if got := s.packages(t, client.Options{}); !slices.Equal(got, []string{"kiln", "loom"}) {
+		t.Errorf("got packages %q", got)
+	}
+}
+
+// end tells a server to end, which it does without an error.
+func (s *server) end(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, s.log)
+	}
+	if !strings.Contains(s.log.String(), `msg="the server has ended"`) {
+		t.Errorf("the log does not tell that the server has ended:\n%s", s.log)
+	}
+}
+
+// TestServe serves until it is told to end.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	port := filepath.Join(dir, "port")
+	s := serving(t, examples, "catalog", "--port", "0", "--port-file", port)
+	s.expect(t)
+	text, err := os.ReadFile(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.waitLog(t, `msg=ready took=\S+ memory="?\d+ MB"? packages=2 `)
+	s.addr = net.JoinHostPort("localhost", strings.TrimSpace(string(text)))
+	s.expect(t)
+	s.end(t)
+	if left := names(t, dir); len(left) != 1 {
+		t.Errorf("the server leaves %q", left)
+	}
+}
+
+// TestServeUnix serves on a socket, also where one was left by a server that was killed.
+func TestServeUnix(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	killed := serving(t, dir, "catalog", "--addr", "unix:socket")
+	killed.expect(t)
+	if err := killed.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed.cmd.Wait()
+
+	s := serving(t, dir, "catalog", "--addr", "unix:socket")
+	s.expect(t)
+	if got := opm(t, dir, "serve catalog --addr unix:socket"); got.code != 1 ||
+		!strings.Contains(got.stderr, "address already in use") {
+		t.Errorf("a second server: %+v", got)
+	}
+	s.expect(t)
+	s.end(t)
+	if _, err := os.Lstat(filepath.Join(dir, "socket")); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+}
+
+// TestServePortTaken says which port is taken.
+func TestServePortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := opm(t, examples, "serve catalog --addr "+l.Addr().String())
+	if got.code != 1 || !strings.Contains(got.stderr, l.Addr().String()+": bind: address already in use") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestServeSources serves what is no directory.
+func TestServeSources(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	host := newRegistry(t)
+	if err := push(filepath.Join(dir, "catalog"), host+"/crafts/catalog:v1"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tar", "-C", dir, "-czf", filepath.Join(dir, "catalog.tar.gz"), "catalog").CombinedOutput(); err != nil {
+		t.Skipf("needs tar: %v\n%s", err, out)
+	}
+	for _, ref := range []string{"catalog.tar.gz", host + "/crafts/catalog:v1"} {
+		s := serving(t, dir, ref, "--use-http")
+		s.expect(t)
+		s.end(t)
+	}
+
+	rendered := opm(t, dir, "render catalog")
+	cmd := exec.Command("opm", "serve", "-", "--addr", "localhost:0")
+	cmd.Stdin = strings.NewReader(rendered.stdout)
+	s := startServer(t, cmd)
+	s.expect(t)
+	s.end(t)
+}
+
+// TestServeWatch serves a catalog that changes.
+func TestServeWatch(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	s := serving(t, dir, "catalog", "--watch")
+	s.expect(t)
+	if err := os.RemoveAll(filepath.Join(dir, "catalog", "loom")); err != nil {
+		t.Fatal(err)
+	}
+	s.waitLog(t, "the catalog has changed and is served now")
+	if got := s.packages(t, client.Options{}); !slices.Equal(got, []string{"kiln"}) {
+		t.Errorf("got packages %q", got)
+	}
+	s.end(t)
+}
+
+// TestServeProfiles serves profiles of the program, if asked to.
+func TestServeProfiles(t *testing.T) {
+	s := serving(t, examples, "catalog", "--pprof-addr", "localhost:0", "--pprof-capture-profiles")
+	s.expect(t)
+	s.waitLog(t, "msg=ready")
+	url := "http://" + s.waitLog(t, `msg="serving profiles" address=(\S+)`) + "/debug/pprof/"
+	for _, page := range []string{"", "cmdline", "symbol", "startup/cpu"} {
+		if code, body := fetch(t, url+page); code != 200 || len(body) == 0 {
+			t.Errorf("%s: got %d and %d bytes", page, code, len(body))
+		}
+	}
+	s.end(t)
+}
+
+// TestServeKilled kills servers while they make a cache, and then finds a good one or none.
+func TestServeKilled(t *testing.T) {
+	const catalog = "../../../shared/data/catalogs/v4.20"
+	if _, err := os.Stat(catalog); err != nil {
+		t.Skip("needs ../shared")
+	}
+	cache := t.TempDir()
+	for i := range 4 {
+		s := serving(t, ".", catalog, "--cache-dir", cache)
+		s.waitLog(t, "there is no cache yet|ready")
+		time.Sleep(time.Duration(i) * 50 * time.Millisecond) // somewhere in the making
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+	s := serving(t, ".", catalog, "--cache-dir", cache)
+	if got := s.packages(t, client.Options{}); len(got) != 37 {
+		t.Errorf("got %d packages\n%s", len(got), s.log)
+	}
+	s.end(t)
+	if log := s.log.String(); strings.Contains(log, "the cache cannot be used") {
+		t.Errorf("a cache was left that is none:\n%s", log)
+	}
+}
+
+func fetch(t *testing.T, url string) (int, []byte) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// serveFlags are the flags of opm serve.
+type serveFlags struct {
+	port, addr, portFile string
+	httpAddr             string
+	cert, key, clientCA  string
+	drain                time.Duration
+
+	cacheDir           string
+	cacheOnly, enforce bool
+	watch              bool
+
+	debug          bool
+	logFormat      string
+	terminationLog string
+	pprofAddr      string
+	pprofCapture   bool
+
+	images imageFlags
+}
+
+func (f *serveFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.port, "port", "p", "50051", "serve gRPC on `PORT` of all interfaces; 0 is any that is free")
+	flags.StringVar(&f.addr, "addr", "", "serve gRPC on `ADDRESS`: HOST:PORT or unix:PATH")
+	flags.StringVar(&f.portFile, "port-file", "", "write the port of gRPC to `FILE` when it is open")
+	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too: HOST:PORT or unix:PATH")
+	flags.StringVar(&f.cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
+	flags.StringVar(&f.key, "tls-key", "", "`FILE` with the key of the certificate")
+	flags.StringVar(&f.clientCA, "client-ca", "", "let in only clients with a certificate signed by those in `FILE`")
+	flags.DurationVar(&f.drain, "drain", serve.DefaultDrain, "how long calls may go on after SIGTERM")
+	flags.StringVar(&f.cacheDir, "cache-dir", "", "keep what is made of the catalogs in `DIRECTORY`")
+	flags.BoolVar(&f.cacheOnly, "cache-only", false, "make the cache, or check that it is of use, and exit")
+	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
+		"fail where the cache is of no use, instead of making it anew")
+	flags.BoolVar(&f.watch, "watch", false, "load the catalogs again when their files change")
+	flags.BoolVar(&f.debug, "debug", false, "log every call")
+	choiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
+	flags.StringVarP(&f.terminationLog, "termination-log", "t", terminationLog, "write to `FILE` why the server ended")
+	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
+	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
+		"record a profile of the start (with --pprof-addr "+defaultPprofAddr+", if none is given)")
+	f.images.add(cmd)
+	exclude(cmd, "addr", "port")
+	exclude(cmd, "cache-only", "watch")
+	must(cmd.MarkFlagDirname("cache-dir"))
+	completeNothing(cmd, "port", "addr", "http-addr", "drain", "pprof-addr")
+}
+
+// check refuses flags that make no sense together.
+func (f *serveFlags) check() error {
+	switch {
+	case (f.cert == "") != (f.key == ""):
+		return usageError{errors.New("--tls-cert and --tls-key need each other")}
+	case f.clientCA != "" && f.cert == "":
+		return usageError{errors.New("--client-ca needs --tls-cert")}
+	case f.enforce && f.cacheDir == "":
+		return usageError{errors.New("--cache-enforce-integrity needs --cache-dir")}
+	case f.portFile != "" && strings.HasPrefix(f.addr, unixPrefix):
+		return usageError{errors.New("--port-file needs an address with a port")}
+	}
+	return nil
+}
+
+func (f *serveFlags) grpcAddr() string {
+	if f.addr != "" {
+		return f.addr
+	}
+	return net.JoinHostPort("", f.port)
+}
+
+func (f *serveFlags) logger(w io.Writer) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if f.debug {
+		opts.Level = slog.LevelDebug
+	}
+	if f.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// sourceDate returns the time that SOURCE_DATE_EPOCH says, zero where it is not set.
+func sourceDate() (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", text)
+	}
+	return time.Unix(seconds, 0), nil
+}

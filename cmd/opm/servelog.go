@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// A logWriter makes every line that is written a warning in the log.
+type logWriter struct {
+	log  *slog.Logger
+	rest []byte // of a line that is not complete
+}
+
+func (w *logWriter) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for {
+		line, rest, complete := bytes.Cut(w.rest, []byte("\n"))
+		if !complete {
+			return len(p), nil
+		}
+		text := strings.TrimPrefix(string(line), "opm: ")
+		w.log.Warn(strings.TrimPrefix(text, "warning: "))
+		w.rest = rest
+	}
+}
+
+const (
+	// terminationLog is where clusters look for why a container ended.
+	terminationLog = "/dev/termination-log"
+
+	// maxTerminationLog is how many bytes of it they read.
+	maxTerminationLog = 4096
+)
+
+// writeTerminationLog writes why the server ended to a file, if there is one or the user asked for it.
+func writeTerminationLog(name string, asked bool, why error) error {
+	flags := os.O_WRONLY | os.O_TRUNC
+	if asked {
+		flags |= os.O_CREATE
+	}
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, flags, 0o666)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return nil // this is no container in a cluster
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, terminationMessage(why))
+	return errors.Join(err, f.Close())
+}
+
+// terminationMessage returns what fits, in whole lines.
+func terminationMessage(why error) string {
+	text := why.Error() + "\n"
+	if e, ok := errors.AsType[*serve.ProblemsError](why); ok {
+		text = strings.Join(e.Problems, "\n") + "\n"
+	}
+	if len(text) <= maxTerminationLog {
+		return text
+	}
+	const more = "...\n"
+	kept := text[:maxTerminationLog-len(more)]
+	return kept[:strings.LastIndexByte(kept, '\n')+1] + more
+}
+
+// writeWhole writes a file that is there as a whole or not at all.
+func writeWhole(name, text string) error {
+	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}

@@ -1,0 +1,71 @@
+//go:build linux
+
+// Command serve measures opm serve against the serve rows of the design's budget, from outside: how long it takes to be
+// ready, what memory it holds then, and how fast it answers over gRPC and HTTP.
+//
+//	serve -opm bin/opm -catalog .bench/big-catalog
+//
+// The server and this program share the processors, so that both pay for what is sent. Answers are counted, and not
+// decoded.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	opm := flag.String("opm", "bin/opm", "the `program` to measure")
+	catalog := flag.String("catalog", ".bench/big-catalog", "the `catalog` to serve")
+	mixed := flag.Duration("mixed", 30*time.Second, "how long 64 callers ask all kinds of questions")
+	flag.Parse()
+	program, err := filepath.Abs(*opm)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "opm-bench-serve-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{program: program, catalog: *catalog, dir: dir, mixed: *mixed, out: newTable(os.Stdout)}
+	defer b.out.Flush()
+	if err := b.starts(context.Background()); err != nil {
+		return err
+	}
+	return b.answers(context.Background())
+}
+
+// A table prints a row for each thing that was measured.
+type table struct{ *tabwriter.Writer }
+
+func newTable(w io.Writer) table {
+	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	fmt.Fprintln(t, "SERVE\tGOT\tBUDGET\t")
+	return t
+}
+
+// row adds a row. Without a budget, there is no verdict.
+func (t table) row(name, got, budget string, ok bool) {
+	verdict := "OVER"
+	switch {
+	case budget == "":
+		verdict = ""
+	case ok:
+		verdict = "ok"
+	}
+	fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, got, budget, verdict)
+}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/api/client"
+)
+
+// A server is a process of opm serve.
+type server struct {
+	cmd    *exec.Cmd
+	client *client.Client
+	log    *os.File
+	took   time.Duration // from its start until it was ready
+}
+
+// start starts a server on a socket, and waits until it is ready.
+func (b *bench) start(ctx context.Context, args ...string) (*server, error) {
+	socket := filepath.Join(b.dir, "socket")
+	log, err := os.Create(filepath.Join(b.dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	s := &server{log: log}
+	s.cmd = exec.CommandContext(ctx, b.program,
+		append([]string{"serve", "catalog=" + b.catalog, "--addr", "unix:" + socket}, args...)...)
+	s.cmd.Stderr = log
+	start := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if s.client, err = client.New("unix:"+socket, client.Options{}); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	if err := s.wait(ctx, socket); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.took = time.Since(start)
+	return s, nil
+}
+
+// wait waits for the socket, since a client that connects too soon waits for a second, and then for the server.
+func (s *server) wait(ctx context.Context, socket string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		if _, err := os.Stat(socket); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return s.client.WaitReady(ctx)
+}
+
+// memory returns what the server holds now, and what it held at most, in bytes.
+func (s *server) memory() (now, most int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	return field(string(status), "VmRSS:"), field(string(status), "VmHWM:"), nil
+}
+
+// field returns a number of kilobytes in a status file of the system, in bytes.
+func field(status, name string) int64 {
+	for line := range strings.Lines(status) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			kilobytes, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kilobytes * 1024
+		}
+	}
+	return 0
+}
+
+// stop ends the server. The error has what it logged.
+func (s *server) stop() error {
+	if s.client != nil {
+		s.client.Close()
+	}
+	defer s.log.Close()
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	if err := s.cmd.Wait(); err != nil {
+		text, _ := os.ReadFile(s.log.Name())
+		return fmt.Errorf("opm serve: %w\n%s", err, text)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// calls stand around every call: they wait until there is something to answer from, give errors their codes, and log
+// what is worth it. A healthy call logs nothing.
+type calls struct {
+	live    *Live
+	log     *slog.Logger
+	slow    time.Duration
+	observe func(method string, code codes.Code, took time.Duration) // or nil
+}
+
+func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	var answer any
+	err := c.call(ctx, info.FullMethod, func() (err error) {
+		answer, err = next(ctx, req)
+		return err
+	})
+	return answer, err
+}
+
+func (c *calls) stream(srv any, to grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	return c.call(to.Context(), info.FullMethod, func() error { return next(srv, to) })
+}
+
+func (c *calls) call(ctx context.Context, method string, next func() error) error {
+	if isRegistry(method) {
+		if err := c.live.Wait(ctx); err != nil {
+			return statusOf(err)
+		}
+	}
+	start := time.Now()
+	err := recovered(next)
+	if errors.Is(err, store.ErrDataLoss) {
+		c.live.Damaged(err)
+	}
+	if fault, ok := errors.AsType[*panicError](err); ok {
+		c.log.Error("a fault of the program", "error", fault, "stack", string(fault.stack))
+	}
+	if err != nil {
+		err = statusOf(err)
+	}
+	c.report(ctx, method, time.Since(start), err)
+	return err
+}
+
+// isRegistry tells whether a method is about the catalog.
+func isRegistry(method string) bool { return strings.HasPrefix(method, "/api.") }
+
+// A panicError is a fault of this program that a call came upon.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// recovered returns the error of call. Where it panics, all other calls go on.
+func recovered(call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{v, debug.Stack()}
+		}
+	}()
+	return call()
+}
+
+func (c *calls) report(ctx context.Context, method string, took time.Duration, err error) {
+	code := status.Code(err)
+	if c.observe != nil {
+		c.observe(method, code, took)
+	}
+	level, message := slog.LevelDebug, "call"
+	switch {
+	case code == codes.Internal || code == codes.Unknown || code == codes.DataLoss:
+		level, message = slog.LevelError, "a call failed"
+	case took >= c.slow && isRegistry(method):
+		level, message = slog.LevelWarn, "a slow call"
+	}
+	if !c.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took),
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		attrs = append(attrs, slog.String("client", p.Addr.String()))
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", status.Convert(err).Message()))
+	}
+	c.log.LogAttrs(ctx, level, message, attrs...)
+}

@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/serve/web"
+)
+
+// A Snapshot is what is served at one time.
+type Snapshot struct {
+	Store *store.Store // of all catalogs
+	Key   store.Key
+	Built bool // the store was made, and not found in the cache
+
+	catalogs []web.Catalog // for HTTP
+
+	users   int  // of Live; calls that read it
+	retired bool // of Live; another one is served
+}
+
+// A Live is the snapshot that is served, which another may replace at any time. There is none at first. Any number of
+// goroutines may use it.
+type Live struct {
+	mu       sync.Mutex
+	current  *Snapshot
+	draining bool
+	changed  chan struct{} // closed when current or draining changes, and made anew
+
+	damaged chan damage // holds one at most
+}
+
+// A damage is why the store could not be read.
+type damage struct{ why error }
+
+// NewLive returns a Live that serves nothing yet.
+func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(chan damage, 1)} }
+
+// ErrNotServing is returned where there is no snapshot.
+var ErrNotServing = errors.New("the catalog is not being served")
+
+// Acquire returns the snapshot that is served, which stays open until it is released. The error is ErrNotServing where
+// there is none.
+func (l *Live) Acquire() (s *Snapshot, release func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.current == nil {
+		return nil, nil, ErrNotServing
+	}
+	s = l.current
+	s.users++
+	return s, func() { l.release(s) }, nil
+}
+
+func (l *Live) release(s *Snapshot) {
+	l.mu.Lock()
+	s.users--
+	unused := s.retired && s.users == 0
+	l.mu.Unlock()
+	if unused {
+		s.Store.Close()
+	}
+}
+
+// Wait returns when there is a snapshot, or the error of ctx. It fails with ErrNotServing when there will be none,
+// since the server ends.
+func (l *Live) Wait(ctx context.Context) error {
+	for {
+		serving, draining, changed := l.state()
+		switch {
+		case draining:
+			return ErrNotServing
+		case serving:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// state tells whether there is a snapshot, whether the server ends, and when to ask again.
+func (l *Live) state() (serving, draining bool, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current != nil, l.draining, l.changed
+}
+
+// Swap serves s from now on. What was served is closed when the last call that reads it ends. Nil serves nothing.
+func (l *Live) Swap(s *Snapshot) {
+	l.mu.Lock()
+	old := l.current
+	l.current = s
+	unused := old != nil && old.users == 0
+	if old != nil {
+		old.retired = true
+	}
+	l.notify()
+	l.mu.Unlock()
+	if unused {
+		old.Store.Close()
+	}
+}
+
+// drain makes everyone who waits for a snapshot go away, and health say that nothing is served.
+func (l *Live) drain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draining = true
+	l.notify()
+}
+
+func (l *Live) notify() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Damaged tells that the store could not be read, so that it is built anew. Package serve calls it for its own calls.
+func (l *Live) Damaged(err error) {
+	select {
+	case l.damaged <- damage{err}:
+	default: // it is known already
+	}
+}
+
+// undamaged forgets what was told about the store.
+func (l *Live) undamaged() {
+	select {
+	case <-l.damaged:
+	default:
+	}
+}

@@ -1,0 +1,357 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// A Catalog is what is served under one name.
+type Catalog struct {
+	Name   string // for HTTP, unique
+	Source declcfg.Source
+}
+
+// An Input is catalogs that are open.
+type Input struct {
+	Catalogs []Catalog
+	Close    func() // lets go of them
+}
+
+// LoadOptions say what is loaded, and where the store is kept that is made of it.
+type LoadOptions struct {
+	// Open opens the catalogs. It is called again when they are loaded again.
+	Open func(context.Context) (*Input, error)
+
+	// CacheDir keeps the store for the next start; it is made where it does not exist. A store there that is of no use
+	// is replaced, unless the file is not opm's. Where it cannot be written, and where CacheDir is "", the store lives as
+	// long as the process, in a file that has no name or in memory.
+	CacheDir string
+	// Enforce makes it an error that the store in CacheDir is of no use, or is not there.
+	Enforce bool
+	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
+	CacheOnly bool
+
+	HTTP     bool         // keeps all objects for HTTP
+	Modified time.Time    // when the catalogs were changed, for HTTP; zero asks their files
+	Log      *slog.Logger // nil drops what is said
+}
+
+// storeName is the name of the store in a cache directory.
+const storeName = "catalog.opmstore"
+
+// A ProblemsError says that catalogs cannot be served, for all the reasons that there are.
+type ProblemsError struct {
+	Problems []string // each with its place
+}
+
+func (e *ProblemsError) Error() string {
+	return fmt.Sprintf("the catalog is invalid:\n%s", strings.Join(e.Problems, "\n"))
+}
+
+// Load returns a snapshot of the catalogs, out of the cache if it is there. It is nil if have is their key. The
+// error is a *ProblemsError for catalogs that are invalid.
+func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, error) {
+	l := loader{LoadOptions: opts}
+	l.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
+	return l.load(ctx, have, false)
+}
+
+// A loader makes snapshots.
+type loader struct{ LoadOptions }
+
+// load returns a snapshot, which is nil where the key is have. With anew, what is in the cache is not looked at.
+func (l *loader) load(ctx context.Context, have *store.Key, anew bool) (*Snapshot, error) {
+	in, err := l.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	s := &Snapshot{}
+	if s.Key, err = store.KeyOf(ctx, in.sources()...); err != nil {
+		return nil, problems(err)
+	}
+	if have != nil && s.Key == *have {
+		return nil, nil
+	}
+	if !anew {
+		if s.Store, err = l.cached(s.Key); err != nil {
+			return nil, err
+		}
+	}
+	if s.Store == nil {
+		if s.Store, err = l.make(ctx, s.Key, in); err != nil {
+			return nil, err
+		}
+		s.Built = true
+	}
+	if l.HTTP {
+		s.catalogs = l.webCatalogs(s, in)
+	}
+	return s, nil
+}
+
+// sources returns those of all catalogs.
+func (in *Input) sources() []declcfg.Source {
+	all := make([]declcfg.Source, len(in.Catalogs))
+	for i, c := range in.Catalogs {
+		all[i] = c.Source
+	}
+	return all
+}
+
+// make makes the store of catalogs. Meanwhile it checks whether they are valid, for neither keeps all processors busy
+// at all times.
+func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Store, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	checked := make(chan error, 1)
+	go func() {
+		err := check(ctx, in.Catalogs)
+		if err != nil {
+			cancel()
+		}
+		checked <- err
+	}()
+	valid := sync.OnceValue(func() error { return <-checked })
+	s, err := l.build(ctx, key, in.sources(), valid)
+	if invalid := valid(); invalid != nil {
+		if s != nil {
+			s.Close()
+		}
+		return nil, invalid
+	}
+	return s, err
+}
+
+// webCatalogs returns what is served over HTTP.
+func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
+	var all []web.Catalog
+	for i, objects := range s.Store.Catalogs() {
+		c := in.Catalogs[i]
+		modified := l.Modified
+		if modified.IsZero() {
+			var err error
+			if modified, err = web.Newest(c.Source); err != nil {
+				l.Log.Warn("when the catalog was changed is not known", "catalog", c.Name, "reason", err)
+			}
+		}
+		all = append(all, web.Catalog{Name: c.Name, Objects: objects, Tag: s.Key.String(), Modified: modified})
+	}
+	return all
+}
+
+// cached returns the store in the cache directory, or nil where it is of no use.
+func (l *loader) cached(key store.Key) (*store.Store, error) {
+	if l.CacheDir == "" {
+		return nil, nil
+	}
+	path := l.path()
+	s, err := store.Open(path, key)
+	if err == nil && l.HTTP && s.Catalogs() == nil {
+		s.Close()
+		err = fmt.Errorf("open %s: it was made without what HTTP needs", path)
+	}
+	switch {
+	case err == nil:
+		return s, nil
+	case l.Enforce:
+		return nil, fmt.Errorf("the cache cannot be used: %w", err)
+	case errors.Is(err, fs.ErrNotExist):
+		l.Log.Info("there is no cache yet", "cache", path)
+	default:
+		l.Log.Warn("the cache cannot be used, a new one is made", "reason", err)
+	}
+	return nil, nil
+}
+
+func (l *loader) path() string { return filepath.Join(l.CacheDir, storeName) }
+
+// check validates each catalog, and refuses packages that several of them hold: clients ask for a package without
+// saying of which catalog.
+func check(ctx context.Context, catalogs []Catalog) error {
+	var found []string
+	owners := map[string]*declcfg.Meta{} // by package
+	for _, c := range catalogs {
+		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, c.Source)
+		if err != nil {
+			return err
+		}
+		for _, p := range report.Problems {
+			found = append(found, p.String())
+		}
+		for _, p := range report.Index.Packages() {
+			found = append(found, claim(owners, p)...)
+		}
+	}
+	if len(found) > 0 {
+		return &ProblemsError{found}
+	}
+	return nil
+}
+
+// claim enters a package of a catalog, and returns what is wrong with that.
+func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) []string {
+	meta := definition(p)
+	if meta == nil || p.Name == "" {
+		return nil
+	}
+	if other, ok := owners[p.Name]; ok {
+		const format = "%s: error: package %q: another catalog holds it too, at %s"
+		return []string{fmt.Sprintf(format, meta.Pos, p.Name, other.Pos)}
+	}
+	owners[p.Name] = meta
+	return nil
+}
+
+// definition returns the olm.package of a package, nil for none.
+func definition(p *declcfg.PackageIndex) *declcfg.Meta {
+	if len(p.Packages) == 0 {
+		return nil
+	}
+	return p.Packages[0].Meta
+}
+
+// problems returns errors about catalogs as a *ProblemsError, and others as they are.
+func problems(err error) error {
+	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
+		return err
+	}
+	all := flatten(err)
+	slices.SortStableFunc(all, declcfg.CompareErrors)
+	e := &ProblemsError{}
+	for _, one := range all {
+		e.Problems = append(e.Problems, problem(one))
+	}
+	return e
+}
+
+func flatten(err error) []error {
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range many.Unwrap() {
+		all = append(all, flatten(one)...)
+	}
+	return all
+}
+
+func problem(err error) string {
+	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
+		return fmt.Sprintf("%s: error: %s", e.Pos, e.Message())
+	}
+	return err.Error()
+}
+
+// build makes the store in the first place that takes it. Valid waits until it is known whether the catalogs are valid.
+func (l *loader) build(
+	ctx context.Context, key store.Key, sources []declcfg.Source, valid func() error,
+) (*store.Store, error) {
+	var failed []error
+	for _, p := range l.places(valid) {
+		s, err := p.build(ctx, key, store.BuildOptions{HTTP: l.HTTP}, sources)
+		switch _, invalid := errors.AsType[*declcfg.Error](err); {
+		case err == nil && p.warning != "":
+			l.Log.Warn(p.warning)
+			return s, nil
+		case err == nil:
+			return s, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case invalid:
+			return nil, problems(err)
+		}
+		failed = append(failed, fmt.Errorf("make the store in %s: %w", p.name, err))
+		if p.mustLog {
+			l.Log.Warn("the store cannot be made where it should be", "reason", err)
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+// A place is where a store can be made.
+type place struct {
+	name    string
+	build   buildFunc
+	mustLog bool   // the user asked for this place
+	warning string // about its use
+}
+
+// A buildFunc makes a store and opens it.
+type buildFunc func(context.Context, store.Key, store.BuildOptions, []declcfg.Source) (*store.Store, error)
+
+// places returns all that come into question, the best first.
+func (l *loader) places(valid func() error) []place {
+	var all []place
+	if l.CacheDir != "" {
+		all = append(all, place{name: l.CacheDir, build: l.inCache(valid), mustLog: true})
+		if l.CacheOnly {
+			return all
+		}
+	}
+	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
+	for i, dir := range dirs {
+		if !slices.Contains(dirs[:i], dir) {
+			all = append(all, place{name: dir, build: inDir(dir)})
+		}
+	}
+	return append(all, place{
+		name:    "memory",
+		build:   inMemory,
+		warning: "no directory can be written, the store is held in memory; give one to --cache-dir",
+	})
+}
+
+// inDir makes the store in a file in dir that has no name.
+func inDir(dir string) buildFunc {
+	return func(
+		ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
+	) (*store.Store, error) {
+		return store.Temp(ctx, dir, key, opts, sources...)
+	}
+}
+
+// inCache makes the store where the next start finds it, once the catalogs are valid. It does not touch a file that opm
+// did not make.
+func (l *loader) inCache(valid func() error) buildFunc {
+	return func(
+		ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
+	) (*store.Store, error) {
+		if old, err := store.Open(l.path(), key); errors.Is(err, store.ErrForeign) {
+			return nil, err
+		} else if err == nil {
+			old.Close()
+		}
+		if err := os.MkdirAll(l.CacheDir, 0o777); err != nil {
+			return nil, err
+		}
+		err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true}, func(w io.Writer) error {
+			if err := store.Write(ctx, w, key, opts, sources...); err != nil {
+				return err
+			}
+			return valid()
+		})
+		if err != nil {
+			return nil, err
+		}
+		return store.Open(l.path(), key)
+	}
+}

@@ -1,0 +1,282 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// TestCache opens the store that is there, and makes one anew where it is of no use.
+func TestCache(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		prepare func(t *testing.T, cache string) // the cache directory, which holds a good store
+		built   bool
+		log     string // a text in the log
+	}{
+		{"good", func(*testing.T, string) {}, false, ""},
+		{"missing", func(t *testing.T, cache string) { must(t, os.RemoveAll(cache)) }, true, "there is no cache yet"},
+		{"truncated", func(t *testing.T, cache string) {
+			must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 1000))
+		}, true, "the cache cannot be used"},
+		{"flipped", func(t *testing.T, cache string) {
+			flip(t, filepath.Join(cache, serve.StoreName), -20)
+		}, true, "the cache cannot be used"},
+		{"of another catalog", func(t *testing.T, cache string) {
+			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(t.TempDir()), CacheDir: cache}, nil)
+			must(t, err)
+			s.Store.Close()
+		}, true, "the store of another catalog"},
+		{"foreign", func(t *testing.T, cache string) {
+			write(t, cache, serve.StoreName, "something else altogether")
+		}, true, "not a store of opm"},
+		{"of upstream", func(t *testing.T, cache string) {
+			must(t, os.Remove(filepath.Join(cache, serve.StoreName)))
+			write(t, cache, "pogreb.v1/digest", "0123456789abcdef")
+		}, true, "there is no cache yet"},
+		{"no directory", func(t *testing.T, cache string) {
+			must(t, os.RemoveAll(cache))
+			write(t, filepath.Dir(cache), filepath.Base(cache), "a file")
+		}, true, "the cache cannot be used"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, cache := catalogDir(t, trees), filepath.Join(t.TempDir(), "cache")
+			opts := serve.LoadOptions{Open: open(dir), CacheDir: cache}
+			s, err := serve.Load(t.Context(), opts, nil)
+			must(t, err)
+			s.Store.Close()
+			test.prepare(t, cache)
+
+			opts.Enforce = true
+			if s, err := serve.Load(t.Context(), opts, nil); (err != nil) != test.built {
+				t.Errorf("enforced: got %v", err)
+			} else if err == nil {
+				s.Store.Close()
+			}
+
+			log := newLogBook()
+			opts.Enforce, opts.Log = false, log.logger()
+			s, err = serve.Load(t.Context(), opts, nil)
+			must(t, err)
+			defer s.Store.Close()
+			if s.Built != test.built || !strings.Contains(log.String(), test.log) {
+				t.Errorf("made anew: %t, want %t; the log, which should hold %q:\n%s", s.Built, test.built, test.log, log)
+			}
+			if got := s.Store.PackageNames(); !slices.Equal(got, []string{"ash", "oak"}) {
+				t.Errorf("got packages %q", got)
+			}
+			if foreign, err := os.ReadFile(filepath.Join(cache, serve.StoreName)); test.name == "foreign" &&
+				string(foreign) != "something else altogether" {
+				t.Errorf("the file of someone else is %q, %v now", foreign, err)
+			}
+		})
+	}
+}
+
+// TestCacheKept finds the new store at the next start.
+func TestCacheKept(t *testing.T) {
+	cache := t.TempDir()
+	for i, text := range []string{trees, trees, trees + "# changed\n"} {
+		s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(catalogDir(t, text)), CacheDir: cache}, nil)
+		must(t, err)
+		s.Store.Close()
+		if want := i != 1; s.Built != want {
+			t.Errorf("start %d: made anew: %t", i, s.Built)
+		}
+	}
+	if entries, err := os.ReadDir(cache); len(entries) != 1 {
+		t.Errorf("the cache directory holds %v, %v", entries, err)
+	}
+}
+
+// TestCacheOnly fails where the cache cannot be made.
+func TestCacheOnly(t *testing.T) {
+	dir := catalogDir(t, trees)
+	file := filepath.Join(write(t, t.TempDir(), "file", ""), "file")
+	opts := serve.LoadOptions{Open: open(dir), CacheDir: file, CacheOnly: true}
+	if err := serve.Cache(t.Context(), opts); err == nil {
+		t.Error("a cache was made in a file")
+	}
+	opts.CacheDir = t.TempDir()
+	must(t, serve.Cache(t.Context(), opts))
+	if _, err := os.Stat(filepath.Join(opts.CacheDir, serve.StoreName)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestProblems refuses catalogs that cannot be served, for all reasons with their places.
+func TestProblems(t *testing.T) {
+	const metadata = `- {type: olm.csv.metadata, value: {annotations: {}, displayName: Oak, provider: {}}}`
+	for _, test := range []struct {
+		name     string
+		catalogs []string
+		want     []string // a text in each problem
+	}{
+		{"invalid", []string{strings.NewReplacer("defaultChannel: stable", "defaultChannel: slow", "version: 2.0.0", "version: two").Replace(trees)},
+			[]string{`catalog.yaml:4:17: error: package "oak"`, `catalog.yaml:34:58: error: package "oak"`}},
+		{"unreadable", []string{trees + "---\n[}\n"}, []string{"catalog.yaml:"}},
+		{"two olm.csv.metadata", []string{strings.Replace(trees, "version: 2.0.0}}\n", "version: 2.0.0}}\n"+metadata+"\n"+metadata+"\n", 1)},
+			[]string{"catalog.yaml:36:35: error: properties[2].value"}},
+		{"in two catalogs", []string{trees, "---\nschema: example.Bark\nkind: rough\n", trees}, []string{
+			`catalog.yaml:53:1: error: package "ash": another catalog holds it too, at `,
+			`catalog.yaml:2:1: error: package "oak": another catalog holds it too, at `,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var dirs []string
+			for _, text := range test.catalogs {
+				dirs = append(dirs, catalogDir(t, text))
+			}
+			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dirs...)}, nil)
+			if err == nil {
+				s.Store.Close()
+			}
+			e, ok := errors.AsType[*serve.ProblemsError](err)
+			if !ok {
+				t.Fatalf("got %v", err)
+			}
+			if len(e.Problems) != len(test.want) {
+				t.Fatalf("got %d problems:\n%s", len(e.Problems), strings.Join(e.Problems, "\n"))
+			}
+			for i, want := range test.want {
+				if !strings.Contains(e.Problems[i], want) {
+					t.Errorf("problem %d: got %s, want it to hold %q", i, e.Problems[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestInvalid ends a server whose catalog is invalid.
+func TestInvalid(t *testing.T) {
+	r := run(t, serve.Options{}, catalogDir(t, strings.ReplaceAll(trees, "defaultChannel: stable", "defaultChannel: slow")))
+	_, err := r.Package(t.Context(), "oak")
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("a call got %v", err)
+	}
+	if _, ok := errors.AsType[*serve.ProblemsError](r.end()); !ok {
+		t.Errorf("the server ended with %v", r.end())
+	}
+}
+
+// TestSeveral serves the packages of several catalogs as one.
+func TestSeveral(t *testing.T) {
+	r := run(t, serve.Options{}, catalogDir(t, trees), catalogDir(t, large())).ready(t)
+	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDamage answers DATA_LOSS for what cannot be read, and makes the store anew.
+func TestDamage(t *testing.T) {
+	cache := t.TempDir()
+	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache}}, catalogDir(t, trees)).ready(t)
+	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
+	_, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0")
+	if status.Code(err) != codes.DataLoss {
+		t.Errorf("got %v", err)
+	}
+	r.log.wait(t, "the store is damaged and is made anew", "the store has been made anew")
+	if _, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0"); err != nil {
+		t.Errorf("afterwards: got %v", err)
+	}
+}
+
+// TestDamageEnforced ends the server.
+func TestDamageEnforced(t *testing.T) {
+	dir, cache := catalogDir(t, trees), t.TempDir()
+	must(t, serve.Cache(t.Context(), serve.LoadOptions{Open: open(dir), CacheDir: cache}))
+	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache, Enforce: true}}, dir).ready(t)
+	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
+	if _, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0"); status.Code(err) != codes.DataLoss {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		if _, err := r.Package(ctx, "oak"); err != nil {
+			break
+		}
+	}
+	if err := r.end(); err == nil {
+		t.Error("the server ended without an error")
+	}
+}
+
+// TestDeleted serves on when someone deletes the store.
+func TestDeleted(t *testing.T) {
+	cache := t.TempDir()
+	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache}}, catalogDir(t, trees)).ready(t)
+	must(t, os.RemoveAll(cache))
+	if got := len(texts(r.Bundles(t.Context()), bundleText)); got != 7 {
+		t.Errorf("got %d bundles", got)
+	}
+}
+
+// TestWatch serves a catalog that changes, and the one before where it is no good.
+func TestWatch(t *testing.T) {
+	dir := catalogDir(t, trees)
+	opts := serve.Options{Watch: []string{dir}, WatchEvery: 1e6}
+	r := run(t, opts, dir).ready(t)
+	r.log.wait(t, "msg=ready")
+
+	write(t, dir, "broken.yaml", "schema: olm.package\nname: elm\n")
+	r.log.wait(t, `broken.yaml:2:7: error: package \"elm\"`, "what was there before goes on")
+	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "oak"}) {
+		t.Errorf("after a broken change: got %q", got)
+	}
+
+	must(t, os.Remove(filepath.Join(dir, "broken.yaml")))
+	write(t, dir, "large.yaml", large())
+	r.log.wait(t, "the catalog has changed and is served now")
+	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
+		t.Errorf("after a change: got %q", got)
+	}
+}
+
+// TestWatchConfigMap follows a directory as a kubelet changes it.
+func TestWatchConfigMap(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "..1/catalog.yaml", trees)
+	must(t, os.Symlink("..1", filepath.Join(dir, "..data")))
+	must(t, os.Symlink("..data/catalog.yaml", filepath.Join(dir, "catalog.yaml")))
+	write(t, dir, ".indexignore", "..*\n")
+	r := run(t, serve.Options{Watch: []string{dir}, WatchEvery: 1e6}, dir).ready(t)
+	r.log.wait(t, "msg=ready")
+
+	write(t, dir, "..2/catalog.yaml", large())
+	must(t, os.Symlink("..2", filepath.Join(dir, "..data_tmp")))
+	must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	r.log.wait(t, "the catalog has changed and is served now")
+	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"elm"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flip changes the byte at an offset, which counts from the end if it is negative.
+func flip(t *testing.T, path string, at int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	if at < 0 {
+		at += len(content)
+	}
+	content[at] ^= 0x40
+	must(t, os.WriteFile(path, content, 0o666))
+}

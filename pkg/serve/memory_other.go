@@ -1,0 +1,22 @@
+//go:build !linux
+
+package serve
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// inMemory makes the store in the memory of the program.
+func inMemory(
+	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
+) (*store.Store, error) {
+	var b bytes.Buffer
+	if err := store.Write(ctx, &b, key, opts, sources...); err != nil {
+		return nil, err
+	}
+	return store.New(bytes.NewReader(b.Bytes()), int64(b.Len()), key)
+}

@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// registryService is api.Registry, whose answers come encoded out of the store.
+var registryService = grpc.ServiceDesc{
+	ServiceName: api.Registry_ServiceDesc.ServiceName,
+	HandlerType: (*any)(nil),
+	Metadata:    api.Registry_ServiceDesc.Metadata,
+	Methods: []grpc.MethodDesc{
+		unary(api.Registry_GetPackage_FullMethodName, getPackage),
+		unary(api.Registry_GetBundle_FullMethodName, getBundle),
+		unary(api.Registry_GetBundleForChannel_FullMethodName, getBundleForChannel),
+		unary(api.Registry_GetBundleThatReplaces_FullMethodName, getBundleThatReplaces),
+		unary(api.Registry_GetDefaultBundleThatProvides_FullMethodName, getDefaultBundleThatProvides),
+	},
+	Streams: []grpc.StreamDesc{
+		stream(api.Registry_ListPackages_FullMethodName, listPackages),
+		stream(api.Registry_ListBundles_FullMethodName, listBundles),
+		stream(api.Registry_GetChannelEntriesThatReplace_FullMethodName, getChannelEntriesThatReplace),
+		stream(api.Registry_GetChannelEntriesThatProvide_FullMethodName, getChannelEntriesThatProvide),
+		stream(api.Registry_GetLatestChannelEntriesThatProvide_FullMethodName, getLatestChannelEntriesThatProvide),
+	},
+}
+
+// experimentalService is api.ExperimentalRegistry.
+var experimentalService = grpc.ServiceDesc{
+	ServiceName: api.ExperimentalRegistry_ServiceDesc.ServiceName,
+	HandlerType: (*any)(nil),
+	Metadata:    api.ExperimentalRegistry_ServiceDesc.Metadata,
+	Streams: []grpc.StreamDesc{
+		stream(api.ExperimentalRegistry_ExperimentalListPackageCustomSchemas_FullMethodName, listCustomSchemas),
+	},
+}
+
+func getPackage(s *store.Store, req *api.GetPackageRequest) (reply, error) {
+	message, err := s.Package(req.GetName())
+	return kept(message), err
+}
+
+func getBundle(s *store.Store, req *api.GetBundleRequest) (reply, error) {
+	return bundle(s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
+}
+
+func getBundleForChannel(s *store.Store, req *api.GetBundleInChannelRequest) (reply, error) {
+	head, err := s.ChannelHead(req.GetPkgName(), req.GetChannelName())
+	if err != nil {
+		return reply{}, err
+	}
+	return bundle(s, req.GetPkgName(), req.GetChannelName(), head)
+}
+
+func getBundleThatReplaces(s *store.Store, req *api.GetReplacementRequest) (reply, error) {
+	name, err := s.Replacement(req.GetCsvName(), req.GetPkgName(), req.GetChannelName())
+	if err != nil {
+		return reply{}, err
+	}
+	return bundle(s, req.GetPkgName(), req.GetChannelName(), name)
+}
+
+func getDefaultBundleThatProvides(s *store.Store, req *api.GetDefaultProviderRequest) (reply, error) {
+	pkg, channel, name, err := s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
+	if err != nil {
+		return reply{}, err
+	}
+	return bundle(s, pkg, channel, name)
+}
+
+func bundle(s *store.Store, pkg, channel, name string) (reply, error) {
+	taken := buffers.take()
+	message, err := s.Bundle(taken, pkg, channel, name)
+	if cap(message) != cap(taken) { // it was too small
+		buffers.Put(&taken)
+	}
+	r := pooled(message)
+	if err != nil {
+		r.Free()
+		return reply{}, err
+	}
+	return r, nil
+}
+
+func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {
+	return func(yield func([]byte, error) bool) {
+		for _, name := range s.PackageNames() {
+			if !yield(proto.Marshal(&api.PackageName{Name: name})) {
+				return
+			}
+		}
+	}, nil
+}
+
+func listBundles(_ context.Context, s *store.Store, _ *api.ListBundlesRequest) (iter.Seq2[[]byte, error], error) {
+	return s.Bundles(), nil
+}
+
+func getChannelEntriesThatReplace(
+	_ context.Context, s *store.Store, req *api.GetAllReplacementsRequest,
+) (iter.Seq2[[]byte, error], error) {
+	return s.EntriesThatReplace(req.GetCsvName()), nil
+}
+
+func getChannelEntriesThatProvide(
+	_ context.Context, s *store.Store, req *api.GetAllProvidersRequest,
+) (iter.Seq2[[]byte, error], error) {
+	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), false), nil
+}
+
+func getLatestChannelEntriesThatProvide(
+	_ context.Context, s *store.Store, req *api.GetLatestProvidersRequest,
+) (iter.Seq2[[]byte, error], error) {
+	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), true), nil
+}
+
+func listCustomSchemas(
+	ctx context.Context, s *store.Store, req *api.ExperimentalListPackageCustomSchemasRequest,
+) (iter.Seq2[[]byte, error], error) {
+	if !acknowledged(ctx) {
+		return func(func([]byte, error) bool) {}, nil
+	}
+	if req.GetSchema() == "" {
+		return nil, status.Error(codes.InvalidArgument, "the schema is missing")
+	}
+	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
+}
+
+// acknowledged tells whether the client knows that it asks for what may change.
+func acknowledged(ctx context.Context) bool {
+	return slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true")
+}
+
+// statusOf returns an error of a call with the code for it.
+func statusOf(err error) error {
+	code := codes.Internal
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		code = codes.NotFound
+	case errors.Is(err, store.ErrDataLoss):
+		code = codes.DataLoss
+	case errors.Is(err, ErrNotServing):
+		code = codes.Unavailable
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	default:
+		if _, ok := status.FromError(err); ok {
+			return err
+		}
+	}
+	return status.Error(code, err.Error())
+}

@@ -1,0 +1,198 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/serve/web"
+)
+
+// defaultWatchEvery is how often watched paths are looked at.
+const defaultWatchEvery = time.Second
+
+// retryDamaged is how long to wait before a store that was damaged once more, or could not be made, is made anew.
+const retryDamaged = 10 * time.Second
+
+// Options say what is served, and how.
+type Options struct {
+	Load   LoadOptions // its Log is that of Server where it is nil
+	Server ServerOptions
+
+	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; what
+	// was served goes on until then, and also after it where the change is no good.
+	Watch      []string
+	WatchEvery time.Duration // how often they are looked at; 0 means a second
+
+	HTTP net.Listener // serves HTTP too, and is closed at the end; nil serves gRPC only
+
+	Ready func() // called when the catalogs are served for the first time, unless it is nil
+}
+
+// Run serves what Load.Open opens on l, which it closes, until ctx is done. Clients may connect before the catalog is
+// loaded; see [Server.Serve]. It returns nil after ctx is done, and an error when the catalog cannot be loaded at first
+// or a listener fails.
+func Run(ctx context.Context, l net.Listener, opts Options) error {
+	opts.Server.Log = cmp.Or(opts.Server.Log, slog.New(slog.DiscardHandler))
+	opts.Load.Log = cmp.Or(opts.Load.Log, opts.Server.Log)
+	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
+
+	live := NewLive()
+	defer live.Swap(nil)
+	g, running := errgroup.WithContext(ctx)
+	r := &runner{live: live, opts: opts, log: opts.Server.Log}
+	if opts.HTTP != nil {
+		opts.Load.HTTP = true
+		metrics := web.NewMetrics()
+		r.metrics = loadMetrics{metrics}
+		opts.Server.Observe = counted(metrics, opts.Server.Observe)
+		g.Go(func() error {
+			return serveHTTP(running, opts.HTTP, handler(live, metrics, opts.Server.Log), opts.Server)
+		})
+	}
+	r.loader = loader{opts.Load}
+	g.Go(func() error { return NewServer(live, opts.Server).Serve(running, l) })
+	g.Go(func() error { return r.run(running) })
+	err := g.Wait()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// Cache makes the store in the cache directory, unless one is there that is of use.
+func Cache(ctx context.Context, opts LoadOptions) error {
+	start := time.Now()
+	s, err := Load(ctx, opts, nil)
+	if err != nil {
+		return err
+	}
+	if opts.Log != nil {
+		took := time.Since(start).Round(time.Millisecond)
+		opts.Log.Info("the cache is of use", "took", took, "store", s.Store.Stats().Bytes)
+	}
+	return s.Store.Close()
+}
+
+// A runner keeps a Live up to date.
+type runner struct {
+	live    *Live
+	loader  loader
+	opts    Options
+	log     *slog.Logger
+	metrics loadMetrics // that nobody sees without HTTP
+
+	key   store.Key // of what is served
+	stamp uint64    // of the watched paths when it was loaded
+}
+
+// run loads the catalogs, and again when they change or the store is damaged.
+func (r *runner) run(ctx context.Context) error {
+	r.stamp = stampOf(r.opts.Watch)
+	if err := r.load(ctx, "ready", nil, false); err != nil {
+		return err
+	}
+	if r.opts.Ready != nil {
+		r.opts.Ready()
+	}
+	var ticks <-chan time.Time // never, where nothing is watched
+	if len(r.opts.Watch) > 0 {
+		ticker := time.NewTicker(r.opts.WatchEvery)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	latest := r.stamp
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks:
+			latest = r.look(ctx, latest)
+		case found := <-r.live.damaged:
+			if err := r.repair(ctx, found.why); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// load serves the catalogs, and says so in the log. Those whose key is have are served already.
+func (r *runner) load(ctx context.Context, done string, have *store.Key, anew bool) error {
+	start := time.Now()
+	s, err := r.loader.load(ctx, have, anew)
+	if err != nil {
+		r.metrics.failed()
+		return err
+	}
+	if s == nil {
+		return nil
+	}
+	took := time.Since(start)
+	r.metrics.loaded(s, took)
+	r.key = s.Key
+	stats := s.Store.Stats()
+	if s.Built {
+		debug.FreeOSMemory() // what that took is not needed for serving
+	}
+	r.live.Swap(s)
+	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
+		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
+	return nil
+}
+
+// look loads the catalogs again if the watched paths have changed and are at rest. It returns their stamp, and takes
+// the one of the last look.
+func (r *runner) look(ctx context.Context, last uint64) uint64 {
+	now := stampOf(r.opts.Watch)
+	if now == r.stamp || now != last {
+		return now
+	}
+	r.stamp = now
+	err := r.load(ctx, "the catalog has changed and is served now", &r.key, false)
+	if err != nil && ctx.Err() == nil {
+		LogError(r.log, "the catalog has changed and cannot be served, what was there before goes on", err)
+	}
+	return now
+}
+
+// repair makes a store anew that could not be read. It fails where damage is to be fatal.
+func (r *runner) repair(ctx context.Context, damage error) error {
+	if r.opts.Load.Enforce {
+		return damage
+	}
+	r.metrics.damaged()
+	r.log.Error("the store is damaged and is made anew", "reason", damage)
+	err := r.load(ctx, "the store has been made anew", nil, true)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		LogError(r.log, "the store cannot be made anew", err)
+	}
+	// Calls that were under way have met the same damage; and where it stays, making stores is not all that is done.
+	select {
+	case <-ctx.Done():
+	case <-time.After(retryDamaged):
+	}
+	r.live.undamaged()
+	return ctx.Err()
+}
+
+// LogError logs an error that a load ended with: each of several problems by itself.
+func LogError(log *slog.Logger, message string, err error) {
+	if e, ok := errors.AsType[*ProblemsError](err); ok {
+		for _, p := range e.Problems {
+			log.Error(p)
+		}
+		log.Error(message, "problems", len(e.Problems))
+		return
+	}
+	log.Error(message, "reason", err)
+}

@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	health "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+)
+
+// DefaultDrain is how long calls may go on after the server was told to end: less than the 30 seconds after which a
+// cluster kills a pod.
+const DefaultDrain = 25 * time.Second
+
+// defaultSlow is how long a call takes that is worth a line in the log. Most take less than a thousandth of it.
+const defaultSlow = time.Second
+
+// ServerOptions say how a server treats its clients. The zero value speaks plain text, as registries in clusters do.
+type ServerOptions struct {
+	TLS   *tls.Config   // nil is plain text; see [Certificates]
+	Log   *slog.Logger  // nil drops what is said
+	Slow  time.Duration // calls that take as long are logged; 0 means a second
+	Drain time.Duration // how long calls may go on when the server ends; 0 means DefaultDrain
+
+	// Observe is told of every call when it has ended, if it is not nil; of registry calls without the time that they
+	// waited for the first catalog. It may be called from several goroutines.
+	Observe func(method string, code codes.Code, took time.Duration)
+
+	stall time.Duration // 0 means stallTime
+}
+
+// A Server serves a Live over gRPC: the registry, health and reflection.
+type Server struct {
+	grpc *grpc.Server
+	live *Live
+	opts ServerOptions
+}
+
+// NewServer returns a server of what live serves. It serves one listener; see [Server.Serve].
+func NewServer(live *Live, opts ServerOptions) *Server {
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
+	opts.Slow = cmp.Or(opts.Slow, defaultSlow)
+	opts.Drain = cmp.Or(opts.Drain, DefaultDrain)
+	opts.stall = cmp.Or(opts.stall, stallTime)
+
+	around := &calls{live: live, log: opts.Log, slow: opts.Slow, observe: opts.Observe}
+	options := append(limits(),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.UnaryInterceptor(around.unary),
+		grpc.StreamInterceptor(around.stream),
+	)
+	if opts.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(opts.TLS)))
+	}
+	s := &Server{grpc.NewServer(options...), live, opts}
+	answers := &registry{live, &stallGuard{opts.stall, opts.Log}}
+	s.grpc.RegisterService(&registryService, answers)
+	s.grpc.RegisterService(&experimentalService, answers)
+	health.RegisterHealthServer(s.grpc, &healthService{live: live})
+	reflection.Register(s.grpc)
+	return s
+}
+
+// Serve answers clients of l, which it closes, until ctx is done. Then it takes no more calls, lets those end that are
+// under way, cuts off what takes longer than Drain, and returns nil. Until something is served, calls to the registry
+// wait, and health says NOT_SERVING.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.grpc.Serve(guard(l, s.opts.stall)) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.live.drain()
+	s.drain()
+	return <-ended
+}
+
+// drain ends all calls, in peace if they let it.
+func (s *Server) drain() {
+	drained := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+	case <-time.After(s.opts.Drain):
+		s.opts.Log.Warn("calls that do not end are cut off", "after", s.opts.Drain)
+		s.grpc.Stop()
+		<-drained
+	}
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// BuildOptions say what a store holds. The zero value is what the registry protocol needs.
+type BuildOptions struct {
+	// HTTP keeps all objects as JSON too, for [Store.Catalogs].
+	HTTP bool
+}
+
+// Build makes the store of the catalog at path, whose directory must exist. It is written beside, synced and then
+// renamed, in place of what is there: whatever happens, at path there is a whole store or what was there before. Any
+// number of processes may build at once.
+//
+// The error joins all that keeps the catalog from being served, by place, each a [*declcfg.Error]. It does not replace
+// validation: it is about what answers are made of, such as bundles with more than one olm.csv.metadata. A catalog that
+// is not that of key any more when it was read, because someone changes it, is an error too.
+func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
+	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		return Write(ctx, w, key, opts, sources...)
+	})
+}
+
+// Temp makes the store of the catalog in a file in dir that has no name, so that it is gone with the Store or the
+// process, however that ends, and opens it. An empty dir is [os.TempDir]. The errors are those of [Build].
+func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources ...declcfg.Source) (*Store, error) {
+	f, err := os.CreateTemp(dir, ".opm-*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		err = Write(ctx, f, key, opts, sources...)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return newFromFile(f, key)
+}
+
+// ErrChanged is in the error about a catalog that is not that of the key.
+var ErrChanged = errors.New("the catalog changed while it was being read")
+
+// Write writes to w the bytes that [Build] puts into a file, for places that have no name, such as memory. What was
+// written is of no use unless Write returns nil.
+func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
+	b := &builder{
+		opts: opts, packer: newPacker(),
+		bundles: map[*declcfg.Meta]*builtBundle{}, texts: map[*declcfg.Meta]packageTexts{},
+	}
+	var err error
+	if b.records, err = newRecorder(w, &b.data, key); err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if err := b.read(ctx, s); err != nil {
+			return err
+		}
+	}
+	return b.finish(ctx, key, sources)
+}
+
+func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
+	if !b.partial { // else much would only seem to be missing
+		b.link()
+	}
+	if len(b.errs) > 0 {
+		slices.SortStableFunc(b.errs, declcfg.CompareErrors)
+		return errors.Join(b.errs...)
+	}
+	if err := b.writeLists(ctx); err != nil {
+		return err
+	}
+	switch now, err := KeyOf(ctx, sources...); {
+	case err != nil:
+		return err
+	case now != key:
+		return ErrChanged
+	}
+	b.names.finish(&b.data)
+	return b.records.finish()
+}
+
+// A builder makes one store. The objects of the catalog are encoded and written as they are read; what relates them is
+// kept in memory, and becomes tables at the end.
+type builder struct {
+	opts    BuildOptions
+	packer  *packer
+	records *recorder
+	data    indexData
+	names   names
+	errs    []error
+	partial bool // some objects could not be read
+
+	catalog declcfg.Index
+	bundles map[*declcfg.Meta]*builtBundle
+	texts   map[*declcfg.Meta]packageTexts // by olm.package
+	kinds   kindIDs
+	custom  []customMeta
+	lines   lineWriter
+
+	byChannel []*builtEntry // in the order of lists
+	edges     []edge
+	providers [][]uint32 // by kind: the entries
+}
+
+// A builtBundle is a bundle that was written.
+type builtBundle struct {
+	fields []byte
+	body   uint32
+	kinds  []uint32
+	whole  bool
+
+	row  uint32
+	used bool // in a channel
+}
+
+// packageTexts are the records of the texts of a package that go into its bundles, each plus one and 0 for none.
+type packageTexts struct{ description, icon uint32 }
+
+type customMeta struct {
+	schema, pkg string
+	record      uint32
+}
+
+// An object is what one object of a catalog becomes.
+type object struct {
+	meta    *declcfg.Meta
+	value   any // nil, or without what the relations do not need
+	bundle  *bundle
+	records []record
+	line    line
+	errs    []error
+}
+
+// read reads a source into the store. The error is one of writing, or of ctx; those of the catalog are kept.
+func (b *builder) read(ctx context.Context, s declcfg.Source) error {
+	b.lines.begin(b)
+	for o, err := range declcfg.Map(ctx, b.encode, s) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			b.errs = append(b.errs, err)
+			b.partial = true
+			continue
+		}
+		b.errs = append(b.errs, o.errs...)
+		if err := b.add(o); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return b.lines.end(b)
+}
+
+// encode makes all of an object that can be made without the others. It runs on several goroutines.
+func (b *builder) encode(m *declcfg.Meta) (*object, error) {
+	v, err := m.Decode()
+	if err != nil {
+		return nil, err
+	}
+	o := &object{meta: m}
+	switch v := v.(type) {
+	case *declcfg.Bundle:
+		o.bundle, o.errs = newBundle(b.packer, m, v)
+		o.value = &declcfg.BundleSummary{Name: v.Name}
+	case *declcfg.Package:
+		o.records = []record{b.packer.record(descriptionMember(v)), b.packer.record(iconMember(v))}
+		o.value = declcfg.Slim(v)
+	case *declcfg.Channel:
+		o.value = declcfg.Slim(v)
+	case *declcfg.Deprecations:
+		o.value = v
+	case nil:
+		if err := o.custom(b.packer); err != nil {
+			return nil, err
+		}
+	}
+	if b.opts.HTTP {
+		if o.line, err = b.packer.line(m); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (o *object) custom(p *packer) error {
+	raw, err := o.meta.JSON()
+	if err == nil {
+		o.records = []record{p.record(structOf(raw))}
+	}
+	return err
+}
+
+// add writes what an object became, and remembers the rest.
+func (b *builder) add(o *object) error {
+	ids := make([]uint32, len(o.records))
+	for i, r := range o.records {
+		if len(r.data) == 0 {
+			continue
+		}
+		id, err := b.records.add(r)
+		if err != nil {
+			return at(o.meta, err)
+		}
+		ids[i] = id + 1
+	}
+	switch o.value.(type) {
+	case nil:
+		b.custom = append(b.custom, customMeta{o.meta.Schema, o.meta.Package, ids[0] - 1})
+	case *declcfg.Package:
+		b.texts[o.meta] = packageTexts{ids[0], ids[1]}
+	}
+	b.catalog.Add(o.meta, o.value)
+	if o.bundle != nil {
+		if err := b.addBundle(o); err != nil {
+			return at(o.meta, err)
+		}
+	}
+	if !b.opts.HTTP {
+		return nil
+	}
+	return b.lines.add(b, o.meta, o.line)
+}
+
+func (b *builder) addBundle(o *object) error {
+	body, err := b.records.add(o.bundle.body)
+	if err != nil {
+		return err
+	}
+	built := &builtBundle{fields: o.bundle.fields, body: body, whole: o.bundle.whole}
+	for _, k := range o.bundle.kinds {
+		if id := b.kinds.id(k); !slices.Contains(built.kinds, id) {
+			built.kinds = append(built.kinds, id)
+		}
+	}
+	b.bundles[o.meta] = built
+	return nil
+}
+
+// at returns err with the place of an object.
+func at(m *declcfg.Meta, err error) error { return fmt.Errorf("%v: %w", m.Pos, err) }
+
+// kindIDs numbers kinds as they come.
+type kindIDs struct {
+	ids  map[declcfg.GVK]uint32
+	list []declcfg.GVK
+}
+
+func (k *kindIDs) id(kind declcfg.GVK) uint32 {
+	id, ok := k.ids[kind]
+	if !ok {
+		if k.ids == nil {
+			k.ids = map[declcfg.GVK]uint32{}
+		}
+		id = uint32(len(k.list))
+		k.ids[kind] = id
+		k.list = append(k.list, kind)
+	}
+	return id
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/fstest"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// reseal makes the checksums of a file fit its content, as far as it has the form of a store, so that what lies behind
+// them is reached. With records it also makes those of the records fit.
+func reseal(data []byte, records bool) {
+	if len(data) < headerSize+footerSize {
+		return
+	}
+	order.PutUint64(data[headerSize-8:], xxhash.Sum64(data[:headerSize-8]))
+	foot := data[len(data)-footerSize:]
+	order.PutUint64(foot, uint64(len(data)))
+	offset, size := order.Uint64(foot[8:]), order.Uint64(foot[16:])
+	if end := uint64(len(data) - footerSize); offset <= end && size <= end-offset {
+		index := data[offset : offset+size]
+		if x, err := parseIndex(index, offset); err == nil && records {
+			for i := range x.rows(tRecords) {
+				r := x.record(uint32(i))
+				row := x.row(tRecords, uint32(i))
+				row[4], row[5] = halves(xxhash.Sum64(data[r.offset : r.offset+uint64(r.size)]))
+			}
+			if again, err := x.append(nil); err == nil {
+				copy(index, again)
+			}
+		}
+		order.PutUint64(foot[24:], xxhash.Sum64(index))
+	}
+	order.PutUint64(foot[32:], xxhash.Sum64(foot[:32]))
+}
+
+// askAll asks a store everything, and fails the test at an error that is none of those that it may return.
+func askAll(t *testing.T, s *Store) {
+	t.Helper()
+	check := func(err error) {
+		if err != nil && !errors.Is(err, ErrDataLoss) && !errors.Is(err, ErrNotFound) {
+			t.Errorf("an error of its own: %v", err)
+		}
+	}
+	texts := []string{"", "p", "c", "b1", "b2", "g", "v1", "K", "x.y", "olm.bundle"}
+	for _, name := range append(texts, s.PackageNames()...) {
+		_, err := s.Package(name)
+		check(err)
+		for _, err := range s.EntriesThatReplace(name) {
+			check(err)
+		}
+		for _, err := range s.CustomMetas("x.y", name) {
+			check(err)
+		}
+		for _, channel := range texts {
+			_, err := s.ChannelHead(name, channel)
+			check(err)
+			_, err = s.Replacement("b1", name, channel)
+			check(err)
+			for _, bundle := range []string{"b1", "b2"} {
+				_, err = s.Bundle(nil, name, channel, bundle)
+				check(err)
+			}
+		}
+	}
+	for _, err := range s.Bundles() {
+		check(err)
+	}
+	for _, latest := range []bool{false, true} {
+		for _, err := range s.EntriesThatProvide("g", "v1", "K", latest) {
+			check(err)
+		}
+	}
+	_, _, _, err := s.DefaultProvider("g", "v1", "K")
+	check(err)
+	for _, c := range s.Catalogs() {
+		for _, q := range []Query{{}, {Schema: "olm.bundle"}, {Package: "p"}, {Name: "b1", Schema: "olm.bundle"}} {
+			r := c.Query(q)
+			_ = r.Size()
+			for _, err := range r.Lines() {
+				check(err)
+			}
+		}
+		for _, r := range []*Reader{c.Plain(), c.Zstd()} {
+			_, err := io.CopyN(io.Discard, r, 1<<20)
+			if err != io.EOF {
+				check(err)
+			}
+		}
+	}
+}
+
+const small = `{"schema":"olm.package","name":"p","defaultChannel":"c","icon":{"base64data":"aWNvbg==","mediatype":"m"}}
+{"schema":"olm.channel","package":"p","name":"c","entries":[{"name":"b2","replaces":"b1","skips":["b0"]},{"name":"b1"}]}
+{"schema":"olm.bundle","package":"p","name":"b1","image":"i","properties":[
+	{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},
+	{"type":"olm.gvk","value":{"group":"g","version":"v1","kind":"K"}},{"type":"olm.csv.metadata","value":{}}]}
+{"schema":"olm.bundle","package":"p","name":"b2","properties":[
+	{"type":"olm.package","value":{"packageName":"p","version":"2.0.0"}},
+	{"type":"olm.bundle.object","value":{"data":"e30="}}]}
+{"schema":"olm.deprecations","package":"p","entries":[{"reference":{"schema":"olm.bundle","name":"b1"},"message":"old"}]}
+{"schema":"x.y","package":"p","z":1}
+`
+
+func smallStore(t testing.TB) ([]byte, Key) {
+	t.Helper()
+	src := declcfg.Source{Name: "c", FS: fstest.MapFS{"a.json": {Data: []byte(small)}}}
+	key, err := KeyOf(t.Context(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(t.Context(), &b, key, BuildOptions{HTTP: true}, src); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), key
+}
+
+// No byte of a file whose checksums are right, be it by accident or by intent, makes a reader do anything but answer or
+// fail.
+func TestCorrupt(t *testing.T) {
+	data, key := smallStore(t)
+	opened := 0
+	for i := range data {
+		for _, value := range []byte{0, 0xff, data[i] + 1} {
+			changed := bytes.Clone(data)
+			changed[i] = value
+			reseal(changed, i%2 == 0)
+			if s, err := New(bytes.NewReader(changed), int64(len(changed)), key); err == nil {
+				opened++
+				askAll(t, s)
+			}
+		}
+	}
+	if opened < len(data)/2 {
+		t.Errorf("only %d of %d changed stores could be opened", opened, len(data))
+	}
+}
+
+// A table that is not sorted is searched in vain, but within its bounds.
+func TestEqualRun(t *testing.T) {
+	for n := range 9 {
+		for pattern := range 1 << (2 * n) { // what compare returns: two bits for each
+			first, end := equalRun(n, func(i int) int { return pattern>>(2*i)&3 - 1 })
+			if first < 0 || end < first || end > n {
+				t.Fatalf("%d of %b: [%d, %d)", n, pattern, first, end)
+			}
+		}
+	}
+	sorted := []int{1, 2, 2, 2, 5}
+	for _, tt := range []struct{ value, first, end int }{{0, 0, 0}, {1, 0, 1}, {2, 1, 4}, {3, 4, 4}, {5, 4, 5}, {6, 5, 5}} {
+		first, end := equalRun(len(sorted), func(i int) int { return sorted[i] - tt.value })
+		if first != tt.first || end != tt.end {
+			t.Errorf("%d: [%d, %d), want [%d, %d)", tt.value, first, end, tt.first, tt.end)
+		}
+	}
+}
+
+// The index cannot make a reader take more memory than the record has use for.
+func TestHolds(t *testing.T) {
+	zeros, tiny := newPacker().frame(make([]byte, 1<<20)).data, newPacker().frame(make([]byte, 100)).data
+	for _, tt := range []struct {
+		frame []byte
+		size  uint64
+		want  bool
+	}{
+		{zeros, 1 << 20, true}, {zeros, 1<<20 + 1, false}, {zeros, 1, false}, {zeros[:3], 1 << 20, false}, {nil, 1, false},
+		{tiny, 100, true}, {tiny, 255, true}, {tiny, 256, false}, // nor can it be told what it does hold
+		{[]byte("no frame"), 1, false},
+		{append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0}, 0xff, 0xff, 0xff, 0x7f), 0x7fffffff, false}, // all header
+	} {
+		if got := holds(tt.frame, tt.size); got != tt.want {
+			t.Errorf("a frame of %d bytes holds %d: %t, want %t", len(tt.frame), tt.size, got, tt.want)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	data, key := smallStore(f)
+	f.Add(0, []byte(nil), len(data), false)
+	f.Add(len(data)-200, []byte{0xff, 0xff}, len(data), true)
+	f.Add(100, []byte("longer text that goes over some of the numbers"), len(data)-10, true)
+	f.Fuzz(func(t *testing.T, at int, text []byte, size int, records bool) {
+		if at < 0 || at > len(data) || size < 0 || size > len(data) {
+			return
+		}
+		changed := bytes.Clone(data)
+		copy(changed[at:], text)
+		if size < len(changed) { // the middle is missing
+			changed = append(changed[:size/2:size/2], changed[len(changed)-(size-size/2):]...)
+		}
+		reseal(changed, records)
+		if s, err := New(bytes.NewReader(changed), int64(len(changed)), key); err == nil {
+			askAll(t, s)
+		}
+	})
+}

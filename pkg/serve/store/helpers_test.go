@@ -1,0 +1,94 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"go.uber.org/goleak"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// published are the catalogs that real operators are published in.
+const published = "../../../../shared/data/catalogs"
+
+// publishedCatalogs returns the directories of all published catalogs, and skips the test where there are none.
+func publishedCatalogs(t testing.TB) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(published + "/*")
+	if err != nil || len(dirs) == 0 {
+		t.Skipf("no catalogs in %s", published)
+	}
+	return dirs
+}
+
+// publishedStores holds the stores of published catalogs, with HTTP, by directory.
+var publishedStores sync.Map
+
+// publishedStore returns the store of a published catalog, which is built once for all tests.
+func publishedStore(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	if s, ok := publishedStores.Load(dir); ok {
+		return s.(*store.Store)
+	}
+	s := build(t, store.BuildOptions{HTTP: true}, dirSource(dir))
+	publishedStores.Store(dir, s)
+	return s
+}
+
+func dirSource(dir string) declcfg.Source { return declcfg.Source{Name: dir, FS: os.DirFS(dir)} }
+
+// source returns a catalog called "c" that holds files, given as name and content by turns.
+func source(namesAndContents ...string) declcfg.Source {
+	fsys := fstest.MapFS{}
+	for pair := range slices.Chunk(namesAndContents, 2) {
+		fsys[pair[0]] = &fstest.MapFile{Data: []byte(pair[1])}
+	}
+	return declcfg.Source{Name: "c", FS: fsys}
+}
+
+// keyOf returns the key of a catalog.
+func keyOf(t testing.TB, sources ...declcfg.Source) store.Key {
+	t.Helper()
+	key, err := store.KeyOf(t.Context(), sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// image returns the bytes of the store of a catalog, and its key.
+func image(t testing.TB, opts store.BuildOptions, sources ...declcfg.Source) ([]byte, store.Key) {
+	t.Helper()
+	key := keyOf(t, sources...)
+	var b bytes.Buffer
+	if err := store.Write(t.Context(), &b, key, opts, sources...); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), key
+}
+
+// open returns the store that data holds.
+func open(t testing.TB, data []byte, key store.Key) *store.Store {
+	t.Helper()
+	s, err := store.New(bytes.NewReader(data), int64(len(data)), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// build returns the store of a catalog, in memory.
+func build(t testing.TB, opts store.BuildOptions, sources ...declcfg.Source) *store.Store {
+	t.Helper()
+	data, key := image(t, opts, sources...)
+	return open(t, data, key)
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/opm-toolchain/opm/internal/indexignore"
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Key tells catalogs apart by their content. It is the xxhash of the paths and the bytes of all files of a catalog,
+// including those named .indexignore and without those that they take out. Where the catalog lies, and the mode, the
+// owner and the times of files have no part in it.
+type Key [8]byte
+
+// String returns the key as 16 hexadecimal digits.
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// KeyOf returns the key of the catalog that the sources make up, whose order counts. The error is that of a file or
+// directory that cannot be read, or of ctx.
+func KeyOf(ctx context.Context, sources ...declcfg.Source) (Key, error) {
+	all := xxhash.New()
+	for _, s := range sources {
+		files, err := keyFiles(s)
+		if err != nil {
+			return Key{}, err
+		}
+		var head []byte
+		head = order.AppendUint64(head, uint64(len(files)))
+		if s.Ordered {
+			head = append(head, 1)
+		}
+		_, _ = all.Write(head)
+		if err := hashFiles(ctx, all, s, files); err != nil {
+			return Key{}, err
+		}
+	}
+	var k Key
+	order.PutUint64(k[:], all.Sum64())
+	return k, ctx.Err()
+}
+
+// hashFiles adds the files of s to sum, in their order, and reads several at once.
+func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []keyFile) error {
+	type result struct {
+		digest []byte
+		err    error
+	}
+	digest := func(f keyFile) result {
+		d, err := f.digest(s.FS)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path.Join(s.Name, f.name), err)
+		}
+		return result{d, err}
+	}
+	for r := range parallel.Map(ctx, 0, slices.Values(files), digest) {
+		if r.err != nil {
+			return r.err
+		}
+		_, _ = sum.Write(r.digest)
+	}
+	return ctx.Err()
+}
+
+// A keyFile is a file or a link that has a part in the key.
+type keyFile struct {
+	name   string
+	target string // of a link
+	hollow bool   // there is nothing to read: it is no regular file, or a link to none
+}
+
+// keyFiles lists what a catalog may be read from. Links to directories are entered with their target alone: reading
+// follows those inside the catalog only, where the target is listed too.
+func keyFiles(s declcfg.Source) ([]keyFile, error) {
+	if s.File != "" {
+		return []keyFile{{name: s.File}}, nil
+	}
+	var files []keyFile
+	var ignore indexignore.Matcher
+	err := fs.WalkDir(s.FS, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if e.Name() == indexignore.Filename {
+			content, err := fs.ReadFile(s.FS, name)
+			if err != nil {
+				return err
+			}
+			ignore.Add(path.Dir(name), content)
+		}
+		files = append(files, newKeyFile(s.FS, name, e))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	files = slices.DeleteFunc(files, func(f keyFile) bool {
+		return path.Base(f.name) != indexignore.Filename && ignore.Ignored(f.name)
+	})
+	slices.SortFunc(files, func(a, b keyFile) int { return cmp.Compare(a.name, b.name) })
+	return files, nil
+}
+
+func newKeyFile(fsys fs.FS, name string, e fs.DirEntry) keyFile {
+	f := keyFile{name: name, hollow: !e.Type().IsRegular()}
+	if e.Type()&fs.ModeSymlink != 0 {
+		f.target, _ = fs.ReadLink(fsys, name) // what cannot be followed has an error when the catalog is read
+		info, err := fs.Stat(fsys, name)
+		f.hollow = err != nil || !info.Mode().IsRegular()
+	}
+	return f
+}
+
+// digest returns what of f has a part in the key.
+func (f keyFile) digest(fsys fs.FS) ([]byte, error) {
+	d := xxhash.New()
+	if !f.hollow {
+		if err := hashContent(d, fsys, f.name); err != nil {
+			return nil, err
+		}
+	}
+	var out []byte
+	for _, s := range []string{f.name, f.target} {
+		out = order.AppendUint64(out, uint64(len(s)))
+		out = append(out, s...)
+	}
+	return order.AppendUint64(out, d.Sum64()), nil
+}
+
+func hashContent(d *xxhash.Digest, fsys fs.FS, name string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := buffers.get()
+	defer func() { buffers.put(buf) }()
+	buf = slices.Grow(buf, hashBlock)[:hashBlock]
+	_, err = io.CopyBuffer(writerOnly{d}, readerOnly{f}, buf)
+	return err
+}
+
+// hashBlock is how many bytes of a file are read at once.
+const hashBlock = 256 << 10
+
+// readerOnly and writerOnly hide the methods by which io.CopyBuffer would go around the buffer.
+type (
+	readerOnly struct{ io.Reader }
+	writerOnly struct{ io.Writer }
+)

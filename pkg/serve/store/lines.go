@@ -1,0 +1,129 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// frameSize is about how many bytes of lines are in one frame: all that has to be decompressed for one line.
+const frameSize = 32 << 10
+
+// A line is one object as JSON, with a line feed at its end.
+type line struct {
+	text  []byte // from the buffers of the packer; nil where there is a frame
+	size  int
+	frame *record // of a large line, which has a frame for itself
+}
+
+func (p *packer) line(m *declcfg.Meta) (line, error) {
+	raw, err := m.JSON()
+	if err != nil {
+		return line{}, err
+	}
+	text := append(format.AppendCompact(p.buffers.get(), raw), '\n')
+	l := line{text: text, size: len(text)}
+	if l.size >= frameSize/2 {
+		frame := p.frame(text)
+		p.buffers.put(text)
+		l.text, l.frame = nil, &frame
+	}
+	return l, nil
+}
+
+// A lineWriter gathers lines into frames. Small ones share a frame.
+type lineWriter struct {
+	pending    []byte // lines of the next frame
+	firstFrame uint32 // of the catalog, as below
+	firstLine  uint32
+	size       uint64
+	zstdSize   uint64
+	lines      []metaLine // of the catalog
+}
+
+type metaLine struct {
+	row               uint32
+	schema, pkg, name string
+}
+
+// begin begins a catalog.
+func (w *lineWriter) begin(b *builder) {
+	*w = lineWriter{firstFrame: uint32(b.data.rows(tFrames)), firstLine: uint32(b.data.rows(tLines))}
+}
+
+// add adds the line of an object.
+func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
+	if l.frame != nil {
+		if err := w.flush(b); err != nil {
+			return err
+		}
+	}
+	row := b.data.add(tLines, uint32(b.data.rows(tFrames)), uint32(len(w.pending)), uint32(l.size),
+		b.names.id(m.Schema), b.names.id(m.Package), b.names.id(m.Name))
+	w.lines = append(w.lines, metaLine{row, m.Schema, m.Package, m.Name})
+	if l.frame != nil {
+		if err := w.write(b, *l.frame); err != nil {
+			return at(m, err)
+		}
+		return nil
+	}
+	w.pending = append(w.pending, l.text...)
+	b.packer.buffers.put(l.text)
+	if len(w.pending) < frameSize {
+		return nil
+	}
+	return w.flush(b)
+}
+
+// flush writes the pending lines.
+func (w *lineWriter) flush(b *builder) error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	err := w.write(b, b.packer.frame(w.pending))
+	w.pending = w.pending[:0]
+	return err
+}
+
+func (w *lineWriter) write(b *builder, frame record) error {
+	id, err := b.records.add(frame)
+	if err != nil {
+		return err
+	}
+	offLow, offHigh := halves(w.size)
+	zstdLow, zstdHigh := halves(w.zstdSize)
+	b.data.add(tFrames, id, offLow, offHigh, zstdLow, zstdHigh)
+	w.size += uint64(frame.content)
+	w.zstdSize += uint64(len(frame.data))
+	return nil
+}
+
+// end ends a catalog.
+func (w *lineWriter) end(b *builder) error {
+	if !b.opts.HTTP {
+		return nil
+	}
+	if err := w.flush(b); err != nil {
+		return err
+	}
+	sizeLow, sizeHigh := halves(w.size)
+	zstdLow, zstdHigh := halves(w.zstdSize)
+	b.data.add(tCatalogs, w.firstFrame, uint32(b.data.rows(tFrames))-w.firstFrame, w.firstLine, uint32(len(w.lines)),
+		sizeLow, sizeHigh, zstdLow, zstdHigh)
+	w.sort(b, tBySchema, func(l metaLine) string { return l.schema })
+	w.sort(b, tByPackage, func(l metaLine) string { return l.pkg })
+	w.sort(b, tByName, func(l metaLine) string { return l.name })
+	return nil
+}
+
+// sort enters the lines of the catalog into a table by what by returns, and in their order where that is alike.
+func (w *lineWriter) sort(b *builder, t tableID, by func(metaLine) string) {
+	slices.SortFunc(w.lines, func(x, y metaLine) int {
+		return cmp.Or(cmp.Compare(by(x), by(y)), cmp.Compare(x.row, y.row))
+	})
+	for _, l := range w.lines {
+		b.data.add(t, l.row)
+	}
+}

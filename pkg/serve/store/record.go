@@ -1,0 +1,95 @@
+package store
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A record is a part of a file as it is stored.
+type record struct {
+	data    []byte
+	content int // the bytes that are compressed in data; 0 where it is stored as it is
+	sum     uint64
+}
+
+// A packer makes records, on any number of goroutines. Its memory goes with the build.
+type packer struct {
+	encoder *zstd.Encoder
+	buffers bufferList
+}
+
+func newPacker() *packer {
+	jobs := runtime.GOMAXPROCS(0)
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(jobs), zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+	if err != nil { // the options are wrong
+		panic(err)
+	}
+	return &packer{e, make(bufferList, 4*jobs)}
+}
+
+// record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
+// longer than reading.
+func (p *packer) record(content []byte) record {
+	if r := p.frame(content); len(r.data) <= len(content)/3*2 {
+		return r
+	}
+	data := append([]byte(nil), content...)
+	return record{data: data, sum: xxhash.Sum64(data)}
+}
+
+// frame returns content, which is not empty, as a record in zstd.
+func (p *packer) frame(content []byte) record {
+	data := p.encoder.EncodeAll(content, make([]byte, 0, len(content)/3))
+	return record{data, len(content), xxhash.Sum64(data)}
+}
+
+// A recorder writes records to a file, and enters them into the index.
+type recorder struct {
+	w      *bufio.Writer
+	offset uint64
+	index  *indexData
+}
+
+func newRecorder(w io.Writer, x *indexData, key Key) (*recorder, error) {
+	r := &recorder{w: bufio.NewWriterSize(w, 256<<10), index: x}
+	return r, r.write(appendHeader(nil, key))
+}
+
+func (r *recorder) write(data []byte) error {
+	n, err := r.w.Write(data)
+	r.offset += uint64(n)
+	return err
+}
+
+// add writes a record and returns its number.
+func (r *recorder) add(rec record) (uint32, error) {
+	if uint64(len(rec.data)) > math.MaxUint32 || uint64(rec.content) > math.MaxUint32 {
+		return 0, fmt.Errorf("an object of %d bytes is too large to be stored", max(len(rec.data), rec.content))
+	}
+	offLow, offHigh := halves(r.offset)
+	sumLow, sumHigh := halves(rec.sum)
+	id := r.index.add(tRecords, offLow, offHigh, uint32(len(rec.data)), uint32(rec.content), sumLow, sumHigh)
+	return id, r.write(rec.data)
+}
+
+// finish writes the index and the footer.
+func (r *recorder) finish() error {
+	f := footer{offset: r.offset}
+	data, err := r.index.append(nil)
+	if err != nil {
+		return err
+	}
+	f.size, f.sum = uint64(len(data)), xxhash.Sum64(data)
+	f.fileSize = f.offset + f.size + footerSize
+	if err := r.write(f.append(data)); err != nil {
+		return err
+	}
+	return r.w.Flush()
+}

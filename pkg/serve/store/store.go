@@ -1,0 +1,221 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Why a file cannot be used: [Open] and [New] return an error that wraps one of these, or that of the system.
+var (
+	ErrForeign   = errors.New("not a store of opm")
+	ErrVersion   = errors.New("a store in the format of another version of opm")
+	ErrTruncated = errors.New("the store is not whole")
+	ErrKey       = errors.New("the store of another catalog")
+	ErrChecksum  = errors.New("the store is damaged")
+)
+
+// ErrNotFound is wrapped by errors about what the catalog does not hold. Their messages are those of upstream.
+var ErrNotFound = errors.New("not found")
+
+// ErrDataLoss is wrapped by errors about a part of the file that cannot be read any more, or is not what was written:
+// the store has to be built anew.
+var ErrDataLoss = errors.New("the store is damaged")
+
+// A Store answers the questions of a registry. Any number of goroutines may use it, until Close.
+//
+// Answers are encoded messages of package api, in memory that the store does not use again: the caller may keep them,
+// but not change them. Where an iterator has nothing to yield, it yields an error that wraps ErrNotFound, unless it
+// says otherwise; after an error it ends.
+type Store struct {
+	file     io.ReaderAt
+	close    func() error
+	size     int64
+	index    *indexData
+	packages []string
+}
+
+// Open opens the store at path, which must be that of the catalog with the key. It reads the index, checks it and keeps
+// it in memory; a record is checked when it is read.
+func Open(path string, key Key) (*Store, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait
+		return nil, fmt.Errorf("open %s: %w: it is no regular file", path, ErrForeign)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return newFromFile(f, key)
+}
+
+func newFromFile(f *os.File, key Key) (*Store, error) {
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s, err := New(f, info.Size(), key)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.Name(), err)
+	}
+	return s, nil
+}
+
+// New is [Open] for a store of size bytes that is no file. If r is an io.Closer, Close closes it, and so does New when
+// it fails.
+func New(r io.ReaderAt, size int64, key Key) (*Store, error) {
+	s := &Store{file: r, size: size, close: func() error { return nil }}
+	if c, ok := r.(io.Closer); ok {
+		s.close = c.Close
+	}
+	if err := s.load(key); err != nil {
+		_ = s.close() // nothing was written
+		return nil, err
+	}
+	return s, nil
+}
+
+// load reads the index.
+func (s *Store) load(key Key) error {
+	head, err := s.readPart(0, min(headerSize, s.size))
+	if err != nil {
+		return err
+	}
+	switch known := min(len(head), len(magic)); {
+	case string(head[:known]) != magic[:known]:
+		return ErrForeign
+	case s.size < headerSize+footerSize:
+		return fmt.Errorf("%w: it has %d bytes", ErrTruncated, s.size)
+	}
+	if err := parseHeader(head, key); err != nil {
+		return err
+	}
+	tail, err := s.readPart(s.size-footerSize, footerSize)
+	if err != nil {
+		return err
+	}
+	foot, err := parseFooter(tail, s.size)
+	if err != nil {
+		return err
+	}
+	data, err := s.readPart(int64(foot.offset), int64(foot.size))
+	if err != nil {
+		return err
+	}
+	if xxhash.Sum64(data) != foot.sum {
+		return fmt.Errorf("%w: the checksum of its index is wrong", ErrChecksum)
+	}
+	if s.index, err = parseIndex(data, foot.offset); err != nil {
+		return fmt.Errorf("%w: %w", ErrChecksum, err)
+	}
+	for i := range s.index.rows(tPackages) {
+		s.packages = append(s.packages, s.index.string(s.index.row(tPackages, uint32(i))[0]))
+	}
+	return nil
+}
+
+func (s *Store) readPart(offset, size int64) ([]byte, error) {
+	data := make([]byte, size)
+	n, err := s.file.ReadAt(data, offset)
+	if err == io.EOF && int64(n) < size {
+		return nil, fmt.Errorf("%w: it ends at byte %d", ErrTruncated, offset+int64(n))
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Close lets go of the file. What is read later fails.
+func (s *Store) Close() error { return s.close() }
+
+// Stats are the numbers of what a store holds.
+type Stats struct {
+	Packages int
+	Channels int
+	Bundles  int   // of all packages, each once
+	Entries  int   // bundles in channels: the messages of [Store.Bundles]
+	Bytes    int64 // of the file
+}
+
+// Stats returns the numbers of what the store holds.
+func (s *Store) Stats() Stats {
+	return Stats{
+		Packages: s.index.rows(tPackages), Channels: s.index.rows(tChannels), Bundles: s.index.rows(tBundles),
+		Entries: s.index.rows(tEntries), Bytes: s.size,
+	}
+}
+
+// record appends the content of a record to dst, which comes back as it was where there is an error.
+func (s *Store) record(dst []byte, id uint32) ([]byte, error) {
+	r := s.index.record(id)
+	if r.content == 0 {
+		return s.stored(dst, r)
+	}
+	buf := buffers.get()
+	defer func() { buffers.put(buf) }()
+	buf, err := s.stored(buf, r)
+	if err != nil {
+		return dst, err
+	}
+	if !holds(buf, uint64(r.content)) {
+		return dst, dataLoss(r, errContent)
+	}
+	from := len(dst)
+	out, err := decoder().DecodeAll(buf, slices.Grow(dst, r.contentSize()))
+	if err == nil && len(out)-from != r.contentSize() {
+		err = errContent
+	}
+	if err != nil {
+		return dst, dataLoss(r, err)
+	}
+	return out, nil
+}
+
+// holds tells whether a zstd frame says to hold so many bytes, and can: much memory is not taken on the word of the
+// index alone.
+func holds(frame []byte, size uint64) bool {
+	var h zstd.Header
+	if h.Decode(frame) != nil || size/maxRatio > uint64(len(frame)) {
+		return false
+	}
+	if !h.HasFCS {
+		return size < 256 // which the encoder does not care to say
+	}
+	return h.FrameContentSize == size
+}
+
+// maxRatio is beyond what zstd can compress: a block of 128 KB takes at least 4 bytes.
+const maxRatio = 64 << 10
+
+var errContent = errors.New("it holds another number of bytes than the index says")
+
+// stored appends a record to dst as it is in the file.
+func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
+	from := len(dst)
+	out := slices.Grow(dst, int(r.size))[:from+int(r.size)]
+	n, err := s.file.ReadAt(out[from:], int64(r.offset))
+	if n == int(r.size) {
+		err = nil
+	}
+	if err == nil && xxhash.Sum64(out[from:]) != r.sum {
+		err = errors.New("its checksum is wrong")
+	}
+	if err != nil {
+		return dst, dataLoss(r, err)
+	}
+	return out, nil
+}
+
+func dataLoss(r recordRow, err error) error {
+	return fmt.Errorf("%w: the record of %d bytes at byte %d: %w", ErrDataLoss, r.size, r.offset, err)
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// smallest is the least number of bytes that are worth compressing, as in catalogd.
+const smallest = 1024
+
+// A body is what an answer carries, and what is known about it.
+type body struct {
+	contentType string
+	tag         string    // see [Catalog].Tag
+	modified    time.Time // see [Catalog].Modified
+	size        int64     // of what write writes
+	write       func(io.Writer) error
+	seeker      func() io.ReadSeeker // of the same, where ranges may be asked for; else nil
+
+	zstd     func(io.Writer) error // the same as it is stored in zstd; nil where it is not
+	zstdSize int64
+}
+
+// respond answers with a body, or only with its headers, or with the status that a condition leads to.
+func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
+	code := b.codingFor(r)
+	header := w.Header()
+	if b.seeker != nil && code == identity {
+		header.Set("Accept-Ranges", "bytes")
+	}
+	header.Set("Cache-Control", "no-cache") // it may be kept, but is asked for again
+	if tag := b.tagIn(code); tag != "" {
+		header.Set("ETag", tag)
+	}
+	if !b.modified.IsZero() {
+		header.Set("Last-Modified", b.modified.UTC().Format(http.TimeFormat))
+	}
+	if status := precondition(r, header.Get("ETag"), b.modified); status != 0 {
+		w.WriteHeader(status)
+		return
+	}
+	header.Set("Content-Type", b.contentType)
+	if b.seeker != nil && r.Header.Get("Range") != "" {
+		h.respondRange(w, r, b)
+		return
+	}
+	h.send(w, r, b, code)
+}
+
+// codingFor returns the coding to send a body in. Ranges are those of the plain text.
+func (b *body) codingFor(r *http.Request) coding {
+	if b.size < smallest || b.seeker != nil && r.Header.Get("Range") != "" {
+		return identity
+	}
+	return negotiate(r.Header.Values("Accept-Encoding"))
+}
+
+// tagIn returns the ETag of a body in a coding, "" for none. It is a strong one where the same bytes are sent each
+// time.
+func (b *body) tagIn(code coding) string {
+	switch {
+	case b.tag == "":
+		return ""
+	case code == identity:
+		return `"` + b.tag + `"`
+	case code == zstdCoding && b.zstd != nil:
+		return `"` + b.tag + `-zstd"`
+	}
+	return `W/"` + b.tag + "-" + string(code) + `"`
+}
+
+// send answers with the whole of a body.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code coding) {
+	header := w.Header()
+	write := b.write
+	switch {
+	case code == zstdCoding && b.zstd != nil:
+		header.Set("Content-Encoding", string(code))
+		header.Set("Content-Length", strconv.FormatInt(b.zstdSize, 10))
+		write = b.zstd
+	case code != identity && (r.Method == http.MethodHead || h.encoders.take()):
+		header.Set("Content-Encoding", string(code))
+		write = func(w io.Writer) error { return h.encoders.encode(w, code, b.write) }
+		if r.Method != http.MethodHead {
+			defer h.encoders.give()
+		}
+	default:
+		if tag := b.tagIn(identity); tag != "" {
+			header.Set("ETag", tag)
+		}
+		header.Set("Content-Length", strconv.FormatInt(b.size, 10))
+	}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	if err := write(w); err != nil && !isLost(w) {
+		h.fail(w, err)
+	}
+}
+
+// respondRange answers with the parts of a body that are asked for.
+func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
+	content := &watched{ReadSeeker: b.seeker()}
+	http.ServeContent(w, r, "", b.modified, content)
+	if content.err != nil {
+		h.fail(w, content.err)
+	}
+}
+
+// watched keeps the error of a reader, which http.ServeContent does not return.
+type watched struct {
+	io.ReadSeeker
+	err error
+}
+
+func (r *watched) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// isLost tells whether the client is gone, so that an error in writing to it means nothing.
+func isLost(w http.ResponseWriter) bool {
+	out, ok := w.(*response)
+	return ok && out.lost != nil
+}

@@ -1,0 +1,398 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestBrowser uses the page as people do, with mouse and keyboard.
+func TestBrowser(t *testing.T) {
+	ctx := newBrowser(t)
+	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
+	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
+	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
+	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
+	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
+	t.Run("missing", func(t *testing.T) { testMissing(ctx, t) })
+}
+
+// newBrowser starts a browser. It skips the test where there is none.
+func newBrowser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes long to start")
+	}
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("no Chromium is installed")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU,
+		chromedp.WindowSize(1200, 800), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // starts it
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return ctx
+}
+
+// A tab shows the page of a server. It fails its test where the page complains, or asks anyone but the server.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+}
+
+func openTab(browser context.Context, t *testing.T, fragment string, sources ...namedSource) *tab {
+	t.Helper()
+	server := httptest.NewServer(handlerOf(t, catalogsOf(t, sources...)...))
+	t.Cleanup(server.Close)
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	p := &tab{t, ctx, server.URL + "/"}
+	p.do(chromedp.Navigate("about:blank"))
+	p.watch()
+	p.do(chromedp.Navigate(p.base + fragment))
+	return p
+}
+
+// watch collects complaints and requests from now on, and checks them at the end of the test.
+func (p *tab) watch() {
+	var mu sync.Mutex
+	var strange []string
+	err := chromedp.Listen(p.ctx, func(event any) {
+		r, ok := event.(*network.EventRequestWillBeSent)
+		if ok && !strings.HasPrefix(r.Request.URL, p.base) && !strings.HasPrefix(r.Request.URL, "data:") {
+			mu.Lock()
+			defer mu.Unlock()
+			strange = append(strange, r.Request.URL)
+		}
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	messages := chromedp.Console(p.ctx)
+	p.t.Cleanup(func() {
+		p.do(chromedp.Evaluate[chromedp.Void](`console.log("the end")`))
+		for m, err := range messages {
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if m.Text == "the end" {
+				break
+			}
+			p.t.Errorf("the page says: %s", m.Text)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(strange) > 0 {
+			p.t.Errorf("the page asks for %q", strange)
+		}
+	})
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval returns what an expression is.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression to be true.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	for range 200 {
+		if eval[bool](p, expression) {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	p.t.Fatalf("it does not come to be that %s; the page says\n%s", expression, p.text("body"))
+}
+
+// untilHeading waits for the page with that heading.
+func (p *tab) untilHeading(want string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && !main.hasAttribute("aria-busy")`, want))
+}
+
+// text returns what an element says.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
+}
+
+// click clicks a link by its text.
+func (p *tab) click(text string) {
+	p.t.Helper()
+	found := fmt.Sprintf(`[...document.querySelectorAll("main a")].find((a) => a.textContent === %q)`, text)
+	p.until(found + ` !== undefined`)
+	at := eval[[]float64](p, `(() => { const a = `+found+`; a.scrollIntoView({ block: "center" });
+		const r = a.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+	p.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// picture writes what is seen to a file in the directory OPM_PICTURES, for people to look at.
+func (p *tab) picture(name string) {
+	p.t.Helper()
+	dir := os.Getenv("OPM_PICTURES")
+	if dir == "" {
+		return
+	}
+	data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// testPublishedPage searches for an operator, opens it, and looks at a bundle and its update.
+func testPublishedPage(browser context.Context, t *testing.T) {
+	dirs := publishedCatalogs(t)
+	dir := dirs[len(dirs)-1]
+	name := filepath.Base(dir)
+	p := openTab(browser, t, "", namedSource{name, dirSource(dir)})
+	p.untilHeading("Packages of " + name)
+	cards := eval[int](p, `document.querySelectorAll(".card").length`)
+	if got := p.text("#status"); got != fmt.Sprintf("%d packages", cards) || cards < 10 {
+		t.Errorf("%d cards, and the page says %q", cards, got)
+	}
+	p.until(`document.querySelectorAll(".card img").length > 5`)
+	p.until(`[...document.querySelectorAll(".card img")].every((i) => i.complete && i.naturalWidth > 0)`)
+	p.picture("packages")
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "rabbitmq topology"))
+	p.until(`document.querySelectorAll(".card:not([hidden])").length === 1`)
+	if got, want := p.text("#status"), fmt.Sprintf("1 of %d packages", cards); got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter+kb.Enter)) // to what was found, and there
+	p.until(`document.querySelector(".tabs [aria-current]") !== null && document.querySelector("iframe") !== null`)
+	if got := p.text(".title"); !strings.Contains(got, "rabbitmq-messaging-topology-operator") {
+		t.Errorf("the title is %q", got)
+	}
+	p.until(`document.querySelector("iframe").contentDocument?.querySelectorAll(".bundle[role=button]").length ===
+		document.querySelectorAll("tbody tr").length`)
+	p.picture("package")
+	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("iframe").scrollIntoView()`))
+	p.picture("graph")
+	const last = `[...document.querySelectorAll("tbody tr")].filter((r) => r.cells[0].querySelector("a")).at(-1)`
+	oldest := eval[string](p, last+`.cells[0].textContent`)
+	next := eval[string](p, last+`.cells[3].querySelector("a").textContent`)
+	p.click(oldest)
+	p.untilHeading(oldest)
+	p.picture("bundle")
+	p.click(next)
+	p.untilHeading(next)
+	if got := p.text("main"); !strings.Contains(got, oldest) {
+		t.Errorf("%s does not say that it updates %s:\n%s", next, oldest, got)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	p.untilHeading(oldest)
+}
+
+func testUpdates(browser context.Context, t *testing.T) {
+	p := openTab(browser, t, "#package=kiln", namedSource{"c", textSource(deprecatedCatalog)})
+	p.untilHeading("The Kiln")
+	if got := eval[[]string](p, `[...document.querySelectorAll(".notice")].map((e) => e.textContent)`); !slices.Equal(got,
+		[]string{"This package is deprecated. Use ovens.", "This channel is deprecated. No more."}) {
+		t.Errorf("notices: %q", got)
+	}
+	rows := func() string {
+		return eval[string](p, `[...document.querySelectorAll("tbody tr")].map((r) => [...r.cells].map((c) => c.textContent).join(" | ")).join("\n")`)
+	}
+	if got, want := rows(), `kiln.v2.0.0 | 2.0.0 | head | stays | stays
+kiln.v1.0.0 | 1.0.0 | deprecated | kiln.v2.0.0 (replaces) | kiln.v2.0.0 (replaces)
+kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skips) | kiln.v2.0.0 (skips)`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	p.click("kiln.v1.0.0")
+	p.untilHeading("kiln.v1.0.0")
+	if got := p.text("main"); !strings.Contains(got, "Too hot.") {
+		t.Errorf("the bundle is shown as\n%s", got)
+	}
+	p.click("kiln.v2.0.0")
+	p.untilHeading("kiln.v2.0.0")
+	got := p.text("main")
+	for _, want := range []string{
+		"Potters", "AllNamespaces", "kiln.v1.0.0, kiln.v0.9.0", "<2.0.0", "example.com/price", "436 bytes", "Fire", "Glaze", "It is hot.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
+		}
+	}
+	if got := eval[string](p, `document.title`); got != "kiln.v2.0.0 (c)" {
+		t.Errorf("the title is %q", got)
+	}
+	for _, href := range eval[[]string](p, `[...document.querySelectorAll("main a")].map((a) => a.href)`) {
+		if !strings.HasPrefix(href, p.base) {
+			t.Errorf("a link leads to %s", href)
+		}
+	}
+	response, err := http.Get(eval[string](p, `[...document.querySelectorAll("dd a")].find((a) => a.textContent === "this object").href`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw := readAll(t, response); !strings.HasPrefix(raw, `{"image":"example.com/kiln:2"`) {
+		t.Errorf("the object itself is %.60s", raw)
+	}
+}
+
+func testKeyboard(browser context.Context, t *testing.T) {
+	p := openTab(browser, t, "", namedSource{"c", textSource(deprecatedCatalog)})
+	p.untilHeading("Packages of c")
+	focused := func() string {
+		return eval[string](p, `document.activeElement.id || document.activeElement.textContent`)
+	}
+	for _, tt := range []struct{ keys, want string }{
+		{kb.Tab, "skip"}, {kb.Tab, "home"}, {kb.Tab, "query"}, {kb.Tab, "The Kiln"}, {"/", "query"}, {"oven", "query"},
+	} {
+		p.do(chromedp.KeyEvent(tt.keys))
+		if got := focused(); got != tt.want {
+			t.Errorf("%q leads to %s, want %s", tt.keys, got, tt.want)
+		}
+	}
+	p.until(`document.getElementById("status").textContent === "0 of 1 package"`)
+	p.do(chromedp.Evaluate[chromedp.Void](`query.value = "fires POTS"; query.dispatchEvent(new Event("input"))`))
+	p.until(`document.getElementById("status").textContent === "1 of 1 package"`)
+	p.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Enter))
+	p.untilHeading("The Kiln")
+	if got := focused(); got != "The Kiln" {
+		t.Errorf("on the new page the focus is on %s", got)
+	}
+	for _, problem := range eval[[]string](p, accessible) {
+		t.Error(problem)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#package=kiln&bundle=kiln.v2.0.0"`))
+	p.untilHeading("kiln.v2.0.0")
+	for _, problem := range eval[[]string](p, accessible) {
+		t.Error(problem)
+	}
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), " kiln"))
+	p.untilHeading("Packages of c")
+	if got := p.text("#status"); got != "1 of 1 package" {
+		t.Errorf("searching for %q from a bundle, the page says %q", eval[string](p, `query.value`), got)
+	}
+}
+
+// accessible lists what readers of screens would miss on a page.
+const accessible = `(() => {
+	const problems = [];
+	const want = (holds, what) => { if (!holds) problems.push(what); };
+	want(document.documentElement.lang === "en", "the page has no language");
+	want(document.querySelectorAll("h1").length === 1, "there is not one h1");
+	let level = 1;
+	for (const h of document.querySelectorAll("main :is(h1, h2, h3)")) {
+		want(Number(h.tagName[1]) <= level + 1, "a level of headings is left out at " + h.textContent);
+		level = Number(h.tagName[1]);
+	}
+	for (const e of document.querySelectorAll("img")) want(e.hasAttribute("alt"), "an image has no alt");
+	for (const e of document.querySelectorAll("iframe")) want(e.title, "a frame has no title");
+	for (const e of document.querySelectorAll("table")) want(e.caption && e.querySelector("th[scope=col]") && e.querySelector("th[scope=row]"), "a table has no heads");
+	for (const e of document.querySelectorAll("input, select")) want(e.labels.length > 0, e.id + " has no label");
+	for (const e of document.querySelectorAll("a")) want(e.textContent.trim() !== "" && e.href, "a link says nothing");
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	want(new Set(ids).size === ids.length, "ids are used twice");
+	const parts = (color) => color.match(/[\d.]+/g).map(Number);
+	const light = (color) => parts(color).slice(0, 3).map((c) => c / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+		.reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+	const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (parts(c)[3] !== 0) return c; } return "rgb(255, 255, 255)"; };
+	for (const e of document.querySelectorAll("main :is(p, a, td, th, dt, dd, span, code, caption, h1, h2, h3)")) {
+		if (e.closest("[aria-hidden]")) continue;
+		const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+		want((a + 0.05) / (b + 0.05) >= 4.5, "too little contrast: " + e.textContent.slice(0, 40));
+	}
+	return problems;
+})()`
+
+func testHostilePage(browser context.Context, t *testing.T) {
+	p := openTab(browser, t, "", namedSource{"c", textSource(hostileCatalog())})
+	p.untilHeading("Packages of c")
+	if n := eval[int](p, `document.querySelectorAll(".card").length`); n != len(hostile) {
+		t.Errorf("%d cards, want %d", n, len(hostile))
+	}
+	for _, name := range hostile {
+		for _, v := range []url.Values{{"package": {name}}, {"package": {name}, "channel": {name}, "bundle": {name}}} {
+			p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`location.hash = %q`, "#"+v.Encode())))
+			p.until(fmt.Sprintf(`document.querySelector("h1").textContent === %s && !main.hasAttribute("aria-busy") &&
+				location.hash === %q && document.querySelector("dl.facts") !== null`, jsonText(fmt.Sprintf("%q", name)), "#"+v.Encode()))
+		}
+	}
+	for _, expression := range []string{
+		`!document.title.includes("hacked") || document.title !== "hacked"`, `document.querySelectorAll("main img, main script").length === 0`,
+		`[...document.querySelectorAll("a")].every((a) => !a.href.startsWith("javascript:"))`,
+	} {
+		if !eval[bool](p, expression) {
+			t.Errorf("it is not so that %s", expression)
+		}
+	}
+}
+
+func testSeveral(browser context.Context, t *testing.T) {
+	p := openTab(browser, t, "", namedSource{"a", textSource(deprecatedCatalog)},
+		namedSource{"b", textSource(strings.ReplaceAll(small, "kiln", "oven"))})
+	p.untilHeading("Packages of a")
+	p.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.getElementById("catalog"); s.value = "b"; s.dispatchEvent(new Event("change")) })()`))
+	p.untilHeading("Packages of b")
+	p.click("oven")
+	p.untilHeading("oven")
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "o"))
+	p.untilHeading("Packages of b")
+	if got := eval[string](p, `document.activeElement.id`); got != "query" {
+		t.Errorf("searching leads away from the field, to %q", got)
+	}
+}
+
+func testMissing(browser context.Context, t *testing.T) {
+	server := httptest.NewServer(handlerOf(t, catalogOf(t, "c", textSource(small))))
+	defer server.Close()
+	ctx, cancel := chromedp.NewContext(browser)
+	defer cancel()
+	p := &tab{t, ctx, server.URL + "/"}
+	for _, fragment := range []string{"#package=none", "#package=kiln&channel=none", "#package=kiln&bundle=none", "#catalog=none"} {
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+fragment))
+		p.untilHeading("Not found")
+		if got := p.text("main"); !strings.Contains(got, "There is no none here.") {
+			t.Errorf("%s: the page says\n%s", fragment, got)
+		}
+	}
+}

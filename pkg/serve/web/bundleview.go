@@ -1,0 +1,144 @@
+package web
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// bundleView is the answer of /ui/v1/bundle.
+type bundleView struct {
+	Catalog       string         `json:"catalog"`
+	Package       string         `json:"package"`
+	Name          string         `json:"name"`
+	Version       string         `json:"version,omitempty"`
+	Image         string         `json:"image,omitempty"`
+	Entries       []entryView    `json:"entries"`       // by channel, in the order of the catalog
+	Properties    []propertyView `json:"properties"`    // in the order of the catalog
+	RelatedImages []imageView    `json:"relatedImages"` // in the order of the catalog
+	CSV           csvView        `json:"csv"`
+}
+
+// An entryView is the entry of a channel for the bundle.
+type entryView struct {
+	Channel   string   `json:"channel"`
+	Replaces  string   `json:"replaces,omitempty"`
+	Skips     []string `json:"skips,omitempty"`
+	SkipRange string   `json:"skipRange,omitempty"`
+}
+
+// A propertyView is a property. Manifests and the metadata of the ClusterServiceVersion are shown by their size only.
+type propertyView struct {
+	Type  string         `json:"type"`
+	Value jsontext.Value `json:"value,omitzero"`
+	Bytes int            `json:"bytes"`
+}
+
+type imageView struct {
+	Name  string `json:"name,omitempty"`
+	Image string `json:"image"`
+}
+
+// csvView is what the ClusterServiceVersion says to people.
+type csvView struct {
+	DisplayName    string               `json:"displayName,omitempty"`
+	Description    string               `json:"description,omitempty"` // Markdown
+	Provider       string               `json:"provider,omitempty"`
+	Maturity       string               `json:"maturity,omitempty"`
+	MinKubeVersion string               `json:"minKubeVersion,omitempty"`
+	Categories     string               `json:"categories,omitempty"`
+	Capabilities   string               `json:"capabilities,omitempty"`
+	Keywords       []string             `json:"keywords,omitempty"`
+	InstallModes   []string             `json:"installModes,omitempty"` // those that are supported
+	Links          []declcfg.AppLink    `json:"links,omitempty"`
+	Maintainers    []declcfg.Maintainer `json:"maintainers,omitempty"`
+	Owned          []kindView           `json:"owned,omitempty"`    // kinds that the operator brings
+	Required       []kindView           `json:"required,omitempty"` // kinds that it needs
+}
+
+// A kindView is a kind of custom resource, or of an API.
+type kindView struct {
+	Kind        string `json:"kind"`
+	Version     string `json:"version"`
+	Name        string `json:"name,omitempty"` // of the definition, or of the group
+	DisplayName string `json:"displayName,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// bundleView reads what the page shows of a bundle; nil where there is none.
+func (c *Catalog) bundleView(pkg, name string) (*bundleView, error) {
+	b, err := c.bundle(pkg, name)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	v := &bundleView{
+		Catalog: c.Name, Package: pkg, Name: name, Image: b.Image, Entries: []entryView{},
+		Properties: []propertyView{}, RelatedImages: []imageView{}, CSV: newCSVView(csvOf(b)),
+	}
+	if version, err := b.Version(); err == nil {
+		v.Version = version.String()
+	}
+	for _, p := range b.Properties {
+		v.Properties = append(v.Properties, newPropertyView(p))
+	}
+	for _, i := range b.RelatedImages {
+		v.RelatedImages = append(v.RelatedImages, imageView{i.Name, i.Image})
+	}
+	return v, c.addEntries(v)
+}
+
+func newPropertyView(p declcfg.Property) propertyView {
+	v := propertyView{Type: p.Type, Bytes: len(p.Value)}
+	if p.Type != declcfg.PropertyCSVMetadata && p.Type != declcfg.PropertyBundleObject {
+		v.Value = p.Value
+	}
+	return v
+}
+
+// addEntries adds the entries of all channels of the package for the bundle.
+func (c *Catalog) addEntries(v *bundleView) error {
+	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaChannel, Package: v.Package}) {
+		if err != nil {
+			return err
+		}
+		ch, ok := o.value.(*declcfg.Channel)
+		if !ok {
+			continue
+		}
+		for _, e := range ch.Entries {
+			if e.Name == v.Name {
+				v.Entries = append(v.Entries, entryView{ch.Name, e.Replaces, e.Skips, e.SkipRange})
+			}
+		}
+	}
+	return nil
+}
+
+func newCSVView(csv *declcfg.CSVMetadata) csvView {
+	v := csvView{
+		DisplayName: csv.DisplayName, Description: csv.Description, Provider: csv.Provider.Name, Maturity: csv.Maturity,
+		MinKubeVersion: csv.MinKubeVersion, Categories: csv.Annotations["categories"],
+		Capabilities: csv.Annotations["capabilities"], Keywords: csv.Keywords, Links: csv.Links,
+		Maintainers: csv.Maintainers,
+		Owned:       kinds(csv.CRDDescriptions.Owned, csv.APIServiceDefinitions.Owned),
+		Required:    kinds(csv.CRDDescriptions.Required, csv.APIServiceDefinitions.Required),
+	}
+	for _, m := range csv.InstallModes {
+		if m.Supported {
+			v.InstallModes = append(v.InstallModes, m.Type)
+		}
+	}
+	return v
+}
+
+func kinds(crds []declcfg.CRDDescription, apis []declcfg.APIServiceDescription) []kindView {
+	var all []kindView
+	for _, d := range crds {
+		all = append(all, kindView{d.Kind, d.Version, d.Name, d.DisplayName, d.Description})
+	}
+	for _, d := range apis {
+		all = append(all, kindView{d.Kind, d.Version, d.Group, d.DisplayName, d.Description})
+	}
+	return all
+}

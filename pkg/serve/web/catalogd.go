@@ -1,0 +1,100 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+const jsonLines = "application/jsonl"
+
+// all answers with all objects of a catalog.
+func (h *handler) all(w http.ResponseWriter, r *http.Request) {
+	h.with(w, r.PathValue("catalog"), func(c *Catalog) { h.respond(w, r, c.all()) })
+}
+
+// metas answers with the objects that the query asks for.
+func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
+	params, err := parameters(r, "schema", "package", "name")
+	if err != nil {
+		httpError(w, http.StatusBadRequest)
+		return
+	}
+	h.with(w, r.PathValue("catalog"), func(c *Catalog) {
+		h.respond(w, r, c.metas(store.Query{
+			Schema: params.Get("schema"), Package: params.Get("package"), Name: params.Get("name"),
+		}))
+	})
+}
+
+// parameters returns the parameters of a request. Only those that are named may be there; of one that repeats the first
+// value counts.
+func parameters(r *http.Request, names ...string) (url.Values, error) {
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	for name := range params {
+		if !slices.Contains(names, name) {
+			return nil, unknownParameterError(name)
+		}
+	}
+	return params, nil
+}
+
+// An unknownParameterError is the name of a parameter that a route does not have.
+type unknownParameterError string
+
+func (e unknownParameterError) Error() string { return "unknown parameter " + string(e) }
+
+// all returns the body of all objects.
+func (c *Catalog) all() body {
+	return body{
+		contentType: jsonLines,
+		tag:         c.Tag,
+		modified:    c.Modified,
+		size:        c.Objects.Size(),
+		write: func(w io.Writer) error {
+			_, err := c.Objects.Plain().WriteTo(w)
+			return err
+		},
+		seeker:   func() io.ReadSeeker { return c.Objects.Plain() },
+		zstdSize: c.Objects.ZstdSize(),
+		zstd: func(w io.Writer) error {
+			_, err := c.Objects.Zstd().WriteTo(w)
+			return err
+		},
+	}
+}
+
+// metas returns the body of what a query finds.
+func (c *Catalog) metas(q store.Query) body {
+	if q == (store.Query{}) {
+		b := c.all()
+		b.seeker = nil
+		return b
+	}
+	found := c.Objects.Query(q)
+	return body{
+		contentType: jsonLines,
+		tag:         c.Tag,
+		modified:    c.Modified,
+		size:        found.Size(),
+		write:       func(w io.Writer) error { return writeLines(w, found) },
+	}
+}
+
+func writeLines(w io.Writer, found *store.Result) error {
+	for line, err := range found.Lines() {
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

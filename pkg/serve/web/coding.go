@@ -1,0 +1,123 @@
+package web
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A coding is the way in which a body is compressed, as HTTP calls it.
+type coding string
+
+const (
+	identity   coding = ""
+	gzipCoding coding = "gzip"
+	zstdCoding coding = "zstd"
+)
+
+// negotiate returns the coding for a client with these values of Accept-Encoding: zstd if it takes that, else gzip, as
+// catalogd chooses. Other weights than 0 do not count.
+func negotiate(accepted []string) coding {
+	for _, c := range []coding{zstdCoding, gzipCoding} {
+		if accepts(accepted, c) {
+			return c
+		}
+	}
+	return identity
+}
+
+// accepts tells whether a client takes a coding: it names it, or else everything, with a weight above 0.
+func accepts(accepted []string, c coding) bool {
+	everything := false
+	for element := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		name, parameters, _ := strings.Cut(element, ";")
+		switch name = strings.ToLower(strings.TrimSpace(name)); {
+		case name == string(c), name == "x-gzip" && c == gzipCoding:
+			return isWanted(parameters)
+		case name == "*":
+			everything = isWanted(parameters)
+		}
+	}
+	return everything
+}
+
+// isWanted tells whether the parameters of a coding, such as " q=0.5", hold no weight of 0, or one that cannot be read.
+func isWanted(parameters string) bool {
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		key, value, _ := strings.Cut(parameter, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "q") {
+			weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return err == nil && weight > 0
+		}
+	}
+	return true
+}
+
+// encoders compress answers, a limited number at a time. They are kept in lists, as memory is small and garbage is
+// collected so often that a sync.Pool would be empty each time.
+type encoders struct {
+	slots chan struct{}
+	gzip  chan encoder
+	zstd  chan encoder
+}
+
+// An encoder compresses what is written to it.
+type encoder interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+func newEncoders(n int) *encoders {
+	return &encoders{make(chan struct{}, n), make(chan encoder, n), make(chan encoder, n)}
+}
+
+// take tells whether there is an encoder to be had, which give has to return.
+func (e *encoders) take() bool {
+	select {
+	case e.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *encoders) give() { <-e.slots }
+
+// encode compresses into w what write writes.
+func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) error {
+	kept, produce := e.zstd, newZstd
+	if c == gzipCoding {
+		kept, produce = e.gzip, newGzip
+	}
+	var enc encoder
+	select {
+	case enc = <-kept:
+	default:
+		var err error
+		if enc, err = produce(); err != nil {
+			return err
+		}
+	}
+	enc.Reset(w)
+	err := write(enc)
+	if err == nil {
+		err = enc.Close()
+	}
+	enc.Reset(nil)
+	select {
+	case kept <- enc:
+	default:
+	}
+	return err
+}
+
+func newGzip() (encoder, error) { return gzip.NewWriterLevel(nil, gzip.BestSpeed) }
+
+// newZstd returns an encoder with a window that is small enough for one to be held for each of many clients.
+func newZstd() (encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
+}

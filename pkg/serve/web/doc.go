@@ -1,0 +1,49 @@
+// Package web serves catalogs over HTTP: to programs as catalogd does, and to people as a page.
+//
+//	metrics := web.NewMetrics()
+//	handler := web.New(web.Options{
+//		Acquire: func() ([]web.Catalog, func()) { … }, // what is served now
+//		Failed:  func(err error) { … },                 // log it; build a damaged store anew
+//		Metrics: metrics,
+//	})
+//	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, …}
+//
+// # Routes
+//
+// For programs, as catalogd has them:
+//
+//	/catalogs/{catalog}/api/v1/all                           all objects of a catalog, one a line
+//	/catalogs/{catalog}/api/v1/metas?schema=&package=&name=  those with these texts; none given asks for all
+//
+// Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both. They
+// are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all objects, zstd
+// is passed through as it is stored, and ranges of the plain text can be asked for. Beyond catalogd: a query that is
+// misspelt (such as ?name=%zz) is a bad request, 405 comes with an Allow, and a date that cannot be read is ignored.
+//
+// For Kubernetes and Prometheus:
+//
+//	/healthz  200 as long as the process answers
+//	/readyz   200 when catalogs are served, else 503
+//	/metrics  see [Metrics]
+//
+// For people there is a page at /, which needs nothing but these; they may change with it:
+//
+//	/ui/page.css, /ui/page.js
+//	/ui/v1/catalogs                                       the names of the catalogs: see catalogList
+//	/ui/v1/packages?catalog=                              the packages of one: see packageList
+//	/ui/v1/package?catalog=&package=                      a package, its channels and updates: see packageView
+//	/ui/v1/icon?catalog=&package=                         its icon as a data: URL: see iconView
+//	/ui/v1/bundle?catalog=&package=&name=                 a bundle: see bundleView
+//	/ui/v1/graph?catalog=&package=&channel=&format=       the drawing of [draw.HTML], or, with format=svg, of [draw.SVG]
+//
+// What the page shows stands in its fragment, #catalog=&package=&channel=&bundle=, so that links to it can be kept,
+// whatever the names are.
+//
+// # Clients that do not read
+//
+// The handler holds a catalog for as long as it writes an answer, and has no timeouts of its own. The server needs a
+// ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout, a limit on headers, and something that ends connections on which
+// nothing is read for long: a WriteTimeout (catalogd: 5 min) also ends those that are slow but go on. It never reads
+// the body of a request. At most [Options].Encoders answers are compressed at a time, as each takes memory: those
+// beyond are sent as they are.
+package web

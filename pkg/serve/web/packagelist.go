@@ -1,0 +1,143 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// catalogList is the answer of /ui/v1/catalogs.
+type catalogList struct {
+	Catalogs []catalogItem `json:"catalogs"`
+}
+
+type catalogItem struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"` // of all objects as JSON lines
+}
+
+// packageList is the answer of /ui/v1/packages.
+type packageList struct {
+	Catalog  string         `json:"catalog"`
+	Packages []*packageItem `json:"packages"` // by name
+}
+
+// A packageItem is a package as users choose between them. What is not its own is that of the head of its default
+// channel.
+type packageItem struct {
+	Name           string   `json:"name"`
+	DisplayName    string   `json:"displayName,omitempty"`
+	Summary        string   `json:"summary,omitempty"` // a few words of plain text
+	Provider       string   `json:"provider,omitempty"`
+	Keywords       []string `json:"keywords,omitempty"`
+	Categories     string   `json:"categories,omitempty"` // with commas between them
+	DefaultChannel string   `json:"defaultChannel"`
+	Channels       []string `json:"channels"` // by name
+	Version        string   `json:"version,omitempty"`
+	Deprecated     bool     `json:"deprecated,omitempty"`
+	HasIcon        bool     `json:"hasIcon,omitempty"`
+
+	description string
+	head        string
+}
+
+// list finds out about all packages. Of their bundles it reads only heads.
+func (c *Catalog) list() (*packageList, error) {
+	items := map[string]*packageItem{}
+	for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaDeprecations} {
+		for o, err := range c.decoded(store.Query{Schema: schema}) {
+			if err != nil {
+				return nil, err
+			}
+			enter(items, o)
+		}
+	}
+	list := &packageList{Catalog: c.Name, Packages: []*packageItem{}}
+	for _, p := range items {
+		if err := c.describe(p); err != nil {
+			return nil, err
+		}
+		slices.Sort(p.Channels)
+		list.Packages = append(list.Packages, p)
+	}
+	slices.SortFunc(list.Packages, func(a, b *packageItem) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// enter adds what an object says about its package. Packages come first.
+func enter(items map[string]*packageItem, o object) {
+	item := items[o.head.Owner()]
+	switch v := o.value.(type) {
+	case *declcfg.Package:
+		if item == nil {
+			items[v.Name] = &packageItem{
+				Name: v.Name, DefaultChannel: v.DefaultChannel, Channels: []string{}, HasIcon: dataURL(v.Icon) != "",
+				description: v.Description,
+			}
+		}
+	case *declcfg.Channel:
+		if item == nil {
+			return
+		}
+		item.Channels = append(item.Channels, v.Name)
+		if v.Name == item.DefaultChannel {
+			item.head = head(graph.New(v.Entries))
+		}
+	case *declcfg.Deprecations:
+		for _, e := range v.Entries {
+			if item != nil && e.Reference.Schema == declcfg.SchemaPackage {
+				item.Deprecated = true
+			}
+		}
+	}
+}
+
+// describe adds to a package what the head of its default channel says.
+func (c *Catalog) describe(p *packageItem) error {
+	p.Summary = summary(p.description)
+	if p.head == "" {
+		return nil
+	}
+	b, err := c.bundle(p.Name, p.head)
+	if err != nil || b == nil {
+		return err
+	}
+	csv := csvOf(b)
+	if v, err := b.Version(); err == nil {
+		p.Version = v.String()
+	}
+	p.DisplayName, p.Provider, p.Keywords = csv.DisplayName, csv.Provider.Name, csv.Keywords
+	p.Categories = csv.Annotations["categories"]
+	for _, text := range []string{csv.Annotations["description"], p.description, csv.Description} {
+		if p.Summary = summary(text); p.Summary != "" {
+			break
+		}
+	}
+	return nil
+}
+
+// summary returns the first paragraph of a text in Markdown that is not a heading, in one line, shortened to about 200
+// characters.
+func summary(text string) string {
+	const limit = 200
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		var words []string
+		for line := range strings.Lines(paragraph) {
+			if !strings.HasPrefix(line, "#") && strings.Trim(line, "=-* \n") != "" {
+				words = append(words, strings.Fields(line)...)
+			}
+		}
+		if len(words) == 0 {
+			continue
+		}
+		runes := []rune(strings.Join(words, " "))
+		if len(runes) > limit {
+			return strings.TrimSpace(string(runes[:limit])) + "…"
+		}
+		return string(runes)
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// packageView is the answer of /ui/v1/package. What is not said in the package itself is that of the head of its
+// default channel.
+type packageView struct {
+	Catalog        string        `json:"catalog"`
+	Name           string        `json:"name"`
+	DisplayName    string        `json:"displayName,omitempty"`
+	Provider       string        `json:"provider,omitempty"`
+	Description    string        `json:"description,omitempty"` // Markdown
+	Icon           string        `json:"icon,omitempty"`        // a data: URL
+	DefaultChannel string        `json:"defaultChannel"`
+	Deprecated     bool          `json:"deprecated,omitempty"`
+	Deprecation    string        `json:"deprecation,omitempty"` // the message
+	Head           string        `json:"head,omitempty"`        // the bundle that new users get
+	Version        string        `json:"version,omitempty"`     // of the head
+	Channels       []channelView `json:"channels"`              // by name; every bundle is in one
+}
+
+type channelView struct {
+	Name        string     `json:"name"`
+	Deprecated  bool       `json:"deprecated,omitempty"`
+	Deprecation string     `json:"deprecation,omitempty"`
+	Head        string     `json:"head,omitempty"`
+	Version     string     `json:"version,omitempty"` // of the head
+	Refused     string     `json:"refused,omitempty"` // why OLM Classic refuses the channel
+	Bundles     []nodeView `json:"bundles"`           // what the channel names, the highest version first
+}
+
+// A nodeView is a bundle that a channel names, and what becomes of it where it is installed and follows the channel.
+type nodeView struct {
+	Name        string      `json:"name"`
+	Version     string      `json:"version,omitempty"`
+	Head        bool        `json:"head,omitempty"`
+	Outside     bool        `json:"outside,omitempty"` // it is not in the channel: an entry only updates it
+	Missing     bool        `json:"missing,omitempty"` // it is not in the catalog
+	Skipped     bool        `json:"skipped,omitempty"`
+	Deprecated  bool        `json:"deprecated,omitempty"`
+	Deprecation string      `json:"deprecation,omitempty"`
+	Classic     *graph.Fate `json:"classic,omitempty"`
+	V1          *graph.Fate `json:"v1,omitempty"`
+}
+
+// view returns what the page shows of a package.
+func (op *operator) view(catalog string) *packageView {
+	v := &packageView{
+		Catalog: catalog, Name: op.Name, Description: op.Description, Icon: dataURL(op.Icon),
+		DefaultChannel: op.DefaultChannel, Deprecated: op.graph.Deprecated,
+		Deprecation: op.messages[deprecated{declcfg.SchemaPackage, ""}],
+		Head:        head(op.graph.Channel(op.DefaultChannel)),
+		Channels:    []channelView{},
+	}
+	v.Version = op.versionOf(v.Head)
+	for _, c := range op.graph.Channels {
+		v.Channels = append(v.Channels, op.channelView(c))
+	}
+	return v
+}
+
+func (op *operator) channelView(c *graph.Channel) channelView {
+	v := channelView{
+		Name: c.Name, Deprecated: c.Deprecated, Deprecation: op.messages[deprecated{declcfg.SchemaChannel, c.Name}],
+		Head: head(c), Bundles: []nodeView{},
+	}
+	v.Version = op.versionOf(v.Head)
+	outlooks, err := op.graph.Outlooks(c, graph.V1Options{}, false)
+	if err != nil {
+		v.Refused = err.Error()
+	}
+	fates := map[string]*graph.Outlook{}
+	for i := range outlooks {
+		fates[outlooks[i].Installed] = &outlooks[i]
+	}
+	for _, n := range c.Draw().Nodes {
+		node := nodeView{
+			Name: n.Name, Version: op.versionOf(n.Name), Head: n.Head, Outside: !n.Entry, Missing: n.Virtual,
+			Skipped: n.Skipped, Deprecated: n.Deprecated,
+			Deprecation: op.messages[deprecated{declcfg.SchemaBundle, n.Name}],
+		}
+		if o := fates[n.Name]; o != nil {
+			node.Classic, node.V1 = &o.Classic, &o.V1
+		}
+		v.Bundles = append(v.Bundles, node)
+	}
+	return v
+}
+
+// versionOf returns the version of a bundle, "" where it is not known.
+func (op *operator) versionOf(name string) string {
+	if b := op.graph.Bundle(name); b != nil && b.Version != nil {
+		return b.Version.String()
+	}
+	return ""
+}

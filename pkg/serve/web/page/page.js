@@ -1,0 +1,495 @@
+// The page shows what its fragment names: #catalog=&package=&channel=&bundle=, and with less, a package or all of them.
+// All texts come from catalogs, which may say anything: they become text nodes and attributes, never HTML.
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const main = byId("main");
+  const status = byId("status");
+  const queryField = byId("query");
+
+  // Elements.
+
+  // make returns an element with attributes and children; what is undefined, null or false is left out.
+  function make(name, attributes, ...children) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+      if (value !== undefined && value !== null && value !== false) element.setAttribute(key, value);
+    }
+    element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+    return element;
+  }
+
+  const count = (n, thing, things = `${thing}s`) => `${n} ${n === 1 ? thing : things}`;
+  const badge = (text, className) => make("span", { class: `badge ${className}` }, text);
+
+  // Only these lead out of the page; a catalog could name others that run scripts.
+  const isSafe = (url) => /^(https?:\/\/|mailto:)/i.test(url);
+
+  function outLink(url, text) {
+    if (!isSafe(url)) return `${text} (${url})`;
+    return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, text);
+  }
+
+  function table(caption, heads, rows) {
+    return make("table", {},
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, rows.map(([first, ...rest]) => make("tr", {},
+        make("th", { scope: "row" }, first), rest.map((cell) => make("td", {}, cell))))));
+  }
+
+  // facts is a list of names and values, without those that have none.
+  function facts(pairs) {
+    const list = make("dl", { class: "facts" });
+    for (const [name, value] of pairs) {
+      if (value === undefined || value === "" || value?.length === 0) continue;
+      list.append(make("dt", {}, name), make("dd", {}, value));
+    }
+    return list;
+  }
+
+  const joined = (parts) => parts.flatMap((part, i) => (i === 0 ? [part] : [", ", part]));
+
+  // Markdown, as much of it as descriptions use: headings, lists, code, links, bold.
+
+  function inline(text) {
+    const parts = [];
+    const pattern = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)|(https?:\/\/[^\s<>()"']*[^\s<>()"'.,;:!?])/g;
+    let end = 0;
+    for (const match of text.matchAll(pattern)) {
+      parts.push(text.slice(end, match.index));
+      const [all, code, bold, label, target, bare] = match;
+      if (code) parts.push(make("code", {}, code));
+      else if (bold) parts.push(make("strong", {}, bold));
+      else if (bare) parts.push(outLink(bare, bare));
+      else parts.push(isSafe(target) ? outLink(target, label) : all);
+      end = match.index + all.length;
+    }
+    parts.push(text.slice(end));
+    return parts.filter((part) => part !== "");
+  }
+
+  function prose(text) {
+    const out = make("div", { class: "prose" });
+    let paragraph = [];
+    let list;
+    const flush = () => {
+      if (paragraph.length > 0) out.append(make("p", {}, inline(paragraph.join(" "))));
+      paragraph = [];
+    };
+    const lines = text.replaceAll("\r", "").split("\n");
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i];
+      const heading = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+      const item = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/.exec(line);
+      if (/^\s*```/.test(line)) {
+        flush();
+        const code = [];
+        for (i++; i < lines.length && !/^\s*```/.test(lines[i]); i++) code.push(lines[i]);
+        out.append(make("pre", {}, make("code", {}, code.join("\n"))));
+        list = undefined;
+      } else if (heading) {
+        flush();
+        // The page has headings of the first two levels of its own.
+        out.append(make(`h${Math.min(6, heading[1].length + 2)}`, {}, inline(heading[2])));
+        list = undefined;
+      } else if (item) {
+        flush();
+        const kind = item[1] ? "OL" : "UL";
+        if (list?.tagName !== kind) {
+          list = make(kind.toLowerCase());
+          out.append(list);
+        }
+        list.append(make("li", {}, inline(item[2])));
+      } else if (line.trim() === "") {
+        flush();
+      } else if (list && /^\s/.test(line) && paragraph.length === 0) {
+        list.lastChild.append(" ", ...inline(line.trim()));
+      } else {
+        list = undefined;
+        paragraph.push(line.trim());
+      }
+    }
+    flush();
+    return out;
+  }
+
+  // Data.
+
+  // What is asked for is not there; the message is its name.
+  class Missing extends Error {}
+
+  // ask returns what the server says at one of its addresses.
+  async function ask(what, parameters) {
+    const response = await fetch(`ui/v1/${what}?${new URLSearchParams(parameters)}`);
+    if (response.status === 404) throw new Missing(Object.values(parameters).at(-1));
+    if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
+    return response.json();
+  }
+
+  // Places within the page.
+
+  const place = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const link = (parameters) => `#${new URLSearchParams(parameters)}`;
+
+  // A channel that is undefined is left out.
+  const inChannel = (channel) => (channel === undefined ? {} : { channel });
+  const packageLink = (catalog, name, channel) => link({ catalog, package: name, ...inChannel(channel) });
+  const bundleLink = (p, bundle, channel) =>
+    make("a", { href: link({ catalog: p.catalog, package: p.name, ...inChannel(channel), bundle }) }, bundle);
+
+  // Icons. They are fetched when they come near the window.
+
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      ask("icon", { catalog: target.dataset.catalog, package: target.dataset.package })
+        .then(({ icon }) => { if (icon) showIcon(target, icon); }, () => {}); // the letter stays
+    }
+  }, { rootMargin: "300px" });
+
+  function letter(name) {
+    return make("span", { class: "icon", "aria-hidden": "true" }, [...(name || "?")][0].toUpperCase());
+  }
+
+  function showIcon(box, url) {
+    if (!/^data:image\//.test(url)) return;
+    const image = make("img", { alt: "", src: url });
+    image.addEventListener("error", () => image.replaceWith(box.dataset.letter ?? ""));
+    box.dataset.letter = box.textContent;
+    box.replaceChildren(image);
+  }
+
+  // All packages of a catalog.
+
+  // about is the line below the title of a package.
+  function about(p, title) {
+    return make("p", { class: "quiet" },
+      [title !== p.name && p.name, p.version, p.provider && `by ${p.provider}`].filter(Boolean).join(" · "));
+  }
+
+  function card(catalog, p) {
+    const icon = letter(p.displayName || p.name);
+    if (p.hasIcon) {
+      Object.assign(icon.dataset, { catalog, package: p.name });
+      near.observe(icon);
+    }
+    const title = p.displayName || p.name;
+    return make("li", { class: "card" }, icon, make("div", { class: "text" },
+      make("h2", {}, make("a", { href: packageLink(catalog, p.name) }, title)),
+      about(p, title),
+      p.deprecated && make("p", {}, badge("deprecated", "deprecated")),
+      p.summary && make("p", { class: "summary" }, p.summary)));
+  }
+
+  // finds tells whether every word of a query is somewhere in a package.
+  function finds(words, p) {
+    const text = [p.name, p.displayName, p.summary, p.provider, p.categories, p.version, ...(p.keywords ?? [])]
+      .join("\n").toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  let listed; // the packages that are shown, and their cards
+
+  function filter() {
+    if (!listed) return;
+    const words = queryField.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const { p, element } of listed) {
+      const found = finds(words, p);
+      element.hidden = !found;
+      if (found) shown++;
+    }
+    const all = count(listed.length, "package");
+    status.textContent = words.length === 0 ? all : `${shown} of ${all}`;
+  }
+
+  async function showPackages(catalog) {
+    const { packages } = await ask("packages", { catalog });
+    const cards = packages.map((p) => ({ p, element: card(catalog, p) }));
+    return {
+      title: `Packages of ${catalog}`,
+      content: [make("h1", { tabindex: "-1" }, `Packages of ${catalog}`),
+        make("ul", { class: "cards", role: "list" }, cards.map(({ element }) => element))],
+      shown() {
+        listed = cards;
+        filter();
+      },
+    };
+  }
+
+  // A package.
+
+  // The package shown last: going from bundle to bundle needs it each time.
+  let known;
+
+  async function packageOf(catalog, name) {
+    if (known?.catalog !== catalog || known.name !== name) known = await ask("package", { catalog, package: name });
+    return known;
+  }
+
+  function trail(...steps) {
+    return make("nav", { "aria-label": "Path", class: "trail" },
+      steps.flatMap((step, i) => (i === 0 ? [step] : [" / ", step])));
+  }
+
+  function notice(kind, message) {
+    return make("div", { class: "notice", role: "note" }, `This ${kind} is deprecated. ${message ?? ""}`);
+  }
+
+  function badges(b) {
+    return [b.head && badge("head", "head"), b.deprecated && badge("deprecated", "deprecated"),
+      b.skipped && badge("skipped", "skipped"), b.outside && badge("not in the channel", "outside"),
+      b.missing && badge("not in the catalog", "missing")];
+  }
+
+  // next says where a bundle goes, with a link.
+  function next(p, channel, fate) {
+    if (!fate?.next) return make("span", { class: "quiet" }, "stays");
+    const words = [fate.by];
+    const end = fate.end === channel.head ? "the head" : fate.end;
+    if (fate.loop) words.push("then in a circle for ever");
+    else if (fate.hops > 1) words.push(`${count(fate.hops, "update")} to ${end}`);
+    return [bundleLink(p, fate.next, channel.name), make("span", { class: "quiet" }, ` (${words.join("; ")})`)];
+  }
+
+  function channelTable(p, channel) {
+    const rows = channel.bundles.map((b) => [
+      b.missing ? b.name : bundleLink(p, b.name, channel.name), b.version ?? "", make("span", {}, badges(b)),
+      next(p, channel, b.classic), next(p, channel, b.v1)]);
+    return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Versions" },
+      table(`${count(rows.length, "bundle")}, the highest version first, and where each updates to`,
+        ["Bundle", "Version", "State", "OLM Classic", "OLM v1"], rows));
+  }
+
+  function channelTabs(p, current) {
+    const tab = (c) => make("a",
+      { href: packageLink(p.catalog, p.name, c.name), "aria-current": c === current && "true" },
+      c.name, c.version && ` ${c.version}`,
+      c.name === p.defaultChannel && " (default)", c.deprecated && " (deprecated)");
+    return make("nav", { "aria-label": "Channels" },
+      make("ul", { class: "tabs", role: "list" }, p.channels.map((c) => make("li", {}, tab(c)))));
+  }
+
+  function channelPart(p, channel) {
+    const drawing = (more) => `ui/v1/graph?${new URLSearchParams({ catalog: p.catalog, package: p.name, ...more })}`;
+    const one = { channel: channel.name };
+    return [
+      make("h3", { id: "channel" }, `Channel ${channel.name}`),
+      channel.deprecated && notice("channel", channel.deprecation),
+      channel.refused && make("div", { class: "notice" }, `OLM Classic refuses this channel: ${channel.refused}`),
+      channelTable(p, channel),
+      make("h3", {}, "Upgrade graph"),
+      make("p", {}, make("a", { href: drawing(one) }, "Open by itself"), " · ",
+        make("a", { href: drawing({}) }, "All channels"), " · ",
+        make("a", { href: drawing({ ...one, format: "svg" }) }, "SVG")),
+      make("iframe", { src: drawing(one), title: `Upgrade graph of channel ${channel.name}`, loading: "lazy" }),
+    ];
+  }
+
+  function packageTitle(p) {
+    const icon = letter(p.displayName || p.name);
+    icon.classList.add("large");
+    if (p.icon) showIcon(icon, p.icon);
+    const title = p.displayName || p.name;
+    return make("div", { class: "title" }, icon, make("div", { class: "text" },
+      make("h1", { tabindex: "-1" }, title), about(p, title)));
+  }
+
+  async function showPackage({ catalog, package: name, channel: wanted }) {
+    const p = await packageOf(catalog, name);
+    const channel = p.channels.find((c) => c.name === wanted) ?? p.channels.find((c) => c.name === p.defaultChannel)
+      ?? p.channels[0];
+    if (wanted !== undefined && channel?.name !== wanted) throw new Missing(wanted);
+    return {
+      title: `${p.displayName || p.name} (${catalog})`,
+      content: [
+        trail(make("a", { href: link({ catalog }) }, catalog), p.name),
+        packageTitle(p),
+        p.deprecated && notice("package", p.deprecation),
+        facts([
+          ["New users get", p.head && bundleLink(p, p.head, p.defaultChannel)],
+          ["Default channel", p.defaultChannel],
+        ]),
+        make("h2", {}, "Channels"),
+        channelTabs(p, channel),
+        ...(channel ? channelPart(p, channel) : [make("p", {}, "There are none.")]),
+        p.description && [make("h2", {}, "Description"), prose(p.description)],
+      ].flat(),
+    };
+  }
+
+  // A bundle.
+
+  // updatesOf is a row for each channel that names a bundle.
+  function updatesOf(p, name) {
+    return p.channels.flatMap((channel) => {
+      const b = channel.bundles.find((one) => one.name === name);
+      if (!b) return [];
+      const from = channel.bundles.filter((one) => one.classic?.next === name || one.v1?.next === name);
+      const to = make("a", { href: packageLink(p.catalog, p.name, channel.name) }, channel.name);
+      return [[make("span", {}, to, " ", badges(b)), next(p, channel, b.classic), next(p, channel, b.v1),
+        from.length === 0 ? make("span", { class: "quiet" }, "nothing") : joined(from.map((one) =>
+          (one.missing ? one.name : bundleLink(p, one.name, channel.name))))]];
+    });
+  }
+
+  const codes = (texts) => joined(texts.map((text) => make("code", {}, text)));
+
+  function entryRows(entries) {
+    return entries.map((e) => [e.channel, e.replaces ? make("code", {}, e.replaces) : "", codes(e.skips ?? []),
+      e.skipRange ? make("code", {}, e.skipRange) : ""]);
+  }
+
+  function kindTable(caption, kinds) {
+    if (!kinds) return [];
+    return [make("h3", {}, caption), make("div", { class: "scroll" }, table(count(kinds.length, "kind"),
+      ["Kind", "Version", "Name", "Description"], kinds.map((k) => [k.kind, k.version, k.name ?? "",
+        [k.displayName && `${k.displayName}. `, k.description ?? ""]])))];
+  }
+
+  function value(p) {
+    if (p.value === undefined) return make("span", { class: "quiet" }, `${p.bytes.toLocaleString("en")} bytes`);
+    const text = JSON.stringify(p.value, null, 1).replaceAll(/\n\s*/g, " ");
+    if (text.length <= 200) return make("code", {}, text);
+    return make("details", {}, make("summary", {}, `${text.slice(0, 80)}…`),
+      make("pre", {}, JSON.stringify(p.value, null, 2)));
+  }
+
+  // listTable is a table that is folded where it is long.
+  function listTable(title, number, heads, rows) {
+    if (rows.length === 0) return [];
+    const content = make("div", { class: "scroll" }, table(number, heads, rows));
+    return [make("h2", {}, title), rows.length <= 12 ? content
+      : make("details", {}, make("summary", {}, `Show ${number}`), content)];
+  }
+
+  const person = (m) => (m.email ? outLink(`mailto:${m.email}`, m.name || m.email) : m.name ?? "");
+
+  async function showBundle({ catalog, package: name, bundle, channel }) {
+    const [p, b] = await Promise.all([
+      packageOf(catalog, name), ask("bundle", { catalog, package: name, name: bundle })]);
+    const { csv } = b;
+    const raw = `catalogs/${encodeURIComponent(catalog)}/api/v1/metas?${new URLSearchParams({
+      schema: "olm.bundle", package: name, name: bundle })}`;
+    const node = p.channels.flatMap((c) => c.bundles).find((one) => one.name === bundle);
+    return {
+      title: `${bundle} (${catalog})`,
+      content: [
+        trail(make("a", { href: link({ catalog }) }, catalog),
+          make("a", { href: packageLink(catalog, name, channel) }, p.displayName || name), bundle),
+        make("h1", { tabindex: "-1" }, bundle),
+        node?.deprecated && notice("bundle", node.deprecation),
+        facts([
+          ["Version", b.version], ["Image", b.image && make("code", {}, b.image)],
+          ["Provider", csv.provider], ["Maturity", csv.maturity], ["Capabilities", csv.capabilities],
+          ["Categories", csv.categories], ["Kubernetes", csv.minKubeVersion && `${csv.minKubeVersion} or newer`],
+          ["Watches", (csv.installModes ?? []).join(", ")], ["Keywords", (csv.keywords ?? []).join(", ")],
+          ["Links", joined((csv.links ?? []).map((l) => outLink(l.url ?? "", l.name || l.url || "")))],
+          ["Maintainers", joined((csv.maintainers ?? []).map(person))],
+          ["JSON", make("a", { href: raw }, "this object")],
+        ]),
+        make("h2", {}, "Updates"),
+        make("div", { class: "scroll" },
+          table("Where it updates to when it is installed and follows the channel, and what updates to it",
+            ["Channel", "Next in OLM Classic", "Next in OLM v1", "Updated from"], updatesOf(p, bundle))),
+        ...listTable("Entries", count(b.entries.length, "channel"), ["Channel", "Replaces", "Skips", "SkipRange"],
+          entryRows(b.entries)),
+        (csv.owned || csv.required) && make("h2", {}, "APIs"),
+        ...kindTable("Provided", csv.owned), ...kindTable("Required", csv.required),
+        ...listTable("Properties", count(b.properties.length, "property", "properties"), ["Type", "Value"],
+          b.properties.map((one) => [one.type, value(one)])),
+        ...listTable("Images", count(b.relatedImages.length, "image"), ["Name", "Image"],
+          b.relatedImages.map((i) => [i.name ?? "", make("code", {}, i.image)])),
+        csv.description && [make("h2", {}, "Description"), prose(csv.description)],
+      ].flat(),
+    };
+  }
+
+  // Going from place to place.
+
+  let catalogs = [];
+  let here = {}; // what is shown, with its catalog
+  let turn = 0; // of going somewhere; an answer that comes after the next turn is dropped
+  let first = true;
+
+  async function loadCatalogs() {
+    ({ catalogs } = await ask("catalogs", {}));
+    byId("catalog").replaceChildren(...catalogs.map((c) => make("option", { value: c.name }, c.name)));
+    byId("catalog-label").hidden = catalogs.length < 2;
+  }
+
+  function viewOf(at) {
+    if (at.bundle !== undefined) return showBundle(at);
+    if (at.package !== undefined) return showPackage(at);
+    return showPackages(at.catalog);
+  }
+
+  function failed(error) {
+    const missing = error instanceof Missing;
+    return {
+      title: missing ? "Not found" : "Failure",
+      content: [make("h1", { tabindex: "-1" }, missing ? "Not found" : "That did not work"),
+        make("p", {}, missing ? `There is no ${error.message} here.` : error.message),
+        make("p", {}, make("a", { href: "#" }, "All packages"))],
+    };
+  }
+
+  async function go() {
+    const mine = ++turn;
+    const at = place();
+    let view;
+    main.setAttribute("aria-busy", "true");
+    try {
+      if (catalogs.length === 0) await loadCatalogs();
+      if (catalogs.length === 0) throw new Error("No catalog is served yet. Try again in a moment.");
+      at.catalog ??= catalogs[0].name;
+      view = await viewOf(at);
+    } catch (error) {
+      view = failed(error);
+    }
+    if (mine !== turn) return;
+    here = at;
+    main.removeAttribute("aria-busy");
+    byId("catalog").value = at.catalog ?? "";
+    byId("home").href = at.catalog === undefined ? "#" : link({ catalog: at.catalog });
+    listed = undefined;
+    status.textContent = "";
+    document.title = view.title;
+    main.replaceChildren(...view.content.filter(Boolean));
+    view.shown?.();
+    if (!first && document.activeElement !== queryField) { // readers of screens hear what is there now
+      main.querySelector("h1")?.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    first = false;
+  }
+
+  window.addEventListener("hashchange", go);
+  byId("catalog").addEventListener("change", (event) => { location.hash = link({ catalog: event.target.value }); });
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+
+  // Searching leads to the packages from wherever one is.
+  function search() {
+    if (listed) filter();
+    else if (here.catalog !== undefined) location.hash = link({ catalog: here.catalog });
+  }
+  queryField.addEventListener("input", search);
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const found = (listed ?? []).filter(({ element }) => !element.hidden);
+    if (found.length > 0) found[0].element.querySelector("a").focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    queryField.focus();
+  });
+
+  go();
+})();

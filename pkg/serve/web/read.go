@@ -1,0 +1,132 @@
+package web
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// An object is one of the catalog: its head, and what [declcfg.Meta.Decode] makes of it.
+type object struct {
+	head  *declcfg.Meta
+	value any // nil for other schemas; the texts of its properties are good until the next object
+}
+
+// decoded yields what a query finds. An error is the last.
+func (c *Catalog) decoded(q store.Query) iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
+		for line, err := range c.Objects.Query(q).Lines() {
+			var o object
+			if err == nil {
+				o, err = decode(line)
+			}
+			if !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func decode(line []byte) (object, error) {
+	m, err := declcfg.NewMeta(declcfg.Pos{}, jsontext.Value(line))
+	if err != nil {
+		return object{}, err
+	}
+	v, err := m.Decode()
+	return object{&declcfg.Meta{Schema: m.Schema, Package: m.Package, Name: m.Name}, v}, err
+}
+
+// A deprecated names what a message of deprecation is about; see [declcfg.Reference].
+type deprecated struct{ schema, name string }
+
+// operator is all of a package but for what is bulky in its bundles.
+type operator struct {
+	declcfg.Package
+	graph    *graph.Package
+	messages map[deprecated]string
+}
+
+// operator reads a package. It is nil where the catalog has no package of that name.
+func (c *Catalog) operator(name string) (*operator, error) {
+	if name == "" { // which would ask for all
+		return nil, nil
+	}
+	op := &operator{messages: map[deprecated]string{}}
+	var x declcfg.Index
+	for _, q := range []store.Query{{Schema: declcfg.SchemaPackage, Name: name}, {Package: name}} {
+		for o, err := range c.decoded(q) {
+			if err != nil {
+				return nil, err
+			}
+			op.add(&x, o)
+		}
+	}
+	if op.Schema == "" {
+		return nil, nil
+	}
+	op.graph = graph.NewPackage(x.Package(name))
+	return op, nil
+}
+
+// add enters an object into the index that the graph is made of.
+func (op *operator) add(x *declcfg.Index, o object) {
+	switch v := o.value.(type) {
+	case *declcfg.Package:
+		if op.Schema == "" {
+			op.Package = *v
+		}
+		x.Add(o.head, v)
+	case *declcfg.Bundle:
+		x.Add(o.head, v.Summarize())
+	case *declcfg.Deprecations:
+		for _, e := range v.Entries {
+			op.messages[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
+		}
+		x.Add(o.head, v)
+	case *declcfg.Channel:
+		x.Add(o.head, v)
+	}
+}
+
+// head returns the name of the head of a channel, "" where there is not exactly one.
+func head(c *graph.Channel) string {
+	if c == nil {
+		return ""
+	}
+	if heads := c.Heads(); len(heads) == 1 {
+		return heads[0]
+	}
+	return ""
+}
+
+// bundle reads a bundle; it is nil where there is none. The texts of its properties may be kept.
+func (c *Catalog) bundle(pkg, name string) (*declcfg.Bundle, error) {
+	if pkg == "" || name == "" { // which would ask for any
+		return nil, nil
+	}
+	for line, err := range c.Objects.Query(store.Query{Schema: declcfg.SchemaBundle, Package: pkg, Name: name}).Lines() {
+		if err != nil {
+			return nil, err
+		}
+		o, err := decode(append([]byte(nil), line...))
+		b, _ := o.value.(*declcfg.Bundle)
+		return b, err
+	}
+	return nil, nil
+}
+
+// packageObject reads an olm.package; it is nil where there is none.
+func (c *Catalog) packageObject(name string) (*declcfg.Package, error) {
+	if name == "" { // which would ask for any
+		return nil, nil
+	}
+	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaPackage, Name: name}) {
+		p, _ := o.value.(*declcfg.Package)
+		return p, err
+	}
+	return nil, nil
+}

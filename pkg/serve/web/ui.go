@@ -1,0 +1,247 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the page
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/graph/draw"
+)
+
+var (
+	//go:embed page/page.html
+	pageHTML []byte
+	//go:embed page/page.css
+	pageCSS []byte
+	//go:embed page/page.js
+	pageJS []byte
+)
+
+// pagePolicy lets the page load what is its own, and show icons and drawings. Nothing is loaded from elsewhere.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// drawingPolicy is for drawings: the page of one has a policy of its own besides.
+const drawingPolicy = "frame-ancestors 'self'"
+
+// picturePolicy keeps pictures that are opened by themselves from doing anything.
+const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+// An asset is a file of the page.
+type asset struct {
+	pattern     string
+	contentType string
+	data        []byte
+}
+
+func assets() []asset {
+	return []asset{
+		{"/{$}", "text/html; charset=utf-8", pageHTML},
+		{"/ui/page.css", "text/css; charset=utf-8", pageCSS},
+		{"/ui/page.js", "text/javascript; charset=utf-8", pageJS},
+	}
+}
+
+func (h *handler) asset(w http.ResponseWriter, r *http.Request, a asset) {
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	h.respond(w, r, contentOf(a.contentType, a.data))
+}
+
+// contentOf returns a body with a tag made of its bytes.
+func contentOf(contentType string, data []byte) body {
+	sum := sha256.Sum256(data)
+	return body{
+		contentType: contentType,
+		tag:         hex.EncodeToString(sum[:12]),
+		size:        int64(len(data)),
+		write:       func(w io.Writer) error { _, err := w.Write(data); return err },
+	}
+}
+
+// query returns the parameters of a request for the page. It answers the request itself, and returns false, where they
+// are wrong.
+func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values, bool) {
+	params, err := parameters(r, names...)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return nil, false
+	}
+	return params, true
+}
+
+// inTurn returns what produce returns. Views are made out of whole packages, so only a few are made at a time: one for
+// each CPU. The error may be that of the context of r.
+func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
+	select {
+	case h.views <- struct{}{}:
+		defer func() { <-h.views }()
+		return produce()
+	case <-r.Context().Done():
+		var none T
+		return none, r.Context().Err()
+	}
+}
+
+// show answers with v as JSON, or with 404 where found is false.
+func (h *handler) show(w http.ResponseWriter, r *http.Request, v any, found bool, err error) {
+	var data []byte
+	if err == nil && found {
+		data, err = json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	}
+	switch {
+	case err != nil && r.Context().Err() != nil: // nobody waits for it any more
+	case err != nil:
+		h.fail(w, err)
+	case !found:
+		httpError(w, http.StatusNotFound)
+	default:
+		h.respond(w, r, contentOf("application/json", data))
+	}
+}
+
+func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
+	if _, ok := query(w, r); !ok {
+		return
+	}
+	catalogs, release := h.Acquire()
+	defer release()
+	list := catalogList{Catalogs: []catalogItem{}}
+	for _, c := range catalogs {
+		list.Catalogs = append(list.Catalogs, catalogItem{c.Name, c.Objects.Size()})
+	}
+	h.show(w, r, list, true, nil)
+}
+
+func (h *handler) packagesView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog")
+	if !ok {
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		list, err := inTurn(h, r, func() (*packageList, error) { return h.lists.of(c) })
+		h.show(w, r, list, true, err)
+	})
+}
+
+func (h *handler) packageView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog", "package")
+	if !ok {
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		v, err := inTurn(h, r, func() (*packageView, error) { return c.packageView(params.Get("package")) })
+		h.show(w, r, v, v != nil, err)
+	})
+}
+
+// packageView reads what the page shows of a package; nil where there is none.
+func (c *Catalog) packageView(name string) (*packageView, error) {
+	op, err := c.operator(name)
+	if err != nil || op == nil {
+		return nil, err
+	}
+	v := op.view(c.Name)
+	if v.Head == "" {
+		return v, nil
+	}
+	b, err := c.bundle(name, v.Head)
+	if err != nil || b == nil {
+		return v, err
+	}
+	csv := csvOf(b)
+	v.DisplayName, v.Provider = csv.DisplayName, csv.Provider.Name
+	if v.Description == "" {
+		v.Description = csv.Description
+	}
+	return v, nil
+}
+
+// iconView is the answer of /ui/v1/icon.
+type iconView struct {
+	Icon string `json:"icon"` // a data: URL, "" where there is none that can be shown
+}
+
+func (h *handler) iconView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog", "package")
+	if !ok {
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		p, err := c.packageObject(params.Get("package"))
+		if p == nil {
+			h.show(w, r, nil, false, err)
+			return
+		}
+		h.show(w, r, iconView{dataURL(p.Icon)}, true, err)
+	})
+}
+
+func (h *handler) bundleView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog", "package", "name")
+	if !ok {
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		v, err := inTurn(h, r, func() (*bundleView, error) {
+			return c.bundleView(params.Get("package"), params.Get("name"))
+		})
+		h.show(w, r, v, v != nil, err)
+	})
+}
+
+// graphView answers with the drawing of a package, or of those of its channels that are named.
+func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog", "package", "channel", "format")
+	if !ok {
+		return
+	}
+	write, contentType, policy := draw.HTML, "text/html; charset=utf-8", drawingPolicy
+	switch params.Get("format") {
+	case "", "html":
+	case "svg":
+		write, contentType, policy = draw.SVG, "image/svg+xml", picturePolicy
+	default:
+		http.Error(w, "format must be html or svg", http.StatusBadRequest)
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		drawing, err := inTurn(h, r, func() ([]byte, error) {
+			return c.drawing(write, params.Get("package"), params["channel"])
+		})
+		if err != nil || drawing == nil {
+			h.show(w, r, nil, false, err)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		h.respond(w, r, contentOf(contentType, drawing))
+	})
+}
+
+// drawing draws channels of a package, all if none is named. It is nil where there is no such package or channel.
+func (c *Catalog) drawing(write graph.DrawFunc, name string, channels []string) ([]byte, error) {
+	op, err := c.operator(name)
+	if err != nil || op == nil || !op.hasChannels(channels) {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = write(&page, []*graph.Package{op.graph}, graph.DrawOptions{Channels: channels})
+	return page.Bytes(), err
+}
+
+func (op *operator) hasChannels(names []string) bool {
+	for _, name := range names {
+		if op.graph.Channel(name) == nil {
+			return false
+		}
+	}
+	return true
+}

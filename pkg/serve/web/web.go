@@ -1,0 +1,203 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// A Catalog is what is served under one name.
+type Catalog struct {
+	Name    string         // in URLs; clients of catalogd can only ask for subdomains of RFC 1123
+	Objects *store.Catalog // one of [store.Store.Catalogs]
+
+	// Tag is what changes with the content, such as [store.Key.String]: letters and digits. Empty, there is no ETag.
+	Tag string
+
+	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. Zero, there is
+	// no Last-Modified.
+	Modified time.Time
+}
+
+// Options say what is served. Acquire must be set.
+type Options struct {
+	// Acquire returns what is served now, the catalogs in the order in which they are shown, and a function that is
+	// called once when the answer is complete: until then, their stores must not be closed. No catalogs means that they
+	// are still being loaded. The function is never nil.
+	Acquire func() (catalogs []Catalog, release func())
+
+	// Ready tells whether requests are welcome. If nil, they are when there are catalogs.
+	Ready func() bool
+
+	// Failed is told about every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
+	// store to be built anew. It may be called on several goroutines, and is nil for nobody to be told.
+	Failed func(error)
+
+	// Metrics is what /metrics shows, and where requests are counted; if nil, one of the handler's own.
+	Metrics *Metrics
+
+	// Encoders is how many answers are compressed at a time; 0 means four for each CPU.
+	Encoders int
+}
+
+// handler answers requests.
+type handler struct {
+	Options
+	encoders *encoders
+	lists    lists
+	views    chan struct{} // one in it for each view that is being made
+}
+
+// New returns the handler of all routes.
+func New(o Options) http.Handler {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	if o.Encoders <= 0 {
+		o.Encoders = 4 * runtime.GOMAXPROCS(0)
+	}
+	h := &handler{
+		Options:  o,
+		encoders: newEncoders(o.Encoders),
+		views:    make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	mux := http.NewServeMux()
+	for pattern, serve := range h.routes() {
+		mux.Handle(pattern, h.measured(pattern, onlyGet(serve)))
+	}
+	mux.Handle("/", h.measured("other", http.NotFoundHandler()))
+	return mux
+}
+
+// routes returns what answers to which path.
+func (h *handler) routes() map[string]http.HandlerFunc {
+	routes := map[string]http.HandlerFunc{
+		"/catalogs/{catalog}/api/v1/all":   h.all,
+		"/catalogs/{catalog}/api/v1/metas": h.metas,
+		"/healthz":                         h.healthz,
+		"/readyz":                          h.readyz,
+		"/metrics":                         h.Metrics.Handler().ServeHTTP,
+		"/ui/v1/catalogs":                  h.catalogsView,
+		"/ui/v1/packages":                  h.packagesView,
+		"/ui/v1/package":                   h.packageView,
+		"/ui/v1/icon":                      h.iconView,
+		"/ui/v1/bundle":                    h.bundleView,
+		"/ui/v1/graph":                     h.graphView,
+	}
+	for _, a := range assets() {
+		routes[a.pattern] = func(w http.ResponseWriter, r *http.Request) { h.asset(w, r, a) }
+	}
+	return routes
+}
+
+// onlyGet refuses methods other than GET and HEAD in the words of catalogd.
+func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		serve(w, r)
+	}
+}
+
+// measured counts what a handler answers, and sets the headers of all answers.
+func (h *handler) measured(route string, next http.Handler) http.Handler {
+	route = strings.TrimSuffix(route, "{$}")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		out := &response{ResponseWriter: w}
+		defer func() { h.Metrics.request(r.Method, route, out.outcome(), time.Since(began)) }()
+		out.Header().Set("Vary", "Accept-Encoding")
+		out.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(out, r)
+	})
+}
+
+// response is a ResponseWriter that knows what was sent.
+type response struct {
+	http.ResponseWriter
+	status  int
+	written int64
+	lost    error // of the connection
+	aborted bool
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	if err != nil {
+		w.lost = err
+	}
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// outcome returns the status that describes the answer, also where it could not be sent any more.
+func (w *response) outcome() int {
+	switch {
+	case w.aborted:
+		return http.StatusInternalServerError
+	case w.status == 0:
+		return http.StatusOK
+	}
+	return w.status
+}
+
+// fail answers 500 and tells about err. Where a part of the answer was sent already, it breaks the connection, so that
+// nobody takes that part for the whole.
+func (h *handler) fail(w http.ResponseWriter, err error) {
+	if h.Failed != nil {
+		h.Failed(err)
+	}
+	if out, ok := w.(*response); ok && out.status != 0 {
+		out.aborted = true
+		panic(http.ErrAbortHandler)
+	}
+	httpError(w, http.StatusInternalServerError)
+}
+
+// httpError answers as catalogd does.
+func httpError(w http.ResponseWriter, status int) {
+	http.Error(w, fmt.Sprintf("%d %s", status, http.StatusText(status)), status)
+}
+
+// with calls serve with the catalog of that name, and answers the request itself where there is none.
+func (h *handler) with(w http.ResponseWriter, name string, serve func(*Catalog)) {
+	catalogs, release := h.Acquire()
+	defer release()
+	for i := range catalogs {
+		if catalogs[i].Name == name {
+			serve(&catalogs[i])
+			return
+		}
+	}
+	err := k8sname.Subdomain(name)
+	switch {
+	case len(catalogs) == 0:
+		w.Header().Set("Retry-After", "1")
+		httpError(w, http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, "invalid catalog name: "+err.Error(), http.StatusBadRequest)
+	default:
+		httpError(w, http.StatusNotFound)
+	}
+}
