@@ -55,7 +55,7 @@ spec:
 	const summary = "opm: of 3 images 2 are missing\n"
 	pushAs("zip:v1")
 	for _, ref := range []string{"catalog", host + "/catalog:v1"} {
-		got := opm(t, dir, "check-images --image-mirrors mirrors.yaml "+ref)
+		got := opm(t, dir, "check-images --use-http --image-mirrors mirrors.yaml "+ref)
 		lines := strings.Split(got.stdout, "\n")
 		if got.code != 1 || got.stderr != summary || len(lines) != 3 {
 			t.Fatalf("%s: exit code %d, want 1 and %q, got\n%s%s", ref, got.code, summary, got.stdout, got.stderr)
@@ -71,7 +71,7 @@ spec:
 	pushAs("zip:v2")
 	pushAs("mirror/zip/operator:v2")
 	for _, ref := range []string{"catalog", host + "/catalog:v1"} {
-		got := opm(t, dir, "check-images --image-mirrors mirrors.yaml "+ref)
+		got := opm(t, dir, "check-images --use-http --image-mirrors mirrors.yaml "+ref)
 		if got.code != 0 || got.stdout != "" || got.stderr != "opm: 3 images, all there\n" {
 			t.Errorf("%s: exit code %d\n%s%s", ref, got.code, got.stdout, got.stderr)
 		}

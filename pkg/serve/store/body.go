@@ -81,6 +81,9 @@ func (s *Store) appendManifests(dst []byte, b body) ([]byte, error) {
 	return dst, nil
 }
 
+// maxAnswer bounds what is set aside for an answer before its parts were read: as much as clients of gRPC take.
+const maxAnswer = 4 << 20
+
 // appendParts appends a ClusterServiceVersion that was made up, and returns the size of its text.
 func (s *Store) appendParts(dst []byte, parts []csvPart) ([]byte, int, error) {
 	size := 0
@@ -93,7 +96,7 @@ func (s *Store) appendParts(dst []byte, parts []csvPart) ([]byte, int, error) {
 	dst = appendLength(dst, bundleCSVJSON, size)
 	// Its place in the message is here and, nearly always, in the list of objects. That a record is as large as the index
 	// says is known when it is read.
-	dst = slices.Grow(dst, min(2*sizeOf(bundleObject, size), maxKept))
+	dst = slices.Grow(dst, min(2*sizeOf(bundleObject, size), maxAnswer))
 	for _, p := range parts {
 		dst = append(dst, p.text...)
 		if p.record > 0 {
