@@ -60,7 +60,7 @@ generated: ## Fail where a generated file is not what generate makes
 race: ## Run the tests of what is concurrent under the race detector (needs a C compiler)
 	@sh scripts/race.sh
 
-startup: build ## Fail where the packages of bin/opm take 10 ms to initialize
+startup: build ## Measure how long the packages of bin/opm take to initialize, and fail where it is far too long
 	@sh scripts/startup.sh bin/opm
 
 conformance: build ## Run the conformance scripts with bin/opm
