@@ -245,7 +245,15 @@ func TestServeProfiles(t *testing.T) {
 	s.waitLog(t, "msg=ready")
 	url := "http://" + s.waitLog(t, `msg="serving profiles" address=(\S+)`) + "/debug/pprof/"
 	for _, page := range []string{"", "cmdline", "symbol", "startup/cpu"} {
-		if code, body := fetch(t, url+page); code != 200 || len(body) == 0 {
+		code, body := fetch(t, url+page)
+		for range 1000 { // the profile of the start is there soon after the server is ready
+			if code != 503 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			code, body = fetch(t, url+page)
+		}
+		if code != 200 || len(body) == 0 {
 			t.Errorf("%s: got %d and %d bytes", page, code, len(body))
 		}
 	}
