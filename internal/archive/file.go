@@ -6,10 +6,18 @@ import (
 	"time"
 )
 
+// OpenFile returns an open regular file with the content of r.
+func OpenFile(r *io.SectionReader, info fs.FileInfo) fs.File { return &file{r, info} }
+
+// OpenDir returns an open directory with these entries. Errors call it path.
+func OpenDir(info fs.FileInfo, path string, entries []fs.DirEntry) fs.ReadDirFile {
+	return &dir{info: info, path: path, rest: entries}
+}
+
 // A file is an open regular file.
 type file struct {
 	*io.SectionReader
-	info fileInfo
+	info fs.FileInfo
 }
 
 func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
@@ -17,7 +25,7 @@ func (f *file) Close() error               { return nil }
 
 // A dir is an open directory.
 type dir struct {
-	info fileInfo
+	info fs.FileInfo
 	path string
 	rest []fs.DirEntry
 }

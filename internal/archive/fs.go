@@ -164,9 +164,9 @@ func (f *FS) Open(name string) (fs.File, error) {
 	}
 	info := fileInfo{node: n, name: path.Base(name)}
 	if n.mode.IsDir() {
-		return &dir{info: info, path: name, rest: n.entries()}, nil
+		return OpenDir(info, name, n.entries()), nil
 	}
-	return &file{SectionReader: io.NewSectionReader(f.data, n.offset, n.size), info: info}, nil
+	return OpenFile(io.NewSectionReader(f.data, n.offset, n.size), info), nil
 }
 
 // Stat implements fs.StatFS.

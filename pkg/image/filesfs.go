@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/archive"
 )
 
 // An imageFS is a directory of a tree.
@@ -53,9 +55,9 @@ func (f *imageFS) Open(name string) (fs.File, error) {
 	}
 	info := fileInfo{node: n, name: path.Base(name)}
 	if n.mode.IsDir() {
-		return &openDir{info: info, path: name, rest: n.list()}, nil
+		return archive.OpenDir(info, name, n.list()), nil
 	}
-	return &openFile{SectionReader: io.NewSectionReader(n.content(), n.offset, n.size), info: info}, nil
+	return archive.OpenFile(io.NewSectionReader(n.content(), n.offset, n.size), info), nil
 }
 
 // Stat implements fs.StatFS.
@@ -123,42 +125,6 @@ func (n *node) content() io.ReaderAt {
 		return strings.NewReader("")
 	}
 	return n.data
-}
-
-// An openFile is an open regular file.
-type openFile struct {
-	*io.SectionReader
-	info fileInfo
-}
-
-func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *openFile) Close() error               { return nil }
-
-// An openDir is an open directory.
-type openDir struct {
-	info fileInfo
-	path string
-	rest []fs.DirEntry
-}
-
-func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
-func (d *openDir) Close() error               { return nil }
-
-func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.path, Err: errIsDir}
-}
-
-// ReadDir implements fs.ReadDirFile.
-func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n <= 0 {
-		n = len(d.rest)
-	} else if len(d.rest) == 0 {
-		return nil, io.EOF
-	}
-	n = min(n, len(d.rest))
-	list := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return list, nil
 }
 
 // fileInfo is a node under the name that it was reached by.
