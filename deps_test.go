@@ -80,6 +80,7 @@ var arrows = map[string][]string{
 	"internal/atomicfile":  {},
 	"internal/bench":       {"github.com/google/go-containerregistry", json},
 	"internal/bench/serve": {"pkg/api", "google.golang.org/grpc"},
+	"internal/browser":     {"github.com/chromedp/chromedp"},
 	"internal/dockerfile":  {},
 	"internal/format":      {json},
 	"internal/icon":        {},

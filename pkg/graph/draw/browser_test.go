@@ -4,24 +4,23 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/opm-toolchain/opm/internal/browser"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // TestBrowser opens pages as people do, as files, and uses them with mouse and keyboard.
 func TestBrowser(t *testing.T) {
-	ctx := newBrowser(t)
+	ctx := browser.Start(t)
 	t.Run("select", func(t *testing.T) { testSelect(ctx, t) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
 	t.Run("search", func(t *testing.T) { testSearch(ctx, t) })
@@ -29,39 +28,6 @@ func TestBrowser(t *testing.T) {
 	t.Run("texts fit", func(t *testing.T) { testTextsFit(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostile(ctx, t) })
 	t.Run("500 bundles", func(t *testing.T) { testLarge(ctx, t) })
-}
-
-// newBrowser starts a browser. It skips the test where there is none.
-func newBrowser(t *testing.T) context.Context {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes long to start")
-	}
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil {
-			program = found
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("no Chromium is installed")
-	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU,
-		chromedp.WindowSize(1200, 800), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // starts it
-		t.Fatalf("start %s: %v", program, err)
-	}
-	return ctx
 }
 
 // A tab is a page that is open. It fails its test where the page complains, or asks for anything but itself.

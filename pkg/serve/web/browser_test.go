@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,50 +17,19 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/opm-toolchain/opm/internal/browser"
 )
 
 // TestBrowser uses the page as people do, with mouse and keyboard.
 func TestBrowser(t *testing.T) {
-	ctx := newBrowser(t)
+	ctx := browser.Start(t)
 	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
 	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
 	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
 	t.Run("missing", func(t *testing.T) { testMissing(ctx, t) })
-}
-
-// newBrowser starts a browser. It skips the test where there is none.
-func newBrowser(t *testing.T) context.Context {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes long to start")
-	}
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil {
-			program = found
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("no Chromium is installed")
-	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU,
-		chromedp.WindowSize(1200, 800), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // starts it
-		t.Fatalf("start %s: %v", program, err)
-	}
-	return ctx
 }
 
 // A tab shows the page of a server. It fails its test where the page complains, or asks anyone but the server.
