@@ -34,9 +34,9 @@ func packages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.Shel
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer catalog.Close()
-	name := func(m *declcfg.Meta) (string, error) {
-		if m.Schema == declcfg.SchemaPackage {
-			return m.Name, nil
+	name := func(o *declcfg.Object) (string, error) {
+		if o.Schema == declcfg.SchemaPackage {
+			return o.Name, nil
 		}
 		return "", nil
 	}

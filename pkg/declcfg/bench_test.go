@@ -77,8 +77,8 @@ func BenchmarkMap(b *testing.B) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	decode := func(m *declcfg.Meta) (any, error) {
-		v, err := m.Decode()
+	decode := func(o *declcfg.Object) (any, error) {
+		v, err := o.Decode()
 		return declcfg.Slim(v), err
 	}
 	each(b, func(b *testing.B, s declcfg.Source) {

@@ -12,13 +12,16 @@ import (
 func TestPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		count := map[string]int{}
-		for m, err := range declcfg.Metas(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)}) {
+		check := func(o *declcfg.Object) (*declcfg.Meta, error) {
+			checkPublished(t, o)
+			return o.Meta, nil
+		}
+		for m, err := range declcfg.Map(t.Context(), check, declcfg.Source{Name: dir, FS: os.DirFS(dir)}) {
 			if err != nil {
 				t.Error(err)
 				continue
 			}
 			count[m.Schema]++
-			checkPublished(t, m)
 		}
 		t.Logf("%s: %v", dir, count)
 		if count[declcfg.SchemaBundle] == 0 || count[declcfg.SchemaPackage] == 0 || count[declcfg.SchemaChannel] == 0 {
@@ -27,12 +30,12 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 }
 
-func checkPublished(t *testing.T, m *declcfg.Meta) {
+func checkPublished(t *testing.T, o *declcfg.Object) {
 	t.Helper()
-	if flaws := m.Flaws(); flaws != nil {
-		t.Errorf("%v: %v", m.Pos, flaws)
+	if flaws := o.Flaws(); flaws != nil {
+		t.Errorf("%v: %v", o.Pos, flaws)
 	}
-	v, err := m.Decode()
+	v, err := o.Decode()
 	if err != nil {
 		t.Error(err)
 	}
@@ -40,14 +43,14 @@ func checkPublished(t *testing.T, m *declcfg.Meta) {
 	if !ok {
 		return
 	}
-	if err := m.CheckManifests(b); err != nil {
+	if err := o.CheckManifests(b); err != nil {
 		t.Error(err)
 	}
-	want, err := declcfg.UnmarshalBundle(rawOf(t, m))
+	want, err := declcfg.UnmarshalBundle(o.JSON())
 	if err != nil {
-		t.Errorf("%v: %v", m.Pos, err)
+		t.Errorf("%v: %v", o.Pos, err)
 	}
-	if fast := declcfg.BundleOf(rawOf(t, m)); !reflect.DeepEqual(fast, want) || !reflect.DeepEqual(b, want) {
-		t.Errorf("%v: the ways to decode it differ", m.Pos)
+	if fast := declcfg.BundleOf(o.JSON()); !reflect.DeepEqual(fast, want) || !reflect.DeepEqual(b, want) {
+		t.Errorf("%v: the ways to decode it differ", o.Pos)
 	}
 }

@@ -13,58 +13,49 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// Decode returns m as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
-// Keys match whatever their case, as upstream reads them. A value of the wrong type is an [*Error] at its place. The
-// values of properties share memory with m, and are good for as long as its text is held.
-func (m *Meta) Decode() (any, error) {
-	if m.rest != nil && m.Schema == SchemaBundle {
-		if b := m.rest.bundle(m); b != nil {
-			m.rest = nil // it is the caller's now
-			return m.ordered(b), nil
-		}
-	}
-	raw, err := m.JSON()
-	if err != nil {
-		return nil, err
-	}
-	v, err := m.decode(raw)
+// Decode returns o as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
+// Keys match whatever their case, as upstream reads them. A value of the wrong type is an [*Error] at its place.
+func (o *Object) Decode() (any, error) {
+	v, err := o.decode()
 	if err != nil {
 		ptr, err := typeError(err)
-		return nil, &Error{Pos: m.Place(ptr), Pointer: ptr, Err: err}
+		return nil, &Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
 	}
 	return v, nil
 }
 
-// decode decodes raw, which is the object m.
-func (m *Meta) decode(raw jsontext.Value) (any, error) {
-	switch m.Schema {
+func (o *Object) decode() (any, error) {
+	switch o.Schema {
 	case SchemaPackage:
-		return unmarshal[Package](raw)
+		return unmarshal[Package](o.raw)
 	case SchemaChannel:
-		return unmarshal[Channel](raw)
+		return unmarshal[Channel](o.raw)
 	case SchemaBundle:
-		b := bundleOf(raw)
-		if b == nil {
-			var err error
-			if b, err = unmarshal[Bundle](raw); err != nil {
-				return nil, err
-			}
-		}
-		return m.ordered(b), nil
+		return o.bundle()
 	case SchemaDeprecations:
-		return unmarshal[Deprecations](raw)
+		return unmarshal[Deprecations](o.raw)
 	}
 	return nil, nil
 }
 
-// ordered returns b, which is m, with its properties marked if opm wrote it.
-func (m *Meta) ordered(b *Bundle) *Bundle {
-	if m.src != nil && m.src.file.ordered {
+func (o *Object) bundle() (b *Bundle, err error) {
+	if o.ready {
+		b = o.draft.bundle()
+		o.ready = false // its properties are the caller's now
+	} else {
+		b = bundleOf(o.raw)
+	}
+	if b == nil {
+		if b, err = unmarshal[Bundle](o.raw); err != nil {
+			return nil, err
+		}
+	}
+	if o.src.file != nil && o.src.file.ordered {
 		for i := range b.Properties {
 			b.Properties[i].Ordered = true
 		}
 	}
-	return b
+	return b, nil
 }
 
 // likeUpstream reads into structs as encoding/json does, but for equal keys, which need an order first.
@@ -124,9 +115,9 @@ func isIndex(s string) bool {
 	return s != ""
 }
 
-// CheckManifests returns an error at the first property of b, which is m decoded, that carries a manifest that cannot
+// CheckManifests returns an error at the first property of b, which is o decoded, that carries a manifest that cannot
 // be read: upstream refuses to load such a catalog.
-func (m *Meta) CheckManifests(b *Bundle) error {
+func (o *Object) CheckManifests(b *Bundle) error {
 	for i := range b.Properties {
 		p := &b.Properties[i]
 		if p.Type != PropertyBundleObject {
@@ -134,7 +125,7 @@ func (m *Meta) CheckManifests(b *Bundle) error {
 		}
 		if err := p.CheckManifest(); err != nil {
 			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)) + err.Pointer
-			return &Error{Pos: m.Place(at), Pointer: at, Err: err.Err}
+			return &Error{Pos: o.Place(at), Pointer: at, Err: err.Err}
 		}
 	}
 	return nil

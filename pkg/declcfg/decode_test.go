@@ -129,19 +129,19 @@ func TestDecode(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			held, err := declcfg.NewMeta(declcfg.Pos{}, rawOf(t, one(t, tt.in)))
+			made, err := declcfg.NewObject(declcfg.Pos{}, one(t, tt.in).JSON())
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range []*declcfg.Meta{one(t, tt.in), held} {
-				got, err := m.Decode()
+			for _, o := range []*declcfg.Object{one(t, tt.in), made, made} { // the second time it is decoded in another way
+				got, err := o.Decode()
 				if err != nil || !reflect.DeepEqual(got, tt.want) {
 					t.Errorf("got %+v, %v\nwant %+v", got, err, tt.want)
 				}
 			}
 			// While a file is read objects are decoded in another way.
-			decode := func(m *declcfg.Meta) (string, error) {
-				v, err := m.Decode()
+			decode := func(o *declcfg.Object) (string, error) {
+				v, err := o.Decode()
 				return dump(v), err
 			}
 			for got, err := range declcfg.Map(t.Context(), decode, source("a.json", tt.in)) {
@@ -175,7 +175,7 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"schema":"olm.deprecations","entries":[{"reference":[]}]}`, "1:54: entries[0].reference: want an object, have a list"},
 	} {
 		t.Run(tt.in, func(t *testing.T) {
-			decode := func(m *declcfg.Meta) (any, error) { return m.Decode() }
+			decode := func(o *declcfg.Object) (any, error) { return o.Decode() }
 			for v, err := range declcfg.Map(t.Context(), decode, source("a", tt.in)) {
 				if err == nil || err.Error() != "c/a:"+tt.want || v != nil {
 					t.Errorf("got %v, %v, want %s", v, err, tt.want)
@@ -203,7 +203,7 @@ func FuzzBundle(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if m, err := declcfg.NewMeta(declcfg.Pos{}, raw); err != nil || m.Schema != declcfg.SchemaBundle {
+		if o, err := declcfg.NewObject(declcfg.Pos{}, raw); err != nil || o.Schema != declcfg.SchemaBundle {
 			return
 		}
 		before := bytes.Clone(raw)
@@ -241,12 +241,12 @@ func TestCheckManifests(t *testing.T) {
 		{`[{"type":"olm.bundle.object","value":[]}]`, "1:85: properties[0].value: want an object, have a list"},
 		{`[{"type":"olm.bundle.object"}]`, "1:49: properties[0].value: no value"},
 	} {
-		m := one(t, `{"schema":"olm.bundle","name":"n","properties":`+tt.properties+`}`)
-		v, err := m.Decode()
+		o := one(t, `{"schema":"olm.bundle","name":"n","properties":`+tt.properties+`}`)
+		v, err := o.Decode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.CheckManifests(v.(*declcfg.Bundle))
+		err = o.CheckManifests(v.(*declcfg.Bundle))
 		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), "c/a.json:"+tt.want) {
 			t.Errorf("%s: %v, want %s", tt.properties, err, tt.want)
 		}

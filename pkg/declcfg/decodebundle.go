@@ -24,40 +24,43 @@ func (r reader) value() (jsontext.Value, error) {
 	return r.text[end-int64(len(value)) : end : end], err
 }
 
-// A draft is a bundle as far as its head can be read. Nearly all bytes of a catalog are values of properties of
-// bundles, so these are found on the way instead of in a second pass, and are not copied.
+// A draft is what one pass over an object finds: its head and, if it is a bundle, the rest. Nearly all bytes of a
+// catalog are values of properties of bundles, so these are found on the way instead of in a second pass, and are not
+// copied.
 type draft struct {
+	schema, pkg, name string
+
 	image         string
 	properties    []Property
 	relatedImages jsontext.Value
 
-	// odd tells that the object is not as opm itself writes bundles, right or wrong, so that it has to be decoded.
-	odd bool
+	// needsDecode says that the object is not a bundle as opm itself writes it, right or wrong.
+	needsDecode bool
 }
 
 // member reads the value of a member that is no part of the head of an object.
-func (b *draft) member(name string, r reader) (err error) {
+func (d *draft) member(name string, r reader) (err error) {
 	switch name {
 	case "image":
-		return b.string(&b.image, r)
+		return d.string(&d.image, r)
 	case "properties":
-		return b.list(r)
+		return d.list(r)
 	case "relatedImages":
-		b.relatedImages, err = r.value()
+		d.relatedImages, err = r.value()
 		return err
 	}
-	return b.skip(r)
+	return d.skip(r)
 }
 
-// skip passes over a value that is odd.
-func (b *draft) skip(r reader) error {
-	b.odd = true
+// skip skips a value that a draft has no place for.
+func (d *draft) skip(r reader) error {
+	d.needsDecode = true
 	return r.SkipValue()
 }
 
-func (b *draft) string(into *string, r reader) error {
+func (d *draft) string(into *string, r reader) error {
 	if r.PeekKind() != '"' {
-		return b.skip(r)
+		return d.skip(r)
 	}
 	value, err := r.ReadValue()
 	if err == nil {
@@ -66,16 +69,16 @@ func (b *draft) string(into *string, r reader) error {
 	return err
 }
 
-func (b *draft) list(r reader) error {
+func (d *draft) list(r reader) error {
 	if r.PeekKind() != '[' {
-		return b.skip(r)
+		return d.skip(r)
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
 	}
-	b.properties = []Property{}
+	d.properties = []Property{}
 	for kind := r.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = r.PeekKind() {
-		if err := b.property(r); err != nil {
+		if err := d.property(r); err != nil {
 			return err
 		}
 	}
@@ -83,9 +86,9 @@ func (b *draft) list(r reader) error {
 	return err
 }
 
-func (b *draft) property(r reader) error {
+func (d *draft) property(r reader) error {
 	if r.PeekKind() != '{' {
-		return b.skip(r)
+		return d.skip(r)
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -98,36 +101,35 @@ func (b *draft) property(r reader) error {
 		}
 		switch string(name) {
 		case `"type"`:
-			err = b.string(&p.Type, r)
+			err = d.string(&p.Type, r)
 		case `"value"`:
 			p.Value, err = r.value()
 		default:
-			err = b.skip(r)
+			err = d.skip(r)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	b.properties = append(b.properties, p)
+	d.properties = append(d.properties, p)
 	_, err := r.ReadToken()
 	return err
 }
 
-// bundle returns the bundle with the head of m, or nil if it is odd.
-func (b *draft) bundle(m *Meta) *Bundle {
-	v := &Bundle{Schema: m.Schema, Name: m.Name, Package: m.Package, Image: b.image, Properties: b.properties}
-	if b.odd || b.relatedImages != nil && json.Unmarshal(b.relatedImages, &v.RelatedImages, likeUpstream) != nil {
+// bundle returns the object as a bundle, or nil if it has to be decoded.
+func (d *draft) bundle() *Bundle {
+	b := &Bundle{Schema: d.schema, Name: d.name, Package: d.pkg, Image: d.image, Properties: d.properties}
+	if d.needsDecode || d.relatedImages != nil && json.Unmarshal(d.relatedImages, &b.RelatedImages, likeUpstream) != nil {
 		return nil
 	}
-	return v
+	return b
 }
 
-// bundleOf decodes a bundle without copying the values of its properties. It returns nil for an odd one.
+// bundleOf decodes a bundle without copying the values of its properties. It returns nil where that cannot be done.
 func bundleOf(raw jsontext.Value) *Bundle {
-	var m Meta
-	d, err := m.readHead(newReader(raw))
-	if err != nil {
+	var d draft
+	if err := d.read(newReader(raw)); err != nil {
 		return nil
 	}
-	return d.bundle(&m)
+	return d.bundle()
 }

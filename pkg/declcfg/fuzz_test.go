@@ -15,10 +15,11 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, size byte) {
 		files := source("a.yaml", string(in))
 		whole := read(t, files)
-		for m := range declcfg.Metas(t.Context(), files) {
-			if m != nil {
-				checkObject(t, m)
-			}
+		check := func(o *declcfg.Object) (any, error) {
+			checkObject(t, o)
+			return nil, nil
+		}
+		for range declcfg.Map(t.Context(), check, files) {
 		}
 		declcfg.SetChunkSize(t, 1+int(size))
 		if cut := read(t, files); !slices.Equal(cut, whole) {
@@ -28,15 +29,16 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func checkObject(t *testing.T, m *declcfg.Meta) {
+func checkObject(t *testing.T, m *declcfg.Object) {
 	t.Helper()
-	raw := rawOf(t, m)
+	raw := m.JSON()
 	if raw.Kind() != '{' || !raw.IsValid() {
-		t.Fatalf("%v: %q is no object of I-JSON", m.Pos, raw)
+		t.Errorf("%v: %q is no object of I-JSON", m.Pos, raw)
+		return
 	}
-	again, err := declcfg.NewMeta(m.Pos, raw)
+	again, err := declcfg.NewObject(m.Pos, raw)
 	if err != nil || again.Schema != m.Schema || again.Package != m.Package || again.Name != m.Name {
-		t.Fatalf("%+v is %+v, %v", m, again, err)
+		t.Errorf("%+v is %+v, %v", m, again, err)
 	}
 	if at := m.Place("/schema"); at.Compare(m.Pos) < 0 {
 		t.Errorf("%q: the schema stands at %v, before the object at %v", raw, at, m.Pos)
@@ -88,14 +90,13 @@ func FuzzWrite(f *testing.F) {
 func writable(t *testing.T, in []byte) []*declcfg.Meta {
 	t.Helper()
 	var all []*declcfg.Meta
-	for m, err := range declcfg.Metas(t.Context(), source("a", string(in))) {
+	for m, err := range declcfg.Map(t.Context(), metaOf, source("a", string(in))) {
 		if err != nil {
 			continue
 		}
 		if _, err := m.Decode(); err != nil || m.Owner() == "" && isKnown(m.Schema) {
 			continue
 		}
-		m.Hold()
 		all = append(all, m)
 	}
 	return all

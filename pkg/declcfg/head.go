@@ -16,10 +16,19 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
-// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The rest comes back
-// as a draft. The error is a *jsontext.SyntacticError where the object is not JSON, and a *headError where it is no
-// object of a catalog.
-func (m *Meta) readHead(r reader) (*draft, error) {
+// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The errors are those
+// of [draft.read].
+func (o *Object) readHead(r reader) error {
+	o.draft = draft{}
+	err := o.draft.read(r)
+	o.Schema, o.Package, o.Name = o.draft.schema, o.draft.pkg, o.draft.name
+	o.ready = err == nil
+	return err
+}
+
+// read reads the object that r is at, to its end. The error is a *jsontext.SyntacticError if the object is not JSON,
+// and a *headError if it is not an object of a catalog.
+func (d *draft) read(r reader) error {
 	var bad *headError
 	fail := func(name, format string, args ...any) {
 		if bad == nil {
@@ -28,19 +37,18 @@ func (m *Meta) readHead(r reader) (*draft, error) {
 	}
 	if kind := r.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if err := r.SkipValue(); err != nil {
-			return nil, err
+			return err
 		}
-		return nil, noObject(kind)
+		return noObject(kind)
 	}
 	if _, err := r.ReadToken(); err != nil {
-		return nil, err
+		return err
 	}
-	rest := new(draft)
 	names := map[string]bool{} // folded
 	for r.PeekKind() == '"' {
 		raw, err := r.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		name := unquoted(raw)
 		folded := fold(name)
@@ -48,16 +56,16 @@ func (m *Meta) readHead(r reader) (*draft, error) {
 			fail(name, "the key %q stands twice, in different case", name)
 		}
 		names[folded] = true
-		into := m.headField(folded)
+		into := d.headField(folded)
 		if into == nil {
-			if err := rest.member(name, r); err != nil {
-				return nil, err
+			if err := d.member(name, r); err != nil {
+				return err
 			}
 			continue
 		}
 		value, err := r.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if value.Kind() != '"' {
 			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
@@ -66,15 +74,15 @@ func (m *Meta) readHead(r reader) (*draft, error) {
 		*into = unquoted(value)
 	}
 	if _, err := r.ReadToken(); err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case bad != nil:
-		return nil, bad
-	case m.Schema == "":
-		return nil, &headError{"", "the object has no schema"}
+		return bad
+	case d.schema == "":
+		return &headError{"", "the object has no schema"}
 	}
-	return rest, nil
+	return nil
 }
 
 // noObject says what the value is that stands in the place of an object.
@@ -82,14 +90,14 @@ func noObject(kind jsontext.Kind) error {
 	return &headError{"", "want an object, found " + kindName(kind)}
 }
 
-func (m *Meta) headField(folded string) *string {
+func (d *draft) headField(folded string) *string {
 	switch folded {
 	case "schema":
-		return &m.Schema
+		return &d.schema
 	case "package":
-		return &m.Package
+		return &d.pkg
 	case "name":
-		return &m.Name
+		return &d.name
 	}
 	return nil
 }

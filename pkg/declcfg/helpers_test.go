@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -42,22 +40,24 @@ func source(namesAndContents ...string) declcfg.Source {
 func read(t testing.TB, sources ...declcfg.Source) []string {
 	t.Helper()
 	var got []string
-	for m, err := range declcfg.Metas(t.Context(), sources...) {
+	show := func(o *declcfg.Object) (string, error) { return fmt.Sprintf("%v %s", o.Pos, o.JSON()), nil }
+	for object, err := range declcfg.Map(t.Context(), show, sources...) {
 		if err != nil {
-			got = append(got, err.Error())
-			continue
+			object = err.Error()
 		}
-		got = append(got, fmt.Sprintf("%v %s", m.Pos, rawOf(t, m)))
+		got = append(got, object)
 	}
 	return got
 }
 
-// metas returns all objects of the sources without their text, and fails the test at the first error.
+// metaOf keeps of an object what can be kept.
+func metaOf(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+
+// metas returns all objects of the sources, and fails the test at the first error.
 func metas(t testing.TB, sources ...declcfg.Source) []*declcfg.Meta {
 	t.Helper()
-	same := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, nil }
 	var all []*declcfg.Meta
-	for m, err := range declcfg.Map(context.Background(), same, sources...) {
+	for m, err := range declcfg.Map(context.Background(), metaOf, sources...) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,24 +66,18 @@ func metas(t testing.TB, sources ...declcfg.Source) []*declcfg.Meta {
 	return all
 }
 
-// one returns the only object of a stream, in memory.
-func one(t testing.TB, content string) *declcfg.Meta {
+// one returns the only object of a stream.
+func one(t testing.TB, content string) *declcfg.Object {
 	t.Helper()
 	all := metas(t, source("a.json", content))
 	if len(all) != 1 {
 		t.Fatalf("%d objects in %q, want 1", len(all), content)
 	}
-	return all[0]
-}
-
-// rawOf returns an object as JSON.
-func rawOf(t testing.TB, m *declcfg.Meta) jsontext.Value {
-	t.Helper()
-	raw, err := m.JSON()
+	o, err := all[0].Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return raw
+	return o
 }
 
 // expect compares lists of lines.

@@ -54,9 +54,9 @@ func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
 		meta  *Meta
 		value any
 	}
-	decode := func(m *Meta) (object, error) {
-		v, err := m.Decode()
-		return object{m, Slim(v)}, err
+	decode := func(o *Object) (object, error) {
+		v, err := o.Decode()
+		return object{o.Meta, Slim(v)}, err
 	}
 	x := &Index{}
 	var errs []error
@@ -71,7 +71,7 @@ func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
 	return x, errors.Join(errs...)
 }
 
-// Add enters m, which [Meta.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It
+// Add enters m, which [Object.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It
 // keeps m and v. Objects of other schemas are not entered.
 func (x *Index) Add(m *Meta, v any) {
 	if rank(m.Schema) == rankOther {

@@ -98,7 +98,7 @@ func TestLongLine(t *testing.T) {
 	var objects int
 	var last []string
 	heap := heapWhile(func(look func()) {
-		for m, err := range declcfg.Metas(t.Context(), line.source("a.json")) {
+		for m, err := range declcfg.Map(t.Context(), metaOf, line.source("a.json")) {
 			if objects++; objects%10_000 == 0 {
 				look()
 			}
@@ -131,7 +131,7 @@ func TestLargeDocument(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var names []string
-			for m, err := range declcfg.Metas(t.Context(), source(name, content)) {
+			for m, err := range declcfg.Map(t.Context(), metaOf, source(name, content)) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -156,7 +156,7 @@ func TestDepth(t *testing.T) {
 			files := source(name, strings.Replace(object, "%", lists, 1))
 			var objects int
 			var failed error
-			for m, err := range declcfg.Metas(t.Context(), files) {
+			for m, err := range declcfg.Map(t.Context(), metaOf, files) {
 				if m != nil {
 					objects++
 				}
@@ -187,7 +187,7 @@ func TestMissingBracket(t *testing.T) {
 			g := &generated{head: tt.head, unit: tt.unit, times: 20_000}
 			var got error
 			heap := heapWhile(func(look func()) {
-				for _, err := range declcfg.Metas(t.Context(), g.source("a.json")) {
+				for _, err := range declcfg.Map(t.Context(), metaOf, g.source("a.json")) {
 					look()
 					if err != nil {
 						got = errors.Join(got, err)

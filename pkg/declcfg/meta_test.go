@@ -55,23 +55,26 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := source("a", tt.in)
-			for m := range declcfg.Metas(t.Context(), files) {
-				checkPlaces(t, m, tt.in, tt.places)
+			check := func(o *declcfg.Object) (*declcfg.Meta, error) {
+				checkPlaces(t, o.Meta, o.Place, tt.in, tt.places)
+				return o.Meta, nil
 			}
-			for _, m := range metas(t, files) {
-				checkPlaces(t, m, tt.in, tt.places)
+			for m := range declcfg.Map(t.Context(), check, files) {
+				checkPlaces(t, m, m.Place, tt.in, tt.places)
 			}
 		})
 	}
 }
 
-func checkPlaces(t *testing.T, m *declcfg.Meta, in string, places map[jsontext.Pointer]string) {
+func checkPlaces(
+	t *testing.T, m *declcfg.Meta, place func(jsontext.Pointer) declcfg.Pos, in string, places map[jsontext.Pointer]string,
+) {
 	t.Helper()
 	if m.Schema == "first" || m.Schema == "é" {
 		return
 	}
 	for ptr, want := range places {
-		if got := m.Place(ptr).String(); got != "c/a:"+want {
+		if got := place(ptr).String(); got != "c/a:"+want {
 			t.Errorf("%q of %q is at %s, want %s", ptr, in, got, want)
 		}
 	}
@@ -99,7 +102,7 @@ func TestFlaws(t *testing.T) {
 		{"schema: s\nx: 1\nx: 2\n---\nschema: s\nx:\n  k: 1\n  k: 2\nx: 3\n", []string{"3:1 x", "8:3 k", "9:1 x"}},
 	} {
 		var got []string
-		for m, err := range declcfg.Metas(t.Context(), source("a", tt.in)) {
+		for m, err := range declcfg.Map(t.Context(), metaOf, source("a", tt.in)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,73 +116,45 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
-func TestNewMeta(t *testing.T) {
+func TestNewObject(t *testing.T) {
 	at := declcfg.Pos{File: "made up"}
-	m, err := declcfg.NewMeta(at, jsontext.Value(`{"schema":"olm.bundle","name":"n","package":"p","image":1}`))
+	m, err := declcfg.NewObject(at, jsontext.Value(`{"schema":"olm.bundle","name":"n","package":"p","image":1}`))
 	if err != nil || m.Schema != declcfg.SchemaBundle || m.Name != "n" || m.Package != "p" || m.Pos != at {
-		t.Errorf("NewMeta = %+v, %v", m, err)
+		t.Errorf("NewObject = %+v, %v", m, err)
 	}
 	if _, err := m.Decode(); err == nil || err.Error() != "made up: image: want a string, have a number" {
 		t.Errorf("error %v", err)
 	}
-	if m.Place("/image") != at || m.Flaws() != nil {
-		t.Errorf("an object that stands in no file has places %v and flaws %v", m.Place("/image"), m.Flaws())
+	if m.Place("/image") != at || m.Meta.Place("/image") != at || m.Flaws() != nil {
+		t.Errorf("an object that is in no file has places %v and flaws %v", m.Place("/image"), m.Flaws())
+	}
+	if _, err := m.Read(); err == nil || err.Error() != "made up: the object is in no file and cannot be read again" {
+		t.Errorf("Read: %v", err)
 	}
 	for _, raw := range []string{``, `{`, `[]`, `null`, `{"name":"n"}`, `{"schema":""}`, `{"schema":1}`, `{"schema":"s","schema":"s"}`, `{"schema":"s"}{}`, `{"schema":"s"}}`, `{"schema":"s"}x`} {
-		if m, err := declcfg.NewMeta(at, jsontext.Value(raw)); err == nil || m != nil {
-			t.Errorf("NewMeta of %q = %v, %v, want an error", raw, m, err)
-		}
-	}
-}
-
-func TestHold(t *testing.T) {
-	fsys := fstest.MapFS{"a.yaml": {Data: []byte("schema: a\n---\nschema: b\n")}, "b.json": {Data: []byte(`{"schema":"c"}`)}}
-	var all []*declcfg.Meta
-	for m, err := range declcfg.Metas(t.Context(), declcfg.Source{Name: "c", FS: fsys}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Schema != "b" {
-			m.Hold()
-		}
-		all = append(all, m)
-	}
-	clear(fsys)
-	for _, m := range all {
-		raw, err := m.JSON()
-		switch {
-		case m.Schema == "b" && err == nil:
-			t.Errorf("%s is held", raw)
-		case m.Schema != "b" && string(raw) != `{"schema":"`+m.Schema+`"}`:
-			t.Errorf("%s is %s, %v", m.Schema, raw, err)
+		if m, err := declcfg.NewObject(at, jsontext.Value(raw)); err == nil || m != nil {
+			t.Errorf("NewObject of %q = %v, %v, want an error", raw, m, err)
 		}
 	}
 }
 
 // What was read can be read again, and is the same.
 func TestReadAgain(t *testing.T) {
+	type object struct {
+		meta *declcfg.Meta
+		raw  string
+	}
+	read := func(o *declcfg.Object) (object, error) { return object{o.Meta, string(o.JSON())}, nil }
 	for _, tt := range streams {
-		files := source("a.yaml", tt.in)
-		var first []string
-		for m := range declcfg.Metas(t.Context(), files) {
-			if m != nil {
-				raw, _ := m.JSON()
-				first = append(first, string(raw))
-			}
-		}
-		same := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, nil }
-		var second []string
-		for m := range declcfg.Map(t.Context(), same, files) {
-			if m == nil {
+		for first, err := range declcfg.Map(t.Context(), read, source("a.yaml", tt.in)) {
+			if err != nil {
 				continue
 			}
-			raw, err := m.JSON()
-			if err != nil {
-				t.Error(err)
+			again, err := first.meta.Read()
+			if err != nil || string(again.JSON()) != first.raw {
+				t.Errorf("%s is %s, %v", first.raw, again.JSON(), err)
 			}
-			second = append(second, string(raw))
 		}
-		expect(t, second, first)
 	}
 }
 
@@ -202,7 +177,7 @@ func TestChangedFile(t *testing.T) {
 			all := metas(t, declcfg.Source{Name: "c", FS: fsys})
 			change(fsys)
 			for doing, err := range map[string]error{
-				"JSON":   second(all[0].JSON()),
+				"Read":   second(all[0].Read()),
 				"Decode": second(all[0].Decode()),
 				"Write":  declcfg.Write(t.Context(), new(bytes.Buffer), all, declcfg.WriteOptions{}),
 			} {
@@ -232,7 +207,7 @@ func TestMap(t *testing.T) {
 			want = append(want, fmt.Sprint(i))
 		}
 	}
-	fn := func(m *declcfg.Meta) (string, error) {
+	fn := func(m *declcfg.Object) (string, error) {
 		if strings.HasSuffix(m.Name, "3") {
 			for range 1000 { // so that others overtake it
 				m.Place("/name")
@@ -263,7 +238,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var objects int
 	var last error
-	for _, err := range declcfg.Metas(ctx, files) {
+	for _, err := range declcfg.Map(ctx, metaOf, files) {
 		if objects++; objects == 100 {
 			cancel()
 		}
@@ -273,14 +248,14 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%d objects, then %v", objects, last)
 	}
 
-	for range declcfg.Metas(t.Context(), files) {
+	for range declcfg.Map(t.Context(), metaOf, files) {
 		break
 	}
 
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	objects = 0
-	for _, err := range declcfg.Metas(done, files) {
+	for _, err := range declcfg.Map(done, metaOf, files) {
 		objects++
 		last = err
 	}
@@ -359,7 +334,7 @@ func TestErrors(t *testing.T) {
 // What is lost with a document says which packages may miss something.
 func TestLost(t *testing.T) {
 	in := "schema: olm.bundle\npackage: first\nname: \"first.v1\"\nx: [\n---\nschema: olm.bundle\npackage: second\n"
-	for _, err := range declcfg.Metas(t.Context(), source("a.yaml", in)) {
+	for _, err := range declcfg.Map(t.Context(), metaOf, source("a.yaml", in)) {
 		e, ok := errors.AsType[*declcfg.Error](err)
 		if !ok || !slices.Equal(e.Lost, []string{"first", "first.v1"}) {
 			t.Errorf("%v, lost %q", err, e.Lost)

@@ -2,123 +2,22 @@ package declcfg
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
-	"iter"
 	"path"
 	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// Metas yields every object of the sources: source by source, by file name, and then by place in the file. An object of
-// which a part is not I-JSON (equal keys, broken UTF-8) is yielded as upstream reads it; see [Meta.Flaws].
-//
-// What cannot be read yields an [*Error] instead, and what follows it is the next document; after a syntax error in a
-// JSON file, the next file. When ctx is done, its error comes last. Metas holds the object yielded, and drops it when
-// the next is asked for; [Meta.Hold] keeps it.
-func Metas(ctx context.Context, sources ...Source) iter.Seq2[*Meta, error] {
-	return func(yield func(*Meta, error) bool) {
-		held := func(m *Meta) (*Meta, error) {
-			m.Hold()
-			return m, nil
-		}
-		for m, err := range Map(ctx, held, sources...) {
-			if m != nil {
-				m.kept = false // it is the caller who may want to hold it
-			}
-			if !yield(m, err) {
-				return
-			}
-			if m != nil {
-				m.drop()
-			}
-		}
-	}
-}
-
-// Map calls fn for every object of the sources, on several goroutines, and yields what it returns in the order of
-// [Metas]. The text of an object is dropped when fn returns; [Meta.JSON] reads it again. The errors of fn and those of
-// reading are yielded alike.
-func Map[T any](ctx context.Context, fn func(*Meta) (T, error), sources ...Source) iter.Seq2[T, error] {
-	type result struct {
-		value T
-		err   error
-	}
-	type batch struct {
-		results []result
-		file    *file
-		broken  bool // the rest of the file cannot be read
-	}
-	work := func(c *chunk) batch {
-		b := batch{file: c.file}
-		err := c.read(func(m *Meta, err error) {
-			var v T
-			if err == nil {
-				v, err = fn(m)
-				m.drop()
-			}
-			b.results = append(b.results, result{v, err})
-		})
-		if err != nil {
-			b.broken = true
-			b.results = append(b.results, result{err: err})
-		}
-		c.recycle()
-		return b
-	}
-	return func(yield func(T, error) bool) {
-		var skip *file
-		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
-			if b.file != nil && b.file == skip {
-				continue
-			}
-			for _, r := range b.results {
-				if !yield(r.value, r.err) {
-					return
-				}
-			}
-			if b.broken {
-				skip = b.file
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			var none T
-			yield(none, err)
-		}
-	}
-}
-
-// allChunks yields the chunks of all files of the sources; what the walk cannot reach comes as a chunk with an error.
-func allChunks(sources []Source) iter.Seq[*chunk] {
-	return func(yield func(*chunk) bool) {
-		for _, s := range sources {
-			more := true
-			report := func(err error) { more = more && yield(&chunk{err: err}) }
-			for _, f := range s.files(report) {
-				for c := range f.chunks() {
-					if more = more && yield(c); !more {
-						return
-					}
-				}
-			}
-			if !more {
-				return
-			}
-		}
-	}
-}
-
 // read calls visit for every object of c, or for what keeps it from being read. Text and JSON of an object are valid
 // until visit returns. An error of read itself means that the rest of the file is lost.
-func (c *chunk) read(visit func(*Meta, error)) error {
+func (c *chunk) read(visit func(*Object, error)) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -130,7 +29,8 @@ func (c *chunk) read(visit func(*Meta, error)) error {
 }
 
 // readJSON reads a stream of JSON objects.
-func (c *chunk) readJSON(visit func(*Meta, error)) error {
+func (c *chunk) readJSON(visit func(*Object, error)) error {
+	var o Object
 	r := newReader(c.data)
 	pos := c.pos
 	for from, base := 0, 0; ; {
@@ -139,22 +39,21 @@ func (c *chunk) readJSON(visit func(*Meta, error)) error {
 		if start == len(c.data) {
 			return nil
 		}
-		m := &Meta{Pos: pos, src: &source{file: c.file, off: c.off + int64(start), pos: pos}}
-		rest, err := m.readHead(r)
-		m.rest = rest
+		o = Object{Meta: &Meta{Pos: pos, src: source{file: c.file, off: c.off + int64(start), pos: pos}}}
+		err := o.readHead(r)
 		end := base + int(r.InputOffset())
 		if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad {
-			if end, err = m.readLenient(c.data[start:]); end < 0 {
+			if end, err = o.readLenient(c.data[start:]); end < 0 {
 				return c.breaksOff(pos, c.data[start:], err)
 			}
 			end += start
 			r = newReader(c.data[end:])
 			base = end
 		} else {
-			m.raw = c.data[start:end:end]
+			o.raw = c.data[start:end:end]
 		}
-		m.setText(c.data[start:end])
-		c.visit(visit, m, err)
+		o.setText(c.data[start:end])
+		c.visit(visit, &o, err)
 		pos = pos.after(c.data[start:end])
 		from = end
 	}
@@ -175,42 +74,41 @@ func (c *chunk) breaksOff(pos Pos, text []byte, err error) error {
 
 // readLenient reads the object at the start of text, which is not I-JSON, as encoding/json would. It returns the error
 // of its head and where it ends, or -1 and a syntax error.
-func (m *Meta) readLenient(text []byte) (end int, err error) {
+func (o *Object) readLenient(text []byte) (end int, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), lenient)
 	value, err := d.ReadValue()
 	if err != nil {
 		return -1, err
 	}
-	m.src.repaired = true
-	m.raw = repair(value)
-	m.Schema, m.Package, m.Name = "", "", ""
-	m.rest, err = m.readHead(newReader(m.raw))
-	return int(d.InputOffset()), err
+	o.src.repaired = true
+	o.raw = repair(value)
+	return int(d.InputOffset()), o.readHead(newReader(o.raw))
 }
 
-func (m *Meta) setText(text []byte) {
-	m.text = text
-	m.src.size = len(text)
-	m.src.sum = maphash.Bytes(seed, text)
+func (o *Object) setText(text []byte) {
+	o.text = text
+	o.src.size = len(text)
+	o.src.sum = maphash.Bytes(seed, text)
 }
 
-// visit passes m on, or err where m is no object of a catalog.
-func (c *chunk) visit(visit func(*Meta, error), m *Meta, err error) {
+// visit passes o on, or err if o is not an object of a catalog.
+func (c *chunk) visit(visit func(*Object, error), o *Object, err error) {
 	if err != nil {
-		pos := m.Pos
+		pos := o.Pos
 		if h, ok := errors.AsType[*headError](err); ok {
-			pos = m.Place(h.ptr)
+			pos = o.Place(h.ptr)
 		}
-		visit(nil, c.unreadable(pos, m.text, err))
+		visit(nil, c.unreadable(pos, o.text, err))
 		return
 	}
-	visit(m, nil)
+	visit(o, nil)
 }
 
 // readYAML reads YAML documents, separated by lines that begin with three hyphens.
-func (c *chunk) readYAML(visit func(*Meta, error)) {
+func (c *chunk) readYAML(visit func(*Object, error)) {
 	buf := buffers.get()
 	defer func() { buffers.put(buf) }()
+	var o Object
 	pos, from := c.pos, 0
 	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {
 		from = len(byteOrderMark) // and no column
@@ -229,7 +127,7 @@ func (c *chunk) readYAML(visit func(*Meta, error)) {
 			}
 		}
 		at := pos.after(text[:start])
-		buf = c.readDocument(text[start:], c.off+int64(from+start), at, buf[:0], visit)
+		buf = c.readDocument(&o, text[start:], c.off+int64(from+start), at, buf[:0], visit)
 		c.notJSON = nil // only the first document was tried as JSON
 		pos = pos.after(text)
 		from = next
@@ -243,8 +141,10 @@ func lineEnd(text []byte) int {
 	return len(text)
 }
 
-// readDocument reads one YAML document, which stands at off and pos and may be empty. It returns buf, perhaps grown.
-func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit func(*Meta, error)) []byte {
+// readDocument reads into o one YAML document, which is at off and pos and may be empty. It returns buf, perhaps grown.
+func (c *chunk) readDocument(
+	o *Object, text []byte, off int64, pos Pos, buf []byte, visit func(*Object, error),
+) []byte {
 	lead := blankLines(text)
 	if lead == len(text) {
 		return buf
@@ -262,13 +162,14 @@ func (c *chunk) readDocument(text []byte, off int64, pos Pos, buf []byte, visit 
 		visit(nil, c.yamlError(pos, text, err))
 		return buf
 	}
-	m := &Meta{Pos: first, src: &source{file: c.file, off: off, pos: pos, yaml: true, block: block}, raw: raw}
-	m.setText(text)
-	m.rest, err = m.readHead(newReader(raw))
+	src := source{file: c.file, off: off, pos: pos, yaml: true, block: block}
+	*o = Object{Meta: &Meta{Pos: first, src: src}, raw: raw}
+	o.setText(text)
+	err = o.readHead(newReader(raw))
 	if _, bad := errors.AsType[*jsontext.SyntacticError](err); bad { // equal keys
-		_, err = m.readLenient(raw)
+		_, err = o.readLenient(raw)
 	}
-	c.visit(visit, m, err)
+	c.visit(visit, o, err)
 	return raw
 }
 

@@ -16,7 +16,7 @@ import (
 func walk(t *testing.T, sources ...declcfg.Source) []string {
 	t.Helper()
 	var got []string
-	for m, err := range declcfg.Metas(t.Context(), sources...) {
+	for m, err := range declcfg.Map(t.Context(), metaOf, sources...) {
 		if err != nil {
 			got = append(got, err.Error())
 		} else {
@@ -194,7 +194,7 @@ func TestUnreadableFiles(t *testing.T) {
 		return f, nil
 	}}
 	expect(t, read(t, files), []string{"c/a.yaml: disk on fire", `c/b.yaml:1:1 {"schema":"b"}`})
-	for _, err := range declcfg.Metas(t.Context(), files) {
+	for _, err := range declcfg.Map(t.Context(), metaOf, files) {
 		if e, _ := errors.AsType[*declcfg.Error](err); !errors.Is(err, denied) || e.Lost != nil {
 			t.Errorf("error %#v, want one that wraps the cause and does not know what is lost", err)
 		}

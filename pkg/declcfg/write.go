@@ -126,7 +126,7 @@ func batches(metas []*Meta) iter.Seq[[]*Meta] {
 		for len(metas) > 0 {
 			n, size := 0, 0
 			for n < len(metas) && size < chunkSize {
-				size += metas[n].size()
+				size += metas[n].src.size
 				n++
 			}
 			if !yield(metas[:n]) {
@@ -137,37 +137,29 @@ func batches(metas []*Meta) iter.Seq[[]*Meta] {
 	}
 }
 
-// size returns about how many bytes of text m has.
-func (m *Meta) size() int {
-	if m.src != nil {
-		return m.src.size
-	}
-	return len(m.raw)
-}
-
 func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	var r rereader
 	defer r.close()
 	buf := buffers.get()
 	defer func() { buffers.put(buf) }()
 	for _, m := range metas {
-		raw, _, err := r.load(m, buf)
+		object, err := r.read(m, buf)
 		if err != nil {
 			return nil, err
 		}
-		if cap(raw) > cap(buf) && m.raw == nil {
-			buf = raw[:0]
+		if cap(object.text) > cap(buf) {
+			buf = object.text[:0]
 		}
-		v, err := m.decode(raw)
+		v, err := object.Decode()
 		if err != nil {
-			return nil, &Error{Pos: m.Pos, Err: err}
+			return nil, err
 		}
 		if b, ok := v.(*Bundle); ok && o.Edit != nil {
 			if err := o.Edit(b); err != nil {
 				return nil, &Error{Pos: m.Pos, Err: err}
 			}
 		}
-		dst = o.Format.appendObject(dst, v, raw)
+		dst = o.Format.appendObject(dst, v, object.raw)
 	}
 	return dst, nil
 }

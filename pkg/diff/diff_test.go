@@ -250,7 +250,7 @@ func TestPublishedRewritten(t *testing.T) {
 	for _, name := range []string{"v4.12", "v4.20"} {
 		before := publishedCatalog(t, name)
 		var metas []*declcfg.Meta
-		for m, err := range declcfg.Map(t.Context(), func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, nil }, before...) {
+		for m, err := range declcfg.Map(t.Context(), func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }, before...) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -66,12 +66,8 @@ func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 	return c, errors.Join(errs...)
 }
 
-func readObject(m *declcfg.Meta) (object, error) {
-	o := object{meta: m}
-	raw, err := m.JSON()
-	if err != nil {
-		return o, err
-	}
+func readObject(m *declcfg.Object) (object, error) {
+	o := object{meta: m.Meta}
 	v, err := m.Decode()
 	if err != nil {
 		return o, err
@@ -79,7 +75,7 @@ func readObject(m *declcfg.Meta) (object, error) {
 	if d, ok := v.(*declcfg.Deprecations); ok {
 		o.deprecations = slices.Clone(d.Entries)
 	}
-	if o.content, err = sumUp(m.Schema, raw); err != nil {
+	if o.content, err = sumUp(m.Schema, m.JSON()); err != nil {
 		return o, &declcfg.Error{Pos: m.Pos, Err: err}
 	}
 	o.value = declcfg.Slim(v)

@@ -28,7 +28,8 @@ func publishedCatalog(t testing.TB, name string) declcfg.Source {
 func hostsOf(t testing.TB, catalog declcfg.Source) (hosts map[string]bool, references, invalid map[string]bool) {
 	t.Helper()
 	hosts, references, invalid = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for m, err := range declcfg.Metas(t.Context(), catalog) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(t.Context(), meta, catalog) {
 		if err != nil {
 			t.Fatal(err)
 		}

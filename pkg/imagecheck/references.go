@@ -83,7 +83,7 @@ type reference struct {
 	use  Use
 }
 
-func objectOf(m *declcfg.Meta) (object, error) {
+func objectOf(m *declcfg.Object) (object, error) {
 	o := object{owner: m.Owner()}
 	if m.Schema != declcfg.SchemaBundle {
 		return o, nil

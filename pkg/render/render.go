@@ -148,13 +148,13 @@ func (c *Catalog) Close() error {
 	return errors.Join(errs...)
 }
 
-// Metas reads every object and returns them in the order of [declcfg.Sort], without their text. It fails, with every
+// Metas reads every object and returns them in the order of [declcfg.Sort]. It fails, with every
 // error it finds, where an object cannot be read, is no object of its schema, belongs to no package although its schema
 // says so, or cannot be changed as it should; see also LeftOut in [Options]. As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error
-	check := func(m *declcfg.Meta) (*declcfg.Meta, error) { return m, c.check(m) }
+	check := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, c.check(o) }
 	for m, err := range declcfg.Map(ctx, check, c.Sources...) {
 		if err == nil {
 			err = declcfg.CheckOwner(m)
@@ -176,9 +176,9 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	return metas, nil
 }
 
-// check tells whether m can be written, so that nothing is written when one of many cannot.
-func (c *Catalog) check(m *declcfg.Meta) error {
-	v, err := m.Decode()
+// check tells whether o can be written, so that nothing is written when one of many cannot.
+func (c *Catalog) check(o *declcfg.Object) error {
+	v, err := o.Decode()
 	if err != nil {
 		return err
 	}
@@ -186,14 +186,14 @@ func (c *Catalog) check(m *declcfg.Meta) error {
 	if !ok {
 		return nil
 	}
-	if err := m.CheckManifests(b); err != nil {
+	if err := o.CheckManifests(b); err != nil {
 		return err
 	}
 	if !c.changes.migrates() && c.changes.Form == "" { // nothing else can fail
 		return nil
 	}
 	if err := c.Edit(b); err != nil {
-		return &declcfg.Error{Pos: m.Pos, Err: err}
+		return &declcfg.Error{Pos: o.Pos, Err: err}
 	}
 	return nil
 }

@@ -21,10 +21,11 @@ func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 	}
 	image := o.Changes.image(o.ref)
 	for _, m := range byImage[image] {
-		b, err := decodeBundle(m)
+		v, err := m.Decode()
 		if err != nil {
 			return errors.Join(gone, err)
 		}
+		b := v.(*declcfg.Bundle)
 		if rendered, err := contentDigest(b); err == nil && rendered == locked.Rendered {
 			o.final = identity{b.Package, b.Name, b.Image}
 			return o.holdBundle(b)
@@ -40,15 +41,15 @@ func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][
 		meta  *declcfg.Meta
 		image string
 	}
-	find := func(m *declcfg.Meta) (found, error) {
-		if m.Schema != declcfg.SchemaBundle {
+	find := func(o *declcfg.Object) (found, error) {
+		if o.Schema != declcfg.SchemaBundle {
 			return found{}, nil
 		}
-		b, err := decodeBundle(m)
+		v, err := o.Decode()
 		if err != nil {
 			return found{}, err
 		}
-		return found{m, b.Image}, nil
+		return found{o.Meta, v.(*declcfg.Bundle).Image}, nil
 	}
 	var errs []error
 	byImage := map[string][]*declcfg.Meta{}
@@ -59,12 +60,4 @@ func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][
 		}
 	}
 	return byImage, errors.Join(errs...)
-}
-
-func decodeBundle(m *declcfg.Meta) (*declcfg.Bundle, error) {
-	v, err := m.Decode()
-	if err != nil {
-		return nil, err
-	}
-	return v.(*declcfg.Bundle), nil
 }

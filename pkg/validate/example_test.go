@@ -60,10 +60,12 @@ func changed(t *testing.T, r validate.Rule, change string) []*validate.Problem {
 	}
 	var rest strings.Builder
 	for _, m := range objects(t, validate.Example) {
-		if raw, err := m.JSON(); err != nil {
+		o, err := m.Read()
+		if err != nil {
 			t.Fatal(err)
-		} else if !replaced[identity(m)] {
-			rest.Write(append(raw, '\n'))
+		}
+		if !replaced[identity(m)] {
+			rest.Write(append(o.JSON(), '\n'))
 		}
 	}
 	return check(t, validate.Options{Schemas: userSchema(r.Schema)},
@@ -77,9 +79,9 @@ func objects(t *testing.T, text string) []*declcfg.Meta {
 	t.Helper()
 	var metas []*declcfg.Meta
 	fsys := mapFS(map[string]string{"file.yaml": text})
-	for m, err := range declcfg.Metas(t.Context(), declcfg.Source{FS: fsys}) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(t.Context(), meta, declcfg.Source{FS: fsys}) {
 		if err == nil {
-			m.Hold()
 			metas = append(metas, m)
 		}
 	}

@@ -19,19 +19,19 @@ type checked struct {
 }
 
 // object checks one object by itself. Its text is in memory, so this is the time to place problems in it.
-func (v *validator) object(m *declcfg.Meta) (checked, error) {
-	s := &scope{v: v, meta: m}
-	c := checked{meta: m, problems: v.flaws(m)}
-	value, err := m.Decode()
+func (v *validator) object(o *declcfg.Object) (checked, error) {
+	s := &scope{v: v, meta: o.Meta, text: o}
+	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
+	value, err := o.Decode()
 	if err != nil {
-		c.problems = append(c.problems, v.wrongTypes(m)...)
+		c.problems = append(c.problems, v.wrongTypes(o)...)
 		c.wrong = true
 	} else {
 		s.value(value)
 		c.value = declcfg.Slim(value)
 	}
 	c.wrong = c.wrong || s.wrong()
-	s.schema(err == nil)
+	s.schema(o.JSON(), err == nil)
 	c.problems = append(c.problems, s.problems()...)
 	return c, nil
 }
@@ -98,12 +98,8 @@ func (s *scope) other() {
 
 // schema checks the shape of the object by the CUE schemas. What a rule of Go found at the same place is not said
 // again, and neither are wrong types where decoding failed by one of them.
-func (s *scope) schema(decoded bool) {
+func (s *scope) schema(raw jsontext.Value, decoded bool) {
 	if !s.v.shapes() {
-		return
-	}
-	raw, err := s.meta.JSON()
-	if err != nil { // the text is in memory
 		return
 	}
 	checker := s.v.checkers.Get().(*schemas.Checker)

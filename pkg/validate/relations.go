@@ -26,7 +26,7 @@ type relations struct {
 func (r *relations) of(m *declcfg.Meta) *scope {
 	s := r.scopes[m]
 	if s == nil {
-		s = &scope{v: r.validator, meta: m}
+		s = &scope{v: r.validator, meta: m, text: m}
 		r.scopes[m] = s
 	}
 	return s

@@ -53,7 +53,13 @@ func (v *validator) shapes() bool { return !v.off["schema"] || len(v.opts.Schema
 type scope struct {
 	v     *validator
 	meta  *declcfg.Meta
+	text  placer // the object while it is in memory, or else its meta
 	found []finding
+}
+
+// A placer finds values in the text of an object.
+type placer interface {
+	Places(ptrs []jsontext.Pointer) []declcfg.Pos
 }
 
 type finding struct {
@@ -87,7 +93,7 @@ func (s *scope) problems() []*Problem {
 	for i, f := range found {
 		ptrs[i] = f.ptr
 	}
-	places := s.meta.Places(ptrs)
+	places := s.text.Places(ptrs)
 	problems := make([]*Problem, len(found))
 	for i, f := range found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)

@@ -15,31 +15,25 @@ import (
 // maxTypeErrors is how many values of a wrong type are reported of one object: each costs decoding it once more.
 const maxTypeErrors = 20
 
-// wrongTypes reports the values of m that keep it from being decoded.
-func (v *validator) wrongTypes(m *declcfg.Meta) []*Problem {
-	raw, err := m.JSON()
-	if err != nil {
-		return v.located("read", m, err)
-	}
+// wrongTypes reports the values of o that keep it from being decoded.
+func (v *validator) wrongTypes(o *declcfg.Object) []*Problem {
 	var problems []*Problem
-	for ptr, err := range typeErrors(raw, decodeAs(m)) {
-		problems = append(problems, v.located("type", m, &declcfg.Error{Pos: m.Place(ptr), Pointer: ptr, Err: err})...)
+	for ptr, err := range typeErrors(o.JSON(), decode) {
+		problems = append(problems, v.located("type", o.Meta, &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err})...)
 	}
 	return problems
 }
 
-// decodeAs returns a function that decodes another text of m, and returns what is wrong with it.
-func decodeAs(m *declcfg.Meta) func(jsontext.Value) (jsontext.Pointer, error) {
-	return func(raw jsontext.Value) (jsontext.Pointer, error) {
-		changed, err := declcfg.NewMeta(m.Pos, raw)
-		if err == nil {
-			_, err = changed.Decode()
-		}
-		if e, ok := errors.AsType[*declcfg.Error](err); ok {
-			return e.Pointer, e.Err
-		}
-		return "", err
+// decode decodes an object, and returns what is wrong with it.
+func decode(raw jsontext.Value) (jsontext.Pointer, error) {
+	o, err := declcfg.NewObject(declcfg.Pos{}, raw)
+	if err == nil {
+		_, err = o.Decode()
 	}
+	if e, ok := errors.AsType[*declcfg.Error](err); ok {
+		return e.Pointer, e.Err
+	}
+	return "", err
 }
 
 // typeErrors yields what decode says of raw, and then of raw with that value replaced by null, which stands for any

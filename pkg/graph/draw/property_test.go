@@ -70,7 +70,8 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		var x declcfg.Index
-		for m, err := range declcfg.Metas(context.Background(), declcfg.Source{FS: os.DirFS(dir)}) {
+		meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+		for m, err := range declcfg.Map(context.Background(), meta, declcfg.Source{FS: os.DirFS(dir)}) {
 			if err != nil {
 				t.Fatal(err)
 			}

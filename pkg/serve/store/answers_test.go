@@ -29,7 +29,8 @@ type listing struct {
 func listings(t testing.TB, sources ...declcfg.Source) (all []listing, packages map[string]*declcfg.Package) {
 	t.Helper()
 	packages = map[string]*declcfg.Package{}
-	for m, err := range declcfg.Metas(t.Context(), sources...) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(t.Context(), meta, sources...) {
 		if err != nil {
 			t.Fatal(err)
 		}

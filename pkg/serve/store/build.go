@@ -168,15 +168,15 @@ func (b *builder) read(ctx context.Context, s declcfg.Source) error {
 }
 
 // encode makes all of an object that can be made without the others. It runs on several goroutines.
-func (b *builder) encode(m *declcfg.Meta) (*object, error) {
+func (b *builder) encode(m *declcfg.Object) (*object, error) {
 	v, err := m.Decode()
 	if err != nil {
 		return nil, err
 	}
-	o := &object{meta: m}
+	o := &object{meta: m.Meta}
 	switch v := v.(type) {
 	case *declcfg.Bundle:
-		o.bundle, o.errs = newBundle(b.packer, m, v)
+		o.bundle, o.errs = newBundle(b.packer, m.Meta, v)
 		o.value = &declcfg.BundleSummary{Name: v.Name}
 	case *declcfg.Package:
 		o.records = []record{b.packer.record(descriptionMember(v)), b.packer.record(iconMember(v))}
@@ -186,24 +186,12 @@ func (b *builder) encode(m *declcfg.Meta) (*object, error) {
 	case *declcfg.Deprecations:
 		o.value = v
 	case nil:
-		if err := o.custom(b.packer); err != nil {
-			return nil, err
-		}
+		o.records = []record{b.packer.record(structOf(m.JSON()))}
 	}
 	if b.opts.HTTP {
-		if o.line, err = b.packer.line(m); err != nil {
-			return nil, err
-		}
+		o.line = b.packer.line(m)
 	}
 	return o, nil
-}
-
-func (o *object) custom(p *packer) error {
-	raw, err := o.meta.JSON()
-	if err == nil {
-		o.records = []record{p.record(structOf(raw))}
-	}
-	return err
 }
 
 // add writes what an object became, and remembers the rest.

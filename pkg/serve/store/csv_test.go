@@ -95,7 +95,8 @@ func TestCSVsOfPublishedCatalogs(t *testing.T) {
 			channels[l.pkg+"/"+l.entry.Name] = l.channel
 		}
 		s := publishedStore(t, dir)
-		for m, err := range declcfg.Metas(t.Context(), dirSource(dir)) {
+		meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+		for m, err := range declcfg.Map(t.Context(), meta, dirSource(dir)) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,16 +26,17 @@ type jsonLine struct {
 func jsonLines(t *testing.T, s declcfg.Source) []jsonLine {
 	t.Helper()
 	var all []jsonLine
-	for m, err := range declcfg.Metas(t.Context(), s) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(t.Context(), meta, s) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := m.JSON()
+		o, err := m.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
+		if err := json.Unmarshal(o.JSON(), &v); err != nil {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer

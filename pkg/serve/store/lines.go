@@ -18,19 +18,15 @@ type line struct {
 	frame *record // of a large line, which has a frame for itself
 }
 
-func (p *packer) line(m *declcfg.Meta) (line, error) {
-	raw, err := m.JSON()
-	if err != nil {
-		return line{}, err
-	}
-	text := append(format.AppendCompact(p.buffers.get(), raw), '\n')
+func (p *packer) line(o *declcfg.Object) line {
+	text := append(format.AppendCompact(p.buffers.get(), o.JSON()), '\n')
 	l := line{text: text, size: len(text)}
 	if l.size >= frameSize/2 {
 		frame := p.frame(text)
 		p.buffers.put(text)
 		l.text, l.frame = nil, &frame
 	}
-	return l, nil
+	return l
 }
 
 // A lineWriter gathers lines into frames. Small ones share a frame.

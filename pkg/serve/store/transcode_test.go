@@ -99,7 +99,8 @@ func TestRearrangePublishedCatalogs(t *testing.T) {
 		t.Skip("no published catalogs")
 	}
 	for _, dir := range dirs {
-		for m, err := range declcfg.Metas(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)}) {
+		meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+		for m, err := range declcfg.Map(t.Context(), meta, declcfg.Source{Name: dir, FS: os.DirFS(dir)}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -157,16 +157,17 @@ type line struct {
 func linesOf(t testing.TB, source declcfg.Source) []line {
 	t.Helper()
 	var lines []line
-	for m, err := range declcfg.Metas(context.Background(), source) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(context.Background(), meta, source) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := m.JSON()
+		o, err := m.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var v map[string]any
-		if err := json.Unmarshal(raw, &v); err != nil {
+		if err := json.Unmarshal(o.JSON(), &v); err != nil {
 			t.Fatal(err)
 		}
 		var text strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// An object is one of the catalog: its head, and what [declcfg.Meta.Decode] makes of it.
+// An object is one of the catalog: its head, and what [declcfg.Object.Decode] makes of it.
 type object struct {
 	head  *declcfg.Meta
 	value any // nil for other schemas; the texts of its properties are good until the next object
@@ -32,12 +32,12 @@ func (c *Catalog) decoded(q store.Query) iter.Seq2[object, error] {
 }
 
 func decode(line []byte) (object, error) {
-	m, err := declcfg.NewMeta(declcfg.Pos{}, jsontext.Value(line))
+	o, err := declcfg.NewObject(declcfg.Pos{}, jsontext.Value(line))
 	if err != nil {
 		return object{}, err
 	}
-	v, err := m.Decode()
-	return object{&declcfg.Meta{Schema: m.Schema, Package: m.Package, Name: m.Name}, v}, err
+	v, err := o.Decode()
+	return object{o.Meta, v}, err
 }
 
 // A deprecated names what a message of deprecation is about; see [declcfg.Reference].
