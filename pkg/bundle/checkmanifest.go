@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	olmrelease "github.com/operator-framework/api/pkg/lib/release"
 	olmversion "github.com/operator-framework/api/pkg/lib/version"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -60,8 +59,8 @@ func (c *checker) decodeOne(m *manifest) {
 		return
 	}
 	c.csvFile = m
-	csv := new(v1alpha1.ClusterServiceVersion)
-	if ptr, err := decode(m.printed, csv); err != nil {
+	csv, ptr, err := decodeCSV(m.printed)
+	if err != nil {
 		c.find("csv-type", m.document, ptr, "%w", versionError(m.printed, ptr, err))
 		return
 	}

@@ -17,7 +17,11 @@ import (
 // to fit the typed API of OLM, else that is the error, and keys that the API does not know are dropped. Versions may be
 // written as v1 or 1.2.
 func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
-	typed, err := decodeCSV(csv)
+	sorted, err := sortKeys(csv)
+	var typed *v1alpha1.ClusterServiceVersion
+	if err == nil {
+		typed, _, err = decodeCSV(sorted)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decode ClusterServiceVersion: %w", err)
 	}
@@ -40,13 +44,12 @@ func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	}, nil
 }
 
-func decodeCSV(csv []byte) (*v1alpha1.ClusterServiceVersion, error) {
-	sorted, err := sortKeys(csv)
-	if err != nil {
-		return nil, err
-	}
-	typed := new(v1alpha1.ClusterServiceVersion)
-	return typed, json.Unmarshal(sorted, typed)
+// decodeCSV decodes a ClusterServiceVersion, whose keys are sorted, into the typed API of OLM. Where it fails, ptr leads
+// to the value.
+func decodeCSV(sorted jsontext.Value) (csv *v1alpha1.ClusterServiceVersion, ptr jsontext.Pointer, err error) {
+	csv = new(v1alpha1.ClusterServiceVersion)
+	ptr, err = decode(sorted, csv)
+	return csv, ptr, err
 }
 
 func each[From, To any](list []From, convert func(From) To) []To {

@@ -18,7 +18,7 @@ var ErrNoImage = errors.New("the bundle has no image")
 // ClusterServiceVersion, which nothing but its image has then, or that of a manifest that cannot be decoded; b stays as
 // it is.
 func ToObjects(b *declcfg.Bundle) error {
-	csv, err := findCSV(b.Properties)
+	csv, err := b.ManifestCSV()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A packageManifest is the file beside the directories of bundles that says which channels lead to them.
@@ -139,7 +141,7 @@ func readUpdate(layout fs.FS, dir string) (*update, error) {
 			return nil, err
 		}
 		doc, failed := readDocument(name, text, nil)
-		if failed != nil || !isCSV(doc.json) {
+		if failed != nil || !declcfg.IsCSV(doc.json) {
 			continue
 		}
 		csv := new(update)

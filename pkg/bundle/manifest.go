@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	kindCSV = "ClusterServiceVersion"
+	kindCSV = declcfg.KindCSV
 	kindCRD = "CustomResourceDefinition"
 )
 

@@ -3,6 +3,8 @@ package bundle
 import (
 	"errors"
 	"io/fs"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // The media types of bundles: what manifests/ holds.
@@ -58,5 +60,5 @@ func isChart(text []byte) bool {
 
 func holdsCSV(text []byte) bool {
 	doc, failed := readDocument("", text, nil)
-	return failed == nil && isCSV(doc.json)
+	return failed == nil && declcfg.IsCSV(doc.json)
 }

@@ -1,11 +1,7 @@
 package bundle
 
 import (
-	"fmt"
 	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -21,7 +17,7 @@ func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 	if b.Image == "" || slices.ContainsFunc(b.Properties, isCSVMetadata) {
 		return false, nil
 	}
-	csv, err := findCSV(b.Properties)
+	csv, err := b.ManifestCSV()
 	if csv == nil || err != nil {
 		return false, err
 	}
@@ -41,37 +37,3 @@ func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 func isCSVMetadata(p declcfg.Property) bool { return p.Type == declcfg.PropertyCSVMetadata }
 
 func isBundleObject(p declcfg.Property) bool { return p.Type == declcfg.PropertyBundleObject }
-
-// findCSV returns the first ClusterServiceVersion among bundle objects, as JSON, or nil.
-func findCSV(properties []declcfg.Property) (jsontext.Value, error) {
-	for i := range properties {
-		if !isBundleObject(properties[i]) {
-			continue
-		}
-		manifest, err := decodeManifest(&properties[i])
-		if err != nil {
-			return nil, fmt.Errorf("properties[%d]: %w", i, err)
-		}
-		if isCSV(manifest) {
-			return manifest, nil
-		}
-	}
-	return nil, nil
-}
-
-func decodeManifest(p *declcfg.Property) (jsontext.Value, error) {
-	var object declcfg.BundleObject
-	if err := p.Unmarshal(&object); err != nil {
-		return nil, err
-	}
-	return object.JSON()
-}
-
-// isCSV looks at the kind alone: opm takes any API version. What has no kind or one that is not text is no manifest.
-func isCSV(manifest jsontext.Value) bool {
-	var head struct {
-		Kind string `json:"kind"`
-	}
-	err := json.Unmarshal(manifest, &head, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return err == nil && head.Kind == "ClusterServiceVersion"
-}

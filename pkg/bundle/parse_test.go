@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 	"text/template"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -151,6 +153,14 @@ func TestProperties(t *testing.T) {
 		}
 		declcfg.JSON.Append(nil, b) // must not panic
 	}
+}
+
+func decodeManifest(p *declcfg.Property) (jsontext.Value, error) {
+	var object declcfg.BundleObject
+	if err := p.Unmarshal(&object); err != nil {
+		return nil, err
+	}
+	return object.JSON()
 }
 
 func TestObjectsAreSorted(t *testing.T) {

@@ -105,30 +105,3 @@ func TestBundleVersion(t *testing.T) {
 		}
 	}
 }
-
-func TestManifestDisplayName(t *testing.T) {
-	encoded := map[string]string{ // of manifests
-		"service": "a2luZDogU2VydmljZQ==",                                                     // kind: Service
-		"yaml":    "a2luZDogQ2x1c3RlclNlcnZpY2VWZXJzaW9uCnNwZWM6IHtkaXNwbGF5TmFtZTogT25lfQo=", // kind: ClusterServiceVersion ...
-		"json":    "eyJraW5kIjoiQ2x1c3RlclNlcnZpY2VWZXJzaW9uIiwic3BlYyI6eyJkaXNwbGF5TmFtZSI6IlR3byJ9fQ==",
-		"broken":  "ew==",
-	}
-	for _, tt := range []struct {
-		manifests []string
-		want      string
-	}{
-		{nil, ""}, {[]string{"service"}, ""}, {[]string{"broken", "service", "yaml", "json"}, "One"}, {[]string{"json"}, "Two"},
-	} {
-		b := &declcfg.Bundle{Properties: []declcfg.Property{
-			{Type: declcfg.PropertyCSVMetadata, Value: []byte(`{"displayName":"none"}`)},
-			{Type: declcfg.PropertyBundleObject, Value: []byte(`1`)},
-		}}
-		for _, name := range tt.manifests {
-			value := []byte(`{"data":"` + encoded[name] + `"}`)
-			b.Properties = append(b.Properties, declcfg.Property{Type: declcfg.PropertyBundleObject, Value: value})
-		}
-		if got := b.ManifestDisplayName(); got != tt.want {
-			t.Errorf("%q: display name %q, want %q", tt.manifests, got, tt.want)
-		}
-	}
-}

@@ -3,9 +3,6 @@ package validate
 import (
 	"encoding/base64"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -33,7 +30,8 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		}
 	}
 	if message += manifests; message+manifests > maxMessage {
-		message += csvSize(b)
+		csv, _ := b.ManifestCSV() // which a registry sends a second time by itself
+		message += len(csv)
 	}
 	if message > maxMessage {
 		s.add("message-size", "", "a registry sends the bundle in a message of about %d bytes, clients take %d",
@@ -47,23 +45,4 @@ func (s *scope) manifestSize(i int, p *declcfg.Property) {
 		s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes, a ConfigMap takes %d",
 			len(object.Data), maxObject)
 	}
-}
-
-// csvSize returns how long the CSV among the manifests is, which a registry sends a second time by itself.
-func csvSize(b *declcfg.Bundle) int {
-	for i := range b.Properties {
-		var object declcfg.BundleObject
-		if b.Properties[i].Type != declcfg.PropertyBundleObject || b.Properties[i].Unmarshal(&object) != nil {
-			continue
-		}
-		var manifest struct {
-			Kind string `json:"kind"`
-		}
-		text, err := object.JSON()
-		if err == nil && json.Unmarshal(text, &manifest, jsontext.AllowDuplicateNames(true)) == nil &&
-			manifest.Kind == "ClusterServiceVersion" {
-			return len(text)
-		}
-	}
-	return 0
 }

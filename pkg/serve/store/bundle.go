@@ -156,7 +156,7 @@ func (e *bundleEncoder) object(i int, p *declcfg.Property) {
 		return
 	}
 	e.objects = append(e.objects, manifest)
-	if e.csv == 0 && kindOf(manifest) == "ClusterServiceVersion" {
+	if e.csv == 0 && declcfg.IsCSV(manifest) {
 		e.csv = len(e.objects)
 	}
 }

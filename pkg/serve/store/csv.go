@@ -248,32 +248,6 @@ func sortDescriptors(lists ...[]declcfg.Descriptor) {
 	}
 }
 
-// kindOf returns the kind of a manifest, "" where it has none.
-func kindOf(manifest jsontext.Value) string {
-	d := jsontext.NewDecoder(bytes.NewBuffer(manifest),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if d.PeekKind() != '{' {
-		return ""
-	}
-	_, err := d.ReadToken()
-	kind := ""
-	for err == nil && d.PeekKind() == '"' {
-		var key jsontext.Token
-		if key, err = d.ReadToken(); err != nil {
-			break
-		}
-		if key.String() != "kind" || d.PeekKind() != '"' {
-			err = d.SkipValue()
-			continue
-		}
-		var value jsontext.Token
-		if value, err = d.ReadToken(); err == nil {
-			kind = value.String() // of equal keys the last counts
-		}
-	}
-	return kind
-}
-
 // placeInValue returns the way from the value of a property to what is wrong with it, and what that is.
 func placeInValue(err error) (jsontext.Pointer, error) {
 	if v, ok := errors.AsType[*declcfg.ValueError](err); ok {

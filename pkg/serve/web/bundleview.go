@@ -74,7 +74,7 @@ func (c *Catalog) bundleView(pkg, name string) (*bundleView, error) {
 	}
 	v := &bundleView{
 		Catalog: c.Name, Package: pkg, Name: name, Image: b.Image, Entries: []entryView{},
-		Properties: []propertyView{}, RelatedImages: []imageView{}, CSV: newCSVView(csvOf(b)),
+		Properties: []propertyView{}, RelatedImages: []imageView{}, CSV: newCSVView(b.CSVMetadata()),
 	}
 	if version, err := b.Version(); err == nil {
 		v.Version = version.String()

@@ -105,7 +105,7 @@ func (c *Catalog) describe(p *packageItem) error {
 	if err != nil || b == nil {
 		return err
 	}
-	csv := csvOf(b)
+	csv := b.CSVMetadata()
 	if v, err := b.Version(); err == nil {
 		p.Version = v.String()
 	}

@@ -157,7 +157,7 @@ func (c *Catalog) packageView(name string) (*packageView, error) {
 	if err != nil || b == nil {
 		return v, err
 	}
-	csv := csvOf(b)
+	csv := b.CSVMetadata()
 	v.DisplayName, v.Provider = csv.DisplayName, csv.Provider.Name
 	if v.Description == "" {
 		v.Description = csv.Description

@@ -1,0 +1,95 @@
+package declcfg
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// KindCSV is the kind of a ClusterServiceVersion.
+const KindCSV = "ClusterServiceVersion"
+
+// IsCSV reports whether a manifest, given in JSON, is a ClusterServiceVersion. As in opm its API version does not matter.
+func IsCSV(manifest jsontext.Value) bool {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(manifest, &head, lenient) == nil && head.Kind == KindCSV
+}
+
+// readCSV returns what a ClusterServiceVersion says to people, nil if it cannot be read.
+func readCSV(manifest jsontext.Value) *CSVMetadata {
+	var csv struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+			Labels      map[string]string `json:"labels"`
+		} `json:"metadata"`
+		Spec struct {
+			CSVMetadata
+			APIs APIServiceDefinitions `json:"apiservicedefinitions"`
+			CRDs CRDDescriptions       `json:"customresourcedefinitions"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal(manifest, &csv, lenient, json.MatchCaseInsensitiveNames(true)) != nil {
+		return nil
+	}
+	m := csv.Spec.CSVMetadata
+	m.Annotations, m.Labels = csv.Metadata.Annotations, csv.Metadata.Labels
+	m.APIServiceDefinitions, m.CRDDescriptions = csv.Spec.APIs, csv.Spec.CRDs
+	return &m
+}
+
+// ManifestCSV returns the first ClusterServiceVersion that b carries as olm.bundle.object, in JSON, nil for none. The
+// error is about the first manifest before it that cannot be decoded.
+func (b *Bundle) ManifestCSV() (csv jsontext.Value, failed error) {
+	for i := range b.Properties {
+		if b.Properties[i].Type != PropertyBundleObject {
+			continue
+		}
+		manifest, err := b.Properties[i].manifest()
+		switch {
+		case err == nil && IsCSV(manifest):
+			return manifest, failed
+		case err != nil && failed == nil:
+			failed = fmt.Errorf("properties[%d]: %w", i, err)
+		}
+	}
+	return nil, failed
+}
+
+func (p *Property) manifest() (jsontext.Value, error) {
+	var object BundleObject
+	if err := p.Unmarshal(&object); err != nil {
+		return nil, err
+	}
+	return object.JSON()
+}
+
+// CSVMetadata returns what the ClusterServiceVersion of b says to people, whether b has it as olm.csv.metadata or among
+// its manifests. It is empty where b has neither, or it cannot be read.
+func (b *Bundle) CSVMetadata() *CSVMetadata {
+	for i := range b.Properties {
+		p, m := &b.Properties[i], new(CSVMetadata)
+		if p.Type == PropertyCSVMetadata && p.Unmarshal(m) == nil {
+			return m
+		}
+	}
+	if csv, _ := b.ManifestCSV(); csv != nil {
+		if m := readCSV(csv); m != nil {
+			return m
+		}
+	}
+	return &CSVMetadata{}
+}
+
+// ManifestDisplayName returns the display name in the ClusterServiceVersion that b carries as olm.bundle.object, or "".
+// The display name in olm.csv.metadata is ignored, as in upstream's lists.
+func (b *Bundle) ManifestDisplayName() string {
+	if csv, _ := b.ManifestCSV(); csv != nil {
+		if m := readCSV(csv); m != nil {
+			return m.DisplayName
+		}
+	}
+	return ""
+}
