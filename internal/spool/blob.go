@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,13 @@ var errOffset = errors.New("spool: negative offset")
 
 // A Blob is held input. Its methods may be called at once.
 type Blob struct {
-	store   *store
-	size    int64
+	plain  []byte // all of it, where it fits into one frame
+	size   int64
+	closed atomic.Bool
+
+	// These are for what does not.
+	frames  *frames
 	decoder *zstd.Decoder
-	closed  atomic.Bool
 
 	mu    sync.Mutex // guards use and want of the slots, and clock
 	clock uint64
@@ -41,12 +45,12 @@ type slot struct {
 	packed []byte
 }
 
-func newBlob(s *store, size int64) (*Blob, error) {
+func newBlob(f *frames, size int64) (*Blob, error) {
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderLowmem(true))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read spool: %w", err), s.close())
+		return nil, errors.Join(fmt.Errorf("read spool: %w", err), f.close())
 	}
-	return &Blob{store: s, size: size, decoder: decoder}, nil
+	return &Blob{frames: f, size: size, decoder: decoder}, nil
 }
 
 // Size returns the number of bytes held, uncompressed.
@@ -54,10 +58,10 @@ func (b *Blob) Size() int64 { return b.size }
 
 // Close lets go of the spool file, if there is one. Later reads fail with fs.ErrClosed.
 func (b *Blob) Close() error {
-	if b.closed.Swap(true) {
+	if b.closed.Swap(true) || b.frames == nil {
 		return nil
 	}
-	return b.store.close()
+	return b.frames.close()
 }
 
 // ReadAt implements io.ReaderAt.
@@ -67,6 +71,9 @@ func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
 	}
 	if b.closed.Load() {
 		return 0, fmt.Errorf("read spool: %w", fs.ErrClosed)
+	}
+	if b.frames == nil {
+		return bytes.NewReader(b.plain).ReadAt(p, off)
 	}
 	n := 0
 	for n < len(p) && off < b.size {
@@ -120,12 +127,9 @@ func (b *Blob) load(s *slot, index int) error {
 		return nil
 	}
 	s.holds = 0
-	packed, err := b.store.get(index, s.packed)
+	packed, err := b.frames.get(index, &s.packed)
 	if err != nil {
 		return err
-	}
-	if b.store.frames[index].data == nil {
-		s.packed = packed
 	}
 	s.plain, err = b.decoder.DecodeAll(packed, s.plain[:0])
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package spool holds input that cannot be read twice, such as standard input or an archive while it is
 // decompressed, so that it can then be read at any place and by several readers at once.
 //
-// The bytes are held in zstd, in frames that are compressed one by one: in memory up to a limit, beyond it in a
-// file that has no name any more and so is gone with the process, however the process ends.
+// Up to 1 MB is held as it is. More is held in zstd, in frames that are compressed one by one: in memory up to a limit,
+// beyond it in a file that has no name any more and so is gone with the process, however the process ends.
 //
 //	blob, err := spool.Read(os.Stdin, spool.Options{})
 //	if err != nil {
@@ -29,7 +29,7 @@ type Options struct {
 	// Dir is where the spool file is tried first. Empty, or where it cannot be written, it is os.TempDir.
 	Dir string
 	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
-	// negative limit sends everything to the file.
+	// negative limit sends everything to the file that is larger than 1 MB.
 	MemoryLimit int64
 	// Warn is told, once, when more than the limit is held in memory because no file could be made.
 	// Nil drops the warning.

@@ -249,3 +249,34 @@ func BenchmarkReadBack(b *testing.B) {
 		}
 	}
 }
+
+func TestStore(t *testing.T) {
+	s := spool.NewStore(spool.Options{Dir: t.TempDir(), MemoryLimit: -1})
+	defer s.Close()
+	inputs := [][]byte{text(10), text(2 * frame), nil, text(frame)}
+	held := make([]*io.SectionReader, len(inputs))
+	var wg sync.WaitGroup
+	for i, data := range inputs {
+		wg.Go(func() {
+			var err error
+			if held[i], err = s.Add(bytes.NewReader(data)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := held[0].ReadAt(make([]byte, 1), 0); err == nil || err == io.EOF {
+		t.Errorf("ReadAt before Finish: error %v, want another", err)
+	}
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	for i, data := range inputs {
+		if got, err := io.ReadAll(held[i]); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("input %d: %d bytes, error %v; want %d bytes", i, len(got), err, len(data))
+		}
+	}
+	if _, err := s.Add(strings.NewReader("x")); err == nil {
+		t.Error("Add after Finish gave no error")
+	}
+}

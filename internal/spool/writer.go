@@ -1,9 +1,12 @@
 package spool
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
@@ -16,15 +19,17 @@ var errFinished = errors.New("spool: write after the end")
 
 // A Writer takes the bytes to be held. It is for one goroutine, and compresses in others of its own.
 type Writer struct {
+	opts Options
+	cur  *buffers // the frame that is being filled, or nil
+	size int64
+	done bool
+
+	// These are set once there is more than one frame.
+	frames  *frames
 	encoder *zstd.Encoder
-	store   *store
-	workers errgroup.Group
-	failed  chan error // the first failure of a worker
-	free    chan *buffers
-	cur     *buffers
-	frames  int
-	size    int64
-	done    bool
+	workers *errgroup.Group
+	failed  context.Context // done after the first failure of a worker, which is its cause
+	count   int
 }
 
 // buffers are what one frame needs while it is compressed.
@@ -33,24 +38,22 @@ type buffers struct {
 	packed []byte
 }
 
+var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
+
 // NewWriter returns a Writer. Nothing is created on disk before the limit of memory is reached.
-func NewWriter(opts Options) *Writer {
+func NewWriter(opts Options) *Writer { return &Writer{opts: opts} }
+
+// start prepares for compressing.
+func (w *Writer) start() {
 	workers := min(maxWorkers, runtime.GOMAXPROCS(0))
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(workers))
 	if err != nil {
 		panic(fmt.Sprintf("spool: %v", err)) // the options are constants, and valid
 	}
-	w := &Writer{
-		encoder: encoder,
-		store:   &store{opts: opts},
-		failed:  make(chan error, 1),
-		free:    make(chan *buffers, workers+1),
-	}
+	w.encoder = encoder
+	w.frames = &frames{opts: w.opts}
+	w.workers, w.failed = errgroup.WithContext(context.Background())
 	w.workers.SetLimit(workers)
-	for range cap(w.free) {
-		w.free <- &buffers{}
-	}
-	return w
 }
 
 // Write holds p. A failure to store what was written earlier may only be reported by a later Write, or by Finish.
@@ -60,45 +63,37 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	n := 0
 	for len(p) > 0 {
+		if w.cur != nil && len(w.cur.plain) == frameSize {
+			if err := w.flush(); err != nil {
+				return n, err
+			}
+		}
 		if w.cur == nil {
-			w.cur = <-w.free
+			w.cur = bufferPool.Get().(*buffers)
 			w.cur.plain = w.cur.plain[:0]
 		}
 		took := min(len(p), frameSize-len(w.cur.plain))
 		w.cur.plain = append(w.cur.plain, p[:took]...)
 		p, n, w.size = p[took:], n+took, w.size+int64(took)
-		if len(w.cur.plain) < frameSize {
-			break
-		}
-		if err := w.flush(); err != nil {
-			return n, err
-		}
 	}
 	return n, nil
 }
 
 // flush hands the current frame to a worker. It waits while all of them are busy.
 func (w *Writer) flush() error {
-	select {
-	case err := <-w.failed:
-		w.failed <- err
-		return err
-	default:
+	if w.encoder == nil {
+		w.start()
 	}
-	b, index := w.cur, w.frames
+	if w.failed.Err() != nil {
+		return context.Cause(w.failed)
+	}
+	b, index := w.cur, w.count
 	w.cur = nil
-	w.frames++
+	w.count++
 	w.workers.Go(func() error {
-		defer func() { w.free <- b }()
+		defer bufferPool.Put(b)
 		b.packed = w.encoder.EncodeAll(b.plain, b.packed[:0])
-		err := w.store.put(index, b.packed)
-		if err != nil {
-			select {
-			case w.failed <- err:
-			default:
-			}
-		}
-		return err
+		return w.frames.put(index, b.packed)
 	})
 	return nil
 }
@@ -108,16 +103,27 @@ func (w *Writer) Finish() (*Blob, error) {
 	if w.done {
 		return nil, errFinished
 	}
-	if w.cur != nil && len(w.cur.plain) > 0 {
-		if err := w.flush(); err != nil {
-			return nil, errors.Join(err, w.Close())
-		}
+	if w.encoder == nil {
+		w.done = true
+		return &Blob{plain: w.takePlain(), size: w.size}, nil
+	}
+	if err := w.flush(); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	w.done = true
 	if err := w.workers.Wait(); err != nil {
-		return nil, errors.Join(err, w.store.close())
+		return nil, errors.Join(err, w.frames.close())
 	}
-	return newBlob(w.store, w.size)
+	return newBlob(w.frames, w.size)
+}
+
+// takePlain returns the only frame, in memory of its own.
+func (w *Writer) takePlain() []byte {
+	if w.cur == nil {
+		return nil
+	}
+	defer bufferPool.Put(w.cur)
+	return bytes.Clone(w.cur.plain)
 }
 
 // Close drops what was written. After Finish it does nothing, so it can be deferred.
@@ -126,6 +132,9 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.done = true
+	if w.encoder == nil {
+		return nil
+	}
 	_ = w.workers.Wait() // what failed no longer matters
-	return w.store.close()
+	return w.frames.close()
 }

@@ -1,0 +1,126 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Frames are compressed frames by their number. Calls of put may run at once; calls of get may too, once the last put
+// has returned.
+type frames struct {
+	opts Options
+
+	mu       sync.Mutex
+	all      []frame
+	inMemory int64
+	file     *os.File // nil before the limit is reached
+	fileEnd  int64
+	leave    string // the name of the file where it could not be removed while open
+	noFile   bool   // no file could be created: everything stays in memory
+}
+
+// A frame is in memory, or in the file where data is nil.
+type frame struct {
+	data   []byte
+	offset int64
+	length int
+}
+
+// put stores a copy of data as frame number index. Frames may come in any order.
+func (f *frames) put(index int, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.all) <= index {
+		f.all = append(f.all, frame{})
+	}
+	if f.keepInMemory(len(data)) {
+		f.inMemory += int64(len(data))
+		f.all[index] = frame{data: bytes.Clone(data)}
+		return nil
+	}
+	if _, err := f.file.WriteAt(data, f.fileEnd); err != nil {
+		return f.writeError(err)
+	}
+	f.all[index] = frame{offset: f.fileEnd, length: len(data)}
+	f.fileEnd += int64(len(data))
+	return nil
+}
+
+// keepInMemory reports whether n more bytes stay in memory. Where it reports false there is a file.
+func (f *frames) keepInMemory(n int) bool {
+	if f.file != nil || f.noFile {
+		return f.noFile
+	}
+	if f.inMemory+int64(n) <= f.opts.memoryLimit() {
+		return true
+	}
+	if err := f.createFile(); err != nil {
+		f.noFile = true
+		f.opts.warn(fmt.Sprintf("input of more than %d MB (compressed) is held in memory: %v",
+			f.opts.memoryLimit()>>20, err))
+	}
+	return f.noFile
+}
+
+// createFile creates the spool file in the first directory where that works, and removes its name.
+func (f *frames) createFile() error {
+	var failed []error
+	for _, dir := range []string{f.opts.Dir, os.TempDir()} {
+		if dir == "" {
+			continue
+		}
+		file, err := os.CreateTemp(dir, "opm-spool-*")
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		f.file = file
+		if os.Remove(file.Name()) != nil {
+			f.leave = file.Name() // some systems keep the name of an open file; close removes it
+		}
+		return nil
+	}
+	return errors.Join(failed...)
+}
+
+// writeError says what could not be written, and where, but not the name of a file that nobody can find.
+func (f *frames) writeError(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	return fmt.Errorf("hold input that cannot be read twice: write spool file in %s, %d MB so far: %w",
+		filepath.Dir(f.file.Name()), f.fileEnd>>20, err)
+}
+
+// get returns frame number index. One in the file is read into buf, which is replaced by a larger one where needed.
+func (f *frames) get(index int, buf *[]byte) ([]byte, error) {
+	frame := f.all[index]
+	if frame.data != nil {
+		return frame.data, nil
+	}
+	if cap(*buf) < frame.length {
+		*buf = make([]byte, frame.length)
+	}
+	data := (*buf)[:frame.length]
+	if _, err := f.file.ReadAt(data, frame.offset); err != nil {
+		return nil, fmt.Errorf("read spool file: %w", err)
+	}
+	return data, nil
+}
+
+// close gives the file back to the system.
+func (f *frames) close() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	if f.leave != "" {
+		err = errors.Join(err, os.Remove(f.leave))
+	}
+	return err
+}
