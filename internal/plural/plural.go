@@ -1,7 +1,8 @@
-// Package plural writes numbers of things.
+// Package plural writes numbers of things for people.
 //
 //	plural.Of(1, "image")                // 1 image
 //	plural.Words(2, "entry", "entries")  // 2 entries
+//	plural.Bytes(64 << 20)               // 64 MB
 package plural
 
 import "fmt"
@@ -15,4 +16,18 @@ func Words(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Bytes writes a number of bytes, in the largest unit of which it is a whole number: "512 bytes", "64 MB".
+func Bytes(n int64) string {
+	const units = " KMGTPE"
+	i, whole := 0, n
+	for whole >= 1024 && whole%1024 == 0 {
+		whole /= 1024
+		i++
+	}
+	if i == 0 {
+		return Of(int(n), "byte")
+	}
+	return fmt.Sprintf("%d %cB", whole, units[i])
 }

@@ -21,3 +21,11 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{1: "1 byte", 1000: "1000 bytes", 4 << 10: "4 KB", 64 << 20: "64 MB", 1<<30 + 1: "1073741825 bytes"} {
+		if got := plural.Bytes(n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package image
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,8 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/opm-toolchain/opm/internal/archive"
-	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
 // dockerFile lists the images of an archive that docker save has written.
@@ -81,52 +78,34 @@ func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	fsys, held, err := openTar(contextReader{ctx, f}, f, o.opts.Limits, o.spool())
+	fsys, err := openTar(ctx, f, tarfs.Options{Limits: o.opts.Limits.archive(), Spool: o.spool()})
 	if err != nil {
 		return nil, closing(err, f)
 	}
 	img, err := o.openArchive(ctx, ref, fsys, name)
 	if err != nil {
-		return nil, closing(err, closers{held, f})
+		return nil, closing(err, closers{fsys, f})
 	}
 	img.closeLater(f)
-	img.closeLater(held)
+	img.closeLater(fsys)
 	return img, nil
 }
 
-// openTar returns the tree of an archive, which may be compressed: then it is read from r, and held as a whole.
-func openTar(r io.Reader, f *os.File, limits Limits, opts spool.Options) (*archive.FS, closers, error) {
+// openTar returns the tree of an archive, which may be compressed.
+func openTar(ctx context.Context, f *os.File, opts tarfs.Options) (*tarfs.FS, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	head := make([]byte, archive.HeaderSize)
+	head := make([]byte, tarfs.HeaderSize)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return nil, nil, err
+		return nil, err
 	}
-	if !archive.Is(head[:n]) {
-		return nil, nil, errors.New("it is no archive")
+	if !tarfs.Is(head[:n]) {
+		return nil, errors.New("it is no archive")
 	}
-	if !isCompressed(head) {
-		fsys, err := archive.Open(f, info.Size(), opts)
-		return fsys, closers{fsys}, err
-	}
-	plain, err := decompress(bufio.NewReader(r))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer plain.Close()
-	b := &budget{limits: limits}
-	blob, err := spool.Read(b.reader(plain), opts)
-	if err != nil {
-		return nil, nil, fmt.Errorf("decompress archive: %w", err)
-	}
-	fsys, err := archive.Open(blob, blob.Size(), opts)
-	if err != nil {
-		return nil, nil, closing(err, blob)
-	}
-	return fsys, closers{fsys, blob}, nil
+	return tarfs.Open(ctx, f, info.Size(), opts)
 }
 
 // openDocker opens an image of an archive that docker save has written.
@@ -209,12 +188,12 @@ func (d *dockerArchive) document(context.Context, v1.Descriptor) ([]byte, error)
 	return nil, errors.New("a docker archive has no manifests")
 }
 
-func (d *dockerArchive) blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
+func (d *dockerArchive) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
 	f, _, err := openRegular(d.fsys, d.names[desc.Digest])
 	if err != nil {
 		return nil, err
 	}
-	plain, err := decompress(bufio.NewReader(contextReader{ctx, f}))
+	plain, err := tarfs.Decompress(f)
 	if err != nil {
 		return nil, closing(err, f)
 	}
@@ -222,8 +201,4 @@ func (d *dockerArchive) blob(ctx context.Context, desc v1.Descriptor) (io.ReadCl
 		io.Reader
 		io.Closer
 	}{plain, closers{plain, f}}, desc)
-}
-
-func isCompressed(head []byte) bool {
-	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
 }

@@ -13,7 +13,7 @@ import (
 	ggcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
 func TestSeveralInArchive(t *testing.T) {
@@ -85,14 +85,14 @@ func TestIsArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fsys, held, err := openTar(f, f, Limits{}, spool.Options{})
+		fsys, err := openTar(t.Context(), f, tarfs.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := IsArchive(fsys); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
-		if err := errors.Join(held.Close(), f.Close()); err != nil {
+		if err := errors.Join(fsys.Close(), f.Close()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
 // BuildOptions say what Build makes.
@@ -136,7 +138,7 @@ type layerWriter struct {
 
 // copy writes the directory of a Content, those above it in the image, and all that is in it.
 func (w *layerWriter) copy(c *Content) error {
-	target, err := cleanName(c.Target)
+	target, err := tarfs.CleanName(c.Target)
 	if err != nil {
 		return fmt.Errorf("target %q: %w", c.Target, err)
 	}
@@ -146,7 +148,7 @@ func (w *layerWriter) copy(c *Content) error {
 		return err
 	}
 	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // of which add has more to say
-		return fmt.Errorf("%s: %w", root, errNotDir)
+		return fmt.Errorf("%s: not a directory", root)
 	}
 	if err := w.above(target); err != nil {
 		return err
@@ -155,7 +157,10 @@ func (w *layerWriter) copy(c *Content) error {
 		if err != nil {
 			return err
 		}
-		below, _ := inside(root, name)
+		below := name
+		if root != "." {
+			below = name[len(root):]
+		}
 		return w.add(c.Source, name, path.Join(target, below), e.Type())
 	})
 }
@@ -179,8 +184,8 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	if err != nil {
 		return err
 	}
-	if strings.Contains("/"+target, "/"+whiteout) {
-		return fmt.Errorf("%s: in an image, a name that begins with %s hides other files", name, whiteout)
+	if strings.Contains("/"+target, "/"+tarfs.WhiteoutPrefix) {
+		return fmt.Errorf("%s: in an image, a name that begins with %s hides other files", name, tarfs.WhiteoutPrefix)
 	}
 	switch {
 	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system can tell by Lstat

@@ -177,7 +177,7 @@ func TestBuildErrors(t *testing.T) {
 		{"device", Content{fsys, "d", "x"}, "d/null: it is neither a file nor a directory"},
 		{"whiteout", Content{fsys, "w", "x"}, "w/.wh.x: in an image, a name that begins with .wh. hides other files"},
 		{"whiteout of all", Content{fsys, "a", "x/.wh.y"}, "a: in an image, a name that begins with .wh."},
-		{"target outside", Content{fsys, "a", "../x"}, `target "../x": it leads out of the image`},
+		{"target outside", Content{fsys, "a", "../x"}, `target "../x": it leads out of the root directory`},
 		{"shrinks", Content{sizeFS{fsys, 5}, "a", "x"}, "a/b: it changed while it was read"},
 		{"grows", Content{sizeFS{fsys, 0}, "a", "x"}, "a/b: it changed while it was read"},
 	} {

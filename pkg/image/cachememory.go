@@ -31,7 +31,7 @@ type cacheMemory struct {
 
 // A memoryContent is what one digest stands for.
 type memoryContent struct {
-	*held
+	*spool.Blob
 	digest v1.Hash
 	weight int64 // what it takes of the memory
 	users  int
@@ -43,7 +43,8 @@ func (m *cacheMemory) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	opts := m.opts
 	opts.MemoryLimit = memoryBlob
 	opts.Warn = m.warn
-	content := &held{limit: memoryBlob, opts: opts}
+	content := spool.NewWriter(opts)
+	defer content.Close()
 	w, err := newCheckedWriter(content, h)
 	if err != nil {
 		return nil, err
@@ -52,13 +53,14 @@ func (m *cacheMemory) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	if err == nil {
 		err = w.check()
 	}
-	if err == nil {
-		err = content.finish()
-	}
 	if err != nil {
-		return nil, closing(err, content)
+		return nil, err
 	}
-	r := &memoryReader{memoryContent: &memoryContent{held: content, digest: h, users: 1}, memory: m}
+	blob, err := content.Finish()
+	if err != nil {
+		return nil, err
+	}
+	r := &memoryReader{memoryContent: &memoryContent{Blob: blob, digest: h, users: 1}, memory: m}
 	if err := m.add(r.memoryContent); err != nil {
 		return nil, closing(err, r)
 	}

@@ -1,15 +1,11 @@
 package image
 
 import (
-	"archive/tar"
 	"bytes"
 	"io"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -23,76 +19,19 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+
+	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
 )
 
-// tarOf returns an archive of entries such as
-//
-//	"dir/file=content"  "dir/"  "link->target"  "hard=>target"  "device%"
-func tarOf(t testing.TB, entries ...string) []byte {
-	t.Helper()
-	data, err := makeTar(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func makeTar(entries []string) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, e := range entries {
-		hdr, body := entryOf(e)
-		if err := w.WriteHeader(hdr); err != nil {
-			return nil, err
-		}
-		if _, err := io.WriteString(w, body); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return out.Bytes(), err
-}
-
-func entryOf(e string) (*tar.Header, string) {
-	if name, target, ok := strings.Cut(e, "->"); ok {
-		return &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, ""
-	}
-	if name, target, ok := strings.Cut(e, "=>"); ok {
-		return &tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: target, Mode: 0o644}, ""
-	}
-	if name, body, ok := strings.Cut(e, "="); ok {
-		return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(body)), Mode: 0o644}, body
-	}
-	if name, ok := strings.CutSuffix(e, "%"); ok {
-		return &tar.Header{Typeflag: tar.TypeChar, Name: name, Devmajor: 1, Devminor: 3}, ""
-	}
-	return &tar.Header{Typeflag: tar.TypeDir, Name: e, Mode: 0o755}, ""
-}
-
-func gzipOf(t testing.TB, data []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-func zstdOf(t testing.TB, data []byte) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	return w.EncodeAll(data, nil)
-}
+// Archives of entries such as "dir/file=content", and what file systems hold.
+var (
+	tarOf     = tartest.Tar
+	gzipOf    = tartest.Gzip
+	zstdOf    = tartest.Zstd
+	contents  = tartest.Contents
+	wantFiles = tartest.WantFiles
+	filesOf   = tartest.Files
+)
 
 // imageOf returns an image of layers, each a tar archive, which are compressed in turn with gzip, not at all and zstd.
 func imageOf(t testing.TB, labels map[string]string, layers ...[]byte) v1.Image {
@@ -230,45 +169,6 @@ func digestOf(t testing.TB, img interface{ Digest() (v1.Hash, error) }) string {
 		t.Fatal(err)
 	}
 	return h.String()
-}
-
-// contents returns the regular files of a file system, and what they hold. Links to them count.
-func contents(t testing.TB, fsys fs.FS) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := fs.Stat(fsys, name)
-		if err != nil || !info.Mode().IsRegular() {
-			return nil //nolint:nilerr // links to nowhere and to directories
-		}
-		data, err := fs.ReadFile(fsys, name)
-		files[name] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func wantFiles(t testing.TB, fsys fs.FS, want map[string]string) {
-	t.Helper()
-	if got := contents(t, fsys); !maps.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-// filesOf returns what is wanted as entries such as "dir/file=content".
-func filesOf(entries ...string) map[string]string {
-	files := map[string]string{}
-	for _, e := range entries {
-		name, body, _ := strings.Cut(e, "=")
-		files[path.Clean(name)] = body
-	}
-	return files
 }
 
 func TestKind(t *testing.T) {

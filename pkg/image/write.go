@@ -183,8 +183,8 @@ var tagForm = regexp.MustCompile(`^[A-Za-z0-9]+(?:(?:[-._:@+]|--|/)[A-Za-z0-9]+)
 
 func checkTag(tag string) error {
 	if tag != "" && !tagForm.MatchString(tag) {
-		return fmt.Errorf("the tag %s has other characters than letters, digits and single -._:@+/ between them",
-			quoteName(tag))
+		return fmt.Errorf("the tag %.200q has other characters than letters, digits and single -._:@+/ between them",
+			tag)
 	}
 	return nil
 }

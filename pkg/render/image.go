@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/opm-toolchain/opm/internal/archive"
+	"github.com/opm-toolchain/opm/internal/tarfs"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -32,7 +32,7 @@ func (o *opened) openImage(ctx context.Context) error {
 }
 
 // openImageArchive opens the only image of an archive.
-func (o *opened) openImageArchive(ctx context.Context, fsys *archive.FS) error {
+func (o *opened) openImageArchive(ctx context.Context, fsys *tarfs.FS) error {
 	if o.Images == nil {
 		return fmt.Errorf("open catalog %q: it is an archive of images", o.ref)
 	}

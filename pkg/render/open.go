@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/opm-toolchain/opm/internal/archive"
 	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/tarfs"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -204,7 +204,7 @@ func (o *opened) openFile(ctx context.Context) error {
 
 // openArchive opens an archive of images, of a bundle or of a catalog, as what is in it tells.
 func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
-	fsys, err := archive.Open(r, size, o.Spool)
+	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Spool: o.Spool})
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}
@@ -220,7 +220,7 @@ func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, si
 }
 
 func isArchive(r io.ReaderAt) bool {
-	head := make([]byte, 512)
+	head := make([]byte, tarfs.HeaderSize)
 	n, _ := r.ReadAt(head, 0)
-	return archive.Is(head[:n])
+	return tarfs.Is(head[:n])
 }

@@ -1,4 +1,4 @@
-package archive
+package tarfs
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/opm-toolchain/opm/internal/spool"
 )
 
 // TestGNUTar reads what the tar of the system writes, sparse files included.
@@ -21,13 +19,13 @@ func TestGNUTar(t *testing.T) {
 	for _, format := range []string{"v7", "ustar", "gnu", "posix"} {
 		t.Run(format, func(t *testing.T) {
 			out := filepath.Join(dir, format+".tar")
-			cmd := exec.Command("tar", "-c", "-f", out, "--format="+format, "tar.go", "./fs.go")
+			cmd := exec.Command("tar", "-c", "-f", out, "--format="+format, "tree.go", "./fs.go")
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Skipf("this tar does not write it: %v: %s", err, text)
 			}
 			data := readFile(t, out)
 			fsys := open(t, data)
-			mustHold(t, fsys, "tar.go", string(readFile(t, "tar.go")))
+			mustHold(t, fsys, "tree.go", string(readFile(t, "tree.go")))
 			mustHold(t, fsys, "fs.go", string(readFile(t, "fs.go")))
 			if !Is(data[:HeaderSize]) {
 				t.Error("Is reports false")
@@ -46,7 +44,7 @@ func TestGNUTar(t *testing.T) {
 				t.Skipf("this tar does not write it: %v: %s", err, text)
 			}
 			data := readFile(t, filepath.Join(dir, "hole.tar"))
-			_, err := Open(bytes.NewReader(data), int64(len(data)), spool.Options{})
+			_, err := Open(t.Context(), bytes.NewReader(data), int64(len(data)), Options{})
 			if err == nil || !strings.Contains(err.Error(), `entry "hole": it is a sparse file`) {
 				t.Errorf("error %v", err)
 			}

@@ -1,4 +1,4 @@
-package image
+package tarfs
 
 import (
 	"archive/tar"
@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
 )
 
 // endless returns an archive, compressed with gzip, of one file of n zeros.
@@ -80,6 +82,9 @@ func sparse(t testing.TB, name string, n int64) []byte {
 	return raw
 }
 
+// defaults are the limits of pkg/image.
+var defaults = Limits{Unpacked: 8 << 30, Entries: 200_000, Names: 32 << 20}
+
 func TestHostileLayers(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 0, 3000)
@@ -97,30 +102,28 @@ func TestHostileLayers(t *testing.T) {
 		layer  []byte
 		want   string
 	}{
-		{"gzip bomb", Limits{Unpacked: 1 << 20}, endless(t, "c/a", 8<<20), "the layers decompress to more than 1 MB"},
+		{"gzip bomb", Limits{Unpacked: 1 << 20}, endless(t, "c/a", 8<<20), "more than 1 MB in total when decompressed"},
 		{"gzip bomb elsewhere", Limits{Unpacked: 1 << 20}, endless(t, "x", 8<<20), "more than 1 MB"},
 		{"gzip bomb behind the archive", Limits{Unpacked: 1 << 20},
-			gzipOf(t, append(tarOf(t, "c/a=1"), make([]byte, 8<<20)...)), ""},
-		{"sparse file", Limits{}, sparse(t, "c/a", 10<<30), "the layers decompress to more than 8 GB"},
-		{"sparse file elsewhere", Limits{}, append(sparse(t, "x", 10<<30)[:2048], tarOf(t, "c/a=1")...), ""},
-		{"many files", Limits{Files: 1000}, tarOf(t, many...), "more than 1000 files and links"},
-		{"many links elsewhere", Limits{Files: 2}, tarOf(t, "a->b", "b->c", "d->e"), "more than 2 files and links"},
-		{"many directories in one name", Limits{Files: 1000}, tarOf(t, "c/"+deep+"f=1"), "more than 1000 files"},
-		{"long name", Limits{}, tarOf(t, strings.Repeat("x", 5000)+"=1"), "the name is longer than 4096 bytes"},
-		{"many long names", Limits{}, tarOf(t, long...), "the names of the files and links that would have to be held " +
-			"have more than 32 MB"},
-		{"deeper and deeper", Limits{}, tarOf(t, "c/a->"+deep, "c/b->a/"+deep, "c/c->b/"+deep, "c/c/f=1"),
-			"it lies too deep"},
-		{"long link", Limits{}, tarOf(t, "c/a->"+strings.Repeat("x", 5000)), "the link is longer than 4096 bytes"},
-		{"cut short", Limits{}, tarOf(t, "c/a="+strings.Repeat("x", 2000))[:1024], "unexpected EOF"},
-		{"cut gzip", Limits{}, gzipOf(t, tarOf(t, "c/a="+strings.Repeat("xyz", 2000)))[:60], "unexpected EOF"},
-		{"no archive", Limits{}, []byte(strings.Repeat("no archive ", 100)), "invalid tar header"},
-		{"zstd that wants a gigabyte", Limits{}, []byte("\x28\xb5\x2f\xfd\x00\xa0\x00\x00\x00"), "window size exceeded"},
+			tartest.Gzip(t, append(tartest.Tar(t, "c/a=1"), make([]byte, 8<<20)...)), ""},
+		{"sparse file", defaults, sparse(t, "c/a", 10<<30), "more than 8 GB in total when decompressed"},
+		{"sparse file elsewhere", defaults, append(sparse(t, "x", 10<<30)[:2048], tartest.Tar(t, "c/a=1")...), ""},
+		{"many files", Limits{Entries: 1000}, tartest.Tar(t, many...), "more than 1000 files, directories and links"},
+		{"many links elsewhere", Limits{Entries: 2}, tartest.Tar(t, "a->b", "b->c", "d->e"), "more than 2 files, directories and links"},
+		{"many directories in one name", Limits{Entries: 1000}, tartest.Tar(t, "c/"+deep+"f=1"), "more than 1000 files"},
+		{"long name", defaults, tartest.Tar(t, strings.Repeat("x", 5000)+"=1"), "its name is longer than 4096 bytes"},
+		{"many long names", defaults, tartest.Tar(t, long...), "the names of files and links have more than 32 MB"},
+		{"deeper and deeper", defaults, tartest.Tar(t, "c/a->"+deep, "c/b->a/"+deep, "c/c->b/"+deep, "c/c/f=1"),
+			"the path is too long"},
+		{"long link", defaults, tartest.Tar(t, "c/a->"+strings.Repeat("x", 5000)), "the link is longer than 4096 bytes"},
+		{"cut short", defaults, tartest.Tar(t, "c/a="+strings.Repeat("x", 2000))[:1024], "unexpected EOF"},
+		{"cut gzip", defaults, tartest.Gzip(t, tartest.Tar(t, "c/a="+strings.Repeat("xyz", 2000)))[:60], "unexpected EOF"},
+		{"no archive", defaults, []byte(strings.Repeat("no archive ", 100)), "invalid tar header"},
+		{"zstd that wants a gigabyte", defaults, []byte("\x28\xb5\x2f\xfd\x00\xa0\x00\x00\x00"), "window size exceeded"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			img := layered(t, tt.limits, tt.layer)
-			_, err := img.Files(t.Context(), "c")
+			_, err := openUnion(t, tt.limits, "c", tt.layer)
 			if tt.want == "" {
 				if err != nil {
 					t.Error(err)
@@ -130,9 +133,8 @@ func TestHostileLayers(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got error %v, want %q", err, tt.want)
 			}
-			where := "read image test: layer " + img.layers[0].Digest.String() + ": "
-			if !strings.HasPrefix(err.Error(), where) {
-				t.Errorf("%v does not begin with %q", err, where)
+			if !strings.HasPrefix(err.Error(), "layer 0: ") {
+				t.Errorf("%v does not name the layer", err)
 			}
 			if limit := strings.Contains(tt.want, "more than"); limit != errors.Is(err, ErrLimit) {
 				t.Errorf("%v wraps ErrLimit: %v", err, !limit)
@@ -143,20 +145,17 @@ func TestHostileLayers(t *testing.T) {
 
 func TestManyLinksOut(t *testing.T) {
 	var links, chain []string
-	for n := range maxWanted + 10 {
-		links = append(links, fmt.Sprintf("c/%d->/x/%d", n, n))
+	want := map[string]string{}
+	for n := range 2000 {
+		links = append(links, fmt.Sprintf("c/%d->/x/%d", n, n), fmt.Sprintf("x/%d=%d", n, n))
+		want[fmt.Sprint(n)] = fmt.Sprint(n)
 	}
-	for n := range maxPasses + 5 {
-		chain = append(chain, fmt.Sprintf("c/l%d->/x%d/f", n, n), fmt.Sprintf("x%d/f->/x%d/f", n, n+1))
+	tartest.WantFiles(t, mustUnion(t, "c", tartest.Tar(t, links...)), want)
+	for n := range 20 {
+		chain = append(chain, fmt.Sprintf("x%d/f->/x%d/f", n, n+1))
 	}
-	_, err := layered(t, Limits{}, tarOf(t, links...)).Files(t.Context(), "c")
-	if !errors.Is(err, ErrLimit) {
-		t.Errorf("got %v", err)
-	}
-	// All links of a chain are known after the first pass.
-	if _, err = layered(t, Limits{}, tarOf(t, chain...)).Files(t.Context(), "c"); err != nil {
-		t.Errorf("got %v", err)
-	}
+	chain = append(chain, "c/l->/x0/f", "x20/f=1")
+	tartest.WantFiles(t, mustUnion(t, "c", tartest.Tar(t, chain...)), tartest.Files("l=1"))
 }
 
 // TestHeaderMemory holds files of which the headers are far larger than what is used of them.
@@ -173,13 +172,10 @@ func TestHeaderMemory(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	img := layered(t, Limits{}, gzipOf(t, out.Bytes()))
+	layer := tartest.Gzip(t, out.Bytes())
 	out = bytes.Buffer{}
 	before := heap()
-	fsys, err := img.Files(t.Context(), "c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := mustUnion(t, "c", layer)
 	if grown := heap() - before; grown > 5<<20 {
 		t.Errorf("%d MB are held of 60 links", grown>>20)
 	}
@@ -194,36 +190,24 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestManyLayers holds that layers share what their files are held in.
 func TestManyLayers(t *testing.T) {
 	var layers [][]byte
 	want := map[string]string{}
 	for n := range 40 {
 		name, body := fmt.Sprintf("f%d", n), strings.Repeat(fmt.Sprint(n), 20_000)
-		layers = append(layers, tarOf(t, "c/"+name+"="+body))
+		layers = append(layers, tartest.Tar(t, "c/"+name+"="+body))
 		want[name] = body
 	}
-	img := layered(t, Limits{}, layers...)
-	fsys, err := img.Files(t.Context(), "c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantFiles(t, fsys, want)
-	if n := len(img.closers[0].(*heldPool).all); n > layersAtOnce {
-		t.Errorf("there are %d stores for %d layers", n, len(layers))
-	}
+	tartest.WantFiles(t, mustUnion(t, "c", layers...), want)
 }
 
 // TestLayerMemory holds files that are far larger than what is held as it is.
 func TestLayerMemory(t *testing.T) {
-	img := layered(t, Limits{}, endless(t, "c/a", 256<<20), endless(t, "x", 256<<20))
+	held, other := endless(t, "c/a", 256<<20), endless(t, "x", 256<<20)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	fsys, err := img.Files(t.Context(), "c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := mustUnion(t, "c", held, other)
 	runtime.ReadMemStats(&after)
 	info, err := fs.Stat(fsys, "a")
 	if err != nil || info.Size() != 256<<20 {
@@ -234,24 +218,23 @@ func TestLayerMemory(t *testing.T) {
 	}
 }
 
-func TestFilesEndsWithContext(t *testing.T) {
+func TestUnionEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := layered(t, Limits{}, tarOf(t, "c/a=1")).Files(ctx, "c"); !errors.Is(err, context.Canceled) {
+	if _, err := Union(ctx, layersOf(tartest.Tar(t, "c/a=1")), "c", nil, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // FuzzLayer holds that no layer makes reading panic.
 func FuzzLayer(f *testing.F) {
-	f.Add(tarOf(f, "c/a=1", "c/b->/x/y", "x/y=2", "c/d=>c/a", "c/.wh.e="))
-	f.Add(gzipOf(f, tarOf(f, "c->/d", "d/a=1")))
-	f.Add(zstdOf(f, tarOf(f, "h->/", "c/a=1", "n%")))
+	f.Add(tartest.Tar(f, "c/a=1", "c/b->/x/y", "x/y=2", "c/d=>c/a", "c/.wh.e="))
+	f.Add(tartest.Gzip(f, tartest.Tar(f, "c->/d", "d/a=1")))
+	f.Add(tartest.Zstd(f, tartest.Tar(f, "h->/", "c/a=1", "n%")))
 	f.Add(sparse(f, "c/a", 4096))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		img := layered(t, Limits{Unpacked: 1 << 20, Files: 1000}, data)
-		if fsys, err := img.Files(t.Context(), "c"); err == nil {
-			contents(t, fsys)
+		if fsys, err := openUnion(t, Limits{Unpacked: 1 << 20, Entries: 1000}, "c", data); err == nil {
+			tartest.Contents(t, fsys)
 		}
 	})
 }
@@ -269,23 +252,27 @@ func FuzzTree(f *testing.F) {
 		}
 		var layers [][]byte
 		for _, text := range []string{lower, upper} {
-			data, err := makeTar(strings.Fields(text))
+			data, err := tartest.Make(strings.Fields(text))
 			if err != nil {
 				return
 			}
 			layers = append(layers, data)
 		}
-		all, err := layered(t, Limits{}, layers...).Files(t.Context(), "/")
+		all, err := openUnion(t, Limits{}, "/", layers...)
 		if err != nil {
 			return
 		}
-		part, err := layered(t, Limits{}, layers...).Files(t.Context(), "c")
-		want, wantErr := all.(*imageFS).tree.open("c", "c")
+		part, err := openUnion(t, Limits{}, "c", layers...)
+		want := *all
+		var wantErr error
+		if want.dir, wantErr = all.tree.walk(all.tree.root, "c", follow); wantErr == nil && !want.dir.mode.IsDir() {
+			wantErr = errNotDir
+		}
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("got error %v, want %v", err, wantErr)
 		}
 		if err == nil {
-			wantFiles(t, part, contents(t, want))
+			tartest.WantFiles(t, part, tartest.Contents(t, &want))
 		}
 	})
 }
@@ -296,13 +283,15 @@ func BenchmarkLayer(b *testing.B) {
 		entries = append(entries, fmt.Sprintf("c/%d.yaml=%s", n, strings.Repeat("schema: olm.bundle\n", 1000)),
 			fmt.Sprintf("usr/%d=%s", n, strings.Repeat("other", 1000)))
 	}
-	plain := tarOf(b, entries...)
-	img := layered(b, Limits{}, gzipOf(b, plain))
+	plain := tartest.Tar(b, entries...)
+	layers := layersOf(tartest.Gzip(b, plain))
 	b.SetBytes(int64(len(plain)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := img.Files(b.Context(), "c"); err != nil {
+		fsys, err := Union(b.Context(), layers, "c", nil, Options{})
+		if err != nil {
 			b.Fatal(err)
 		}
+		fsys.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package tarfs
 
 import (
 	"archive/tar"
@@ -11,29 +11,26 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
 )
 
-// An entry is a header and what follows it. Zero values stand for a file of mode 0644 that holds its own data.
-type entry struct {
+// A tarEntry is a header and what follows it. Zero values stand for a file of mode 0644 that holds its own data.
+type tarEntry struct {
 	tar.Header
 	data string
 }
 
-func regular(name, data string) entry { return entry{tar.Header{Name: name}, data} }
+func regular(name, data string) tarEntry { return tarEntry{tar.Header{Name: name}, data} }
 
-func link(name, target string) entry {
-	return entry{tar.Header{Name: name, Linkname: target, Typeflag: tar.TypeSymlink}, ""}
+func link(name, target string) tarEntry {
+	return tarEntry{tar.Header{Name: name, Linkname: target, Typeflag: tar.TypeSymlink}, ""}
 }
 
-func hard(name, target string) entry {
-	return entry{tar.Header{Name: name, Linkname: target, Typeflag: tar.TypeLink}, ""}
+func hard(name, target string) tarEntry {
+	return tarEntry{tar.Header{Name: name, Linkname: target, Typeflag: tar.TypeLink}, ""}
 }
 
-func pack(t testing.TB, entries ...entry) []byte {
+func pack(t testing.TB, entries ...tarEntry) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -58,29 +55,9 @@ func pack(t testing.TB, entries ...entry) []byte {
 	return buf.Bytes()
 }
 
-func gzipped(t testing.TB, data []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	_, err := w.Write(data)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
-
-func zstandard(t testing.TB, data []byte) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.EncodeAll(data, nil)
-}
-
 func open(t testing.TB, data []byte) *FS {
 	t.Helper()
-	fsys, err := Open(bytes.NewReader(data), int64(len(data)), spool.Options{})
+	fsys, err := Open(t.Context(), bytes.NewReader(data), int64(len(data)), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +80,14 @@ func mustHold(t *testing.T, fsys fs.FS, name, want string) {
 func TestFS(t *testing.T) {
 	long := strings.Repeat("long/", 60) + "name.yaml"
 	plain := pack(t,
-		entry{tar.Header{Name: "./", Typeflag: tar.TypeDir, Mode: 0o755}, ""},
+		tarEntry{tar.Header{Name: "./", Typeflag: tar.TypeDir, Mode: 0o755}, ""},
 		regular("./foo/catalog.yaml", "schema: olm.package\n"),
 		regular("/abs/catalog.json", "{}"),
 		regular("inner/a/../b", "b"),
 		regular("empty", ""),
-		entry{tar.Header{Name: "bare/", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
+		tarEntry{tar.Header{Name: "bare/", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
 		regular(long, "far down"),
-		entry{tar.Header{Name: strings.Repeat("g", 200), Format: tar.FormatGNU}, "gnu"},
+		tarEntry{tar.Header{Name: strings.Repeat("g", 200), Format: tar.FormatGNU}, "gnu"},
 		link("foo/link", "../abs/catalog.json"),
 		link("dir", "foo"),
 		hard("hard", "./foo/catalog.yaml"),
@@ -128,9 +105,9 @@ func TestFS(t *testing.T) {
 		"hard":                   "schema: olm.package\n",
 		"..data/x":               "a name that only begins like the way up",
 	}
-	multi := append(gzipped(t, plain[:700]), gzipped(t, plain[700:])...)
+	multi := append(tartest.Gzip(t, plain[:700]), tartest.Gzip(t, plain[700:])...)
 	for name, data := range map[string][]byte{
-		"tar": plain, "gzip": gzipped(t, plain), "gzip of two members": multi, "zstd": zstandard(t, plain),
+		"tar": plain, "gzip": tartest.Gzip(t, plain), "gzip of two members": multi, "zstd": tartest.Zstd(t, plain),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !Is(data[:min(len(data), HeaderSize)]) {
@@ -175,11 +152,11 @@ func TestLaterEntriesReplace(t *testing.T) {
 		hard("kept", "f"),
 		regular("./f", "new"),
 		regular("d/x", "x"),
-		entry{tar.Header{Name: "d", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
-		entry{tar.Header{Name: "was-dir", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
+		tarEntry{tar.Header{Name: "d", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
+		tarEntry{tar.Header{Name: "was-dir", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
 		regular("was-dir", "file"),
 		regular("was-file", "file"),
-		entry{tar.Header{Name: "was-file", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
+		tarEntry{tar.Header{Name: "was-file", Typeflag: tar.TypeDir, Mode: 0o700}, ""},
 	))
 	mustHold(t, fsys, "f", "new")
 	mustHold(t, fsys, "kept", "old")
@@ -196,35 +173,35 @@ func TestRefusedEntries(t *testing.T) {
 	sparse := pack(t, regular("s", "x"))
 	tests := []struct {
 		name    string
-		entries []entry
+		entries []tarEntry
 		want    string
 	}{
-		{"way up", []entry{regular("../x", "")}, `entry "../x": it leads out`},
-		{"way up after a while", []entry{regular("a/../../x", "")}, `entry "a/../../x": it leads out`},
-		{"absolute way up", []entry{regular("/../x", "")}, `entry "/../x": it leads out`},
-		{"the way up itself", []entry{{tar.Header{Name: "..", Typeflag: tar.TypeDir}, ""}}, `entry "..": it leads out`},
-		{"hard link up", []entry{hard("h", "../x")}, `entry "h": hard link to "../x": it leads out`},
-		{"hard link to nothing", []entry{hard("h", "x")}, `entry "h": hard link to "x", which does not come`},
-		{"hard link to a directory", []entry{regular("d/x", ""), hard("h", "d")}, `which is a directory`},
-		{"device", []entry{{tar.Header{Name: "dev", Typeflag: tar.TypeChar}, ""}}, `entry "dev": it is a device`},
-		{"disk", []entry{{tar.Header{Name: "dev", Typeflag: tar.TypeBlock}, ""}}, `entry "dev": it is a device`},
-		{"pipe", []entry{{tar.Header{Name: "p", Typeflag: tar.TypeFifo}, ""}}, `entry "p": it is a named pipe`},
-		{"other type", []entry{{tar.Header{Name: "V", Typeflag: 'V'}, ""}}, `entry "V": it is of type 'V'`},
-		{"below a file", []entry{regular("f", ""), regular("f/x", "")}, `entry "f/x": it lies below "f"`},
-		{"below a link", []entry{link("l", "d"), regular("l/x", "")}, `entry "l/x": it lies below "l"`},
-		{"file over a directory", []entry{regular("d/x", ""), regular("d", "")}, `entry "d": it would replace`},
-		{"file for the root", []entry{link(".", "x")}, `entry ".": the root`},
-		{"long name", []entry{regular(strings.Repeat("x", 5000), "")}, `longer than 4096`},
+		{"way up", []tarEntry{regular("../x", "")}, `entry "../x": it leads out`},
+		{"way up after a while", []tarEntry{regular("a/../../x", "")}, `entry "a/../../x": it leads out`},
+		{"absolute way up", []tarEntry{regular("/../x", "")}, `entry "/../x": it leads out`},
+		{"the way up itself", []tarEntry{{tar.Header{Name: "..", Typeflag: tar.TypeDir}, ""}}, `entry "..": it leads out`},
+		{"hard link up", []tarEntry{hard("h", "../x")}, `entry "h": hard link to "../x": it leads out`},
+		{"hard link to nothing", []tarEntry{hard("h", "x")}, `entry "h": hard link to "x": file does not exist`},
+		{"hard link to a directory", []tarEntry{regular("d/x", ""), hard("h", "d")}, `hard link to "d": is a directory`},
+		{"device", []tarEntry{{tar.Header{Name: "dev", Typeflag: tar.TypeChar}, ""}}, `entry "dev": it is a device`},
+		{"disk", []tarEntry{{tar.Header{Name: "dev", Typeflag: tar.TypeBlock}, ""}}, `entry "dev": it is a device`},
+		{"pipe", []tarEntry{{tar.Header{Name: "p", Typeflag: tar.TypeFifo}, ""}}, `entry "p": it is a named pipe`},
+		{"other type", []tarEntry{{tar.Header{Name: "V", Typeflag: 'V'}, ""}}, `entry "V": it is of type 'V'`},
+		{"below a file", []tarEntry{regular("f", ""), regular("f/x", "")}, `entry "f/x": parent directory "f": not a directory`},
+		{"below a link", []tarEntry{link("l", "d"), regular("l/x", "")}, `entry "l/x": parent directory "l": not a directory`},
+		{"file over a directory", []tarEntry{regular("d/x", ""), regular("d", "")}, `entry "d": it would replace`},
+		{"file for the root", []tarEntry{link(".", "x")}, `entry ".": the root`},
+		{"long name", []tarEntry{regular(strings.Repeat("x", 5000), "")}, `longer than 4096`},
 		{
-			"not UTF-8", []entry{{tar.Header{Name: "a\xff", Format: tar.FormatGNU}, ""}},
+			"not UTF-8", []tarEntry{{tar.Header{Name: "a\xff", Format: tar.FormatGNU}, ""}},
 			`entry "a\xff": its name is not UTF-8`,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			data := pack(t, tt.entries...)
-			for _, data := range [][]byte{data, gzipped(t, data)} {
-				_, err := Open(bytes.NewReader(data), int64(len(data)), spool.Options{})
+			for _, data := range [][]byte{data, tartest.Gzip(t, data)} {
+				_, err := Open(t.Context(), bytes.NewReader(data), int64(len(data)), Options{})
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error %v, want %q", err, tt.want)
 				}
@@ -239,7 +216,7 @@ func TestRefusedEntries(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	plain := pack(t, regular("a", strings.Repeat("a", 1000)), regular("b", strings.Repeat("b", 1000)))
-	packed := gzipped(t, plain)
+	packed := tartest.Gzip(t, plain)
 	flipped := bytes.Clone(packed)
 	flipped[len(flipped)-6] ^= 1 // in the checksum
 	zeros := make([]byte, 2*blockSize)
@@ -259,20 +236,20 @@ func TestDamage(t *testing.T) {
 		{"before the end", plain[:3072], "cut short"},
 		{"text", []byte("schema: olm.package\n"), "not a tar archive"},
 		{"longer text", bytes.Repeat([]byte("schema: olm.package\n"), 100), "not a tar archive"},
-		{"gzip of text", gzipped(t, []byte("schema: olm.package\n")), "not a tar archive"},
-		{"gzip of gzip", gzipped(t, packed), "not a tar archive"},
-		{"gzip of nothing", gzipped(t, nil), "not a tar archive"},
+		{"gzip of text", tartest.Gzip(t, []byte("schema: olm.package\n")), "not a tar archive"},
+		{"gzip of gzip", tartest.Gzip(t, packed), "not a tar archive"},
+		{"gzip of nothing", tartest.Gzip(t, nil), "not a tar archive"},
 		{"gzip magic", gzipMagic, "cut short"},
 		{"gzip in its middle", packed[:len(packed)/2], "cut short"},
 		{"gzip in its checksum", packed[:len(packed)-3], "cut short"},
 		{"gzip checksum", flipped, "checksum"},
 		{"gzip and more", append(bytes.Clone(packed), "more"...), "decompress archive"},
 		{"zstd magic", zstdMagic, "archive"},
-		{"zstd in its middle", zstandard(t, plain)[:40], "cut short"},
+		{"zstd in its middle", tartest.Zstd(t, plain)[:40], "cut short"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			fsys, err := Open(bytes.NewReader(tt.data), int64(len(tt.data)), spool.Options{})
+			fsys, err := Open(t.Context(), bytes.NewReader(tt.data), int64(len(tt.data)), Options{})
 			if tt.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -345,7 +322,7 @@ func TestIs(t *testing.T) {
 func TestReadErrorIsKept(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int64{0, 100, 600} {
-		_, err := Open(brokenReader{pack(t, regular("a", "x")), size, broken}, 4000, spool.Options{})
+		_, err := Open(t.Context(), brokenReader{pack(t, regular("a", "x")), size, broken}, 4000, Options{})
 		if !errors.Is(err, broken) {
 			t.Errorf("reader that breaks at %d: error %v", size, err)
 		}
@@ -370,11 +347,11 @@ func FuzzOpen(f *testing.F) {
 	plain := pack(f, regular("a/b", "data"), link("l", "a/b"), hard("h", "a/b"), regular("./a/b", "other"))
 	f.Add(plain)
 	f.Add(plain[:700])
-	f.Add(gzipped(f, plain))
-	f.Add(zstandard(f, plain))
+	f.Add(tartest.Gzip(f, plain))
+	f.Add(tartest.Zstd(f, plain))
 	f.Add(pack(f, regular(strings.Repeat("x/", 200)+"x", "pax"), link("loop", "loop")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fsys, err := Open(bytes.NewReader(data), int64(len(data)), spool.Options{})
+		fsys, err := Open(t.Context(), bytes.NewReader(data), int64(len(data)), Options{})
 		if err != nil {
 			return
 		}
@@ -406,12 +383,12 @@ func FuzzOpen(f *testing.F) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	var entries []entry
+	var entries []tarEntry
 	for i := range 300 {
 		entries = append(entries, regular(fmt.Sprintf("p%d/catalog.json", i), strings.Repeat(`{"schema": "s"}`, 4000)))
 	}
 	plain := pack(b, entries...)
-	for name, data := range map[string][]byte{"tar": plain, "gzip": gzipped(b, plain)} {
+	for name, data := range map[string][]byte{"tar": plain, "gzip": tartest.Gzip(b, plain)} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(plain)))
 			b.ReportAllocs()

@@ -1,0 +1,71 @@
+package tarfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+// ErrLimit is in the chain of errors that say that an archive is larger than Limits allow.
+var ErrLimit = errors.New("larger than allowed")
+
+// Limits bound what an archive, or all layers of a union, may cost, since anybody can write one. A zero field sets no
+// bound.
+type Limits struct {
+	Unpacked int64 // bytes that it decompresses to, holes of sparse files included
+	Entries  int   // files, directories and links
+	Names    int64 // bytes that their names, and what links lead to, have together
+}
+
+// A budget is what is left of the limits while layers are read, by several goroutines at once.
+type budget struct {
+	limits   Limits
+	unpacked atomic.Int64
+	entries  atomic.Int64
+	names    atomic.Int64
+}
+
+// unpack takes n bytes out of the budget.
+func (b *budget) unpack(n int64) error {
+	total, limit := b.unpacked.Add(n), b.limits.Unpacked
+	if limit > 0 && (total > limit || total < 0) {
+		return fmt.Errorf("%w: more than %s in total when decompressed", ErrLimit, plural.Bytes(limit))
+	}
+	return nil
+}
+
+// add takes one entry out of the budget, with a name of so many bytes.
+func (b *budget) add(name int) error {
+	names, entries := b.names.Add(int64(name)), b.entries.Add(1)
+	if limit := b.limits.Names; limit > 0 && names > limit {
+		return fmt.Errorf("%w: the names of files and links have more than %s in total", ErrLimit, plural.Bytes(limit))
+	}
+	if limit := b.limits.Entries; limit > 0 && entries > int64(limit) {
+		return fmt.Errorf("%w: more than %d files, directories and links", ErrLimit, limit)
+	}
+	return nil
+}
+
+// reader counts what is read from r, and stops when the context is done.
+func (b *budget) reader(ctx context.Context, r io.Reader) io.Reader { return budgetReader{ctx, b, r} }
+
+type budgetReader struct {
+	ctx    context.Context
+	budget *budget
+	r      io.Reader
+}
+
+func (r budgetReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.r.Read(p)
+	if limit := r.budget.unpack(int64(n)); limit != nil {
+		return 0, limit
+	}
+	return n, err
+}

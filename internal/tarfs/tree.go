@@ -1,0 +1,339 @@
+package tarfs
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// maxLinks is how many symbolic links are followed on the way to a file, as on Linux.
+	maxLinks = 40
+	// maxSteps is how many names such a way may have, those in the links included.
+	maxSteps = 4096
+)
+
+var (
+	errNotDir = errors.New("not a directory")
+	errIsDir  = errors.New("is a directory")
+	errLoop   = errors.New("too many symbolic links, or a loop of them")
+	errLeaves = errors.New("the symbolic link leads out of the archive")
+	errLong   = errors.New("the path is too long")
+)
+
+// A layer is what one archive does to a tree.
+type layer struct {
+	Layer
+	entries []entry // in the order of the archive
+	missing int     // files that are wanted and not held
+}
+
+// An entry is one file, directory, link or whiteout.
+type entry struct {
+	name  string // clean
+	node  *node  // nil for a hard link and a whiteout
+	hard  string // what a hard link gives another name to, as the header has it
+	hides byte   // what of name a whiteout hides in the layers below
+}
+
+const (
+	hidesNothing = iota + 1
+	hidesFile
+	hidesContent
+)
+
+// A node is a file, a directory, a symbolic link or something special, by its mode.
+type node struct {
+	parent   *node // nil for the root
+	name     string
+	length   int // of the path
+	children map[string]*node
+
+	mode    fs.FileMode
+	flag    byte // the type in the header
+	reached bool // it is wanted, or a wanted link leads to it
+	modTime time.Time
+	link    string
+	size    int64
+	data    *data  // of a file, which hard links share
+	layer   *layer // nil for a directory that no entry describes
+}
+
+// Data is what a file holds.
+type data struct {
+	io.ReaderAt      // nil as long as it is not held
+	want        bool // to be held
+}
+
+// newDir returns a directory that no entry describes.
+func newDir() *node { return &node{mode: fs.ModeDir | 0o755} }
+
+// path returns the path of n from the root of the tree.
+func (n *node) path() string {
+	elems := []string{"."}
+	for ; n.parent != nil; n = n.parent {
+		elems = append(elems, n.name)
+	}
+	slices.Reverse(elems)
+	return path.Join(elems...)
+}
+
+// special reports whether n is a device or the like.
+func (n *node) special() bool { return n.mode&fs.ModeIrregular != 0 }
+
+func (n *node) specialError() error {
+	switch n.flag {
+	case tar.TypeChar, tar.TypeBlock:
+		return errors.New("it is a device, which is not supported")
+	case tar.TypeFifo:
+		return errors.New("it is a named pipe, which is not supported")
+	}
+	return fmt.Errorf("it is of type %q, which is not supported", n.flag)
+}
+
+// A tree is the files of an archive, or of layers over each other. Paths in it begin at the root, without a slash in
+// front.
+type tree struct {
+	root   *node
+	want   []string // the files and directories to be held
+	union  bool     // of layers, as a container has them: links never lead out of the root, and whiteouts hide
+	budget *budget
+}
+
+func newTree(b *budget, want ...string) *tree {
+	root := newDir()
+	root.length = -1 // its children have no slash in front
+	return &tree{root: root, want: want, budget: b}
+}
+
+// wants reports whether name is one of those to be held, or below one.
+func (t *tree) wants(name string) bool {
+	return slices.ContainsFunc(t.want, func(dir string) bool { return isBelow(dir, name) })
+}
+
+func isBelow(dir, name string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// apply puts a layer over those applied before.
+func (t *tree) apply(ctx context.Context, l *layer) error {
+	// Whiteouts hide what is in the layers below, wherever in the archive they are.
+	for _, e := range l.entries {
+		t.hide(e)
+	}
+	for _, e := range l.entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.hides != 0 {
+			continue
+		}
+		// Elsewhere, a layer may hold what it likes.
+		dir, err := t.insert(e)
+		if err != nil && (errors.Is(err, ErrLimit) || t.wants(e.name) || t.wants(path.Join(dir.path(), path.Base(e.name)))) {
+			return fmt.Errorf("entry %.200q: %w", e.name, err)
+		}
+	}
+	return nil
+}
+
+// hide removes what a whiteout hides.
+func (t *tree) hide(e entry) {
+	switch e.hides {
+	case hidesFile:
+		if dir, err := t.walk(t.root, path.Dir(e.name), follow); err == nil {
+			delete(dir.children, path.Base(e.name))
+		}
+	case hidesContent:
+		if dir, err := t.walk(t.root, e.name, follow); err == nil {
+			dir.children = nil
+		}
+	}
+}
+
+// insert puts an entry into the tree, makes the directories above it, and replaces what is there; a directory only adds
+// to one. It returns the directory that the entry is in, or the last on the way there.
+func (t *tree) insert(e entry) (*node, error) {
+	dir, err := t.walk(t.root, path.Dir(e.name), create)
+	if err == nil && !dir.mode.IsDir() {
+		err = errNotDir
+	}
+	if err != nil {
+		return dir, fmt.Errorf("parent directory %.200q: %w", path.Dir(e.name), err)
+	}
+	n := e.node
+	if n == nil {
+		if n, err = t.hardLink(e.hard); err != nil {
+			return dir, fmt.Errorf("hard link to %.200q: %w", e.hard, err)
+		}
+	}
+	old := dir.children[path.Base(e.name)]
+	if e.name == "." {
+		old = t.root
+	}
+	switch {
+	case old == nil || !old.mode.IsDir():
+		return dir, t.put(dir, path.Base(e.name), n)
+	case n.mode.IsDir():
+		old.mode, old.modTime = n.mode, n.modTime
+		return dir, nil
+	case old == t.root:
+		return dir, errors.New("the root is not a directory")
+	case !t.union && len(old.children) > 0:
+		return dir, errors.New("it would replace a directory that is not empty")
+	}
+	return dir, t.put(dir, path.Base(e.name), n)
+}
+
+func (t *tree) put(dir *node, name string, n *node) error {
+	n.parent, n.name, n.length = dir, name, dir.length+1+len(name)
+	if n.length > maxPath {
+		return errLong
+	}
+	if dir.children == nil {
+		dir.children = map[string]*node{}
+	}
+	dir.children[name] = n
+	return nil
+}
+
+// hardLink returns a copy of what a hard link leads to, so that what replaces the one leaves the other as it was.
+func (t *tree) hardLink(target string) (*node, error) {
+	name, err := CleanName(target)
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.walk(t.root, name, noFollow)
+	if err == nil && n.mode.IsDir() {
+		err = errIsDir
+	}
+	if err != nil {
+		return nil, err
+	}
+	same := *n
+	return &same, nil
+}
+
+// How to walk through a tree.
+type walkMode int
+
+const (
+	noFollow walkMode = iota // a link at the end is not followed
+	follow
+	create // directories that are not there
+)
+
+// walk returns what is at name, seen from a directory. With an error, it returns how far it came.
+func (t *tree) walk(here *node, name string, mode walkMode) (*node, error) {
+	rest, links := name, 0
+	for steps := 0; rest != ""; steps++ {
+		if steps > maxSteps {
+			return here, errLong
+		}
+		var elem string
+		elem, rest, _ = strings.Cut(rest, "/")
+		switch {
+		case !here.mode.IsDir():
+			return here, errNotDir
+		case elem == "" || elem == ".":
+			continue
+		case elem == ".." && here.parent != nil:
+			here = here.parent
+			continue
+		case elem == ".." && t.union:
+			continue
+		case elem == "..":
+			return here, errLeaves
+		}
+		next, err := t.step(here, elem, mode)
+		if err != nil {
+			return here, err
+		}
+		if next.mode.Type() != fs.ModeSymlink || rest == "" && mode == noFollow {
+			here = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return here, next.loopError()
+		}
+		switch {
+		case mode == create && !t.union: // as tar, which does not write through links
+			return here, errNotDir
+		case path.IsAbs(next.link) && !t.union:
+			return here, errLeaves
+		case path.IsAbs(next.link):
+			here = t.root
+		}
+		rest = next.link + "/" + rest
+	}
+	return here, nil
+}
+
+// step returns a child of a directory.
+func (t *tree) step(dir *node, name string, mode walkMode) (*node, error) {
+	if next := dir.children[name]; next != nil {
+		return next, nil
+	}
+	if mode != create {
+		return nil, fs.ErrNotExist
+	}
+	next := newDir()
+	if err := t.put(dir, name, next); err != nil {
+		return nil, err
+	}
+	return next, t.budget.add(0) // its name is a part of one that counts
+}
+
+func (n *node) loopError() error {
+	if n.layer == nil || n.layer.Name == "" {
+		return errLoop
+	}
+	return fmt.Errorf("%w: the last is of layer %s", errLoop, n.layer.Name)
+}
+
+// reach marks what the names lead to, what is below it, and what links there lead to, as reached, and the files among it
+// as wanted. Devices are left out below /dev, where container engines put their own, and errors elsewhere.
+func (t *tree) reach(names []string) error {
+	var todo []*node
+	add := func(n *node, err error) {
+		if err == nil && !n.reached { // links may lead nowhere
+			n.reached = true
+			todo = append(todo, n)
+		}
+	}
+	for _, name := range names {
+		add(t.walk(t.root, name, noFollow))
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch {
+		case n.mode.IsDir():
+			for _, name := range slices.Sorted(maps.Keys(n.children)) {
+				add(n.children[name], nil)
+			}
+		case n.mode.Type() == fs.ModeSymlink:
+			add(t.walk(n.parent, n.name, follow))
+		case n.special() && !isBelow("dev", n.path()):
+			return layerError(n.layer, fmt.Errorf("entry %.200q: %w", n.path(), n.specialError()))
+		case n.data != nil && !n.data.want:
+			n.data.want = true
+			n.layer.missing++
+		}
+	}
+	// The directories above are listed, too.
+	for _, name := range names {
+		for n, err := t.walk(t.root, name, noFollow); err == nil && n != nil; n = n.parent {
+			n.reached = true
+		}
+	}
+	return nil
+}
