@@ -57,7 +57,11 @@ func (m *Meta) Owner() string {
 func (m *Meta) Read() (*Object, error) {
 	var r rereader
 	defer r.close()
-	return r.read(m, nil)
+	o, err := r.read(m, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &o, nil
 }
 
 // Decode reads the object again and decodes it; see [Object.Decode].
@@ -96,27 +100,27 @@ type rereader struct {
 }
 
 // read reads the object of m, perhaps into the memory of buf.
-func (r *rereader) read(m *Meta, buf []byte) (*Object, error) {
+func (r *rereader) read(m *Meta, buf []byte) (Object, error) {
 	s := &m.src
 	if s.file == nil {
-		return nil, &Error{Pos: m.Pos, Err: errNoFile}
+		return Object{}, &Error{Pos: m.Pos, Err: errNoFile}
 	}
 	if err := r.open(s.file); err != nil {
-		return nil, err
+		return Object{}, err
 	}
 	text := slices.Grow(buf[:0], s.size)[:s.size]
 	n, err := r.handle.ReadAt(text, s.off)
 	if err != nil && err != io.EOF {
-		return nil, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
+		return Object{}, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
 	}
 	if n < s.size || maphash.Bytes(seed, text) != s.sum {
-		return nil, &Error{Pos: m.Pos, Err: errChanged}
+		return Object{}, &Error{Pos: m.Pos, Err: errChanged}
 	}
-	o := &Object{Meta: m, raw: text, text: text}
+	o := Object{Meta: m, raw: text, text: text}
 	if s.yaml {
 		both, err := yamljson.Append(text, text)
 		if err != nil { // it was read before
-			return nil, &Error{Pos: m.Pos, Err: err}
+			return Object{}, &Error{Pos: m.Pos, Err: err}
 		}
 		o.text, o.raw = both[:s.size], both[s.size:]
 	}
