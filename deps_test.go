@@ -21,23 +21,22 @@ import (
 // library is used in as few places as can be. Tests may import what they like.
 var arrows = map[string][]string{
 	"cmd/opm": {
-		"pkg", "schemas", "internal", "examples", // all of ours
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-		"k8s.io/apimachinery", json,
+		"pkg", "schemas", "internal", "examples", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		"golang.org/x/term", "k8s.io/apimachinery", json,
 	},
-
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
 		"golang.org/x/net/netutil", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
-		"google.golang.org/protobuf",
+		"google.golang.org/protobuf", "internal/pool",
 	},
 	"pkg/serve/store": {
-		"pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel",
-		"github.com/cespare/xxhash", "github.com/klauspost/compress", "google.golang.org/protobuf", json,
+		"pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
+		"internal/parallel", "github.com/cespare/xxhash", "github.com/klauspost/compress",
+		"google.golang.org/protobuf", json, "internal/pool",
 	},
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
-		"github.com/klauspost/compress", json,
+		"github.com/klauspost/compress", json, "internal/pool",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
@@ -47,10 +46,9 @@ var arrows = map[string][]string{
 		"pkg/image", "pkg/declcfg", "internal/legible", "internal/plural", "github.com/google/go-containerregistry",
 	},
 	"pkg/validate": {
-		"pkg/graph", "pkg/declcfg", "schemas",
-		"internal/format", "internal/icon", "internal/k8sname", "internal/legible", "internal/nearest",
-		"internal/parallel", "internal/plural",
-		"cel.dev/cel-go", "cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
+		"pkg/graph", "pkg/declcfg", "schemas", "internal/format", "internal/icon", "internal/k8sname",
+		"internal/legible", "internal/nearest", "internal/parallel", "internal/plural", "cel.dev/cel-go",
+		"cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/spool",
@@ -59,23 +57,24 @@ var arrows = map[string][]string{
 	"pkg/bundle": {
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
-		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd",
-		"github.com/blang/semver/v4", "github.com/distribution/reference", json,
+		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
+		"github.com/distribution/reference", json,
 	},
 	"pkg/image": {
 		"internal/legible", "internal/plural", "internal/position", "internal/spool", "internal/tarfs",
-		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry", "go.podman.io/image/v5",
-		"github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
+		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",
+		"go.podman.io/image/v5", "github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
 	},
-	"pkg/graph":      {"pkg/declcfg", "internal/legible", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
+	"pkg/graph": {
+		"pkg/declcfg", "internal/legible", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json,
+	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg"},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel", "internal/position",
-		"internal/yamljson", "github.com/blang/semver/v4", json,
+		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/pool",
 	},
-	"schemas":         {"cuelang.org/go", json},
-	"examples/client": {"pkg/api"},
-
+	"schemas":                {"cuelang.org/go", json},
+	"examples/client":        {"pkg/api"},
 	"internal/atomicfile":    {},
 	"internal/bench":         {"github.com/google/go-containerregistry", json},
 	"internal/bench/serve":   {"pkg/api", "google.golang.org/grpc"},
@@ -89,6 +88,7 @@ var arrows = map[string][]string{
 	"internal/nearest":       {},
 	"internal/parallel":      {},
 	"internal/plural":        {},
+	"internal/pool":          {},
 	"internal/position":      {"internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/spool":         {"github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tarfs":         {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},

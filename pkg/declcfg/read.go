@@ -106,8 +106,8 @@ func (c *chunk) visit(visit func(*Object, error), o *Object, err error) {
 
 // readYAML reads YAML documents, separated by lines that begin with three hyphens.
 func (c *chunk) readYAML(visit func(*Object, error)) {
-	buf := buffers.get()
-	defer func() { buffers.put(buf) }()
+	buf := buffers.Get()
+	defer func() { buffers.Put(buf) }()
 	var o Object
 	pos, from := c.pos, 0
 	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {

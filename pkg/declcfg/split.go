@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/pool"
 )
 
 // Variables, so that tests can bring about with little text what takes much.
@@ -20,6 +22,9 @@ var (
 	// bracket must not pull the rest of a large file into memory.
 	probeSize = 16 << 20
 )
+
+// buffers holds memory for chunks of text.
+var buffers = pool.Bytes(6, chunkSize+chunkSize/4, 4*chunkSize)
 
 // sniffSize is how far upstream looks for the first character that is no space, to tell JSON from YAML.
 const sniffSize = 4096
@@ -40,7 +45,7 @@ type chunk struct {
 
 // recycle gives the memory of c back. What points into c.data must not be used any more.
 func (c *chunk) recycle() {
-	buffers.put(c.data)
+	buffers.Put(c.data)
 	c.data = nil
 }
 
@@ -74,7 +79,7 @@ type splitter struct {
 }
 
 func (s *splitter) run(yield func(*chunk) bool) {
-	s.buf = buffers.get()
+	s.buf = buffers.Get()
 	s.fill(sniffSize)
 	more := true
 	if s.looksLikeJSON() {
@@ -150,7 +155,7 @@ func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
 	c.more = true
 	if rest := s.buf[n:]; len(rest) <= chunkSize {
-		s.buf = append(buffers.get(), rest...)
+		s.buf = append(buffers.Get(), rest...)
 	} else { // too much to copy: they share the memory, each its part
 		c.data, s.buf = s.buf[:n:n], rest
 	}

@@ -105,7 +105,7 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		err  error
 	}
 	encode := func(batch []*Meta) output {
-		text, err := opts.appendAll(buffers.get(), batch)
+		text, err := opts.appendAll(buffers.Get(), batch)
 		return output{text, err}
 	}
 	for out := range parallel.Map(ctx, 0, batches(metas), encode) {
@@ -115,7 +115,7 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		if _, err := w.Write(out.text); err != nil {
 			return err
 		}
-		buffers.put(out.text)
+		buffers.Put(out.text)
 	}
 	return ctx.Err()
 }
@@ -140,8 +140,8 @@ func batches(metas []*Meta) iter.Seq[[]*Meta] {
 func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	var r rereader
 	defer r.close()
-	buf := buffers.get()
-	defer func() { buffers.put(buf) }()
+	buf := buffers.Get()
+	defer func() { buffers.Put(buf) }()
 	for _, m := range metas {
 		object, err := r.read(m, buf)
 		if err != nil {

@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"slices"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+
+	"github.com/opm-toolchain/opm/internal/pool"
 )
 
 // A reply is an encoded message on its way to a client.
@@ -27,43 +31,18 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// buffers hold replies of any size. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
-var buffers = make(bufferPool, keptBuffers)
+// buffers hold replies: as many at one time as there are processors to make them, and more. Nine of ten bundles fit into
+// a new one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
+var buffers = bufferPool{pool.Bytes(16, 64<<10, 1<<20)}
 
-const (
-	keptBuffers = 16       // for as many replies at one time as there are processors to make them, and more
-	smallBuffer = 64 << 10 // bytes, which hold nine of ten bundles
-	largeBuffer = 1 << 20  // bytes, and up are not kept
-)
-
-// A bufferPool keeps buffers that grow with what was in them. Unlike a sync.Pool it keeps them through collections of
-// garbage, which are frequent in a process with little memory.
-type bufferPool chan *[]byte
-
-// take returns a buffer of length 0.
-func (p bufferPool) take() []byte { return (*p.Get(0))[:0] }
+// A bufferPool is a [mem.BufferPool].
+type bufferPool struct{ *pool.Pool[[]byte] }
 
 // Get implements mem.BufferPool.
 func (p bufferPool) Get(length int) *[]byte {
-	select {
-	case b := <-p:
-		if cap(*b) >= length {
-			*b = (*b)[:length]
-			return b
-		}
-	default:
-	}
-	b := make([]byte, length, max(length, smallBuffer))
+	b := slices.Grow(p.Pool.Get(), length)[:length]
 	return &b
 }
 
 // Put implements mem.BufferPool.
-func (p bufferPool) Put(b *[]byte) {
-	if cap(*b) >= largeBuffer {
-		return
-	}
-	select {
-	case p <- b:
-	default:
-	}
-}
+func (p bufferPool) Put(b *[]byte) { p.Pool.Put(*b) }

@@ -81,7 +81,7 @@ func getDefaultBundleThatProvides(s *store.Store, req *api.GetDefaultProviderReq
 }
 
 func bundle(s *store.Store, pkg, channel, name string) (reply, error) {
-	taken := buffers.take()
+	taken := buffers.Pool.Get()
 	message, err := s.Bundle(taken, pkg, channel, name)
 	if cap(message) != cap(taken) { // it was too small
 		buffers.Put(&taken)

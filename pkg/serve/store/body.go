@@ -45,8 +45,8 @@ func (s *Store) parseBody(data []byte, p packageRow) (b body, err error) {
 
 // body appends the fields of an api.Bundle that are the same in every channel, or its manifests alone.
 func (s *Store) body(dst []byte, row bundleRow, fields bool) ([]byte, error) {
-	buf := buffers.get()
-	defer func() { buffers.put(buf) }()
+	buf := buffers.Get()
+	defer func() { buffers.Put(buf) }()
 	var err error
 	if buf, err = s.record(buf, row.body); err != nil {
 		return dst, err

@@ -26,8 +26,8 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, []error)
 	}
 	version := e.version()
 	fields := e.fields(version)
-	body := e.body(p.buffers.get(), fields, version)
-	defer func() { p.buffers.put(body) }()
+	body := e.body(p.buffers.Get(), fields, version)
+	defer func() { p.buffers.Put(body) }()
 	if len(e.errs) > 0 {
 		return nil, e.errs
 	}

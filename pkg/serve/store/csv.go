@@ -127,8 +127,8 @@ func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, metada
 	defer t.recycle()
 	var room [16]int
 	members := t.members(0, metadataShape, room[:])
-	text := p.buffers.get()
-	defer func() { p.buffers.put(text) }()
+	text := p.buffers.Get()
+	defer func() { p.buffers.Put(text) }()
 	appendAll := func(list []csvMember) {
 		for _, m := range list {
 			text = t.member(text, m.shapeField, members[m.from], true)

@@ -243,8 +243,8 @@ func (r *Result) Size() int64 {
 func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := r.catalog.store
-		frame := buffers.get()
-		defer func() { buffers.put(frame) }()
+		frame := buffers.Get()
+		defer func() { buffers.Put(frame) }()
 		loaded := uint32(0) // plus one
 		for _, i := range r.lines {
 			row := s.index.row(tLines, i)

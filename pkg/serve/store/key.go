@@ -142,8 +142,8 @@ func hashContent(d *xxhash.Digest, fsys fs.FS, name string) error {
 		return err
 	}
 	defer f.Close()
-	buf := buffers.get()
-	defer func() { buffers.put(buf) }()
+	buf := buffers.Get()
+	defer func() { buffers.Put(buf) }()
 	buf = slices.Grow(buf, hashBlock)[:hashBlock]
 	_, err = io.CopyBuffer(writerOnly{d}, readerOnly{f}, buf)
 	return err

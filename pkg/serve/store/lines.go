@@ -19,11 +19,11 @@ type line struct {
 }
 
 func (p *packer) line(o *declcfg.Object) line {
-	text := append(format.AppendCompact(p.buffers.get(), o.JSON()), '\n')
+	text := append(format.AppendCompact(p.buffers.Get(), o.JSON()), '\n')
 	l := line{text: text, size: len(text)}
 	if l.size >= frameSize/2 {
 		frame := p.frame(text)
-		p.buffers.put(text)
+		p.buffers.Put(text)
 		l.text, l.frame = nil, &frame
 	}
 	return l
@@ -66,7 +66,7 @@ func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 		return nil
 	}
 	w.pending = append(w.pending, l.text...)
-	b.packer.buffers.put(l.text)
+	b.packer.buffers.Put(l.text)
 	if len(w.pending) < frameSize {
 		return nil
 	}

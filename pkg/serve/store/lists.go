@@ -19,8 +19,8 @@ func (b *builder) writeLists(ctx context.Context) error {
 		messages int
 	}
 	encode := func(entries []*builtEntry) list {
-		buf := b.packer.buffers.get()
-		defer func() { b.packer.buffers.put(buf) }()
+		buf := b.packer.buffers.Get()
+		defer func() { b.packer.buffers.Put(buf) }()
 		for _, e := range entries {
 			buf = e.appendTo(buf)
 		}

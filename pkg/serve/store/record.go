@@ -9,6 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/opm-toolchain/opm/internal/pool"
 )
 
 // A record is a part of a file as it is stored.
@@ -21,7 +23,7 @@ type record struct {
 // A packer makes records, on any number of goroutines. Its memory goes with the build.
 type packer struct {
 	encoder *zstd.Encoder
-	buffers bufferList
+	buffers *pool.Pool[[]byte]
 }
 
 func newPacker() *packer {
@@ -31,7 +33,7 @@ func newPacker() *packer {
 	if err != nil { // the options are wrong
 		panic(err)
 	}
-	return &packer{e, make(bufferList, 4*jobs)}
+	return &packer{e, newBuffers(4 * jobs)}
 }
 
 // record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes

@@ -161,8 +161,8 @@ func (s *Store) record(dst []byte, id uint32) ([]byte, error) {
 	if r.content == 0 {
 		return s.stored(dst, r)
 	}
-	buf := buffers.get()
-	defer func() { buffers.put(buf) }()
+	buf := buffers.Get()
+	defer func() { buffers.Put(buf) }()
 	buf, err := s.stored(buf, r)
 	if err != nil {
 		return dst, err

@@ -7,6 +7,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/opm-toolchain/opm/internal/pool"
 )
 
 // A coding is the way in which a body is compressed, as HTTP calls it.
@@ -56,12 +58,10 @@ func isWanted(parameters string) bool {
 	return true
 }
 
-// encoders compress answers, a limited number at a time. They are kept in lists, as memory is small and garbage is
-// collected so often that a sync.Pool would be empty each time.
+// encoders compress answers, a limited number at a time.
 type encoders struct {
-	slots chan struct{}
-	gzip  chan encoder
-	zstd  chan encoder
+	slots      chan struct{}
+	gzip, zstd *pool.Pool[encoder]
 }
 
 // An encoder compresses what is written to it.
@@ -71,7 +71,11 @@ type encoder interface {
 }
 
 func newEncoders(n int) *encoders {
-	return &encoders{make(chan struct{}, n), make(chan encoder, n), make(chan encoder, n)}
+	release := func(e encoder) (encoder, bool) {
+		e.Reset(nil)
+		return e, true
+	}
+	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
 // take tells whether there is an encoder to be had, which give has to return.
@@ -88,36 +92,31 @@ func (e *encoders) give() { <-e.slots }
 
 // encode compresses into w what write writes.
 func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) error {
-	kept, produce := e.zstd, newZstd
+	kept := e.zstd
 	if c == gzipCoding {
-		kept, produce = e.gzip, newGzip
+		kept = e.gzip
 	}
-	var enc encoder
-	select {
-	case enc = <-kept:
-	default:
-		var err error
-		if enc, err = produce(); err != nil {
-			return err
-		}
-	}
+	enc := kept.Get()
 	enc.Reset(w)
 	err := write(enc)
 	if err == nil {
 		err = enc.Close()
 	}
-	enc.Reset(nil)
-	select {
-	case kept <- enc:
-	default:
-	}
+	kept.Put(enc)
 	return err
 }
 
-func newGzip() (encoder, error) { return gzip.NewWriterLevel(nil, gzip.BestSpeed) }
+func newGzip() encoder { return must(gzip.NewWriterLevel(nil, gzip.BestSpeed)) }
 
 // newZstd returns an encoder with a window that is small enough for one to be held for each of many clients.
-func newZstd() (encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
+func newZstd() encoder {
+	return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)))
+}
+
+func must[E encoder](e E, err error) encoder {
+	if err != nil { // the options are wrong
+		panic(err)
+	}
+	return e
 }

@@ -1,0 +1,47 @@
+// Package pool keeps values that are expensive to make, such as buffers and compressors, for their next users.
+package pool
+
+// A Pool keeps up to a fixed number of values that are not in use. Unlike a sync.Pool it keeps them when garbage is
+// collected: in a process with a small heap that is often, and making them again costs more than using them. It may be
+// used by several goroutines.
+type Pool[T any] struct {
+	free    chan T
+	create  func() T
+	recycle func(T) (T, bool)
+}
+
+// New returns a pool that keeps up to n values. Recycle prepares a value for its next user, and returns false if it is
+// not worth keeping.
+func New[T any](n int, create func() T, recycle func(T) (T, bool)) *Pool[T] {
+	return &Pool[T]{make(chan T, n), create, recycle}
+}
+
+// Bytes returns a pool of up to n empty buffers with room for size bytes at least. Buffers that have grown beyond largest
+// are dropped: one large message must not make all buffers that large.
+func Bytes(n, size, largest int) *Pool[[]byte] {
+	return New(n,
+		func() []byte { return make([]byte, 0, size) },
+		func(b []byte) ([]byte, bool) { return b[:0], size <= cap(b) && cap(b) <= largest })
+}
+
+// Get returns a value that is not in use, or a new one.
+func (p *Pool[T]) Get() T {
+	select {
+	case v := <-p.free:
+		return v
+	default:
+		return p.create()
+	}
+}
+
+// Put gives back a value, which the caller must not use any more.
+func (p *Pool[T]) Put(v T) {
+	v, ok := p.recycle(v)
+	if !ok {
+		return
+	}
+	select {
+	case p.free <- v:
+	default:
+	}
+}

@@ -1,0 +1,32 @@
+package pool_test
+
+import (
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/pool"
+)
+
+func TestPool(t *testing.T) {
+	made := 0
+	p := pool.New(1, func() int { made++; return made }, func(v int) (int, bool) { return 10 * v, v != 2 })
+	first, second := p.Get(), p.Get()
+	p.Put(second) // is dropped
+	p.Put(first)
+	p.Put(7) // there is no room
+	if got := p.Get(); got != 10 || made != 2 {
+		t.Errorf("got %d of %d, want the recycled one of 2", got, made)
+	}
+	if got := p.Get(); got != 3 {
+		t.Errorf("got %d, want a new one", got)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	p := pool.Bytes(1, 10, 20)
+	for _, tt := range []struct{ put, want int }{{9, 10}, {21, 10}, {20, 20}} {
+		p.Put(make([]byte, tt.put))
+		if b := p.Get(); len(b) != 0 || cap(b) != tt.want {
+			t.Errorf("after %d bytes: length %d, capacity %d, want 0 and %d", tt.put, len(b), cap(b), tt.want)
+		}
+	}
+}
