@@ -1,11 +1,11 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
-	"sync"
 
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -43,11 +43,11 @@ func (o *opened) addBundle(b *declcfg.Bundle) error {
 
 // holdBundle adds b as a catalog of one object, written as opm writes it.
 func (o *opened) holdBundle(b *declcfg.Bundle) error {
-	file, err := o.bundles.add(declcfg.JSON.Append(nil, b))
+	held, err := o.bundles.Add(bytes.NewReader(declcfg.JSON.Append(nil, b)))
 	if err != nil {
 		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: file, File: oneFileName, Ordered: true})
+	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: oneFile{held, held.Size()}, File: oneFileName, Ordered: true})
 	return nil
 }
 
@@ -55,62 +55,10 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 // file: what many references take should not depend on how many they are.
 const bundleMemory = 8 << 20
 
-// A bundleStore holds all bundles of a Catalog, compressed, so that the memory that they take has a bound.
-type bundleStore struct {
-	opts spool.Options
-
-	mu   sync.Mutex
-	w    *spool.Writer // nil for none
-	size int64
-	blob *spool.Blob // nil until all are added
-}
-
-// add holds one more. It can be read when the store is finished.
-func (s *bundleStore) add(text []byte) (oneFile, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.w == nil {
-		opts := s.opts
-		opts.MemoryLimit = cmp.Or(opts.MemoryLimit, bundleMemory)
-		s.w = spool.NewWriter(opts)
-	}
-	file := oneFile{storedBundle{s, s.size}, int64(len(text))}
-	s.size += file.size
-	_, err := s.w.Write(text)
-	return file, err
-}
-
-// finish makes what was added readable.
-func (s *bundleStore) finish() (err error) {
-	if s.w == nil {
-		return nil
-	}
-	if s.blob, err = s.w.Finish(); err != nil {
-		return fmt.Errorf("hold bundles: %w", err)
-	}
-	s.w = nil // the encoder takes more memory than many bundles
-	return nil
-}
-
-// close lets go of the bundles, finished or not.
-func (s *bundleStore) close() error {
-	switch {
-	case s.blob != nil:
-		return s.blob.Close()
-	case s.w != nil:
-		s.w.Close()
-	}
-	return nil
-}
-
-// A storedBundle reads what begins at an offset.
-type storedBundle struct {
-	store *bundleStore
-	off   int64
-}
-
-func (b storedBundle) ReadAt(p []byte, off int64) (int, error) {
-	return b.store.blob.ReadAt(p, b.off+off)
+// newBundleStore returns a store of all bundles of a Catalog, so that the memory that they take has a bound.
+func newBundleStore(opts spool.Options) *spool.Store {
+	opts.MemoryLimit = cmp.Or(opts.MemoryLimit, bundleMemory)
+	return spool.NewStore(opts)
 }
 
 // Turns are taken by those who keep a CPU busy, since more references are open at once than there are CPUs.

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -44,7 +45,7 @@ type identity struct{ pkg, name, image string }
 type opener struct {
 	Options
 	turn     turns
-	bundles  *bundleStore
+	bundles  *spool.Store
 	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
 
 	mu      sync.Mutex
@@ -68,8 +69,8 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
-	with.bundles = &bundleStore{opts: opts.Spool}
-	with.onClose(with.bundles.close)
+	with.bundles = newBundleStore(opts.Spool)
+	with.onClose(with.bundles.Close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
 	var err error
@@ -108,7 +109,7 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if err := errors.Join(c.failing(errs), with.bundles.finish()); err != nil {
+	if err := errors.Join(c.failing(errs), with.bundles.Finish()); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if with.Lock != nil {
