@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
+	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
 // endless returns an archive, compressed with gzip, of one file of n zeros.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
+	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
 // A tarEntry is a header and what follows it. Zero values stand for a file of mode 0644 that holds its own data.

@@ -13,7 +13,7 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
-	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
+	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
 // layersOf returns layers in memory, called by what they hold.

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/opm-toolchain/opm/internal/tarfs/tartest"
+	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
 // Archives of entries such as "dir/file=content", and what file systems hold.
