@@ -65,10 +65,8 @@ var arrows = map[string][]string{
 		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",
 		"go.podman.io/image/v5", "github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
 	},
-	"pkg/graph": {
-		"pkg/declcfg", "internal/legible", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json,
-	},
-	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg"},
+	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
+	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel", "internal/position",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/pool",
@@ -81,6 +79,7 @@ var arrows = map[string][]string{
 	"internal/browser":     {"github.com/chromedp/chromedp"},
 	"internal/dockerfile":  {},
 	"internal/format":      {json},
+	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},

@@ -18,16 +18,16 @@ import (
 // A drawing is a format of graph.
 type drawing struct {
 	name string
-	draw graph.DrawFunc
+	draw draw.Func
 }
 
 // drawings are all formats, the default first.
 var drawings = []drawing{
-	{"mermaid", graph.WriteMermaid},
-	{"dot", graph.WriteDOT},
+	{"mermaid", draw.Mermaid},
+	{"dot", draw.DOT},
 	{"svg", draw.SVG},
 	{"html", draw.HTML},
-	{"json", graph.WriteJSON},
+	{"json", draw.JSON},
 }
 
 func graphCmd() *cobra.Command {
@@ -87,7 +87,7 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		for _, x := range chosen {
 			graphs = append(graphs, graph.NewPackage(x))
 		}
-		opts := graph.DrawOptions{Channels: f.channels}
+		opts := draw.Options{Channels: f.channels}
 		if graphs, err = withChannels(graphs, opts); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func chooseAll(index *declcfg.Index, names []string) ([]*declcfg.PackageIndex, e
 
 // withChannels returns the packages of which a channel is drawn; all of them where all channels are. Each channel that
 // is asked for must be in one of them.
-func withChannels(packages []*graph.Package, opts graph.DrawOptions) ([]*graph.Package, error) {
+func withChannels(packages []*graph.Package, opts draw.Options) ([]*graph.Package, error) {
 	if opts.Channels == nil {
 		return packages, nil
 	}
@@ -141,10 +141,10 @@ func withChannels(packages []*graph.Package, opts graph.DrawOptions) ([]*graph.P
 }
 
 // warnOfRanges tells of skipRanges that are not drawn, since they cannot be read.
-func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, opts graph.DrawOptions) {
+func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, opts draw.Options) {
 	for _, p := range packages {
 		for _, o := range p.Channels {
-			if opts.Channels != nil && !slices.Contains(opts.Channels, o.Value.Name) {
+			if !opts.Draws(o.Value.Name) {
 				continue
 			}
 			for i, e := range o.Value.Entries {

@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/graph/draw"
 )
 
 // renderGraphCmd returns the command as upstream has it below alpha, or as it stands at the top.
 func renderGraphCmd(path string) *cobra.Command {
-	var opts graph.UpstreamOptions
+	var opts draw.UpstreamOptions
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "render-graph REF...",
@@ -27,8 +27,8 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images
 		Args: atLeastOne("REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return readIndex(cmd, args, &from, func(index *declcfg.Index) error {
-				warnOfRanges(cmd, index.Packages(), graph.DrawOptions{})
-				return graph.WriteUpstreamMermaid(cmd.OutOrStdout(), index, opts)
+				warnOfRanges(cmd, index.Packages(), draw.Options{})
+				return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
 			})
 		},
 	}

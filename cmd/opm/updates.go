@@ -15,6 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/graph/draw"
 )
 
 func updatesCmd() *cobra.Command {
@@ -126,7 +127,7 @@ func (f *updatesFlags) packages(cmd *cobra.Command, index *declcfg.Index, asked 
 	if err != nil {
 		return nil, err
 	}
-	var drawn graph.DrawOptions
+	var drawn draw.Options
 	if f.channel != "" {
 		drawn.Channels = []string{f.channel}
 	}

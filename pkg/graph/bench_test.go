@@ -5,64 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// indexOf returns a package with one channel and a bundle for each of its entries, of which number i has the version
-// 1.i.0.
-func indexOf(entries []declcfg.Entry) *declcfg.PackageIndex {
-	x := &declcfg.PackageIndex{
-		Name:     "p",
-		Channels: []declcfg.Indexed[declcfg.Channel]{{Value: &declcfg.Channel{Name: "c", Entries: entries}}},
-	}
-	for i, e := range entries {
-		v := declcfg.Version{}
-		v.Semver.Major, v.Semver.Minor = 1, uint64(i)
-		x.Bundles = append(x.Bundles, declcfg.Indexed[declcfg.BundleSummary]{
-			Value: &declcfg.BundleSummary{Name: e.Name, Version: &v},
-		})
-	}
-	return x
-}
-
-// chain returns entries of which each replaces the one before and has all before it in its skipRange.
-func chain(n int) []declcfg.Entry {
-	entries := make([]declcfg.Entry, n)
-	for i := range entries {
-		entries[i] = declcfg.Entry{Name: fmt.Sprintf("p.v1.%d.0", i), SkipRange: fmt.Sprintf(">=1.0.0 <1.%d.0", i)}
-		if i > 0 {
-			entries[i].Replaces = entries[i-1].Name
-		}
-	}
-	return entries
-}
-
-// matrix returns entries of which each skips all before it.
-func matrix(n int) []declcfg.Entry {
-	entries := chain(n)
-	for i := range entries {
-		for j := range i {
-			entries[i].Skips = append(entries[i].Skips, entries[j].Name)
-		}
-	}
-	return entries
-}
-
-// replacing returns entries of which each replaces the one before, and there is no other edge.
-func replacing(n int) []declcfg.Entry {
-	entries := chain(n)
-	for i := range entries {
-		entries[i].SkipRange = ""
-	}
-	return entries
-}
-
 func BenchmarkOutlooks(b *testing.B) {
 	for name, entries := range map[string][]declcfg.Entry{
-		"chain of 100000": replacing(100_000), "ranges of 100000": chain(100_000), "skips of 2000": matrix(2000),
+		"chain of 100000": graphtest.Replacing(100_000), "ranges of 100000": graphtest.Chain(100_000), "skips of 2000": graphtest.Matrix(2000),
 	} {
 		b.Run(name, func(b *testing.B) {
-			x := indexOf(entries)
+			x := graphtest.OneChannel(entries)
 			b.ReportAllocs()
 			for b.Loop() {
 				p := NewPackage(x)
@@ -81,11 +33,11 @@ func TestLargeChannels(t *testing.T) {
 		entries []declcfg.Entry
 		hops    int // of the oldest
 	}{
-		"chain":  {replacing(10_000), 9_999},
-		"ranges": {chain(10_000), 1},
-		"skips":  {matrix(300), 1},
+		"chain":  {graphtest.Replacing(10_000), 9_999},
+		"ranges": {graphtest.Chain(10_000), 1},
+		"skips":  {graphtest.Matrix(300), 1},
 	} {
-		p := NewPackage(indexOf(tt.entries))
+		p := NewPackage(graphtest.OneChannel(tt.entries))
 		all, err := p.Outlooks(p.Channels[0], V1Options{}, false)
 		head := tt.entries[len(tt.entries)-1].Name
 		if err != nil || len(all) != len(tt.entries) || all[0].Classic.Hops != tt.hops || all[0].V1.Hops != tt.hops ||
@@ -98,9 +50,9 @@ func TestLargeChannels(t *testing.T) {
 // A circle of any length is refused, and walked around once.
 func TestCircles(t *testing.T) {
 	for _, n := range []int{1, 2, 1000} {
-		entries := replacing(n)
+		entries := graphtest.Replacing(n)
 		entries[0].Replaces = entries[n-1].Name
-		p := NewPackage(indexOf(entries))
+		p := NewPackage(graphtest.OneChannel(entries))
 		all, err := p.Outlooks(p.Channels[0], V1Options{}, true)
 		if err == nil || len(all) != n || all[0].Classic.Hops != 0 || all[0].V1.Hops != n-1 {
 			t.Errorf("%d: %v, the first is %+v", n, err, all[0])

@@ -200,8 +200,39 @@ func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 	return c.entries[i], true
 }
 
-// Skipped tells whether an entry of the channel skips the bundle of that name.
-func (c *Channel) Skipped(name string) bool {
-	i, ok := c.index[name]
-	return ok && c.skipped[i]
+// A Node is a bundle that a channel names.
+type Node struct {
+	*Bundle
+	Entry    *declcfg.Entry // nil if just an edge names the bundle
+	Range    Range          // the skipRange of the entry
+	BadRange error          // why that cannot be read
+	Head     bool           // no entry replaces or skips it
+	Skipped  bool           // an entry skips it
+}
+
+// Outside reports whether the bundle is in the catalog but has no entry in the channel.
+func (n *Node) Outside() bool { return !n.Virtual && n.Entry == nil }
+
+// Nodes returns a node for each of Members, the highest version first. The channel must be one of a Package.
+func (c *Channel) Nodes() []Node {
+	nodes := make([]Node, len(c.members))
+	at := make(map[string]*Node, len(nodes))
+	for i, b := range c.members {
+		n := &nodes[len(nodes)-1-i]
+		n.Bundle = b
+		at[b.Name] = n
+	}
+	for _, i := range c.nodes {
+		n := at[c.bundles[i].Name]
+		n.Entry, n.Range, n.BadRange = &c.entries[i], c.ranges[i], c.rangeErrors[i]
+		for _, skip := range n.Entry.Skips {
+			if skipped := at[skip]; skipped != nil {
+				skipped.Skipped = true
+			}
+		}
+	}
+	for _, i := range c.heads() {
+		at[c.bundles[i].Name].Head = true
+	}
+	return nodes
 }

@@ -3,7 +3,7 @@ package graph
 import (
 	"slices"
 
-	"github.com/blang/semver/v4"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A Semantics is a set of rules for where an installed bundle goes.
@@ -146,7 +146,7 @@ func (p *planner) claimEntry(c *Channel, entry int) {
 // claimRange claims what has a version in the range.
 func (p *planner) claimRange(r Range, s Step) {
 	versioned := p.bundles[p.versions:]
-	for from, to := range r.in(len(versioned), func(i int) semver.Version { return versioned[i].semver() }) {
+	for from, to := range r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version }) {
 		from, to = from+p.versions, to+p.versions
 		for rank := p.nextFree(from); rank < to; rank = p.nextFree(rank) {
 			p.claim(p.bundles[rank], s)

@@ -5,76 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/internal/graphtest"
 )
 
-// packageOf reads a package from lines such as
-//
-//	channel stable
-//	v3 replaces v1 skips v2 range >=1.0.0 <3.0.0
-//	bundle v3 3.0.0
-//	deprecated v2
-//
-// which semicolons may stand between as well.
-//
-// A bundle vN.N.N that stands as an entry without a line of its own has the version N.N.N; vN has N.0.0.
 func packageOf(t testing.TB, lines string) *Package {
 	t.Helper()
-	x := &declcfg.PackageIndex{Name: "p"}
-	var deprecated []declcfg.Deprecation
-	versions := map[string]string{}
-	var channel *declcfg.Channel
-	for line := range strings.SplitSeq(strings.ReplaceAll(lines, ";", "\n"), "\n") {
-		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
-		word, rest, _ := strings.Cut(line, " ")
-		switch word {
-		case "":
-		case "channel":
-			channel = &declcfg.Channel{Name: rest}
-			x.Channels = append(x.Channels, declcfg.Indexed[declcfg.Channel]{Value: channel})
-		case "bundle":
-			name, version, _ := strings.Cut(rest, " ")
-			versions[name] = version
-		case "deprecated":
-			deprecated = append(deprecated, declcfg.Deprecation{
-				Reference: declcfg.Reference{Schema: declcfg.SchemaBundle, Name: rest},
-			})
-		default:
-			e := entryOf(t, word, rest)
-			channel.Entries = append(channel.Entries, e)
-			if _, ok := versions[word]; !ok {
-				versions[word] = strings.TrimPrefix(word, "v") + strings.Repeat(".0", max(0, 2-strings.Count(word, ".")))
-			}
-		}
-	}
-	for name, version := range versions {
-		b := &declcfg.BundleSummary{Name: name}
-		if v, err := declcfg.ParseVersion(version, ""); err == nil {
-			b.Version = &v
-		}
-		x.Bundles = append(x.Bundles, declcfg.Indexed[declcfg.BundleSummary]{Value: b})
-	}
-	x.Deprecations = []declcfg.Indexed[declcfg.Deprecations]{{Value: &declcfg.Deprecations{Entries: deprecated}}}
-	return NewPackage(x)
-}
-
-func entryOf(t testing.TB, name, rest string) declcfg.Entry {
-	t.Helper()
-	e := declcfg.Entry{Name: name}
-	rest, e.SkipRange, _ = strings.Cut(rest, "range ")
-	words := strings.Fields(rest)
-	for len(words) > 1 {
-		switch words[0] {
-		case "replaces":
-			e.Replaces = words[1]
-		case "skips":
-			e.Skips = strings.Split(words[1], ",")
-		default:
-			t.Fatalf("entry %s: %q", name, rest)
-		}
-		words = words[2:]
-	}
-	return e
+	return NewPackage(graphtest.Package(t, "p", lines))
 }
 
 // describe writes a plan as "v1 -> v2 -> v3", a path for each installed bundle, each with ... where it goes on for ever.

@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A Range is a set of versions, such as a skipRange gives. It is held as intervals, so that the versions of a channel
@@ -261,10 +264,10 @@ func (r Range) Contains(v semver.Version) bool {
 	return i < len(r.spans) && r.spans[i].from.compare(at) <= 0
 }
 
-// in yields the intervals from i to j, less than j, of what is in the range of n versions in ascending order.
-func (r Range) in(n int, version func(int) semver.Version) func(yield func(i, j int) bool) {
+// Indexes yields which of n versions in ascending order are in the range, as intervals from i up to but not including j.
+func (r Range) Indexes(n int, version func(int) *declcfg.Version) iter.Seq2[int, int] {
 	position := func(c cut) int {
-		return sort.Search(n, func(i int) bool { return before(version(i)).compare(c) >= 0 })
+		return sort.Search(n, func(i int) bool { return before(version(i).Semver).compare(c) >= 0 })
 	}
 	return func(yield func(i, j int) bool) {
 		for _, s := range r.spans {

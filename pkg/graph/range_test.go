@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // rangeTexts are ranges, the ways to write them that blang/semver has, and mistakes.
@@ -43,7 +45,7 @@ func TestRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for i, j := range r.in(len(versions), func(i int) semver.Version { return versions[i] }) {
+	for i, j := range r.Indexes(len(versions), func(i int) *declcfg.Version { return &declcfg.Version{Semver: versions[i]} }) {
 		got = append(got, versions[i].String()+".."+versions[j-1].String())
 	}
 	want := []string{"1.0.0..1.1.0-rc.1", "1.2.0-rc.1..1.2.0-rc.1", "3.0.0..3.0.1"}
@@ -67,7 +69,7 @@ func sameAsBlang(t *testing.T, text string, versions []semver.Version) {
 		return
 	}
 	inside := map[string]bool{}
-	for i, j := range ours.in(len(versions), func(i int) semver.Version { return versions[i] }) {
+	for i, j := range ours.Indexes(len(versions), func(i int) *declcfg.Version { return &declcfg.Version{Semver: versions[i]} }) {
 		for _, v := range versions[i:j] {
 			inside[v.String()] = true
 		}

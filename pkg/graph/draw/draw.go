@@ -1,8 +1,11 @@
-// Package draw draws the update graphs of packages as SVG and as HTML.
+// Package draw draws the update graphs of packages: for Mermaid and Graphviz, as SVG and HTML, and as JSON for programs.
+// All show the same bundles and links.
 //
-// A package is a row of lanes, one for each channel. A lane lists what the channel names, one box for a bundle, the
-// head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead upwards, from
-// what is installed to what updates it; see [graph.Drawing] for what there is to draw.
+//	err := draw.SVG(os.Stdout, []*graph.Package{graph.NewPackage(index)}, draw.Options{})
+//
+// In SVG and HTML, a package is a row of lanes, one for each channel. A lane lists what the channel names, one box for a
+// bundle, the head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead
+// upwards, from what is installed to what updates it.
 //
 //   - What is replaced has a solid line, between boxes where nothing is in the way, else at their left.
 //   - What is skipped has a dashed line at the right of the boxes.
@@ -11,8 +14,6 @@
 // As skips and ranges overlap, their lines share a trunk wherever that says the same: each entry with an arrow head on
 // a trunk updates all bundles below it that join that trunk. So the lines of a channel in which every entry has a range
 // down to the first version are one trunk.
-//
-//	err := draw.SVG(os.Stdout, packages, graph.DrawOptions{})
 package draw
 
 import (
@@ -55,7 +56,7 @@ func parse(texts ...string) *template.Template {
 // SVG writes packages as one picture, with a legend, from the top down in their order. It says all that it shows in
 // words as well, in titles that browsers show under the pointer. It has colours for light and dark screens. The same
 // packages make the same bytes. The error is that of w.
-func SVG(w io.Writer, packages []*graph.Package, o graph.DrawOptions) error {
+func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 	p := newPicture(packages, o)
 	p.Style = template.CSS(svgStyle)
 	return templates().ExecuteTemplate(w, "svg", p)
@@ -64,7 +65,7 @@ func SVG(w io.Writer, packages []*graph.Package, o graph.DrawOptions) error {
 // HTML writes packages as one page with the picture of [SVG], to search and to zoom. For a bundle that is selected, it
 // marks and tells the updates of OLM Classic and of OLM v1, to the channel of its lane. The page needs nothing else and
 // never goes to the network. The error is that of w.
-func HTML(w io.Writer, packages []*graph.Package, o graph.DrawOptions) error {
+func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	picture := newPicture(packages, o)
 	style := svgStyle + pageStyle
 	return templates().ExecuteTemplate(w, "page", page{

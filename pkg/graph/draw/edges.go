@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -22,7 +23,7 @@ type edges struct {
 	replaced []*trunk // at the left of the boxes, the nearest tracks
 	skipped  []*trunk // at their right
 	ranges   []*trunk // at their left, beyond what is replaced
-	stubs    []graph.Link
+	stubs    []link
 
 	replacedTracks, skippedTracks, rangeTracks int
 }
@@ -34,19 +35,19 @@ func (l *lane) newEdges() *edges {
 	replaced, skipped, ranges := make([][]int, n), make([][]int, n), make([][]int, n)
 	isStub := map[int]bool{} // by node
 	for _, link := range l.links {
-		to := l.rows.of[link.To]
+		to := l.rows.of[link.to]
 		switch {
-		case link.From < 0:
+		case link.from == none:
 			e.stubs = append(e.stubs, link)
-			isStub[link.To] = true
-		case link.By == graph.SkipRange:
-			ranges[to] = append(ranges[to], l.rows.of[link.From])
-		case link.By == graph.Skips:
-			skipped[to] = append(skipped[to], l.rows.of[link.From])
-		case l.isDirect(to, l.rows.of[link.From]):
-			e.direct = append(e.direct, [2]int{to, l.rows.of[link.From]})
+			isStub[link.to] = true
+		case link.by == graph.SkipRange:
+			ranges[to] = append(ranges[to], l.rows.of[link.from])
+		case link.by == graph.Skips:
+			skipped[to] = append(skipped[to], l.rows.of[link.from])
+		case l.isDirect(to, l.rows.of[link.from]):
+			e.direct = append(e.direct, [2]int{to, l.rows.of[link.from]})
 		default:
-			replaced[to] = append(replaced[to], l.rows.of[link.From])
+			replaced[to] = append(replaced[to], l.rows.of[link.from])
 		}
 	}
 	l.coverNamed(ranges, isStub)
@@ -71,20 +72,14 @@ func (l *lane) isDirect(upper, lower int) bool {
 //
 // stubs holds the nodes whose ranges are drawn as a whole.
 func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
-	parsed := map[int]graph.Range{} // by row
-	for node, n := range l.nodes {
-		if r, err := graph.ParseRange(n.SkipRange); n.SkipRange != "" && err == nil && !stubs[node] {
-			parsed[l.rows.of[node]] = r
-		}
-	}
 	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
 	for _, link := range l.links {
-		if link.By == graph.SkipRange {
+		if link.by == graph.SkipRange {
 			continue
 		}
-		to, from := l.rows.of[link.To], l.rows.of[link.From]
-		r, ok := parsed[to]
-		if v := l.nodes[link.From].Version; ok && v != nil && !seen[[2]int{to, from}] && r.Contains(v.Semver) {
+		to, from := l.rows.of[link.to], l.rows.of[link.from]
+		r, v := l.nodes[link.to].Range, l.nodes[link.from].Version
+		if v != nil && !stubs[link.to] && !seen[[2]int{to, from}] && r.Contains(v.Semver) {
 			seen[[2]int{to, from}] = true
 			ranges[to] = append(ranges[to], from)
 		}
@@ -128,7 +123,7 @@ func (e *edges) draw(left, right int, boxes []*box) []edge {
 		all = append(all, e.drawDirect(boxes[d[0]], boxes[d[1]]))
 	}
 	for _, link := range e.stubs {
-		all = append(all, e.drawStub(link, boxes[e.lane.rows.of[link.To]]))
+		all = append(all, e.drawStub(link, boxes[e.lane.rows.of[link.to]]))
 	}
 	return all
 }
@@ -143,13 +138,13 @@ func (e *edges) drawDirect(upper, lower *box) edge {
 }
 
 // drawStub draws a range that is not drawn bundle by bundle.
-func (e *edges) drawStub(link graph.Link, b *box) edge {
+func (e *edges) drawStub(link link, b *box) edge {
 	var p pen
 	y := b.Y + boxHeight/2 + rangePort
 	p.line("M%d %dH%d", b.X-trackFirst, y, b.X-7)
 	p.arrow(b.X, y, false)
 	return p.edge(graph.SkipRange, fmt.Sprintf("%s has %s in its skipRange %s",
-		b.name(), count(link.Bundles, "bundle", "bundles"), oneLine(link.Range)))
+		b.name(), plural.Of(link.bundles, "bundle"), oneLine(link.skipRange)))
 }
 
 // How far from the middle of a box trunks join it: so far that arrow heads do not meet.
@@ -215,7 +210,7 @@ func (t *trunk) tell(boxes []*box) string {
 
 func tellOne(by graph.Edge, to *box, from string) string {
 	if by == graph.SkipRange {
-		return fmt.Sprintf("%s has in its skipRange %s: %s", to.name(), oneLine(to.node.SkipRange), from)
+		return fmt.Sprintf("%s has in its skipRange %s: %s", to.name(), oneLine(to.node.Entry.SkipRange), from)
 	}
 	return fmt.Sprintf("%s %s %s", to.name(), by, from)
 }

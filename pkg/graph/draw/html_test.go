@@ -15,7 +15,7 @@ import (
 func htmlOf(t testing.TB, packages ...*graph.Package) string {
 	t.Helper()
 	var b strings.Builder
-	if err := HTML(&b, packages, graph.DrawOptions{}); err != nil {
+	if err := HTML(&b, packages, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

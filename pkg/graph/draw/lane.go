@@ -1,10 +1,10 @@
 package draw
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -22,7 +22,7 @@ type lane struct {
 
 	channel *graph.Channel // nil if Loose
 	nodes   []graph.Node
-	links   []graph.Link
+	links   []link
 	rows    *rows
 }
 
@@ -59,20 +59,20 @@ const (
 
 // newLane lays out a channel.
 func newLane(g *graph.Package, c *graph.Channel, prefix string) *lane {
-	d := c.Draw()
+	d := newDrawing(c)
 	name := oneLine(c.Name)
 	l := &lane{
 		Label: elide(name, laneSize*bold, laneLimit), Title: "channel " + name,
-		channel: c, nodes: d.Nodes, links: slices.Collect(d.Links()),
+		channel: c, nodes: d.nodes, links: slices.Collect(d.links()),
 	}
 	l.rows = newRows(c, l.nodes, l.links)
 	entries := 0
 	for _, n := range l.nodes {
-		if n.Entry {
+		if n.Entry != nil {
 			entries++
 		}
 	}
-	l.Note = count(entries, "entry", "entries")
+	l.Note = plural.Words(entries, "entry", "entries")
 	l.Tooltip = l.Note
 	if l.rows.order != nil {
 		l.Note, l.Tooltip, l.Wrong = "OLM Classic refuses it", oneLine(l.rows.order.Error()), true
@@ -92,7 +92,7 @@ func newLane(g *graph.Package, c *graph.Channel, prefix string) *lane {
 // newLooseLane lays out bundles that are in no channel.
 func newLooseLane(nodes []graph.Node, prefix string) *lane {
 	l := &lane{Label: "in no channel", Title: "bundles in no channel", Loose: true, nodes: nodes}
-	l.Note = count(len(nodes), "bundle", "bundles")
+	l.Note = plural.Of(len(nodes), "bundle")
 	l.Tooltip = l.Note
 	l.rows = newRows(graph.New(nil), nodes, nil)
 	l.rows.order = nil
@@ -175,24 +175,15 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 		{n.Skipped, badgeSkipped},
 		{n.Deprecated, badgeDeprecated},
 		{n.Virtual, badgeVirtual},
-		{!n.Virtual && !n.Entry && !l.Loose, badgeOutside},
-		{n.Entry && isIn(stranded, n.Name), badgeStranded},
-		{rangeError(n) != nil, badgeRange},
+		{n.Outside() && !l.Loose, badgeOutside},
+		{n.Entry != nil && isIn(stranded, n.Name), badgeStranded},
+		{n.BadRange != nil, badgeRange},
 	} {
 		if w.holds {
 			words = append(words, w.word)
 		}
 	}
 	return words
-}
-
-// rangeError returns what is wrong with the skipRange of a bundle.
-func rangeError(n *graph.Node) error {
-	if n.SkipRange == "" {
-		return nil
-	}
-	_, err := graph.ParseRange(n.SkipRange)
-	return err
 }
 
 // isIn tells whether a name is among sorted ones.
@@ -207,7 +198,7 @@ func classes(n *graph.Node, loose bool) string {
 	switch {
 	case n.Virtual:
 		class = "virtual"
-	case !n.Entry && !loose:
+	case n.Outside() && !loose:
 		class = "outside"
 	}
 	for _, c := range []struct {
@@ -230,10 +221,10 @@ func (l *lane) tell(n *graph.Node, name string, words []string) string {
 	if len(words) > 0 {
 		lines = append(lines, strings.Join(words, ", "))
 	}
-	if l.channel == nil {
+	if n.Entry == nil {
 		return strings.Join(lines, "\n")
 	}
-	e, _ := l.channel.Entry(n.Name)
+	e := n.Entry
 	if e.Replaces != "" {
 		lines = append(lines, "replaces "+oneLine(e.Replaces))
 	}
@@ -242,19 +233,11 @@ func (l *lane) tell(n *graph.Node, name string, words []string) string {
 	}
 	if e.SkipRange != "" {
 		lines = append(lines, "skipRange "+oneLine(e.SkipRange))
-		if err := rangeError(n); err != nil {
-			lines = append(lines, fmt.Sprintf("which cannot be read: %s", oneLine(err.Error())))
+		if n.BadRange != nil {
+			lines = append(lines, "which cannot be read: "+oneLine(n.BadRange.Error()))
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// versionOf returns the version of a bundle, "" where it has none.
-func versionOf(n *graph.Node) string {
-	if n.Version == nil {
-		return ""
-	}
-	return n.Version.String()
 }
 
 // arrange puts what stands in a box in its place: the version behind the label, the words at the right.

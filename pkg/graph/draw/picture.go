@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -73,7 +74,7 @@ func (b badge) TextX() int { return b.X + b.Width/2 }
 func (b badge) TextY() int { return b.Y + badgeHeight - 4 }
 
 // newPicture lays out packages, one below the other.
-func newPicture(packages []*graph.Package, o graph.DrawOptions) *picture {
+func newPicture(packages []*graph.Package, o Options) *picture {
 	p := &picture{Title: titleOf(packages)}
 	inner := 0
 	for _, g := range packages {
@@ -97,11 +98,11 @@ func titleOf(packages []*graph.Package) string {
 	if len(packages) == 1 {
 		return "Updates of " + oneLine(packages[0].Name)
 	}
-	return "Updates of " + count(len(packages), "package", "packages")
+	return "Updates of " + plural.Of(len(packages), "package")
 }
 
 // newBlock lays out a package: its name, then its lanes side by side.
-func newBlock(g *graph.Package, o graph.DrawOptions) *block {
+func newBlock(g *graph.Package, o Options) *block {
 	const head, note = 30, 18
 	name := oneLine(g.Name)
 	b := &block{Name: g.Name, Label: elide(name, headingSize*bold, titleLimit), Title: name, Height: head, graph: g}
@@ -130,7 +131,7 @@ func newBlock(g *graph.Package, o graph.DrawOptions) *block {
 }
 
 // newLanes lays out the channels of a package, and last the bundles that are in none.
-func newLanes(g *graph.Package, o graph.DrawOptions, prefix string) []*lane {
+func newLanes(g *graph.Package, o Options, prefix string) []*lane {
 	var lanes []*lane
 	for _, c := range o.ChannelsOf(g) {
 		lanes = append(lanes, newLane(g, c, prefix))
@@ -156,12 +157,4 @@ func looseBundles(g *graph.Package) []graph.Node {
 		}
 	}
 	return loose
-}
-
-// count writes a number of things.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

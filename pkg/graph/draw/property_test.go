@@ -1,17 +1,13 @@
 package draw
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -64,23 +60,7 @@ func randomLines(r *rand.Rand) string {
 }
 
 func TestPublishedCatalogs(t *testing.T) {
-	dirs, _ := filepath.Glob("../../../../shared/data/catalogs/*")
-	if len(dirs) == 0 {
-		t.Skip("no catalogs in ../shared/data")
-	}
-	for _, dir := range dirs {
-		var x declcfg.Index
-		meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
-		for m, err := range declcfg.Map(context.Background(), meta, declcfg.Source{FS: os.DirFS(dir)}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := m.Decode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			x.Add(m, declcfg.Slim(v))
-		}
+	for dir, x := range publishedCatalogs(t) {
 		for _, p := range x.Packages() {
 			checkPackages(t, dir+": "+p.Name, graph.NewPackage(p))
 		}
@@ -89,12 +69,12 @@ func TestPublishedCatalogs(t *testing.T) {
 
 func checkPackages(t *testing.T, name string, packages ...*graph.Package) {
 	t.Helper()
-	svg := svgOf(t, graph.DrawOptions{}, packages...)
+	svg := svgOf(t, Options{}, packages...)
 	textsOf(t, svg, "title")
-	if svgOf(t, graph.DrawOptions{}, packages...) != svg {
+	if svgOf(t, Options{}, packages...) != svg {
 		t.Errorf("%s\ntwo drawings differ", name)
 	}
-	p := newPicture(packages, graph.DrawOptions{})
+	p := newPicture(packages, Options{})
 	var all []rect
 	for _, b := range p.Blocks {
 		if inner := (rect{b.X, b.Y, b.X + b.Width, b.Y + b.Height}); !(rect{0, 0, p.Width, p.Height}).holds(inner) {

@@ -21,14 +21,14 @@ const none = -1
 
 // newRows puts the nodes of a channel in rows. The order of OLM Classic comes first; between its bundles stand those
 // that are not in it, below what updates them: by version, and those without one right below what updates them.
-func newRows(c *graph.Channel, nodes []graph.Node, links []graph.Link) *rows {
+func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
 	chain := r.follow(c, nodes)
 	above := newAbove(chain, nodes)
 	updaters := make([][]int, len(nodes))
 	for _, l := range links {
-		if l.By != graph.SkipRange {
-			updaters[l.From] = append(updaters[l.From], l.To)
+		if l.by != graph.SkipRange {
+			updaters[l.from] = append(updaters[l.from], l.to)
 		}
 	}
 	place := slices.Clone(r.chain) // by node: how many of the chain are above it

@@ -70,7 +70,7 @@ var goldens = []struct {
 func TestSVGGolden(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
-			got := svgOf(t, graph.DrawOptions{}, packageOf(t, "p", tt.graph))
+			got := svgOf(t, Options{}, packageOf(t, "p", tt.graph))
 			name := filepath.Join("testdata", tt.name+".svg")
 			if *update {
 				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
@@ -110,7 +110,7 @@ func TestTitles(t *testing.T) {
 		{"refused", `no channel heads (entries not replaced by another entry) found in channel "b"`},
 	} {
 		i := slices.IndexFunc(goldens, func(g struct{ name, graph string }) bool { return g.name == tt.graph })
-		titles := textsOf(t, svgOf(t, graph.DrawOptions{}, packageOf(t, "p", goldens[i].graph)), "title")
+		titles := textsOf(t, svgOf(t, Options{}, packageOf(t, "p", goldens[i].graph)), "title")
 		if !slices.Contains(titles, tt.title) {
 			t.Errorf("%s: no title %q in\n%s", tt.graph, tt.title, strings.Join(titles, "\n"))
 		}
@@ -128,7 +128,7 @@ func TestChannelsDrawn(t *testing.T) {
 		{[]string{}, ""},
 	} {
 		var got []string
-		for _, l := range newPicture([]*graph.Package{p}, graph.DrawOptions{Channels: tt.channels}).Blocks[0].Lanes {
+		for _, l := range newPicture([]*graph.Package{p}, Options{Channels: tt.channels}).Blocks[0].Lanes {
 			got = append(got, l.Label)
 		}
 		if got := strings.Join(got, " "); got != tt.want {
@@ -150,7 +150,7 @@ func TestEscaping(t *testing.T) {
 		for _, b := range p.Bundles {
 			b.Name = name + b.Name // they are names only here
 		}
-		svg := svgOf(t, graph.DrawOptions{}, p)
+		svg := svgOf(t, Options{}, p)
 		titles := textsOf(t, svg, "title")
 		if want := oneLine(name) + "v2.0.0\nversion 2.0.0"; !slices.Contains(titles, want) {
 			t.Errorf("%q: no title %q in %q", name, want, titles)
@@ -206,9 +206,9 @@ func TestCommonPrefix(t *testing.T) {
 
 // A failing writer is not silent.
 func TestWriteError(t *testing.T) {
-	p := []*graph.Package{chainOf(t, 20)}
-	for name, write := range map[string]graph.DrawFunc{"SVG": SVG, "HTML": HTML} {
-		if err := write(failing{}, p, graph.DrawOptions{}); !errors.Is(err, errFull) {
+	p := []*graph.Package{chainOf(t, 300)}
+	for name, write := range map[string]Func{"SVG": SVG, "HTML": HTML, "Mermaid": Mermaid, "DOT": DOT, "JSON": JSON} {
+		if err := write(failing{}, p, Options{}); !errors.Is(err, errFull) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -223,11 +223,11 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 func BenchmarkSVG500(b *testing.B)  { benchmark(b, SVG) }
 func BenchmarkHTML500(b *testing.B) { benchmark(b, HTML) }
 
-func benchmark(b *testing.B, write graph.DrawFunc) {
+func benchmark(b *testing.B, write Func) {
 	packages := []*graph.Package{chainOf(b, 500)}
 	for b.Loop() {
 		var n counter
-		if err := write(&n, packages, graph.DrawOptions{}); err != nil {
+		if err := write(&n, packages, Options{}); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(n), "bytes")

@@ -76,9 +76,9 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 	for i := range outlooks {
 		fates[outlooks[i].Installed] = &outlooks[i]
 	}
-	for _, n := range c.Draw().Nodes {
+	for _, n := range c.Nodes() {
 		node := nodeView{
-			Name: n.Name, Version: op.versionOf(n.Name), Head: n.Head, Outside: !n.Entry, Missing: n.Virtual,
+			Name: n.Name, Version: op.versionOf(n.Name), Head: n.Head, Outside: n.Entry == nil, Missing: n.Virtual,
 			Skipped: n.Skipped, Deprecated: n.Deprecated,
 			Deprecation: op.messages[deprecated{declcfg.SchemaBundle, n.Name}],
 		}

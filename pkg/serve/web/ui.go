@@ -227,13 +227,13 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 }
 
 // drawing draws channels of a package, all if none is named. It is nil where there is no such package or channel.
-func (c *Catalog) drawing(write graph.DrawFunc, name string, channels []string) ([]byte, error) {
+func (c *Catalog) drawing(write draw.Func, name string, channels []string) ([]byte, error) {
 	op, err := c.operator(name)
 	if err != nil || op == nil || !op.hasChannels(channels) {
 		return nil, err
 	}
 	var page bytes.Buffer
-	err = write(&page, []*graph.Package{op.graph}, graph.DrawOptions{Channels: channels})
+	err = write(&page, []*graph.Package{op.graph}, draw.Options{Channels: channels})
 	return page.Bytes(), err
 }
 

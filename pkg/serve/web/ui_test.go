@@ -118,14 +118,14 @@ func comparePackage(t *testing.T, catalog string, v packageView, g *graph.Packag
 		if got.Name != c.Name || !slices.Equal(c.Heads(), []string{got.Head}) || (err != nil) != (got.Refused != "") {
 			t.Errorf("%s: channel %s of %s: %+v", catalog, c.Name, g.Name, got)
 		}
-		nodes := c.Draw().Nodes
+		nodes := c.Nodes()
 		if len(got.Bundles) != len(nodes) {
 			t.Errorf("%s: channel %s of %s has %d bundles, want %d", catalog, c.Name, g.Name, len(got.Bundles), len(nodes))
 			continue
 		}
 		for j, n := range nodes {
 			b := got.Bundles[j]
-			if b.Name != n.Name || b.Head != n.Head || b.Skipped != n.Skipped || b.Outside == n.Entry || b.Missing != n.Virtual || b.Deprecated != n.Deprecated {
+			if b.Name != n.Name || b.Head != n.Head || b.Skipped != n.Skipped || b.Outside == (n.Entry != nil) || b.Missing != n.Virtual || b.Deprecated != n.Deprecated {
 				t.Errorf("%s: %s in channel %s: %+v", catalog, n.Name, c.Name, b)
 			}
 			k := slices.IndexFunc(outlooks, func(o graph.Outlook) bool { return o.Installed == n.Name })

@@ -1,5 +1,5 @@
 //nolint:dupword // Mermaid repeats "end"
-package graph
+package draw
 
 import (
 	"strings"
@@ -241,7 +241,7 @@ class a-c-x,b-c-x deprecated
 		t.Run(tt.name, func(t *testing.T) {
 			x := readCatalog(t, strings.ReplaceAll(tt.catalog, "\n\t\t\t\t", "\n"))
 			var got strings.Builder
-			if err := WriteUpstreamMermaid(&got, x, tt.options); err != nil {
+			if err := UpstreamMermaid(&got, x, tt.options); err != nil {
 				t.Fatal(err)
 			}
 			if want := upstreamHead + tt.want; got.String() != want {
@@ -272,7 +272,7 @@ func TestWriteUpstreamMermaidErrors(t *testing.T) {
 		},
 	} {
 		var got strings.Builder
-		err := WriteUpstreamMermaid(&got, readCatalog(t, tt.catalog), tt.options)
+		err := UpstreamMermaid(&got, readCatalog(t, tt.catalog), tt.options)
 		if err == nil || got.Len() > 0 {
 			t.Errorf("%s: got the error %v and %q", tt.name, err, got.String())
 			continue
@@ -285,7 +285,7 @@ func TestWriteUpstreamMermaidErrors(t *testing.T) {
 			}
 		}
 	}
-	if err := WriteUpstreamMermaid(failing{}, readCatalog(t, ""), UpstreamOptions{}); err == nil {
+	if err := UpstreamMermaid(failing{}, readCatalog(t, ""), UpstreamOptions{}); err == nil {
 		t.Error("it says nothing about a failing writer")
 	}
 }

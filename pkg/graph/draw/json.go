@@ -1,13 +1,15 @@
-package graph
+package draw
 
 import (
 	"io"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// WriteJSON writes what there is to see of packages, for programs:
+// JSON writes what there is to see of packages, for programs:
 //
 //	{"packages": [{
 //	  "name": "kiln",
@@ -32,12 +34,13 @@ import (
 //	  }]
 //	}]}
 //
-// Nodes and edges have the meaning and the order of [Node] and [Link]. A version or a skipRange that there is not, and
-// the range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of the bundle
-// for those who follow this channel, with the [Edge] that it is for; they are missing where the bundle stays. A channel
-// that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole has no from, but
-// tells under bundles how many are in it.
-func WriteJSON(w io.Writer, packages []*Package, o DrawOptions) error {
+// Nodes have the highest version first. Of a node, entry is whether the channel has an entry for it, and skipped whether
+// another entry skips it. Edges stand by the node that they lead to. A version or a skipRange that there is not, and the
+// range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of the bundle for
+// those who follow this channel, with the [graph.Edge] that it is for; they are missing where the bundle stays. A channel
+// that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole has no from, but says
+// under bundles how many are in it.
+func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
 	j.object(func() {
 		j.list("packages", func() {
@@ -85,7 +88,7 @@ func (j *jsonDrawing) list(name string, elements func()) {
 	j.token(jsontext.EndArray)
 }
 
-func (j *jsonDrawing) pkg(p *Package, channels []*Channel) {
+func (j *jsonDrawing) pkg(p *graph.Package, channels []*graph.Channel) {
 	j.object(func() {
 		j.member("name", p.Name)
 		j.member("defaultChannel", p.DefaultChannel)
@@ -98,10 +101,10 @@ func (j *jsonDrawing) pkg(p *Package, channels []*Channel) {
 	})
 }
 
-func (j *jsonDrawing) channel(p *Package, c *Channel) {
-	d := c.Draw()
+func (j *jsonDrawing) channel(p *graph.Package, c *graph.Channel) {
+	d := newDrawing(c)
 	classic, err := p.Classic(c)
-	v1 := p.V1(V1Options{Channels: []*Channel{c}})
+	v1 := p.V1(graph.V1Options{Channels: []*graph.Channel{c}})
 	j.object(func() {
 		j.member("name", c.Name)
 		j.member("deprecated", c.Deprecated)
@@ -109,12 +112,12 @@ func (j *jsonDrawing) channel(p *Package, c *Channel) {
 			j.member("classicError", err.Error())
 		}
 		j.list("nodes", func() {
-			for _, n := range d.Nodes {
-				j.value(jsonNodeOf(n, classic, v1))
+			for i := range d.nodes {
+				j.value(jsonNodeOf(&d.nodes[i], classic, v1))
 			}
 		})
 		j.list("edges", func() {
-			for l := range d.Links() {
+			for l := range d.links() {
 				j.value(jsonEdgeOf(d, l))
 			}
 		})
@@ -135,22 +138,23 @@ type jsonNode struct {
 }
 
 type jsonStep struct {
-	To string `json:"to"`
-	By Edge   `json:"by"`
+	To string     `json:"to"`
+	By graph.Edge `json:"by"`
 }
 
-func jsonNodeOf(n Node, classic, v1 *Plan) *jsonNode {
+func jsonNodeOf(n *graph.Node, classic, v1 *graph.Plan) *jsonNode {
 	j := &jsonNode{
-		Name: n.Name, Entry: n.Entry, Head: n.Head, Skipped: n.Skipped, Deprecated: n.Deprecated, Virtual: n.Virtual,
-		SkipRange: n.SkipRange, Classic: jsonStepOf(classic, n.Bundle), V1: jsonStepOf(v1, n.Bundle),
+		Name: n.Name, Version: versionOf(n), Entry: n.Entry != nil, Head: n.Head, Skipped: n.Skipped,
+		Deprecated: n.Deprecated, Virtual: n.Virtual,
+		Classic: jsonStepOf(classic, n.Bundle), V1: jsonStepOf(v1, n.Bundle),
 	}
-	if n.Version != nil {
-		j.Version = n.Version.String()
+	if n.Entry != nil {
+		j.SkipRange = n.Entry.SkipRange
 	}
 	return j
 }
 
-func jsonStepOf(p *Plan, b *Bundle) *jsonStep {
+func jsonStepOf(p *graph.Plan, b *graph.Bundle) *jsonStep {
 	s, ok := p.Next(b)
 	if !ok {
 		return nil
@@ -159,19 +163,19 @@ func jsonStepOf(p *Plan, b *Bundle) *jsonStep {
 }
 
 type jsonEdge struct {
-	From    string `json:"from,omitzero"`
-	To      string `json:"to"`
-	Kind    Edge   `json:"kind"`
-	Range   string `json:"range,omitzero"`
-	Bundles *int   `json:"bundles,omitzero"`
+	From    string     `json:"from,omitzero"`
+	To      string     `json:"to"`
+	Kind    graph.Edge `json:"kind"`
+	Range   string     `json:"range,omitzero"`
+	Bundles *int       `json:"bundles,omitzero"`
 }
 
-func jsonEdgeOf(d *Drawing, l Link) *jsonEdge {
-	j := &jsonEdge{To: d.Nodes[l.To].Name, Kind: l.By, Range: l.Range}
-	if l.From < 0 {
-		j.Bundles = &l.Bundles
+func jsonEdgeOf(d *drawing, l link) *jsonEdge {
+	e := &jsonEdge{To: d.nodes[l.to].Name, Kind: l.by, Range: l.skipRange}
+	if l.from == none {
+		e.Bundles = &l.bundles
 	} else {
-		j.From = d.Nodes[l.From].Name
+		e.From = d.nodes[l.from].Name
 	}
-	return j
+	return e
 }

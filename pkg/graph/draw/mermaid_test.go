@@ -1,11 +1,13 @@
 //nolint:dupword // Mermaid repeats "end"
-package graph
+package draw
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 const shownMermaid = mermaidHead + `  subgraph p1["p"]
@@ -50,13 +52,13 @@ func TestMermaidText(t *testing.T) {
 		}
 	}
 	entity := regexp.MustCompile(`#(\d+);`)
-	for _, text := range hostile {
+	for _, text := range hostileNames {
 		got := mermaidText(text)
 		read := entity.ReplaceAllStringFunc(got, func(e string) string {
 			n, _ := strconv.Atoi(e[1 : len(e)-1])
 			return string(rune(n))
 		})
-		if read != visible(text) {
+		if read != legible.Name(text) {
 			t.Errorf("%q is written as %s and read as %q", text, got, read)
 		}
 		if rest := entity.ReplaceAllString(got, ""); strings.ContainsAny(rest, "\"`<>[]{}&#;:%|*_$@\\\n") {
@@ -67,7 +69,7 @@ func TestMermaidText(t *testing.T) {
 
 // TestMermaidLines draws names that could end what they stand in.
 func TestMermaidLines(t *testing.T) {
-	for _, line := range oddLines(write(t, WriteMermaid, DrawOptions{}, hostilePackage())) {
+	for _, line := range oddLines(write(t, Mermaid, Options{}, hostilePackage())) {
 		t.Errorf("cannot be read: %s", line)
 	}
 }

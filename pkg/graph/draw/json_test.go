@@ -1,4 +1,4 @@
-package graph
+package draw
 
 import (
 	"fmt"
@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// readJSON reads what WriteJSON wrote, and refuses members that its documentation does not have.
+// readJSON reads what JSON wrote, and refuses members that its documentation does not have.
 func readJSON(t *testing.T, text string) (drawn struct {
 	Packages []struct {
 		Name           string `json:"name"`
@@ -32,7 +34,7 @@ func readJSON(t *testing.T, text string) (drawn struct {
 }
 
 func TestWriteJSON(t *testing.T) {
-	drawn := readJSON(t, write(t, WriteJSON, DrawOptions{}, shown(t)))
+	drawn := readJSON(t, write(t, JSON, Options{}, shown(t)))
 	p := drawn.Packages[0]
 	if p.Name != "p" || p.DefaultChannel != "stable" || p.Deprecated || len(p.Channels) != 2 {
 		t.Errorf("got package %+v", p)
@@ -80,7 +82,7 @@ func TestWriteJSON(t *testing.T) {
 	if !slices.Equal(edges, wantEdges) {
 		t.Errorf("got edges\n%s\nwant\n%s", strings.Join(edges, "\n"), strings.Join(wantEdges, "\n"))
 	}
-	if c := old.Nodes[1].Classic; c == nil || *c != (jsonStep{"v1", Replaces}) {
+	if c := old.Nodes[1].Classic; c == nil || *c != (jsonStep{"v1", graph.Replaces}) {
 		t.Errorf("got the classic update %v of v0 in the channel old", c)
 	}
 }
@@ -88,9 +90,9 @@ func TestWriteJSON(t *testing.T) {
 // TestWriteJSONNames brings back every name.
 func TestWriteJSONNames(t *testing.T) {
 	p := hostilePackage()
-	drawn := readJSON(t, write(t, WriteJSON, DrawOptions{}, p))
+	drawn := readJSON(t, write(t, JSON, Options{}, p))
 	for i, c := range drawn.Packages[0].Channels {
-		if c.Name != p.Channels[i].Name || c.Nodes[0].Name != p.Channels[i].Draw().Nodes[0].Name {
+		if c.Name != p.Channels[i].Name || c.Nodes[0].Name != newDrawing(p.Channels[i]).nodes[0].Name {
 			t.Errorf("channel %q came back as %q", p.Channels[i].Name, c.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package graph
+package draw
 
 import (
 	"bufio"
@@ -12,9 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // UpstreamOptions are those of upstream's render-graph. The zero value draws everything.
@@ -27,20 +26,20 @@ type UpstreamOptions struct {
 	MinimumEdge string
 }
 
-// WriteUpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its mistakes:
+// UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its mistakes:
 //
 //   - Names are not escaped for Mermaid.
 //   - Versions and deprecations go by the name of a bundle or a channel, in whichever package it is.
 //   - Of packages that are deprecated only the last is marked.
 //   - Links are marked by numbers that are wrong where there are several packages.
 //
-// [WriteMermaid] is right. Where upstream has no fixed order, equals are in the order of their names.
+// [Mermaid] is right. Where upstream has no fixed order, equals are in the order of their names.
 //
 // Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
 // wrong in any other way. A skipRange that cannot be read leads nowhere.
-func WriteUpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
+func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	u := &upstream{
-		o: o, versions: map[string]declcfg.Version{},
+		o: o, versions: map[string]*declcfg.Version{},
 		packages: map[string]bool{}, channelNames: map[string]bool{}, bundles: map[string]bool{},
 	}
 	if err := u.read(x); err != nil {
@@ -66,7 +65,7 @@ func WriteUpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) erro
 // upstream is a catalog as upstream's drawing looks at it.
 type upstream struct {
 	o        UpstreamOptions
-	versions map[string]declcfg.Version
+	versions map[string]*declcfg.Version
 	channels []*upstreamChannel // by name, then by package
 
 	packages, channelNames, bundles map[string]bool // what is deprecated
@@ -110,7 +109,7 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 		return versionError(o.Meta)
 	}
 	if _, ok := u.versions[o.Value.Name]; !ok {
-		u.versions[o.Value.Name] = *o.Value.Version
+		u.versions[o.Value.Name] = o.Value.Version
 	}
 	return nil
 }
@@ -139,8 +138,13 @@ func (u *upstream) readDeprecations(pkg string, entries []declcfg.Deprecation) {
 	}
 }
 
-// compare orders bundles by version. Those that are not in the catalog have version 0.0.0.
-func (u *upstream) compare(a, b string) int { return u.versions[a].Compare(u.versions[b]) }
+// version returns the version of a bundle. One that is not in the catalog has version 0.0.0.
+func (u *upstream) version(bundle string) *declcfg.Version {
+	return cmp.Or(u.versions[bundle], &declcfg.Version{})
+}
+
+// compare orders bundles by version.
+func (u *upstream) compare(a, b string) int { return u.version(a).Compare(*u.version(b)) }
 
 // filter leaves out what the options do not ask for.
 func (u *upstream) filter() error {
@@ -196,7 +200,7 @@ func (u *upstream) above(entries []declcfg.Entry) []declcfg.Entry {
 				k.Skips = append(k.Skips, skip)
 			}
 		}
-		if r, err := ParseRange(e.SkipRange); err == nil && r.Contains(u.versions[least].Semver) {
+		if r, err := graph.ParseRange(e.SkipRange); err == nil && r.Contains(u.version(least).Semver) {
 			k.SkipRange = e.SkipRange
 		}
 		if hasEdges(k) || !hasEdges(e) && u.compare(e.Name, least) >= 0 {
@@ -261,13 +265,13 @@ func (u *upstream) byVersion(entries []declcfg.Entry) []int {
 
 // covered returns the indexes of the entries that have their version in a skipRange, in order.
 func (u *upstream) covered(skipRange string, entries []declcfg.Entry, ascending []int) []int {
-	r, err := ParseRange(skipRange)
+	r, err := graph.ParseRange(skipRange)
 	if err != nil { // an empty one, too
 		return nil
 	}
 	var found []int
-	version := func(i int) semver.Version { return u.versions[entries[ascending[i]].Name].Semver }
-	for i, j := range r.in(len(ascending), version) {
+	version := func(i int) *declcfg.Version { return u.version(entries[ascending[i]].Name) }
+	for i, j := range r.Indexes(len(ascending), version) {
 		found = append(found, ascending[i:j]...)
 	}
 	slices.Sort(found)

@@ -1,11 +1,13 @@
-package graph
+package draw
 
 import (
 	"fmt"
 	"io"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // BenchmarkWrite draws large channels, from the objects of their package on. The whole of a matrix of skips is drawn,
@@ -15,18 +17,18 @@ func BenchmarkWrite(b *testing.B) {
 		name    string
 		entries []declcfg.Entry
 	}{
-		{"ranges of 500", chain(500)}, {"chain of 100000", replacing(100_000)}, {"ranges of 100000", chain(100_000)},
-		{"skips of 2000", matrix(2000)},
+		{"ranges of 500", graphtest.Chain(500)}, {"chain of 100000", graphtest.Replacing(100_000)}, {"ranges of 100000", graphtest.Chain(100_000)},
+		{"skips of 2000", graphtest.Matrix(2000)},
 	} {
-		x := indexOf(size.entries)
+		x := graphtest.OneChannel(size.entries)
 		for _, format := range []struct {
 			name string
-			draw DrawFunc
-		}{{"mermaid", WriteMermaid}, {"dot", WriteDOT}, {"json", WriteJSON}} {
+			draw Func
+		}{{"mermaid", Mermaid}, {"dot", DOT}, {"json", JSON}} {
 			b.Run(fmt.Sprintf("%s/%s", size.name, format.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := format.draw(io.Discard, []*Package{NewPackage(x)}, DrawOptions{}); err != nil {
+					if err := format.draw(io.Discard, []*graph.Package{graph.NewPackage(x)}, Options{}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -41,17 +43,17 @@ func BenchmarkWriteUpstreamMermaid(b *testing.B) {
 		name    string
 		entries []declcfg.Entry
 	}{
-		{"chain of 100000", replacing(100_000)}, {"ranges of 2000", chain(2000)}, {"skips of 2000", matrix(2000)},
+		{"chain of 100000", graphtest.Replacing(100_000)}, {"ranges of 2000", graphtest.Chain(2000)}, {"skips of 2000", graphtest.Matrix(2000)},
 	} {
 		b.Run(size.name, func(b *testing.B) {
 			x := &declcfg.Index{}
 			x.Add(&declcfg.Meta{Schema: declcfg.SchemaChannel, Package: "p"}, &declcfg.Channel{Name: "c", Entries: size.entries})
-			for _, o := range indexOf(size.entries).Bundles {
+			for _, o := range graphtest.OneChannel(size.entries).Bundles {
 				x.Add(&declcfg.Meta{Schema: declcfg.SchemaBundle, Package: "p"}, o.Value)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := WriteUpstreamMermaid(io.Discard, x, UpstreamOptions{V0: true}); err != nil {
+				if err := UpstreamMermaid(io.Discard, x, UpstreamOptions{V0: true}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,27 +1,28 @@
 //nolint:dupword // graphs and drawings repeat names
-package graph
+package draw
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // describeDrawing writes a line for each node, such as "v3 head" (a bundle without "entry" is only named), and then for
 // each link, such as "v1 replaces v3".
-func describeDrawing(d *Drawing) string {
+func describeDrawing(d *drawing) string {
 	var lines []string
-	for _, n := range d.Nodes {
+	for _, n := range d.nodes {
 		line := n.Name
 		for _, mark := range []struct {
 			name string
 			is   bool
 		}{
 			{"head", n.Head}, {"skipped", n.Skipped}, {"deprecated", n.Deprecated}, {"virtual", n.Virtual},
-			{"outside", !n.Entry},
+			{"outside", n.Entry == nil},
 		} {
 			if mark.is {
 				line += " " + mark.name
@@ -29,12 +30,12 @@ func describeDrawing(d *Drawing) string {
 		}
 		lines = append(lines, line)
 	}
-	for l := range d.Links() {
-		from := fmt.Sprintf("%d in %s", l.Bundles, l.Range)
-		if l.From >= 0 {
-			from = d.Nodes[l.From].Name
+	for l := range d.links() {
+		from := fmt.Sprintf("%d in %s", l.bundles, l.skipRange)
+		if l.from != none {
+			from = d.nodes[l.from].Name
 		}
-		lines = append(lines, fmt.Sprintf("%s %s %s", from, l.By, d.Nodes[l.To].Name))
+		lines = append(lines, fmt.Sprintf("%s %s %s", from, l.by, d.nodes[l.to].Name))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -93,9 +94,9 @@ func TestDraw(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := packageOf(t, tt.graph).Channel("c")
+			c := packageOf(t, "p", tt.graph).Channel("c")
 			for range 2 { // the links can be asked for again
-				if got := describeDrawing(c.Draw()); got != tt.want {
+				if got := describeDrawing(newDrawing(c)); got != tt.want {
 					t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 				}
 			}
@@ -110,14 +111,14 @@ func TestDrawFolded(t *testing.T) {
 		{448, 448, 448 + 447},
 	} {
 		whole, links := 0, 0
-		for l := range NewPackage(indexOf(chain(tt.bundles))).Channel("c").Draw().Links() {
+		for l := range newDrawing(graph.NewPackage(graphtest.OneChannel(graphtest.Chain(tt.bundles))).Channel("c")).links() {
 			links++
-			if l.From >= 0 {
+			if l.from != none {
 				continue
 			}
 			whole++
-			if want := tt.bundles - 1 - l.To; l.Bundles != want {
-				t.Errorf("%d bundles: got %d in %s, want %d", tt.bundles, l.Bundles, l.Range, want)
+			if want := tt.bundles - 1 - l.to; l.bundles != want {
+				t.Errorf("%d bundles: got %d in %s, want %d", tt.bundles, l.bundles, l.skipRange, want)
 			}
 		}
 		if whole != tt.whole || links != tt.links {
@@ -128,10 +129,10 @@ func TestDrawFolded(t *testing.T) {
 
 // TestDrawUntilEnough stops asking for links.
 func TestDrawUntilEnough(t *testing.T) {
-	d := packageOf(t, "channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3").Channel("c").Draw()
+	d := newDrawing(packageOf(t, "p", "channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3").Channel("c"))
 	for n := range 3 {
 		got := 0
-		for range d.Links() {
+		for range d.links() {
 			got++
 			if got > n {
 				break
@@ -144,7 +145,7 @@ func TestDrawUntilEnough(t *testing.T) {
 }
 
 // write returns what a format makes of packages.
-func write(t testing.TB, draw DrawFunc, o DrawOptions, packages ...*Package) string {
+func write(t testing.TB, draw Func, o Options, packages ...*graph.Package) string {
 	t.Helper()
 	var text strings.Builder
 	if err := draw(&text, packages, o); err != nil {
@@ -158,8 +159,8 @@ func write(t testing.TB, draw DrawFunc, o DrawOptions, packages ...*Package) str
 //	stable, the default:           v1 -replaces-> v4 <-skips- v3, v2 (not in the catalog) -skips-> v4
 //	                               v0 (deprecated), v1 -skipRange-> v3, anything below 0.1.0 -> v0
 //	old, which is deprecated:      v0 (not in the channel) -replaces-> v1
-func shown(t testing.TB) *Package {
-	p := packageOf(t, `channel stable
+func shown(t testing.TB) *graph.Package {
+	p := packageOf(t, "p", `channel stable
 		v4 replaces v1 skips v3,v2
 		v3 range <2.0.0
 		v1
@@ -175,14 +176,14 @@ func shown(t testing.TB) *Package {
 func TestWrite(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		draw DrawFunc
+		draw Func
 		want string
 	}{
-		{"mermaid", WriteMermaid, shownMermaid},
-		{"dot", WriteDOT, shownDOT},
+		{"mermaid", Mermaid, shownMermaid},
+		{"dot", DOT, shownDOT},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := write(t, tt.draw, DrawOptions{}, shown(t)); got != tt.want {
+			if got := write(t, tt.draw, Options{}, shown(t)); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
@@ -191,10 +192,10 @@ func TestWrite(t *testing.T) {
 
 // TestWriteChannels draws some channels of several packages; the ids of all nodes are different.
 func TestWriteChannels(t *testing.T) {
-	a := packageOf(t, "channel c\n v1\n channel d\n v1")
-	b := packageOf(t, "channel d\n v1")
+	a := packageOf(t, "p", "channel c\n v1\n channel d\n v1")
+	b := packageOf(t, "p", "channel d\n v1")
 	b.Deprecated = true
-	o := DrawOptions{Channels: []string{"d"}}
+	o := Options{Channels: []string{"d"}}
 	want := mermaidHead + `  subgraph p1["p"]
     subgraph p1c1["d"]
       p1c1n1(["v1<br/>1.0.0"])
@@ -208,18 +209,18 @@ func TestWriteChannels(t *testing.T) {
   class p1c1n1,p2c1n1 head
   class p2 deprecated
 `
-	if got := write(t, WriteMermaid, o, a, b); got != want {
+	if got := write(t, Mermaid, o, a, b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, draw := range []DrawFunc{WriteDOT, WriteJSON} {
+	for _, draw := range []Func{DOT, JSON} {
 		if got := write(t, draw, o, a, b); strings.Contains(got, `"c"`) || !strings.Contains(got, `"d"`) {
 			t.Errorf("not just the channel d is drawn:\n%s", got)
 		}
 	}
 }
 
-// hostile are names that mean something to one of the formats.
-var hostile = []string{
+// hostileNames are names that mean something to one of the formats in text.
+var hostileNames = []string{
 	`quo"te`, `'`, "back\\slash\\N\\", "`code`", "a b", "  spaces  ", "emoji 🚀👩‍🚀", "[brackets] {braces} (parens)",
 	"<b>html</b>", "&lt;", "#35;", "#quot;", "semi;colon", "a-->b", "end", "subgraph", "%% comment", "%%{init: {}}%%",
 	"style x:y#1;", "1. list", "- list", "+ list", "1) list", "---", "***", "www.example.com", "https://example.com",
@@ -227,29 +228,14 @@ var hostile = []string{
 }
 
 // hostilePackage has each of the names for a channel, a bundle and a range.
-func hostilePackage() *Package {
-	x := &declcfg.PackageIndex{Name: hostile[0]}
-	for _, name := range hostile {
+func hostilePackage() *graph.Package {
+	x := &declcfg.PackageIndex{Name: hostileNames[0]}
+	for _, name := range hostileNames {
 		c := &declcfg.Channel{Name: name, Entries: []declcfg.Entry{
-			{Name: name + "b", Replaces: name + "a", Skips: hostile, SkipRange: "<1.0.0 \t"},
+			{Name: name + "b", Replaces: name + "a", Skips: hostileNames, SkipRange: "<1.0.0 \t"},
 			{Name: name + "a", Replaces: name},
 		}}
 		x.Channels = append(x.Channels, declcfg.Indexed[declcfg.Channel]{Value: c})
 	}
-	return NewPackage(x)
-}
-
-// failing is a writer on a full disk.
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, errFull }
-
-var errFull = errors.New("no space left")
-
-func TestWriteFails(t *testing.T) {
-	for i, draw := range []DrawFunc{WriteMermaid, WriteDOT, WriteJSON} {
-		if err := draw(failing{}, []*Package{NewPackage(indexOf(chain(300)))}, DrawOptions{}); err == nil {
-			t.Errorf("format %d says nothing about a failing writer", i)
-		}
-	}
+	return graph.NewPackage(x)
 }

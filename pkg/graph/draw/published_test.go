@@ -1,4 +1,4 @@
-package graph
+package draw
 
 import (
 	"os"
@@ -7,24 +7,35 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// TestPublishedDrawings draws published catalogs in every format. All show the same bundles and links.
-func TestPublishedDrawings(t *testing.T) {
-	dirs, _ := filepath.Glob("../../../shared/data/catalogs/*")
+// publishedCatalogs returns catalogs that others have published, by their directories.
+func publishedCatalogs(t *testing.T) map[string]*declcfg.Index {
+	t.Helper()
+	dirs, _ := filepath.Glob("../../../../shared/data/catalogs/*")
 	if len(dirs) == 0 {
 		t.Skip("no published catalogs in ../shared/data/catalogs")
 	}
+	all := map[string]*declcfg.Index{}
 	for _, dir := range dirs {
 		x, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)
 		}
+		all[dir] = x
+	}
+	return all
+}
+
+// TestPublishedDrawings draws published catalogs in every format. All show the same bundles and links.
+func TestPublishedDrawings(t *testing.T) {
+	for dir, x := range publishedCatalogs(t) {
 		for _, p := range x.Packages() {
-			drawPublished(t, NewPackage(p))
+			drawPublished(t, graph.NewPackage(p))
 		}
 		var upstream strings.Builder
-		if err := WriteUpstreamMermaid(&upstream, x, UpstreamOptions{V0: true}); err != nil {
+		if err := UpstreamMermaid(&upstream, x, UpstreamOptions{V0: true}); err != nil {
 			t.Error(err)
 		}
 		if strings.Count(upstream.String(), "\n    subgraph ") == 0 {
@@ -33,18 +44,18 @@ func TestPublishedDrawings(t *testing.T) {
 	}
 }
 
-func drawPublished(t *testing.T, p *Package) {
+func drawPublished(t *testing.T, p *graph.Package) {
 	t.Helper()
-	mermaid := write(t, WriteMermaid, DrawOptions{}, p)
+	mermaid := write(t, Mermaid, Options{}, p)
 	for _, line := range oddLines(mermaid) {
 		t.Errorf("package %s: Mermaid cannot read: %s", p.Name, line)
 	}
-	dot := write(t, WriteDOT, DrawOptions{}, p)
+	dot := write(t, DOT, Options{}, p)
 	if err := balanced(dot); err != nil {
 		t.Errorf("package %s: %v", p.Name, err)
 	}
 	links := 0
-	for _, c := range readJSON(t, write(t, WriteJSON, DrawOptions{}, p)).Packages[0].Channels {
+	for _, c := range readJSON(t, write(t, JSON, Options{}, p)).Packages[0].Channels {
 		links += len(c.Edges)
 	}
 	inMermaid := 0

@@ -1,0 +1,140 @@
+// Package graphtest writes packages in a few lines, for tests of graphs.
+//
+//	graph.NewPackage(graphtest.Package(t, "p", "channel stable; v2 replaces v1; v1"))
+package graphtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Package reads a package from lines such as
+//
+//	default stable
+//	channel stable
+//	v3 replaces v1 skips v2,v2.1 range >=1.0.0 <3.0.0
+//	bundle v2 2.0.1
+//	deprecated v2
+//	deprecated channel stable
+//
+// A semicolon before a space ends a line too, and " #" begins a comment. Entries may begin with a dash. Entries, and what
+// is named after bundle, are in the catalog: with the version that is given or else the one after the last v of the name,
+// of which the end may be missing: v2 has the version 2.0.0.
+func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
+	t.Helper()
+	p := &declcfg.PackageIndex{Name: name}
+	versions := map[string]string{}
+	var bundles []string // in order
+	var channel *declcfg.Channel
+	var deprecated []declcfg.Deprecation
+	for line := range strings.SplitSeq(strings.ReplaceAll(lines, "; ", "\n"), "\n") {
+		line, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " #")
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "":
+		case "default":
+			p.Packages = append(p.Packages, declcfg.Indexed[declcfg.Package]{Value: &declcfg.Package{DefaultChannel: rest}})
+		case "channel":
+			channel = &declcfg.Channel{Name: rest}
+			p.Channels = append(p.Channels, declcfg.Indexed[declcfg.Channel]{Value: channel})
+		case "bundle":
+			bundle, version, _ := strings.Cut(rest, " ")
+			bundles = append(bundles, bundle)
+			versions[bundle] = version
+		case "deprecated":
+			r := declcfg.Reference{Schema: declcfg.SchemaBundle, Name: rest}
+			if c, ok := strings.CutPrefix(rest, "channel "); ok {
+				r = declcfg.Reference{Schema: declcfg.SchemaChannel, Name: c}
+			}
+			deprecated = append(deprecated, declcfg.Deprecation{Reference: r})
+		default:
+			bundles = append(bundles, word)
+			channel.Entries = append(channel.Entries, entry(t, word, rest))
+		}
+	}
+	for i, b := range bundles {
+		if !slices.Contains(bundles[:i], b) {
+			p.Bundles = append(p.Bundles, bundle(b, versions[b]))
+		}
+	}
+	p.Deprecations = []declcfg.Indexed[declcfg.Deprecations]{{Value: &declcfg.Deprecations{Entries: deprecated}}}
+	return p
+}
+
+func bundle(name, version string) declcfg.Indexed[declcfg.BundleSummary] {
+	if version == "" {
+		version = name[strings.LastIndexByte(name, 'v')+1:]
+		version += strings.Repeat(".0", max(0, 2-strings.Count(version, ".")))
+	}
+	b := &declcfg.BundleSummary{Name: name}
+	if v, err := declcfg.ParseVersion(version, ""); err == nil {
+		b.Version = &v
+	}
+	return declcfg.Indexed[declcfg.BundleSummary]{Value: b}
+}
+
+func entry(t testing.TB, name, rest string) declcfg.Entry {
+	t.Helper()
+	e := declcfg.Entry{Name: name}
+	rest, e.SkipRange, _ = strings.Cut(rest, "range ")
+	for words := strings.Fields(rest); len(words) > 1; words = words[2:] {
+		switch words[0] {
+		case "replaces":
+			e.Replaces = words[1]
+		case "skips":
+			e.Skips = strings.Split(words[1], ",")
+		default:
+			t.Fatalf("entry %s: %q", name, rest)
+		}
+	}
+	return e
+}
+
+// OneChannel returns the package p with the channel c and a bundle for each of its entries, of which number i has the
+// version 1.i.0.
+func OneChannel(entries []declcfg.Entry) *declcfg.PackageIndex {
+	p := &declcfg.PackageIndex{
+		Name:     "p",
+		Channels: []declcfg.Indexed[declcfg.Channel]{{Value: &declcfg.Channel{Name: "c", Entries: entries}}},
+	}
+	for i, e := range entries {
+		p.Bundles = append(p.Bundles, bundle(e.Name, fmt.Sprintf("1.%d.0", i)))
+	}
+	return p
+}
+
+// Replacing returns entries of which each replaces the one before, and there is no other edge.
+func Replacing(n int) []declcfg.Entry {
+	entries := Chain(n)
+	for i := range entries {
+		entries[i].SkipRange = ""
+	}
+	return entries
+}
+
+// Chain returns entries of which each replaces the one before and has all before it in its skipRange.
+func Chain(n int) []declcfg.Entry {
+	entries := make([]declcfg.Entry, n)
+	for i := range entries {
+		entries[i] = declcfg.Entry{Name: fmt.Sprintf("p.v1.%d.0", i), SkipRange: fmt.Sprintf(">=1.0.0 <1.%d.0", i)}
+		if i > 0 {
+			entries[i].Replaces = entries[i-1].Name
+		}
+	}
+	return entries
+}
+
+// Matrix returns entries of which each skips all before it.
+func Matrix(n int) []declcfg.Entry {
+	entries := Chain(n)
+	for i := range entries {
+		for _, older := range entries[:i] {
+			entries[i].Skips = append(entries[i].Skips, older.Name)
+		}
+	}
+	return entries
+}

@@ -1,0 +1,142 @@
+package draw
+
+import (
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// Options say what of the packages is drawn. The zero value draws all of them.
+type Options struct {
+	Channels []string // names of those to draw, of whichever package; nil for all
+}
+
+// A Func writes a drawing of packages, in their order, such as [Mermaid]. The error is that of w.
+type Func func(w io.Writer, packages []*graph.Package, o Options) error
+
+// Draws reports whether channels of that name are drawn.
+func (o Options) Draws(channel string) bool {
+	return o.Channels == nil || slices.Contains(o.Channels, channel)
+}
+
+// ChannelsOf returns the channels of a package that are drawn, by name.
+func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
+	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
+}
+
+// A drawing is what there is to see of a channel: its nodes, and the links between them. All formats show the same.
+type drawing struct {
+	nodes []graph.Node
+
+	at        map[string]int  // the node of a name
+	versioned []*graph.Bundle // the last members of the channel, which have a version; it ascends
+	fold      bool            // ranges are drawn as a whole
+}
+
+// A link is one reason why an entry of a channel updates a bundle.
+type link struct {
+	from, to  int        // nodes, from the old bundle to the new one; from is none for a range as a whole
+	by        graph.Edge // Replaces, Skips or SkipRange
+	skipRange string     // "" for the other edges
+	bundles   int        // in the range, if it is drawn as a whole
+}
+
+// maxRangeLinks is how many links the ranges of a channel may have. As each bundle has one to every later one, the
+// links of 100,000 bundles would fill hundreds of gigabytes, and nobody can look at even this many.
+const maxRangeLinks = 100_000
+
+// newDrawing returns what there is to see of a channel, which must be one of a Package.
+func newDrawing(c *graph.Channel) *drawing {
+	d := &drawing{nodes: c.Nodes(), versioned: c.Members()}
+	for len(d.versioned) > 0 && d.versioned[0].Version == nil {
+		d.versioned = d.versioned[1:]
+	}
+	d.at = make(map[string]int, len(d.nodes))
+	covered := 0
+	for i, n := range d.nodes {
+		d.at[n.Name] = i
+		covered += d.size(n.Range)
+	}
+	d.fold = covered > maxRangeLinks
+	return d
+}
+
+// size returns how many nodes have their version in the range.
+func (d *drawing) size(r graph.Range) int {
+	n := 0
+	for i, j := range d.in(r) {
+		n += j - i
+	}
+	return n
+}
+
+// in yields the nodes with versions in the range, as intervals of versioned.
+func (d *drawing) in(r graph.Range) iter.Seq2[int, int] {
+	return r.Indexes(len(d.versioned), func(i int) *declcfg.Version { return d.versioned[i].Version })
+}
+
+// links yields what updates what, by the node that it leads to: from what the entry replaces, from what it skips, in
+// its order, and from what has its version in the skipRange, the lowest first, unless one of the other links is there
+// already.
+//
+// A range that holds no node is one link from nowhere. So is each range of a channel in which they hold more than
+// 100,000 nodes together.
+func (d *drawing) links() iter.Seq[link] {
+	return func(yield func(link) bool) {
+		linked := make([]int, len(d.nodes)) // by node: 1 + the last node that an edge other than a range leads to
+		for to, n := range d.nodes {
+			if n.Entry != nil && (!d.named(to, linked, yield) || !d.ranged(to, linked, yield)) {
+				return
+			}
+		}
+	}
+}
+
+// named yields the links from what the entry of a node names, each once.
+func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
+	e := d.nodes[to].Entry
+	if from, ok := d.at[e.Replaces]; ok {
+		linked[from] = 1 + to
+		if !yield(link{from: from, to: to, by: graph.Replaces}) {
+			return false
+		}
+	}
+	seen := make(map[int]bool, len(e.Skips))
+	for _, skip := range e.Skips {
+		from, ok := d.at[skip]
+		if !ok || seen[from] {
+			continue
+		}
+		seen[from] = true
+		linked[from] = 1 + to
+		if !yield(link{from: from, to: to, by: graph.Skips}) {
+			return false
+		}
+	}
+	return true
+}
+
+// ranged yields the links from what is in the range of the entry of a node.
+func (d *drawing) ranged(to int, linked []int, yield func(link) bool) bool {
+	n := &d.nodes[to]
+	l := link{from: none, to: to, by: graph.SkipRange, skipRange: n.Entry.SkipRange}
+	if l.skipRange == "" || n.BadRange != nil {
+		return true
+	}
+	if size := d.size(n.Range); d.fold || size == 0 {
+		l.bundles = size
+		return yield(l)
+	}
+	for i, j := range d.in(n.Range) {
+		for ; i < j; i++ {
+			l.from = len(d.versioned) - 1 - i // nodes are in the opposite order
+			if linked[l.from] != 1+to && !yield(l) {
+				return false
+			}
+		}
+	}
+	return true
+}

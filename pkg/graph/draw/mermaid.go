@@ -1,0 +1,118 @@
+package draw
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// mermaidHead says how nodes look and what the lines mean. Fills go with a dark text, in light and in dark pages.
+const mermaidHead = `flowchart LR
+  %% from old to new; solid: replaces, thick: skips, dotted: skipRange
+  classDef head stroke:#1A7F37,stroke-width:4px
+  classDef skipped stroke:#CF222E,stroke-width:2px
+  classDef deprecated fill:#F2CC60,color:#1F2328
+  classDef virtual stroke-dasharray:6 4
+  classDef outside stroke-dasharray:2 3
+`
+
+// Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages hold their
+// channels, and every channel has nodes of its own. Heads are round. Bundles that are not in the catalog are dashed, those
+// that are in it but not in the channel dotted.
+func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
+	m := &mermaid{Writer: bufio.NewWriter(w), classes: map[string][]string{}}
+	m.WriteString(mermaidHead)
+	outline(m, packages, o)
+	for _, class := range []string{"head", "skipped", "deprecated", "virtual", "outside"} {
+		if ids := m.classes[class]; len(ids) > 0 {
+			fmt.Fprintf(m, "  class %s %s\n", strings.Join(ids, ","), class)
+		}
+	}
+	return m.Flush()
+}
+
+// A mermaid writes one flowchart.
+type mermaid struct {
+	*bufio.Writer
+	classes map[string][]string // ids by class, in the order of the text
+}
+
+func (m *mermaid) classify(id, class string, is bool) {
+	if is {
+		m.classes[class] = append(m.classes[class], id)
+	}
+}
+
+func (m *mermaid) begin(indent, id, title string, deprecated bool) {
+	fmt.Fprintf(m, "%ssubgraph %s[\"%s\"]\n", indent, id, mermaidText(title))
+	m.classify(id, "deprecated", deprecated)
+}
+
+func (m *mermaid) end(indent string) { m.WriteString(indent + "end\n") }
+
+func (m *mermaid) node(id string, n *graph.Node) {
+	left, right := `["`, `"]`
+	if n.Head {
+		left, right = `(["`, `"])`
+	}
+	m.WriteString("      " + id + left + label(n, mermaidText, "<br/>") + right + "\n")
+	m.classify(id, "head", n.Head)
+	m.classify(id, "skipped", n.Skipped)
+	m.classify(id, "deprecated", n.Deprecated)
+	m.classify(id, "virtual", n.Virtual)
+	m.classify(id, "outside", n.Outside())
+}
+
+// mermaidLines are the lines of links: the text goes between the two.
+var mermaidLines = map[graph.Edge][2]string{
+	graph.Replaces:  {"--", "-->"},
+	graph.Skips:     {"==", "==>"},
+	graph.SkipRange: {"-.", ".->"},
+}
+
+func (m *mermaid) link(from, to string, l link) {
+	label := mermaidText(l.label())
+	if l.from == none {
+		fmt.Fprintf(m, "      %s(\"%s\") -.-> %s\n", from, label, to)
+		m.classify(from, "virtual", true)
+		return
+	}
+	line := mermaidLines[l.by]
+	m.WriteString("      " + from + " " + line[0] + ` "` + label + `" ` + line[1] + " " + to + "\n")
+}
+
+// mermaidText writes text such that it stands for itself between the quotes of a label. Mermaid reads quotes, Markdown,
+// HTML and entities there; an entity such as #35; is a character by its number.
+func mermaidText(text string) string {
+	var escaped strings.Builder
+	previous := '-'
+	for _, r := range legible.Name(text) {
+		if r < 0x80 && !isPlain(previous, r) {
+			fmt.Fprintf(&escaped, "#%d;", r)
+		} else {
+			escaped.WriteRune(r)
+		}
+		previous = r
+	}
+	return escaped.String()
+}
+
+// isPlain reports whether an ASCII character has no meaning to Mermaid behind the previous one, which is a hyphen at the
+// start of the text. Most of punctuation may have one; what names and versions are made of stays legible.
+func isPlain(previous, r rune) bool {
+	switch r {
+	case ' ': // "1. ", "- " and spaces begin lists and blocks
+		return !strings.ContainsRune(" .)-+", previous)
+	case '.': // www. begins a link
+		return previous != 'w' && previous != 'W'
+	case '-', '+': // --- is a line
+		return previous != '-'
+	case '/', ',', '(', ')', '=':
+		return true
+	}
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}

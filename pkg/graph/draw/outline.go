@@ -1,0 +1,99 @@
+package draw
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A language is what outlines are written in: Mermaid or that of Graphviz.
+type language interface {
+	begin(indent, id, title string, deprecated bool) // a package or a channel
+	end(indent string)
+	node(id string, n *graph.Node)
+	link(from, to string, l link) // from is a node, but for a range as a whole the id that it gets
+}
+
+// outline writes packages, which hold their channels, these their nodes, with the highest version first, and then the
+// links to each. Every channel has nodes of its own, so that no link leaves it.
+func outline(in language, packages []*graph.Package, o Options) {
+	for i, p := range packages {
+		id := "p" + strconv.Itoa(i+1)
+		in.begin("  ", id, title(p.Name, false, p.Deprecated), p.Deprecated)
+		for j, c := range o.ChannelsOf(p) {
+			id := id + "c" + strconv.Itoa(j+1)
+			in.begin("    ", id, title(c.Name, c.Name == p.DefaultChannel, c.Deprecated), c.Deprecated)
+			outlineChannel(in, id, newDrawing(c))
+			in.end("    ")
+		}
+		in.end("  ")
+	}
+}
+
+// outlineChannel writes nodes and links. Nodes are numbered from the lowest version on, so that most keep their ids when
+// a version is added.
+func outlineChannel(in language, id string, d *drawing) {
+	ids := make([]string, len(d.nodes))
+	for i := range d.nodes {
+		ids[i] = id + "n" + strconv.Itoa(len(ids)-i)
+		in.node(ids[i], &d.nodes[i])
+	}
+	for l := range d.links() {
+		from := ids[l.to] + "r"
+		if l.from != none {
+			from = ids[l.from]
+		}
+		in.link(from, ids[l.to], l)
+	}
+}
+
+// title returns what is written over a package or a channel.
+func title(name string, isDefault, deprecated bool) string {
+	var marks []string
+	if isDefault && name != "" {
+		marks = append(marks, "default")
+	}
+	if deprecated {
+		marks = append(marks, "deprecated")
+	}
+	if name == "" {
+		marks = append(marks, "without a name")
+	}
+	if marks == nil {
+		return name
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s (%s)", name, strings.Join(marks, ", ")))
+}
+
+// label writes on a node its name, and its version where the name does not tell it. Lines are escaped and joined.
+func label(n *graph.Node, escape func(string) string, lineBreak string) string {
+	v := versionOf(n)
+	if strings.Contains(n.Name, v) {
+		return escape(n.Name)
+	}
+	return escape(n.Name) + lineBreak + escape(v)
+}
+
+// versionOf returns the version of a bundle, "" where it has none.
+func versionOf(n *graph.Node) string {
+	if n.Version == nil {
+		return ""
+	}
+	return n.Version.String()
+}
+
+// label returns what is written on a link, or in the place of the node where it comes from a range as a whole.
+func (l link) label() string {
+	switch {
+	case l.by != graph.SkipRange:
+		return string(l.by)
+	case l.from != none:
+		return l.skipRange
+	case l.bundles == 0:
+		return "skipRange " + l.skipRange
+	}
+	return fmt.Sprintf("skipRange %s (%s)", l.skipRange, plural.Of(l.bundles, "bundle"))
+}
