@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/template":   {"pkg/render", "pkg/graph", "pkg/declcfg", json},
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
+	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/declcfg", "internal/legible", "internal/plural", "github.com/google/go-containerregistry",
 	},

@@ -22,6 +22,16 @@ func rangeArgs(least int, names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atLeastOne takes one argument of that name, and more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("the argument %s is missing", name)}
+		}
+		return nil
+	}
+}
+
 // noSuchCommand refuses arguments where the name of a command is wanted.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

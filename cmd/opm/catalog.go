@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -49,4 +54,23 @@ func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*de
 	}
 	done()
 	return use(index)
+}
+
+// warnOfRanges warns of skipRanges that cannot be read, in all channels or, if any are named, in those.
+func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels ...string) {
+	for _, p := range packages {
+		for _, o := range p.Channels {
+			if channels != nil && !slices.Contains(channels, o.Value.Name) {
+				continue
+			}
+			for i, e := range o.Value.Entries {
+				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
+					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
+					what := fmt.Sprintf("package %q: channel %q: %s: %q is ignored: %v",
+						p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
+					fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Meta.Place(ptr), "warning", what))
+				}
+			}
+		}
+	}
 }

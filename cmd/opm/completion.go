@@ -49,6 +49,14 @@ func packages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.Shel
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeCatalogAndPackages completes a catalog, and then any number of its packages.
+func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return files(cmd, args, start)
+	}
+	return packages(cmd, args, start)
+}
+
 // completeNothing keeps the shell from proposing files for the values of the flags.
 func completeNothing(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {

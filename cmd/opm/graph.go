@@ -1,18 +1,17 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
+	"github.com/opm-toolchain/opm/pkg/list"
 )
 
 // A drawing is a format of graph.
@@ -79,7 +78,7 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 
 func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 	return readIndex(cmd, []string{ref}, &f.images, func(index *declcfg.Index) error {
-		chosen, err := chooseAll(index, names)
+		chosen, err := list.Choose(index, names...)
 		if err != nil {
 			return err
 		}
@@ -91,28 +90,10 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		if graphs, err = withChannels(graphs, opts); err != nil {
 			return err
 		}
-		warnOfRanges(cmd, chosen, opts)
+		warnOfRanges(cmd, chosen, f.channels...)
 		format := slices.IndexFunc(drawings, func(d drawing) bool { return d.name == f.format })
 		return drawings[format].draw(cmd.OutOrStdout(), graphs, opts)
 	})
-}
-
-// chooseAll returns the packages of those names, each once, or all of them where there are no names.
-func chooseAll(index *declcfg.Index, names []string) ([]*declcfg.PackageIndex, error) {
-	if len(names) == 0 {
-		return choose(index, nil)
-	}
-	var all []*declcfg.PackageIndex
-	for _, name := range names {
-		chosen, err := choose(index, []string{name})
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(all, chosen[0]) {
-			all = append(all, chosen[0])
-		}
-	}
-	return all, nil
 }
 
 // withChannels returns the packages of which a channel is drawn; all of them where all channels are. Each channel that
@@ -138,41 +119,4 @@ func withChannels(packages []*graph.Package, opts draw.Options) ([]*graph.Packag
 		}
 	}
 	return with, nil
-}
-
-// warnOfRanges tells of skipRanges that are not drawn, since they cannot be read.
-func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, opts draw.Options) {
-	for _, p := range packages {
-		for _, o := range p.Channels {
-			if !opts.Draws(o.Value.Name) {
-				continue
-			}
-			for i, e := range o.Value.Entries {
-				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
-					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
-					what := fmt.Sprintf("package %q: channel %q: %s: %q is left out: %v",
-						p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
-					fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Meta.Place(ptr), "warning", what))
-				}
-			}
-		}
-	}
-}
-
-// atLeastOne takes one argument of that name, and more.
-func atLeastOne(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usageError{errors.New("the argument " + name + " is missing")}
-		}
-		return nil
-	}
-}
-
-// completeCatalogAndPackages completes a catalog, and then any number of its packages.
-func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return files(cmd, args, start)
-	}
-	return packages(cmd, args, start)
 }

@@ -27,7 +27,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images
 		Args: atLeastOne("REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return readIndex(cmd, args, &from, func(index *declcfg.Index) error {
-				warnOfRanges(cmd, index.Packages(), draw.Options{})
+				warnOfRanges(cmd, index.Packages())
 				return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
 			})
 		},

@@ -1,0 +1,105 @@
+// Package list returns what is in a catalog as rows, for people and for programs: packages, channels, bundles, versions,
+// and updates.
+//
+//	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
+//	rows, err := list.Channels(index.Packages(), list.Options{})
+//	err = list.Write(os.Stdout, rows, list.Text)
+package list
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Options say which rows are listed. The zero value lists all.
+type Options struct {
+	Channel    string // only what is in a channel of this name; an error if there is none
+	Deprecated bool   // only what is itself deprecated
+}
+
+// Packages lists packages, which must be those of a valid catalog.
+func Packages(of []*declcfg.PackageIndex, o Options) ([]Package, error) {
+	return rows(of, o, (*lister).packages)
+}
+
+// Channels lists the channels of packages, which must be those of a valid catalog, by name.
+func Channels(of []*declcfg.PackageIndex, o Options) ([]Channel, error) {
+	return rows(of, o, (*lister).channels)
+}
+
+// Bundles lists the bundles of packages, which must be those of a valid catalog, by channel and name.
+func Bundles(of []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
+	return rows(of, o, (*lister).bundles)
+}
+
+// Versions lists the bundles of packages, which must be those of a valid catalog, the highest version first.
+func Versions(of []*declcfg.PackageIndex, o Options) ([]Version, error) {
+	return rows(of, o, (*lister).versions)
+}
+
+// rows returns the rows of packages for which the options ask.
+func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error)) ([]R, error) {
+	if err := checkChannel(of, o.Channel); err != nil {
+		return nil, err
+	}
+	var all []R
+	for _, x := range of {
+		l, err := newLister(x)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := list(l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return slices.DeleteFunc(all, func(r R) bool {
+		return o.Channel != "" && !r.isIn(o.Channel) || o.Deprecated && !r.isDeprecated()
+	}), nil
+}
+
+// checkChannel returns an error if none of the packages has a channel of that name, unless it is "".
+func checkChannel(of []*declcfg.PackageIndex, name string) error {
+	var names []string
+	for _, x := range of {
+		for _, c := range x.Channels {
+			names = append(names, c.Value.Name)
+		}
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return notFound("no channel", name, names)
+}
+
+// Choose returns the packages of those names, each once, and all if there are no names. The error wraps
+// [declcfg.ErrNotFound] if there is no such package.
+func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, error) {
+	if len(names) == 0 {
+		return index.Packages(), nil
+	}
+	var chosen []*declcfg.PackageIndex
+	for _, name := range names {
+		p := index.Package(name)
+		if p == nil {
+			var known []string
+			for _, p := range index.Packages() {
+				known = append(known, p.Name)
+			}
+			return nil, notFound("no package", name, known)
+		}
+		if !slices.Contains(chosen, p) {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen, nil
+}
+
+// notFound returns the error about a name that is not among those that are known.
+func notFound(what, name string, known []string) error {
+	return fmt.Errorf("%s %q%s: %w", what, name, nearest.Hint(name, known), declcfg.ErrNotFound)
+}

@@ -1,0 +1,139 @@
+package list_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
+)
+
+const catalog = `
+{schema: olm.package, name: kiln, defaultChannel: stable}
+---
+{schema: olm.channel, package: kiln, name: stable, entries: [{name: kiln.v2, replaces: kiln.v1}, {name: kiln.v1}]}
+---
+{schema: olm.channel, package: kiln, name: "new\nest", entries: [{name: kiln.v2}]}
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v2
+image: i2
+properties:
+- {type: olm.package, value: {packageName: kiln, version: 2.0.0}}
+- {type: olm.csv.metadata, value: {displayName: Kiln}}
+---
+{schema: olm.bundle, package: kiln, name: kiln.v1, image: i1, properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]}
+---
+schema: olm.deprecations
+package: kiln
+entries: [{reference: {schema: olm.bundle, name: kiln.v1}, message: Use v2.}]
+`
+
+func read(t testing.TB) *declcfg.Index {
+	t.Helper()
+	x, err := declcfg.ReadIndex(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// written returns rows in a format.
+func written[R list.Row](
+	t testing.TB, rows func([]*declcfg.PackageIndex, list.Options) ([]R, error), o list.Options, f list.Format,
+) string {
+	t.Helper()
+	all, err := rows(read(t).Packages(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := list.Write(&text, all, f); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestWrite(t *testing.T) {
+	stable, deprecated := list.Options{Channel: "stable"}, list.Options{Deprecated: true}
+	for _, tt := range []struct{ what, got, want string }{
+		{
+			"packages", written(t, list.Packages, list.Options{}, list.Text),
+			"NAME  DISPLAY NAME  DEFAULT CHANNEL\nkiln                stable\n",
+		}, {
+			"packages, wide", written(t, list.Packages, list.Options{}, list.Wide),
+			"NAME  DISPLAY NAME  DEFAULT CHANNEL  HEAD     VERSION  CHANNELS  BUNDLES  DEPRECATED\n" +
+				"kiln  Kiln          stable           kiln.v2  2.0.0    2         2        no\n",
+		}, {
+			"channels as upstream", written(t, list.Channels, list.Options{}, list.Text),
+			"PACKAGE  CHANNEL  HEAD\nkiln     new\nest  kiln.v2\nkiln     stable   kiln.v2\n",
+		}, {
+			"names, which break no lines", written(t, list.Channels, list.Options{}, list.Names), "new\\nest\nstable\n",
+		}, {
+			"bundles of a channel", written(t, list.Bundles, stable, list.Names), "kiln.v1\nkiln.v2\n",
+		}, {
+			"what is deprecated", written(t, list.Bundles, deprecated, list.Wide),
+			"PACKAGE  CHANNEL  BUNDLE   REPLACES  SKIPS  SKIP RANGE  IMAGE  VERSION  RELEASE  DEPRECATED\n" +
+				"kiln     stable   kiln.v1  -         -      -           i1     1.0.0    -        yes\n",
+		}, {
+			"versions", written(t, list.Versions, list.Options{}, list.Text),
+			"VERSION  RELEASE  NAME     CHANNELS         DEPRECATED\n" +
+				"2.0.0    -        kiln.v2  new\\nest,stable  no\n1.0.0    -        kiln.v1  stable           yes\n",
+		}, {
+			"versions as YAML", written(t, list.Versions, deprecated, list.YAML),
+			"- channels:\n  - stable\n  deprecated: true\n  deprecationMessage: Use v2.\n  headOf: []\n  image: i1\n" +
+				"  name: kiln.v1\n  package: kiln\n  release: \"\"\n  version: 1.0.0\n",
+		}, {
+			"nothing as JSON", written(t, list.Packages, deprecated, list.JSON), "[]\n",
+		},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.what, tt.got, tt.want)
+		}
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	rows, err := list.Updates(read(t).Packages(), list.UpdateOptions{From: "1.5.0", Paths: true})
+	if err != nil || len(rows) != 0 {
+		t.Errorf("nothing is updated from 1.5.0: got %v, %v", rows, err)
+	}
+	rows, err = list.Updates(read(t).Packages(), list.UpdateOptions{From: "1.0.0", Paths: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := errors.Join(list.Write(&text, rows, list.Text), list.WritePaths(&text, rows)); err != nil {
+		t.Fatal(err)
+	}
+	want := `PACKAGE  CHANNEL  INSTALLED  VERSION  CLASSIC  HOPS  V1       HOPS  DIFFERS
+kiln     stable   kiln.v1    1.0.0    kiln.v2  1     kiln.v2  1     no
+package kiln, channel stable, kiln.v1:
+  classic kiln.v2
+  v1      kiln.v2
+`
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+func TestNotFound(t *testing.T) {
+	packages := read(t).Packages()
+	_, errPackage := list.Choose(read(t), "kiln", "klin")
+	_, errChannel := list.Bundles(packages, list.Options{Channel: "stabel"})
+	_, errUpdates := list.Updates(packages, list.UpdateOptions{Channel: "stabel"})
+	_, errBundle := list.Explain(packages[0], list.UpdateOptions{From: "kiln.v1"}, "kiln.v3")
+	for want, err := range map[string]error{
+		`no package "klin" (did you mean "kiln"?): not found`:                         errPackage,
+		`no channel "stabel" (did you mean "stable"?): not found`:                     errChannel,
+		`package "kiln" has no channel "stabel" (did you mean "stable"?): not found`:  errUpdates,
+		`package "kiln" has no bundle "kiln.v3" (did you mean "kiln.v1"?): not found`: errBundle,
+	} {
+		if !errors.Is(err, declcfg.ErrNotFound) || err.Error() != want {
+			t.Errorf("got the error %v, want %s", err, want)
+		}
+	}
+}

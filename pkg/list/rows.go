@@ -1,0 +1,327 @@
+package list
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A listed is a row of which Options may want only some.
+type listed interface {
+	Row
+	isIn(channel string) bool
+	isDeprecated() bool
+}
+
+// A Deprecation is whether something is deprecated: it itself, not what it is a part of.
+type Deprecation struct {
+	Deprecated bool   `json:"deprecated"`
+	Message    string `json:"deprecationMessage,omitempty"`
+}
+
+func (d Deprecation) isDeprecated() bool { return d.Deprecated }
+
+// A lister makes the rows of a package of a valid catalog.
+type lister struct {
+	*declcfg.PackageIndex
+	byName     map[string]declcfg.Indexed[declcfg.BundleSummary]
+	deprecated map[[2]string]Deprecation // by schema and name; packages have none
+}
+
+func newLister(x *declcfg.PackageIndex) (*lister, error) {
+	l := &lister{
+		x, make(map[string]declcfg.Indexed[declcfg.BundleSummary], len(x.Bundles)), map[[2]string]Deprecation{},
+	}
+	for _, b := range x.Bundles {
+		l.byName[b.Value.Name] = b
+	}
+	for _, d := range x.Deprecations {
+		v, err := d.Meta.Decode() // again, since the index has no messages
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range v.(*declcfg.Deprecations).Entries {
+			l.deprecated[[2]string{e.Reference.Schema, e.Reference.Name}] = Deprecation{true, e.Message}
+		}
+	}
+	return l, nil
+}
+
+// defaultChannel returns the name of the default channel.
+func (l *lister) defaultChannel() string { return l.Packages[0].Value.DefaultChannel }
+
+// headOf returns the head of a channel of a valid catalog, which has one.
+func headOf(c *declcfg.Channel) string { return graph.New(c.Entries).Heads()[0] }
+
+// bundle returns what is known of a bundle; nothing if it is not in the catalog.
+func (l *lister) bundle(name string) declcfg.BundleSummary {
+	if b := l.byName[name].Value; b != nil {
+		return *b
+	}
+	return declcfg.BundleSummary{}
+}
+
+// versionOf returns a version, which may be nil, and its release.
+func versionOf(v *declcfg.Version) (version, release string) {
+	if v == nil {
+		return "", ""
+	}
+	return v.Semver.String(), v.Release.String()
+}
+
+// fullVersion returns a version with its release.
+func fullVersion(v *declcfg.Version) string {
+	if v == nil {
+		return ""
+	}
+	return v.String()
+}
+
+// sortedChannels returns the channels by their names.
+func (l *lister) sortedChannels() []*declcfg.Channel {
+	var all []*declcfg.Channel
+	for _, c := range l.PackageIndex.Channels {
+		all = append(all, c.Value)
+	}
+	slices.SortStableFunc(all, func(a, b *declcfg.Channel) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// A Package is a row of [Packages].
+type Package struct {
+	Name           string `json:"name"`
+	DisplayName    string `json:"displayName"` // of the head of the default channel
+	DefaultChannel string `json:"defaultChannel"`
+	Head           string `json:"head"`        // of the default channel
+	HeadVersion    string `json:"headVersion"` // with the release
+	Channels       int    `json:"channels"`    // how many
+	Bundles        int    `json:"bundles"`     // how many
+	Deprecation
+
+	manifestName string // the display name that upstream shows
+	channels     []string
+}
+
+func (l *lister) packages() ([]Package, error) {
+	p := Package{
+		Name:           l.Name,
+		DefaultChannel: l.defaultChannel(),
+		Channels:       len(l.Channels),
+		Bundles:        len(l.Bundles),
+		Deprecation:    l.deprecated[[2]string{declcfg.SchemaPackage, ""}],
+	}
+	for _, c := range l.Channels {
+		p.channels = append(p.channels, c.Value.Name)
+		if c.Value.Name == p.DefaultChannel {
+			p.Head = headOf(c.Value)
+		}
+	}
+	p.HeadVersion = fullVersion(l.bundle(p.Head).Version)
+	var err error
+	p.DisplayName, p.manifestName, err = l.displayNames(p.Head)
+	return []Package{p}, err
+}
+
+// displayNames returns the display name of a bundle in either form of its metadata, and the one in its manifests.
+func (l *lister) displayNames(bundle string) (either, manifest string, err error) {
+	indexed, ok := l.byName[bundle]
+	if !ok {
+		return "", "", nil
+	}
+	v, err := indexed.Meta.Decode()
+	if err != nil {
+		return "", "", err
+	}
+	b := v.(*declcfg.Bundle)
+	manifest = b.ManifestDisplayName()
+	return cmp.Or(manifest, metadataDisplayName(b)), manifest, nil
+}
+
+// metadataDisplayName returns the display name in the olm.csv.metadata of a bundle, or "".
+func metadataDisplayName(b *declcfg.Bundle) string {
+	var metadata struct {
+		DisplayName string `json:"displayName"`
+	}
+	for _, p := range b.Properties {
+		if p.Type == declcfg.PropertyCSVMetadata && p.Unmarshal(&metadata) == nil {
+			return metadata.DisplayName
+		}
+	}
+	return ""
+}
+
+func (p Package) title() string { return p.Name }
+
+func (p Package) isIn(channel string) bool { return slices.Contains(p.channels, channel) }
+
+func (Package) layout() layout {
+	return layout{
+		columns: []string{"NAME", "DISPLAY NAME", "DEFAULT CHANNEL"}, raw: true,
+		wide: []string{"HEAD", "VERSION", "CHANNELS", "BUNDLES", "DEPRECATED"},
+	}
+}
+
+func (p Package) cells(wide bool) []string {
+	if !wide {
+		return []string{p.Name, p.manifestName, p.DefaultChannel}
+	}
+	return []string{
+		p.Name, p.DisplayName, p.DefaultChannel, p.Head, p.HeadVersion,
+		strconv.Itoa(p.Channels), strconv.Itoa(p.Bundles), yesNo(p.Deprecated),
+	}
+}
+
+// A Channel is a row of [Channels].
+type Channel struct {
+	Package     string `json:"package"`
+	Name        string `json:"name"`
+	Head        string `json:"head"`
+	HeadVersion string `json:"headVersion"` // with the release
+	Default     bool   `json:"default"`
+	Bundles     int    `json:"bundles"` // how many
+	Deprecation
+}
+
+func (l *lister) channels() ([]Channel, error) {
+	var all []Channel
+	for _, c := range l.sortedChannels() {
+		head := headOf(c)
+		all = append(all, Channel{
+			Package: l.Name, Name: c.Name, Head: head, HeadVersion: fullVersion(l.bundle(head).Version),
+			Default: c.Name == l.defaultChannel(), Bundles: len(c.Entries),
+			Deprecation: l.deprecated[[2]string{declcfg.SchemaChannel, c.Name}],
+		})
+	}
+	return all, nil
+}
+
+func (c Channel) title() string { return c.Name }
+
+func (c Channel) isIn(channel string) bool { return c.Name == channel }
+
+func (Channel) layout() layout {
+	return layout{
+		columns: []string{"PACKAGE", "CHANNEL", "HEAD"}, raw: true,
+		wide: []string{"VERSION", "DEFAULT", "BUNDLES", "DEPRECATED"},
+	}
+}
+
+func (c Channel) cells(wide bool) []string {
+	cells := []string{c.Package, c.Name, c.Head}
+	if wide {
+		cells = append(cells, c.HeadVersion, yesNo(c.Default), strconv.Itoa(c.Bundles), yesNo(c.Deprecated))
+	}
+	return cells
+}
+
+// A Bundle is a row of [Bundles]: a bundle in one of its channels.
+type Bundle struct {
+	Package   string   `json:"package"`
+	Channel   string   `json:"channel"`
+	Name      string   `json:"name"`
+	Version   string   `json:"version"`
+	Release   string   `json:"release"`
+	Replaces  string   `json:"replaces"`
+	Skips     []string `json:"skips"`
+	SkipRange string   `json:"skipRange"`
+	Image     string   `json:"image"`
+	Deprecation
+}
+
+func (l *lister) bundles() ([]Bundle, error) {
+	var all []Bundle
+	for _, c := range l.sortedChannels() {
+		entries := slices.Clone(c.Entries)
+		slices.SortStableFunc(entries, func(a, b declcfg.Entry) int { return cmp.Compare(a.Name, b.Name) })
+		for _, e := range entries {
+			b := Bundle{
+				Package: l.Name, Channel: c.Name, Name: e.Name,
+				Replaces: e.Replaces, Skips: e.Skips, SkipRange: e.SkipRange, Image: l.bundle(e.Name).Image,
+				Deprecation: l.deprecated[[2]string{declcfg.SchemaBundle, e.Name}],
+			}
+			b.Version, b.Release = versionOf(l.bundle(e.Name).Version)
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+func (b Bundle) title() string { return b.Name }
+
+func (b Bundle) isIn(channel string) bool { return b.Channel == channel }
+
+func (Bundle) layout() layout {
+	return layout{
+		columns: []string{"PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"}, raw: true,
+		wide: []string{"VERSION", "RELEASE", "DEPRECATED"},
+	}
+}
+
+func (b Bundle) cells(wide bool) []string {
+	cells := []string{b.Package, b.Channel, b.Name, b.Replaces, strings.Join(b.Skips, ","), b.SkipRange, b.Image}
+	if wide {
+		cells = append(cells, b.Version, b.Release, yesNo(b.Deprecated))
+	}
+	return cells
+}
+
+// A Version is a row of [Versions]: a bundle with all of its channels.
+type Version struct {
+	Package  string   `json:"package"`
+	Name     string   `json:"name"`
+	Version  string   `json:"version"`
+	Release  string   `json:"release"`
+	Channels []string `json:"channels"`
+	HeadOf   []string `json:"headOf"` // channels
+	Image    string   `json:"image"`
+	Deprecation
+}
+
+func (l *lister) versions() ([]Version, error) {
+	var all []Version
+	at := map[string]int{}
+	for _, b := range slices.Backward(graph.NewPackage(l.PackageIndex).Bundles) {
+		if b.Virtual {
+			continue
+		}
+		v := Version{
+			Package: l.Name, Name: b.Name, Image: l.bundle(b.Name).Image,
+			Deprecation: l.deprecated[[2]string{declcfg.SchemaBundle, b.Name}],
+		}
+		v.Version, v.Release = versionOf(b.Version)
+		at[b.Name] = len(all)
+		all = append(all, v)
+	}
+	for _, c := range l.sortedChannels() {
+		for _, e := range c.Entries {
+			v := &all[at[e.Name]]
+			v.Channels = append(v.Channels, c.Name)
+		}
+		head := &all[at[headOf(c)]]
+		head.HeadOf = append(head.HeadOf, c.Name)
+	}
+	return all, nil
+}
+
+func (v Version) title() string { return v.Name }
+
+func (v Version) isIn(channel string) bool { return slices.Contains(v.Channels, channel) }
+
+func (Version) layout() layout {
+	return layout{
+		columns: []string{"VERSION", "RELEASE", "NAME", "CHANNELS", "DEPRECATED"},
+		wide:    []string{"HEAD OF", "IMAGE"},
+	}
+}
+
+func (v Version) cells(wide bool) []string {
+	cells := []string{v.Version, v.Release, v.Name, strings.Join(v.Channels, ","), yesNo(v.Deprecated)}
+	if wide {
+		cells = append(cells, strings.Join(v.HeadOf, ","), v.Image)
+	}
+	return cells
+}
