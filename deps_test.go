@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/spool",
-		"internal/tarfs", json,
+		"internal/tarfs", json, "internal/reference",
 	},
 	"pkg/bundle": {
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
@@ -65,6 +65,7 @@ var arrows = map[string][]string{
 		"internal/legible", "internal/plural", "internal/position", "internal/spool", "internal/tarfs",
 		"github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",
 		"go.podman.io/image/v5", "github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
+		"internal/reference",
 	},
 	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
@@ -90,6 +91,7 @@ var arrows = map[string][]string{
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/position":    {"internal/yamljson", "go.yaml.in/yaml/v4", json},
+	"internal/reference":   {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tartest":     {"github.com/klauspost/compress"},

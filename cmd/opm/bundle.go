@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -44,10 +43,10 @@ type openBundle struct {
 
 // openBundleRef opens a directory or an image. Of an image, those files are read that are named, all without names.
 func openBundleRef(ctx context.Context, ref string, images *images, names ...string) (*openBundle, error) {
-	switch {
-	case exists(filepath.Join(ref, "oci-layout")):
-		ref = "oci:" + ref
-	case isDirectory(ref):
+	switch r := reference.Of(ref); r.Kind {
+	case reference.LayoutDirectory:
+		ref = reference.LayoutPrefix + ref
+	case reference.Directory:
 		return &openBundle{ref, os.DirFS(ref), nil, func() error { return nil }}, nil
 	}
 	opener, err := images.opener()
@@ -57,34 +56,9 @@ func openBundleRef(ctx context.Context, ref string, images *images, names ...str
 	return openBundleImage(ctx, opener, ref, names)
 }
 
-// checkBundlePath wants a file or directory of the name, unless it can be the reference of an image, which has a tag or
-// a digest.
-func checkBundlePath(ref string) error {
-	_, err := os.Stat(ref)
-	if err == nil || strings.ContainsAny(ref, ":@") {
-		return nil
-	}
-	hint := ""
-	host, _, ok := strings.Cut(ref, "/")
-	if ok && strings.IndexByte(host, '.') > 0 && errors.Is(err, fs.ErrNotExist) {
-		hint = fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", ref)
-	}
-	return fmt.Errorf("open bundle %q: %w%s", ref, errors.Unwrap(err), hint)
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
-func isDirectory(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
 func openBundleImage(ctx context.Context, opener *image.Opener, ref string, names []string) (*openBundle, error) {
-	if err := checkBundlePath(ref); err != nil {
-		return nil, err
+	if r := reference.Of(ref); r.Kind == reference.Missing {
+		return nil, fmt.Errorf("open bundle %q: %w", ref, r.Err)
 	}
 	img, err := opener.Open(ctx, ref)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -97,8 +98,8 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	layout, isLayout := strings.CutPrefix(f.tag, "oci:")
-	if !isLayout {
+	to := reference.Of(f.tag)
+	if to.Kind != reference.Layout {
 		if err := checkTag(f.tag); err != nil {
 			return usageError{fmt.Errorf("--tag %q: %w", f.tag, err)}
 		}
@@ -117,9 +118,8 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("bundle %s: %w", f.root(), err)
 	}
-	if isLayout {
-		dir, tag := cutLayoutTag(layout)
-		err = image.WriteLayout(built, dir, tag)
+	if to.Kind == reference.Layout {
+		err = image.WriteLayout(built, to.Path, to.Name)
 	} else {
 		err = withOptions(options, func(opts image.Options) error {
 			_, err := image.Push(cmd.Context(), built, f.tag, opts)
@@ -153,13 +153,4 @@ func withOptions(options func() (image.Options, error), fn func(image.Options) e
 		return err
 	}
 	return errors.Join(fn(opts), opts.Cache.Close())
-}
-
-// cutLayoutTag cuts DIRECTORY:TAG where the tag may be missing.
-func cutLayoutTag(ref string) (dir, tag string) {
-	i := strings.LastIndexByte(ref, ':')
-	if i < 0 || strings.Contains(ref[i:], "/") {
-		return ref, ""
-	}
-	return ref[:i], ref[i+1:]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
@@ -45,10 +46,10 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.name, arg, err)}
 		}
 		seen[r.name] = arg
-		isPath, _ := r.kind()
-		if isPath {
+		switch kind := reference.Of(r.ref).Kind; {
+		case isPath(kind):
 			c.paths = append(c.paths, r.ref)
-		} else if f.watch {
+		case f.watch:
 			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.ref)}
 		}
 		c.refs = append(c.refs, r)
@@ -76,11 +77,12 @@ func baseName(ref string) string {
 	if ref == render.Stdin {
 		return "stdin"
 	}
-	if abs, err := filepath.Abs(ref); err == nil && !isImage(ref) {
+	isImage := reference.Of(ref).Kind.IsImage()
+	if abs, err := filepath.Abs(ref); err == nil && !isImage {
 		ref = filepath.ToSlash(abs)
 	}
 	base, _, _ := strings.Cut(path.Base(ref), "@")
-	if isImage(ref) {
+	if isImage {
 		base, _, _ = strings.Cut(base, ":")
 	}
 	for _, ext := range []string{".gz", ".tar", ".tgz", ".json", ".yaml", ".yml"} {
@@ -89,23 +91,9 @@ func baseName(ref string) string {
 	return base
 }
 
-// isImage tells whether a reference is none to a file or directory.
-func isImage(ref string) bool {
-	_, err := os.Stat(ref)
-	return err != nil && strings.ContainsAny(ref, ":@")
-}
-
-// kind tells whether r is a directory or a file, and whether it can be read just once.
-func (r *servedRef) kind() (isPath, once bool) {
-	info, err := os.Stat(r.ref)
-	switch {
-	case r.ref == render.Stdin:
-		return false, true
-	case err != nil:
-		return !isImage(r.ref), false
-	}
-	isPath = info.IsDir() || info.Mode().IsRegular()
-	return isPath, !isPath
+// isPath reports whether a reference is to a directory or a file, which can be watched and read again.
+func isPath(k reference.Kind) bool {
+	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
 }
 
 // open opens the catalogs for [serve.LoadOptions].
@@ -135,9 +123,9 @@ func (r *servedRef) open(ctx context.Context, opts render.Options) (*render.Cata
 	if r.once != nil {
 		return r.once, nil
 	}
-	_, once := r.kind()
+	kind := reference.Of(r.ref).Kind
 	catalog, err := render.Open(ctx, []string{r.ref}, opts)
-	if err == nil && once {
+	if err == nil && (kind == reference.StandardInput || kind == reference.Pipe) {
 		r.once = catalog
 	}
 	return catalog, err

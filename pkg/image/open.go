@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
@@ -114,9 +114,6 @@ func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
 	return img, nil
 }
 
-// layoutPrefix begins the references of OCI layouts.
-const layoutPrefix = "oci:"
-
 // Open opens the image named by ref and reads its manifest and configuration. ref is
 //
 //	quay.io/org/image:tag              in a registry; the name has the host, and a tag or a digest
@@ -143,13 +140,15 @@ func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
 	if o.invalid != nil {
 		return nil, o.invalid
 	}
-	if dir, ok := strings.CutPrefix(ref, layoutPrefix); ok {
-		return o.openLayoutDir(ctx, ref, dir)
-	}
-	if file, name, ok := splitPath(ref, fs.FileMode.IsRegular); ok {
-		return o.openArchiveFile(ctx, ref, file, name)
-	}
-	if info, err := os.Stat(ref); err == nil && info.IsDir() {
+	switch r := reference.Of(ref); r.Kind {
+	case reference.Layout:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return o.openLayout(ctx, ref, os.DirFS(r.Path), r.Name)
+	case reference.File, reference.Archive:
+		return o.openArchiveFile(ctx, ref, r.Path, r.Name)
+	case reference.Directory, reference.LayoutDirectory:
 		return nil, errors.New("it is a directory: write oci:DIR for an OCI layout")
 	}
 	img, err := o.openRemote(ctx, ref)
@@ -157,41 +156,6 @@ func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
 		err = fmt.Errorf("there is no such file, and %w", err)
 	}
 	return img, err
-}
-
-// splitPath splits PATH, PATH:NAME or PATH@NAME, of which the first must be a path where is says so of its mode.
-func splitPath(text string, is func(fs.FileMode) bool) (file, name string, ok bool) {
-	exists := func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && is(info.Mode())
-	}
-	if exists(text) {
-		return text, "", true
-	}
-	if file, digest, ok := strings.Cut(text, "@"); ok && exists(file) {
-		return file, digest, true
-	}
-	// A tag may be a whole reference, as it is in layouts that docker writes.
-	for at := 0; ; {
-		i := strings.IndexByte(text[at:], ':')
-		if i < 0 {
-			return "", "", false
-		}
-		if at += i + 1; exists(text[:at-1]) {
-			return text[:at-1], text[at:], true
-		}
-	}
-}
-
-func (o *Opener) openLayoutDir(ctx context.Context, ref, path string) (*Image, error) {
-	dir, name, ok := splitPath(path, fs.FileMode.IsDir)
-	if ok {
-		return o.openLayout(ctx, ref, os.DirFS(dir), name)
-	}
-	if file, _, ok := splitPath(path, fs.FileMode.IsRegular); ok {
-		return nil, fmt.Errorf("%s is a file: name an archive without %s", file, layoutPrefix)
-	}
-	return nil, fmt.Errorf("there is no directory %s", path)
 }
 
 func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {

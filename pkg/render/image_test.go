@@ -228,7 +228,7 @@ func TestRefusedKinds(t *testing.T) {
 		{ref, catalogs, ": the image holds a bundle"},
 		{inArchive, catalogs, ": the image holds a bundle"},
 		{inArchive, render.Options{}, ": it is an archive of images"},
-		{ref, render.Options{}, ": no such file or directory"},
+		{ref, render.Options{}, ": no such file or directory, and images are not accepted here"},
 	} {
 		_, err := rendered(t.Context(), []string{tt.ref}, tt.opts, "", "")
 		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -51,10 +49,7 @@ type Options struct {
 }
 
 // Stdin is the reference to standard input.
-const Stdin = "-"
-
-// layoutPrefix begins the references to images in OCI layouts; see [image.Opener.Open].
-const layoutPrefix = "oci:"
+const Stdin = reference.Stdin
 
 // An opened is what one reference holds, or why it could not be opened.
 type opened struct {
@@ -70,51 +65,29 @@ type opened struct {
 
 // open opens the reference. What it opened is to be closed also when it fails.
 func (o *opened) open(ctx context.Context) error {
-	if o.ref == Stdin && o.Stdin != nil {
-		return o.openStream(ctx, "stdin", o.Stdin)
-	}
-	if o.Images != nil && strings.HasPrefix(o.ref, layoutPrefix) {
-		return o.openImage(ctx)
-	}
-	info, err := os.Stat(o.ref)
+	r := reference.Of(o.ref)
 	switch {
-	case err != nil && o.Images != nil && isNoPath(err) && strings.ContainsAny(o.ref, ":@"):
+	case r.Kind == reference.StandardInput && o.Stdin != nil:
+		return o.openStream(ctx, "stdin", o.Stdin)
+	case r.Kind == reference.StandardInput:
+		return fmt.Errorf("open catalog %q: standard input is not accepted here", o.ref)
+	case r.Kind.IsImage() && o.Images != nil:
 		return o.openImage(ctx)
-	case o.ref == "" || errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open catalog %q: no such file or directory%s", o.ref, o.imageHint())
-	case err != nil:
-		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
-	case info.IsDir() && !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
-		return o.openBundle(ctx, os.DirFS(o.ref), "")
-	case info.IsDir() && isLayout(o.ref):
-		return fmt.Errorf("open catalog %q: it is an OCI layout: write %s%s", o.ref, layoutPrefix, o.ref)
-	case info.IsDir():
-		o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
-		return nil
-	case !info.Mode().IsRegular():
+	case r.Kind.IsImage():
+		return fmt.Errorf("open catalog %q: no such file or directory, and images are not accepted here", o.ref)
+	case r.Err != nil:
+		return fmt.Errorf("open catalog %q: %w", o.ref, r.Err)
+	case r.Kind == reference.File:
+		return o.openFile(ctx)
+	case r.Kind == reference.Pipe:
 		return o.openPipe(ctx)
+	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
+		return o.openBundle(ctx, os.DirFS(o.ref), "")
+	case r.Kind == reference.LayoutDirectory:
+		return fmt.Errorf("open catalog %q: it is an OCI layout: write %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
-	return o.openFile(ctx)
-}
-
-// isLayout tells an OCI layout by the file that every one has.
-func isLayout(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "oci-layout"))
-	return err == nil
-}
-
-// imageHint tells how to write what may be meant for an image.
-func (o *opened) imageHint() string {
-	host, _, ok := strings.Cut(o.ref, "/")
-	if o.Images == nil || !ok || strings.IndexByte(host, '.') < 1 {
-		return ""
-	}
-	return fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", o.ref)
-}
-
-// isNoPath tells from the error about a path whether it may be the reference to an image instead.
-func isNoPath(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
+	return nil
 }
 
 // openPipe opens what is a file by name only, such as a named pipe.

@@ -112,7 +112,7 @@ func TestOpenErrors(t *testing.T) {
 		{[]string{""}, nil, `open catalog "": no such file or directory`},
 		{[]string{"file/x"}, nil, `open catalog "file/x": not a directory`},
 		{[]string{"loop"}, nil, `open catalog "loop": too many levels of symbolic links`},
-		{[]string{"-"}, nil, `open catalog "-": no such file or directory`},
+		{[]string{"-"}, nil, `open catalog "-": standard input is not accepted here`},
 		{[]string{"-"}, &failingReader{broken}, "read stdin: line is dead"},
 		{[]string{"cut.tgz"}, nil, `open archive "cut.tgz": `},
 		{[]string{"file", "cut.tgz", "none"}, nil, `open archive "cut.tgz": `},

@@ -1,0 +1,142 @@
+// Package reference answers what a reference is to: "catalog", "bundle.tar.gz", "oci:layout:v1", "quay.io/org/image:v1",
+// "-". Commands, pkg/render and pkg/image ask here, so that one spelling means the same everywhere.
+//
+//	if r := reference.Of("catalog"); r.Kind == reference.Directory { … }
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Stdin is the reference to standard input.
+const Stdin = "-"
+
+// LayoutPrefix begins the references to images in OCI layouts.
+const LayoutPrefix = "oci:"
+
+// A Kind is what a reference is to.
+type Kind int
+
+// The kinds.
+const (
+	Missing         Kind = iota // nothing that is there
+	StandardInput               // -
+	Directory                   // of a catalog or a bundle
+	LayoutDirectory             // that holds an OCI layout, but lacks the prefix
+	File                        // a catalog file or an archive, as its content tells
+	Pipe                        // what is a file by name only, and can be read once
+	Layout                      // an image in an OCI layout: oci:DIRECTORY, with :TAG or @DIGEST
+	Archive                     // one of the images in an archive: FILE:TAG or FILE@DIGEST
+	Registry                    // an image in a registry, by its form; it may be malformed
+)
+
+// IsImage reports whether the reference is one to an image, whatever else a File may turn out to be.
+func (k Kind) IsImage() bool { return k >= Layout }
+
+// A Reference is what is known of a reference without opening it.
+type Reference struct {
+	Kind Kind
+	Path string // of the directory or the file
+	Name string // the tag or the digest in a Layout or an Archive; "" for the only image
+	Err  error  // why a path cannot be opened, of Missing or of Layout
+}
+
+// Of returns what text is a reference to. A path that exists is never a Registry.
+func Of(text string) Reference {
+	if text == Stdin {
+		return Reference{Kind: StandardInput}
+	}
+	if rest, ok := strings.CutPrefix(text, LayoutPrefix); ok {
+		return layout(rest)
+	}
+	info, err := os.Stat(text)
+	switch {
+	case err == nil:
+		return Reference{Kind: kindOf(text, info.Mode()), Path: text}
+	case isNoPath(err) && strings.ContainsAny(text, ":@"):
+		if file, name, ok := split(text, fs.FileMode.IsRegular); ok {
+			return Reference{Kind: Archive, Path: file, Name: name}
+		}
+		return Reference{Kind: Registry}
+	case text == "" || errors.Is(err, fs.ErrNotExist):
+		return Reference{Err: missingError{text}, Path: text}
+	}
+	return Reference{Err: errors.Unwrap(err), Path: text}
+}
+
+func kindOf(path string, mode fs.FileMode) Kind {
+	switch {
+	case mode.IsDir():
+		if _, err := os.Stat(filepath.Join(path, "oci-layout")); err == nil { // which every layout has
+			return LayoutDirectory
+		}
+		return Directory
+	case mode.IsRegular():
+		return File
+	}
+	return Pipe
+}
+
+// isNoPath reports whether what the error is about may be the reference to an image instead.
+func isNoPath(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+}
+
+// layout reads what follows "oci:". A directory that is missing is one to be written, with the tag after the last colon.
+func layout(text string) Reference {
+	r := Reference{Kind: Layout}
+	var ok bool
+	if r.Path, r.Name, ok = split(text, fs.FileMode.IsDir); ok {
+		return r
+	}
+	if file, _, ok := split(text, fs.FileMode.IsRegular); ok {
+		r.Err = fmt.Errorf("%s is a file: name an archive without %s", file, LayoutPrefix)
+	} else {
+		r.Err = fmt.Errorf("there is no directory %s", text)
+	}
+	r.Path = text
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {
+		r.Path, r.Name = text[:i], text[i+1:]
+	}
+	return r
+}
+
+// split splits PATH, PATH:NAME or PATH@NAME, of which the first must be a path where is says so of its mode.
+func split(text string, is func(fs.FileMode) bool) (path, name string, ok bool) {
+	exists := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && is(info.Mode())
+	}
+	if exists(text) {
+		return text, "", true
+	}
+	if path, digest, ok := strings.Cut(text, "@"); ok && exists(path) {
+		return path, digest, true
+	}
+	// A tag may be a whole reference, as it is in layouts that docker writes.
+	for i := range len(text) {
+		if text[i] == ':' && exists(text[:i]) {
+			return text[:i], text[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// A missingError says that there is no such path, and how to write what may have been meant for an image.
+type missingError struct{ text string }
+
+func (e missingError) Error() string {
+	what := "no such file or directory"
+	if host, _, ok := strings.Cut(e.text, "/"); ok && strings.IndexByte(host, '.') > 0 {
+		what += fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", e.text)
+	}
+	return what
+}
+
+func (missingError) Unwrap() error { return fs.ErrNotExist }
