@@ -63,8 +63,7 @@ type Bundle struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// A Property is a typed piece of metadata. What Value holds depends on Type; [Property.Decode] knows the types of the
-// format.
+// A Property is a typed piece of metadata. What Value holds depends on Type; see [Property.Check].
 type Property struct {
 	Type  string         `json:"type"`
 	Value jsontext.Value `json:"value"` // nil where the key is missing, which is not the same as null

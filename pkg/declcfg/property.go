@@ -126,38 +126,23 @@ func NewProperty(typ string, v any) (Property, error) {
 	return Property{Type: typ, Value: value, Ordered: true}, err
 }
 
-// Decode returns the value as *[PackageProperty], *[PackageRequired], *[GVK], *[GVKRequired], *[BundleObject],
-// *[CSVMetadata] or *[ChannelProperty], as the type of the property demands, and otherwise the [jsontext.Value] itself.
-// Keys that are missing or null are zero, unknown ones are ignored. The error is a *[ValueError]. The text within
-// values, such as versions and manifests, may still be wrong.
-func (p *Property) Decode() (any, error) {
-	t, known := propertyTypes[p.Type]
-	if !known {
-		t = reflect.TypeFor[jsontext.Value]()
-	}
-	v := reflect.New(t)
-	if err := p.Unmarshal(v.Interface()); err != nil {
-		return nil, err
-	}
-	if !known {
-		return p.Value, nil
-	}
-	return v.Interface(), nil
-}
-
-// Check returns the error that [Property.Decode] would return, without building the value: CSV metadata is most of a
-// large catalog, and most of it is text that only has to be passed over.
+// Check returns what is wrong with the value for a property of its type: the error of decoding it into a
+// [PackageProperty], [PackageRequired], [GVK], [GVKRequired], [BundleObject], [CSVMetadata] or [ChannelProperty]. The
+// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong. It
+// builds no value: CSV metadata is most of a large catalog, and most of it is text that only has to be skipped.
 func (p *Property) Check() error {
-	s, ok := propertyShapes[p.Type]
-	if ok && json.Unmarshal(p.Value, s, valueOptions) == nil {
+	t, ok := propertyTypes[p.Type]
+	if !ok {
+		return p.Unmarshal(new(jsontext.Value))
+	}
+	if json.Unmarshal(p.Value, propertyShapes[p.Type], valueOptions) == nil {
 		return nil
 	}
-	_, err := p.Decode()
-	return err
+	return p.Unmarshal(reflect.New(t).Interface())
 }
 
-// Unmarshal decodes the value into the variable that v points to, whatever the type of the property, by the rules of
-// [Property.Decode].
+// Unmarshal decodes the value into the variable that v points to, whatever the type of the property. Keys that are
+// missing or null are zero, unknown ones are ignored. The error is a *[ValueError].
 func (p *Property) Unmarshal(v any) error {
 	if len(p.Value) == 0 {
 		return &ValueError{Type: p.Type, Err: ErrNoValue}

@@ -73,31 +73,14 @@ func ParseRelease(s string) (Release, error) {
 	if len(s) > maxRelease {
 		return nil, fmt.Errorf("release %q is %d bytes long: at most %d are allowed", s, len(s), maxRelease)
 	}
-	var r Release
-	for identifier := range strings.SplitSeq(s, ".") {
-		parsed, err := parseIdentifier(identifier)
-		if err != nil {
-			return nil, fmt.Errorf("release %q: %w", s, err)
-		}
-		r = append(r, parsed)
+	v, err := semver.Parse("0.0.0-" + s)
+	if err == nil && len(v.Build) > 0 {
+		err = errors.New("invalid character '+'")
 	}
-	return r, nil
-}
-
-func parseIdentifier(s string) (semver.PRVersion, error) {
-	switch {
-	case s == "":
-		return semver.PRVersion{}, errors.New("nothing between two dots, or before or after one")
-	case strings.ContainsFunc(s, notInIdentifier):
-		return semver.PRVersion{}, fmt.Errorf("%q has characters other than letters, digits and hyphens", s)
-	case len(s) > 1 && s[0] == '0' && strings.Trim(s, "0123456789") == "":
-		return semver.PRVersion{}, fmt.Errorf("number %q starts with a zero", s)
+	if err != nil {
+		return nil, fmt.Errorf("release %q: %w", s, err)
 	}
-	return semver.NewPRVersion(s) // what is left to refuse is a number that does not fit 64 bits
-}
-
-func notInIdentifier(r rune) bool {
-	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-')
+	return v.Pre, nil
 }
 
 // Compare returns -1, 0 or 1, comparing releases as semantic versioning compares pre-releases: numbers by value and
