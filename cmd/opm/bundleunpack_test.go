@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"io"
 	"os"
@@ -15,34 +14,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/opm-toolchain/opm/internal/tartest"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // pushFiles pushes an image of those files. The content of a link is an arrow and the target.
 func pushFiles(t *testing.T, ref string, files [][2]string) {
 	t.Helper()
-	var layer bytes.Buffer
-	w := tar.NewWriter(&layer)
+	var entries []string
 	for _, f := range files {
-		hdr := &tar.Header{Typeflag: tar.TypeReg, Name: f[0], Size: int64(len(f[1])), Mode: 0o644}
-		target, isLink := strings.CutPrefix(f[1], "-> ")
-		if isLink {
-			hdr = &tar.Header{Typeflag: tar.TypeSymlink, Name: f[0], Linkname: target}
-		}
-		if err := w.WriteHeader(hdr); err != nil {
-			t.Fatal(err)
-		}
-		if !isLink {
-			if _, err := io.WriteString(w, f[1]); err != nil {
-				t.Fatal(err)
-			}
+		if target, ok := strings.CutPrefix(f[1], "-> "); ok {
+			entries = append(entries, f[0]+"->"+target)
+		} else {
+			entries = append(entries, f[0]+"="+f[1])
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	layer := tartest.Tar(t, entries...)
 	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
+		return io.NopCloser(bytes.NewReader(layer)), nil
 	})
 	if err != nil {
 		t.Fatal(err)

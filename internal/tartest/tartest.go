@@ -48,10 +48,10 @@ func Make(entries []string) ([]byte, error) {
 }
 
 func parse(e string) (*tar.Header, string) {
-	if name, target, ok := strings.Cut(e, "->"); ok {
+	if name, target, ok := strings.Cut(e, "->"); ok && !strings.Contains(name, "=") {
 		return &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, ""
 	}
-	if name, target, ok := strings.Cut(e, "=>"); ok {
+	if name, target, ok := strings.Cut(e, "=>"); ok && !strings.Contains(name, "=") {
 		return &tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: target, Mode: 0o644}, ""
 	}
 	if name, body, ok := strings.Cut(e, "="); ok {

@@ -1,16 +1,14 @@
 package render_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/tartest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -31,31 +29,15 @@ func write(t testing.TB, dir, name, content string) string {
 // archived returns files, given as name and content by turns, as an archive.
 func archived(t testing.TB, compress bool, namesAndContents ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	var w io.Writer = &out
-	closers := []func() error{}
+	var entries []string
+	for pair := range slices.Chunk(namesAndContents, 2) {
+		entries = append(entries, pair[0]+"="+pair[1])
+	}
+	data := tartest.Tar(t, entries...)
 	if compress {
-		z := gzip.NewWriter(&out)
-		w, closers = z, append(closers, z.Close)
+		data = tartest.Gzip(t, data)
 	}
-	a := tar.NewWriter(w)
-	closers = append(closers, a.Close)
-	for i := 0; i < len(namesAndContents); i += 2 {
-		content := namesAndContents[i+1]
-		header := &tar.Header{Name: namesAndContents[i], Mode: 0o644, Size: int64(len(content))}
-		if err := a.WriteHeader(header); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(a, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, closer := range slices.Backward(closers) {
-		if err := closer(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out.String()
+	return string(data)
 }
 
 // rendered returns what references render to, or the error.
