@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
-		"github.com/distribution/reference", json,
+		"github.com/distribution/reference", json, "internal/atomicfile",
 	},
 	"pkg/image": {
 		"internal/legible", "internal/plural", "internal/position", "internal/spool", "internal/tarfs",

@@ -8,6 +8,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,10 @@ type Options struct {
 	// Replace puts the new file in the place of one that is there. Without it, a target that exists, be it a dangling
 	// link, is an error that wraps fs.ErrExist, also when it came into being while the new file was written.
 	Replace bool
+	// Root is the directory that path is in, and that nothing is written outside of. Nil takes path as the system does.
+	Root *os.Root
+	// Mode is that of the file, less the umask; zero is 0666.
+	Mode fs.FileMode
 }
 
 // Write makes the file at path out of what fill writes. Where fill or anything else fails there is no new file, an
@@ -39,45 +44,82 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	return f.Commit()
 }
 
+// Symlink makes a symbolic link to target, which takes the place of what has that name in root, unless it is a directory.
+func Symlink(root *os.Root, target, name string) error {
+	tmp, err := createBeside(name, func(tmp string) error { return root.Symlink(target, tmp) })
+	if err != nil {
+		return pathError("create", name, err)
+	}
+	if err := root.Rename(tmp, name); err != nil {
+		return errors.Join(pathError("create", name, err), root.Remove(tmp))
+	}
+	return nil
+}
+
 // A File is written and then committed or aborted. It is for one goroutine.
 type File struct {
-	tmp    *os.File
-	path   string
+	path   string // for errors
 	opts   Options
-	failed error // the first failure of Write
+	root   *os.Root // closed in the end, unless it is that of the options
+	name   string   // in root
+	tmp    string
+	file   *os.File // called tmp
+	failed error    // the first failure of Write
 	done   bool
 }
 
-// Create begins a file that is to stand at path. Its mode is 0666 less the umask. The directory must exist.
+// Create begins a file at path. The directory must exist.
 func Create(path string, opts Options) (*File, error) {
-	if !opts.Replace {
-		// Only to fail before the work is done: Commit is what decides.
-		if _, err := os.Lstat(path); err == nil {
-			return nil, pathError("create", path, fs.ErrExist)
-		}
-	}
-	tmp, err := createBeside(path)
+	f := &File{path: path, opts: opts, root: opts.Root, name: path}
+	err := f.create()
 	if err != nil {
+		f.closeRoot()
 		return nil, pathError("create", path, err)
 	}
-	return &File{tmp: tmp, path: path, opts: opts}, nil
+	return f, nil
 }
 
-// createBeside opens a new file in the directory of path. The name owes nothing to that of path, which may be as long
-// as a name can be.
-func createBeside(path string) (*os.File, error) {
+func (f *File) create() (err error) {
+	if f.root == nil {
+		dir, name := filepath.Split(f.path)
+		if f.root, err = os.OpenRoot(cmp.Or(dir, ".")); err != nil {
+			return err
+		}
+		f.name = name
+	}
+	if !f.opts.Replace {
+		// Only to fail before the work is done: Commit is what decides.
+		if _, err := f.root.Lstat(f.name); err == nil {
+			return fs.ErrExist
+		}
+	}
+	f.tmp, err = createBeside(f.name, func(tmp string) (err error) {
+		f.file, err = f.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, cmp.Or(f.opts.Mode, 0o666))
+		return err
+	})
+	return err
+}
+
+func (f *File) closeRoot() {
+	if f.root != nil && f.root != f.opts.Root {
+		_ = f.root.Close() // nothing was written to it
+	}
+}
+
+// createBeside calls create with a new name in the directory of path, and returns it. The name owes nothing to that of
+// path, which may be as long as a name can be.
+func createBeside(path string, create func(tmp string) error) (string, error) {
 	for {
-		name := filepath.Join(filepath.Dir(path), ".opm-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
+		tmp := filepath.Join(filepath.Dir(path), ".opm-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
+		if err := create(tmp); !errors.Is(err, fs.ErrExist) {
+			return tmp, err
 		}
 	}
 }
 
 // Write implements io.Writer. After a Write that failed, Commit fails too.
 func (f *File) Write(p []byte) (int, error) {
-	n, err := f.tmp.Write(p)
+	n, err := f.file.Write(p)
 	if err != nil {
 		err = pathError("write", f.path, err)
 		f.failed = errors.Join(f.failed, err)
@@ -94,10 +136,10 @@ func (f *File) Commit() error {
 	if f.failed != nil {
 		return f.failed
 	}
-	if err := f.tmp.Sync(); err != nil {
+	if err := f.file.Sync(); err != nil {
 		return pathError("write", f.path, err)
 	}
-	if err := f.tmp.Close(); err != nil {
+	if err := f.file.Close(); err != nil {
 		return pathError("write", f.path, err)
 	}
 	if err := f.rename(); err != nil {
@@ -108,29 +150,29 @@ func (f *File) Commit() error {
 
 func (f *File) rename() error {
 	if f.opts.Replace {
-		return os.Rename(f.tmp.Name(), f.path)
+		return f.root.Rename(f.tmp, f.name)
 	}
 	// A link, unlike a rename, never takes a name that is taken.
-	err := os.Link(f.tmp.Name(), f.path)
+	err := f.root.Link(f.tmp, f.name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return claim(f.tmp.Name(), f.path)
+	return f.claim()
 }
 
 // claim renames where the file system has no links: it takes the name with an empty file, which only one can do, and
 // renames over that.
-func claim(tmp, path string) error {
-	empty, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+func (f *File) claim() error {
+	empty, err := f.root.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	err = empty.Close()
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = f.root.Rename(f.tmp, f.name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(err, f.root.Remove(f.name))
 	}
 	return nil
 }
@@ -141,8 +183,9 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	_ = f.tmp.Close()           // closed already on the way through Commit
-	_ = os.Remove(f.tmp.Name()) // renamed already after a Commit that replaced
+	_ = f.file.Close()          // closed already on the way through Commit
+	_ = f.root.Remove(f.tmp) // renamed already after a Commit that replaced
+	f.closeRoot()
 }
 
 // pathError says what was being done to the target, in place of what the system was doing to the file beside it.

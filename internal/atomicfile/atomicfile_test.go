@@ -113,7 +113,7 @@ func TestFailedWriteIsNotForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.tmp.Close() // stands for the disk that fills up
+	f.file.Close() // stands for the disk that fills up
 	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), f.path) {
 		t.Errorf("Write = %v, want an error with the name of the target", err)
 	}
@@ -138,7 +138,7 @@ func TestTargetThatAppearsMeanwhile(t *testing.T) {
 func TestOneOfManyWins(t *testing.T) {
 	for name, rename := range map[string]func(f *File) error{
 		"link":  (*File).Commit,
-		"claim": func(f *File) error { defer f.Abort(); return claim(f.tmp.Name(), f.path) },
+		"claim": func(f *File) error { defer f.Abort(); return f.claim() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -224,4 +224,40 @@ func TestCommitTwice(t *testing.T) {
 		t.Errorf("second Commit = %v, want fs.ErrClosed", err)
 	}
 	f.Abort()
+}
+
+func TestRoot(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := Write("new", Options{Root: root, Mode: 0o777}, text("new")); err != nil {
+		t.Error(err)
+	}
+	if err := Write("new", Options{Root: root}, text("other")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an existing file: error %v, want fs.ErrExist", err)
+	}
+	for range 2 { // the second replaces the first
+		if err := Symlink(root, "new", "link"); err != nil {
+			t.Error(err)
+		}
+	}
+	holds(t, dir, "link", "new", "new", "new")
+	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf("got %v, %v, want a file that can be run", info, err)
+	}
+	if err := Write("../outside", Options{Root: root, Replace: true}, text("bad")); err == nil {
+		t.Error("a file was written outside of the root")
+	}
+	if err := root.Mkdir("dir", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Symlink(root, "new", "dir"); err == nil {
+		t.Error("a link replaced a directory")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("left in the directory: %v, %v", entries, err)
+	}
 }

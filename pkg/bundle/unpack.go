@@ -86,7 +86,7 @@ func checkLinks(fsys fs.FS) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// staysInside tells whether a link leads to somewhere inside, whatever other links it leads through. From a name on
+// staysInside reports whether a link leads to somewhere inside, whatever other links it leads through. From a name on
 // that may be a link, .. may lead anywhere.
 func staysInside(name, target string) bool {
 	if path.IsAbs(target) || strings.Contains(target, `\`) {

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,8 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
 // An outDir writes into a directory, never outside of it. What it made can be taken back.
@@ -19,7 +19,7 @@ type outDir struct {
 	made []string // files, links and directories
 }
 
-// errInTheWay is about what stands where something else is to be written.
+// errInTheWay is about what is in the place of what is to be written.
 var errInTheWay = errors.New("something else of that name is in the way")
 
 // directory makes a directory and those above it. Links to directories do not count as such, since what links to
@@ -47,47 +47,32 @@ func (d *outDir) directory(name string) error {
 
 // file puts a file in the place of an old one, once all of it is on the disk.
 func (d *outDir) file(name string, mode fs.FileMode, content io.Reader) error {
-	return d.replace(name, func(tmp string) error {
-		const everybody = 0o666 // less the umask
-		f, err := d.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, everybody|mode.Perm()&0o111)
-		if err != nil {
+	return d.replace(name, func() error {
+		opts := atomicfile.Options{Root: d.root, Replace: true, Mode: 0o666 | mode&0o111}
+		return atomicfile.Write(name, opts, func(w io.Writer) error {
+			_, err := io.Copy(w, content)
 			return err
-		}
-		d.made = append(d.made, tmp)
-		_, err = io.Copy(f, content)
-		return errors.Join(err, f.Sync(), f.Close())
+		})
 	})
 }
 
 func (d *outDir) link(name, target string) error {
-	return d.replace(name, func(tmp string) error {
-		err := d.root.Symlink(target, tmp)
-		if err == nil {
-			d.made = append(d.made, tmp)
-		}
-		return err
-	})
+	return d.replace(name, func() error { return atomicfile.Symlink(d.root, target, name) })
 }
 
-// replace gives what fill makes, under another name, the name that it is to have.
-func (d *outDir) replace(name string, fill func(tmp string) error) error {
+// replace calls write, which puts something in the place of what is there, but not of a directory.
+func (d *outDir) replace(name string, write func() error) error {
 	if err := d.directory(path.Dir(name)); err != nil {
 		return err
 	}
 	old, err := d.root.Lstat(name)
-	exists := err == nil
-	if exists && old.IsDir() {
+	if err == nil && old.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errInTheWay}
 	}
-	tmp := path.Join(path.Dir(name), ".opm-"+strings.ToLower(rand.Text())+".tmp")
-	if err := fill(tmp); err != nil {
-		return err
+	if failed := write(); failed != nil {
+		return failed
 	}
-	if err := d.root.Rename(tmp, name); err != nil {
-		return err
-	}
-	d.made = d.made[:len(d.made)-1]
-	if !exists {
+	if err != nil {
 		d.made = append(d.made, name)
 	}
 	return nil
@@ -104,7 +89,7 @@ func (d *outDir) undo(err error) error {
 	return err
 }
 
-// differs tells whether a file of that name holds something else than content.
+// differs reports whether a file of that name holds something else than content.
 func (d *outDir) differs(name string, content []byte) (bool, error) {
 	old, err := d.root.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
