@@ -44,7 +44,7 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// Symlink makes a symbolic link to target, which takes the place of what has that name in root, unless it is a directory.
+// Symlink creates a symbolic link to target. It replaces what has that name in root, unless that is a directory.
 func Symlink(root *os.Root, target, name string) error {
 	tmp, err := createBeside(name, func(tmp string) error { return root.Symlink(target, tmp) })
 	if err != nil {
@@ -60,7 +60,7 @@ func Symlink(root *os.Root, target, name string) error {
 type File struct {
 	path   string // for errors
 	opts   Options
-	root   *os.Root // closed in the end, unless it is that of the options
+	root   *os.Root // closed at the end, unless it is that of the options
 	name   string   // in root
 	tmp    string
 	file   *os.File // called tmp
@@ -183,7 +183,7 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	_ = f.file.Close()          // closed already on the way through Commit
+	_ = f.file.Close()       // closed already on the way through Commit
 	_ = f.root.Remove(f.tmp) // renamed already after a Commit that replaced
 	f.closeRoot()
 }

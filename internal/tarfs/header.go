@@ -60,8 +60,8 @@ func checkTar(r io.ReaderAt) error {
 	return nil
 }
 
-// readEntries reads an archive to its end. It adds the entries to l, if they are not there yet from an earlier pass, and
-// calls fn with the header of each and its node, which is nil for hard links and whiteouts.
+// readEntries reads an archive to its end. It adds the entries to l, unless an earlier pass did, and calls fn with the
+// header of each and its node, which is nil for hard links and whiteouts.
 func (t *tree) readEntries(r *tar.Reader, l *layer, fn func(*tar.Header, *node) error) error {
 	for n := 0; ; {
 		hdr, err := r.Next()

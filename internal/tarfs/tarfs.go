@@ -113,7 +113,7 @@ func openPlain(ctx context.Context, r *io.SectionReader, b *budget, closer io.Cl
 // readInPlace adds the entries of an archive to l.
 func readInPlace(r *io.SectionReader, t *tree, l *layer) error {
 	var end int64 // of the last entry
-	err := t.readEntries(tar.NewReader(r), l, func(hdr *tar.Header, n *node) error {
+	err := t.readEntries(tar.NewReader(r), l, func(_ *tar.Header, n *node) error {
 		end, _ = r.Seek(0, io.SeekCurrent)
 		if n != nil && n.mode.IsRegular() {
 			n.data.ReaderAt = io.NewSectionReader(r, end, n.size)

@@ -44,6 +44,8 @@ type entry struct {
 	hides byte   // what of name a whiteout hides in the layers below
 }
 
+func (e *entry) base() string { return path.Base(e.name) }
+
 const (
 	hidesNothing = iota + 1
 	hidesFile
@@ -138,7 +140,7 @@ func (t *tree) apply(ctx context.Context, l *layer) error {
 		}
 		// Elsewhere, a layer may hold what it likes.
 		dir, err := t.insert(e)
-		if err != nil && (errors.Is(err, ErrLimit) || t.wants(e.name) || t.wants(path.Join(dir.path(), path.Base(e.name)))) {
+		if err != nil && (errors.Is(err, ErrLimit) || t.wants(e.name) || t.wants(path.Join(dir.path(), e.base()))) {
 			return fmt.Errorf("entry %.200q: %w", e.name, err)
 		}
 	}
@@ -150,7 +152,7 @@ func (t *tree) hide(e entry) {
 	switch e.hides {
 	case hidesFile:
 		if dir, err := t.walk(t.root, path.Dir(e.name), follow); err == nil {
-			delete(dir.children, path.Base(e.name))
+			delete(dir.children, e.base())
 		}
 	case hidesContent:
 		if dir, err := t.walk(t.root, e.name, follow); err == nil {
@@ -175,22 +177,22 @@ func (t *tree) insert(e entry) (*node, error) {
 			return dir, fmt.Errorf("hard link to %.200q: %w", e.hard, err)
 		}
 	}
-	old := dir.children[path.Base(e.name)]
+	old := dir.children[e.base()]
 	if e.name == "." {
 		old = t.root
 	}
-	switch {
-	case old == nil || !old.mode.IsDir():
-		return dir, t.put(dir, path.Base(e.name), n)
-	case n.mode.IsDir():
-		old.mode, old.modTime = n.mode, n.modTime
-		return dir, nil
-	case old == t.root:
-		return dir, errors.New("the root is not a directory")
-	case !t.union && len(old.children) > 0:
-		return dir, errors.New("it would replace a directory that is not empty")
+	if old != nil && old.mode.IsDir() {
+		switch {
+		case n.mode.IsDir():
+			old.mode, old.modTime = n.mode, n.modTime
+			return dir, nil
+		case old == t.root:
+			return dir, errors.New("the root is not a directory")
+		case !t.union && len(old.children) > 0:
+			return dir, errors.New("it would replace a directory that is not empty")
+		}
 	}
-	return dir, t.put(dir, path.Base(e.name), n)
+	return dir, t.put(dir, e.base(), n)
 }
 
 func (t *tree) put(dir *node, name string, n *node) error {
@@ -299,8 +301,8 @@ func (n *node) loopError() error {
 	return fmt.Errorf("%w: the last is of layer %s", errLoop, n.layer.Name)
 }
 
-// reach marks what the names lead to, what is below it, and what links there lead to, as reached, and the files among it
-// as wanted. Devices are left out below /dev, where container engines put their own, and errors elsewhere.
+// reach marks as reached what the names lead to, all that is below it, and what links there lead to. The files among it
+// are wanted. Devices are ignored below /dev, where container engines put their own, and errors elsewhere.
 func (t *tree) reach(names []string) error {
 	var todo []*node
 	add := func(n *node, err error) {

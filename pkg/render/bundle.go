@@ -47,7 +47,8 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: oneFile{held, held.Size()}, File: oneFileName, Ordered: true})
+	file := oneFile{held, held.Size()}
+	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: file, File: oneFileName, Ordered: true})
 	return nil
 }
 
