@@ -140,12 +140,13 @@ func (c *comparison) keys(schema, object string, but ...string) []string {
 }
 
 func (c *comparison) channels() []Channel {
-	names := map[string]bool{}
+	var names []string
 	for _, ch := range slices.Concat(c.graphBefore.Channels, c.graphAfter.Channels) {
-		names[ch.Name] = true
+		names = append(names, ch.Name)
 	}
+	slices.Sort(names)
 	var all []Channel
-	for _, n := range slices.Sorted(maps.Keys(names)) {
+	for _, n := range slices.Compact(names) {
 		ch := c.channel(n)
 		if !reflect.DeepEqual(ch, Channel{Name: n, Change: Changed}) {
 			all = append(all, ch)
@@ -186,13 +187,14 @@ func (c *comparison) channel(name string) Channel {
 
 // entries returns the names of all entries of two channels.
 func (c *comparison) entries(before, after *graph.Channel) []string {
-	names := map[string]bool{}
+	var names []string
 	for _, e := range slices.Concat(before.Entries(), after.Entries()) {
 		if e.Name != "" {
-			names[e.Name] = true
+			names = append(names, e.Name)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(names), c.byVersion)
+	slices.SortFunc(names, c.byVersion)
+	return slices.Compact(names)
 }
 
 // edges compares two entries of the same name.
@@ -315,16 +317,11 @@ func (c *comparison) objects() []Object {
 
 // allNames returns the names in either map, sorted: what is about the package comes first.
 func allNames[T any](before, after map[name]T) []name {
-	names := map[name]bool{}
-	for n := range before {
-		names[n] = true
-	}
-	for n := range after {
-		names[n] = true
-	}
-	return slices.SortedFunc(maps.Keys(names), func(a, b name) int {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.SortFunc(names, func(a, b name) int {
 		return cmp.Or(schemaOrder(a)-schemaOrder(b), cmp.Compare(a.schema, b.schema), cmp.Compare(a.name, b.name))
 	})
+	return slices.Compact(names)
 }
 
 // schemaOrder puts packages before channels, these before bundles, and all else behind.

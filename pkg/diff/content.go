@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -25,22 +26,14 @@ type part struct {
 }
 
 func (p part) compare(q part) int {
-	if c := strings.Compare(p.key, q.key); c != 0 {
-		return c
-	}
-	return strings.Compare(p.property, q.property)
+	return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.property, q.property))
 }
 
 // differences returns the parts that are not in both with the same sum, each once.
 func (c content) differences(d content) []part {
 	var all []part
-	for _, p := range c {
-		if !slices.Contains(d, p) {
-			all = append(all, part{p.key, p.property, 0})
-		}
-	}
-	for _, p := range d {
-		if !slices.Contains(c, p) {
+	for _, p := range slices.Concat(c, d) {
+		if !slices.Contains(c, p) || !slices.Contains(d, p) {
 			all = append(all, part{p.key, p.property, 0})
 		}
 	}
@@ -171,12 +164,11 @@ func (s *summer) object(optional bool) (uint64, error) {
 func (s *summer) set() (uint64, error) {
 	var sum uint64
 	err := s.elements(func() error {
-		if s.dec.PeekKind() != '{' {
-			element, err := s.value()
-			sum += mix(0, element)
-			return err
+		read := s.value
+		if s.dec.PeekKind() == '{' {
+			read = func() (uint64, error) { return s.object(true) }
 		}
-		element, err := s.object(true)
+		element, err := read()
 		sum += mix(0, element)
 		return err
 	})
@@ -214,28 +206,21 @@ func (s *summer) properties(sums map[part]uint64) error {
 
 // members reads an object and calls fn for each member, with its name as it is written and before its value.
 func (s *summer) members(fn func(name jsontext.Value) error) error {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return err
-	}
-	for s.dec.PeekKind() == '"' {
+	return s.elements(func() error {
 		name, err := s.dec.ReadValue()
 		if err != nil {
 			return err
 		}
-		if err := fn(name); err != nil {
-			return err
-		}
-	}
-	_, err := s.dec.ReadToken()
-	return err
+		return fn(name)
+	})
 }
 
-// elements reads a list and calls fn before each element.
+// elements reads a list, or an object, and calls fn before each element, or the name of each member.
 func (s *summer) elements(fn func() error) error {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return err
 	}
-	for kind := s.dec.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = s.dec.PeekKind() {
+	for k := s.dec.PeekKind(); k != ']' && k != '}' && k != jsontext.KindInvalid; k = s.dec.PeekKind() {
 		if err := fn(); err != nil {
 			return err
 		}

@@ -73,6 +73,12 @@ func (f following) next(b *graph.Bundle) string {
 // all returns the bundles of the installs.
 func (i Installs) all() []string { return slices.Concat(i.Installed, i.Pruned) }
 
+func (i Installs) each(fn func(channel, bundle string)) {
+	for _, b := range i.all() {
+		fn(i.Channel, b)
+	}
+}
+
 // installs follows every channel before with every bundle that may be installed from it, in both catalogs.
 func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	for _, ch := range c.graphBefore.Channels {
@@ -97,8 +103,8 @@ func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 // followers are the installs that follow a channel, as far as something changes for them under one of the semantics.
 type followers struct {
 	before, after following
-	stranded      groups[Why]
-	reroutes      groups[Values] // by their next update
+	stranded      grouped[Why, *graph.Bundle]
+	reroutes      grouped[Values, *graph.Bundle] // by their next update
 }
 
 // followers returns what changes for the bundles that may be installed from a channel before.
@@ -188,57 +194,40 @@ func (w *walk) step() string {
 	return to
 }
 
-// groups are installs that fare alike, by how they do.
-type groups[K comparable] struct {
-	order []K
-	of    map[K]members
-}
-
-// members are bundles of a channel: those that the catalog before has, and those that it only names.
-type members struct{ installed, pruned []string }
-
-func (m members) equal(other members) bool {
-	return slices.Equal(m.installed, other.installed) && slices.Equal(m.pruned, other.pruned)
-}
-
-func (g *groups[K]) add(k K, b *graph.Bundle) {
-	if g.of == nil {
-		g.of = map[K]members{}
-	}
-	m, known := g.of[k]
-	if !known {
-		g.order = append(g.order, k)
-	}
-	if b.Virtual {
-		m.pruned = append(m.pruned, b.Name)
-	} else {
-		m.installed = append(m.installed, b.Name)
-	}
-	g.of[k] = m
-}
-
-// join yields the groups under both semantics. Those that are the same under both come once.
-func join[K comparable](channel string, classic, v1 groups[K]) iter.Seq2[K, Installs] {
+// join yields the installs of a channel by how they fare under both semantics. Those that are the same under both come
+// once.
+func join[K comparable](channel string, classic, v1 grouped[K, *graph.Bundle]) iter.Seq2[K, Installs] {
 	return func(yield func(K, Installs) bool) {
-		installs := func(m members, by ...graph.Semantics) Installs {
-			return Installs{channel, by, m.installed, m.pruned}
-		}
-		alike := func(k K) bool { return classic.of[k].equal(v1.of[k]) }
-		for _, k := range classic.order {
+		for k, bundles := range classic.all() {
 			semantics := []graph.Semantics{graph.Classic}
-			if alike(k) {
+			if slices.Equal(bundles, v1.of[k]) {
 				semantics = append(semantics, graph.V1)
 			}
-			if !yield(k, installs(classic.of[k], semantics...)) {
+			if !yield(k, newInstalls(channel, semantics, bundles)) {
 				return
 			}
 		}
-		for _, k := range v1.order {
-			if !alike(k) && !yield(k, installs(v1.of[k], graph.V1)) {
+		for k, bundles := range v1.all() {
+			if slices.Equal(bundles, classic.of[k]) {
+				continue
+			}
+			if !yield(k, newInstalls(channel, []graph.Semantics{graph.V1}, bundles)) {
 				return
 			}
 		}
 	}
+}
+
+func newInstalls(channel string, by []graph.Semantics, bundles []*graph.Bundle) Installs {
+	i := Installs{Channel: channel, Semantics: by}
+	for _, b := range bundles {
+		if b.Virtual {
+			i.Pruned = append(i.Pruned, b.Name)
+		} else {
+			i.Installed = append(i.Installed, b.Name)
+		}
+	}
+	return i
 }
 
 // strandedByPackage joins what is stranded in the channels of a package that is gone.

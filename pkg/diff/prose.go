@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,13 +30,26 @@ type section struct {
 // maxNames is how many names of a list are written; JSON has all of them.
 const maxNames = 8
 
-// names writes a list of names, which is not empty.
+// names writes a list of names; "" if there are none.
 func (w prose) names(all []string) string {
 	var written []string
 	for _, n := range all {
-		written = append(written, w.name(n))
+		written = append(written, cmp.Or(w.name(n), `""`))
 	}
 	return abbreviated(written)
+}
+
+// joined joins what is not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
+}
+
+// after writes words before a text that is not empty.
+func after(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
 }
 
 // abbreviated writes the first words of a list, and how many more there are.
@@ -46,25 +60,35 @@ func abbreviated(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// becomes writes what a value was and is.
-func (w prose) becomes(v Values) string {
-	return w.orNone(v.Before) + " " + w.arrow + " " + w.orNone(v.After)
+// becomes writes what a value was and is; "" for one that did not change, which is nil.
+func (w prose) becomes(v *Values) string {
+	if v == nil {
+		return ""
+	}
+	return w.change(optional(v.Before), optional(v.After))
 }
 
-// orNone writes names, of which none may be there, or only an empty one.
-func (w prose) orNone(names ...string) string {
-	if len(names) == 0 || len(names) == 1 && names[0] == "" {
-		return "none"
+func optional(name string) []string {
+	if name == "" {
+		return nil
 	}
-	return w.names(names)
+	return []string{name}
 }
+
+// change writes names that were there and are there now.
+func (w prose) change(before, after []string) string {
+	return w.orNone(before) + " " + w.arrow + " " + w.orNone(after)
+}
+
+// orNone writes names, of which there may be none.
+func (w prose) orNone(names []string) string { return cmp.Or(w.names(names), "none") }
 
 // digest finds the digest of a reference to an image, of which twelve letters tell it from others.
 var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+$`)
 
 // shortened returns two references to images with the first letters of their digests, where these tell them apart.
-func (v Values) shortened() Values {
-	short := Values{digest.ReplaceAllString(v.Before, "$1"), digest.ReplaceAllString(v.After, "$1")}
+func (v *Values) shortened() *Values {
+	short := &Values{digest.ReplaceAllString(v.Before, "$1"), digest.ReplaceAllString(v.After, "$1")}
 	if short.Before == short.After {
 		return v
 	}
@@ -76,25 +100,20 @@ func (w prose) changes(p Package) []string {
 	lines := w.stranded(p)
 	lines = append(lines, w.contents(p)...)
 	lines = append(lines, w.comeAndGone(p, Removed)...)
-	if p.DefaultChannel != nil {
-		lines = append(lines, "default channel: "+w.becomes(*p.DefaultChannel))
-	}
-	isNew := map[string]bool{}
-	isGone := map[string]bool{}
+	lines = append(lines, after("default channel: ", w.becomes(p.DefaultChannel)))
+	told := map[string]Change{}
 	for _, b := range p.Bundles {
-		isNew[b.Name] = b.Change == Added
-		isGone[b.Name] = b.Change == Removed
+		told[b.Name] = b.Change
 	}
 	for _, c := range p.Channels {
-		lines = append(lines, w.channel(c, isNew, isGone)...)
+		lines = append(lines, w.channel(c, told)...)
 	}
 	lines = append(lines, w.comeAndGone(p, Added)...)
 	lines = append(lines, w.reroutes(p)...)
 	lines = append(lines, w.deprecations(p)...)
-	if len(p.Keys) > 0 {
-		lines = append(lines, "the package has another "+w.names(p.Keys))
-	}
-	return append(lines, w.objects(p)...)
+	lines = append(lines, after("the package has another ", w.names(p.Keys)))
+	lines = append(lines, w.objects(p)...)
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // all tells about a package that is in one of the catalogs only.
@@ -106,19 +125,20 @@ func (w prose) all(p Package) []string {
 	for _, b := range p.Bundles {
 		bundles = append(bundles, b.Name)
 	}
-	what := []string{plural.Of(len(channels), "channel"), plural.Of(len(bundles), "bundle")}
+	what := plural.Of(len(channels), "channel")
 	if len(channels) > 0 {
-		what[0] += " (" + w.names(channels) + ")"
+		what += " (" + w.names(channels) + ")"
 	}
+	what += ", " + plural.Of(len(bundles), "bundle")
 	if len(bundles) > 0 {
-		what[1] += ", the highest " + w.name(bundles[len(bundles)-1])
+		what += ", the highest " + w.name(bundles[len(bundles)-1])
 	}
-	lines := []string{strings.Join(what, ", ")}
+	lines := []string{what}
 	if p.Change == Removed { // all that was in it is gone, which goes without saying
 		return append(lines, w.stranded(p)...)
 	}
 	lines = append(lines, w.deprecations(p)...)
-	return append(lines, w.objects(p)...)
+	return slices.DeleteFunc(append(lines, w.objects(p)...), func(line string) bool { return line == "" })
 }
 
 // lostPaths counts stranded installs.
@@ -141,16 +161,12 @@ func (w prose) stranded(p Package) []string {
 
 // installed names the bundles of installs, those last that users may have though the catalog has them no more.
 func (w prose) installed(i Installs) string {
-	if len(i.Pruned) == 0 {
-		return w.names(i.Installed)
+	pruned := ""
+	if n := len(i.Pruned); n > 0 {
+		pruned = fmt.Sprintf("%s (%s)", plural.Words(n, "version that is not in the catalog any more",
+			"versions that are not in the catalog any more"), w.names(i.Pruned))
 	}
-	what := plural.Words(len(i.Pruned), "version that is not in the catalog any more",
-		"versions that are not in the catalog any more")
-	pruned := fmt.Sprintf("%s (%s)", what, w.names(i.Pruned))
-	if len(i.Installed) == 0 {
-		return pruned
-	}
-	return w.names(i.Installed) + "; and " + pruned
+	return joined("; and ", w.names(i.Installed), pruned)
 }
 
 // under tells which channel is followed, and the semantics where they do not agree.
@@ -185,130 +201,99 @@ func (w prose) why(y Why) string {
 func (w prose) contents(p Package) []string {
 	changed := p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Form == nil })
 	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
-	names := map[string][]string{}
-	var order []string
+	var alike grouped[string, string]
 	for _, b := range changed {
-		what := w.content(b, images <= maxNames)
-		if names[what] == nil {
-			order = append(order, what)
-		}
-		names[what] = append(names[what], b.Name)
+		alike.add(w.content(b, images <= maxNames), b.Name)
 	}
 	var lines []string
-	for _, what := range order {
-		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", plural.Of(len(names[what]), "published bundle"),
-			w.names(names[what]), what))
+	for what, names := range alike.all() {
+		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", plural.Of(len(names), "published bundle"), w.names(names), what))
 	}
 	return lines
 }
 
 // content tells what changed in a bundle. The images themselves are told on demand.
 func (w prose) content(b Bundle, images bool) string {
-	var what []string
+	image := ""
 	switch {
 	case b.Image != nil && images:
-		what = append(what, "image "+w.becomes(b.Image.shortened()))
+		image = "image " + w.becomes(b.Image.shortened())
 	case b.Image != nil:
-		what = append(what, "image")
+		image = "image"
 	}
-	if len(b.Properties) > 0 {
-		what = append(what, "properties "+w.names(b.Properties))
-	}
-	if len(b.Keys) > 0 {
-		what = append(what, w.names(b.Keys))
-	}
-	return strings.Join(what, "; ")
+	return joined("; ", image, after("properties ", w.names(b.Properties)), w.names(b.Keys))
 }
 
 // comeAndGone tells which bundles were added or removed.
 func (w prose) comeAndGone(p Package, change Change) []string {
 	var names []string
-	for _, b := range p.Bundles {
-		if b.Change == change {
-			names = append(names, b.Name)
-		}
+	for _, b := range p.bundles(func(b Bundle) bool { return b.Change == change }) {
+		names = append(names, b.Name)
 	}
-	if len(names) == 0 {
+	if names == nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
 // channel tells about a channel. Entries that are told about as bundles are only counted.
-func (w prose) channel(c Channel, isNew, isGone map[string]bool) []string {
+func (w prose) channel(c Channel, told map[string]Change) []string {
 	label := "channel " + w.name(c.Name)
-	switch c.Change {
-	case Added:
-		return []string{fmt.Sprintf("%s added, with %s, head %s", label, entries(len(c.Added)), w.head(c))}
-	case Removed:
-		return []string{fmt.Sprintf("%s removed, with %s, head %s", label, entries(len(c.Removed)), w.head(c))}
-	}
-	var what []string
+	heads := Heads{}
 	if c.Heads != nil {
-		what = append(what, fmt.Sprintf("head %s %s %s", w.orNone(c.Heads.Before...), w.arrow, w.orNone(c.Heads.After...)))
+		heads = *c.Heads
 	}
-	what = append(what, w.entries(c.Added, "added", "not new to the catalog", isNew)...)
-	what = append(what, w.entries(c.Removed, "removed", "still in the catalog", isGone)...)
-	if len(c.Keys) > 0 {
-		what = append(what, "another "+w.names(c.Keys))
+	if c.Change != Changed { // it is in one of the catalogs only
+		return []string{fmt.Sprintf("%s %s, with %s, head %s", label, c.Change, entries(len(c.Added)+len(c.Removed)),
+			w.orNone(slices.Concat(heads.Before, heads.After)))}
 	}
-	var lines []string
-	if len(what) > 0 {
-		lines = append(lines, label+": "+strings.Join(what, "; "))
+	head := ""
+	if c.Heads != nil {
+		head = "head " + w.change(heads.Before, heads.After)
 	}
+	lines := []string{after(label+": ", joined("; ",
+		head,
+		w.entries(c.Added, Added, "not new to the catalog", told),
+		w.entries(c.Removed, Removed, "still in the catalog", told),
+		after("another ", w.names(c.Keys))))}
 	for _, e := range c.Edges {
 		lines = append(lines, label+": "+w.edges(e))
 	}
 	return lines
 }
 
-// head names the head of a channel that is in one of the catalogs only.
-func (w prose) head(c Channel) string {
-	if c.Heads == nil {
-		return w.orNone()
-	}
-	return w.orNone(append(c.Heads.Before, c.Heads.After...)...)
-}
-
 func entries(n int) string { return plural.Words(n, "entry", "entries") }
 
 // entries counts entries, and names those that are not told about elsewhere.
-func (w prose) entries(names []string, change, others string, told map[string]bool) []string {
+func (w prose) entries(names []string, change Change, others string, told map[string]Change) string {
 	if len(names) == 0 {
-		return nil
+		return ""
 	}
-	text := entries(len(names)) + " " + change
-	untold := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return told[n] })
+	text := fmt.Sprintf("%s %s", entries(len(names)), change)
+	untold := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return told[n] == change })
 	if len(untold) > 0 {
 		text += fmt.Sprintf(" (%s: %s)", others, w.names(untold))
 	}
-	return []string{text}
+	return text
 }
 
 func (w prose) edges(e Edges) string {
-	var what []string
-	if e.Replaces != nil {
-		what = append(what, "replaces "+w.becomes(*e.Replaces))
-	}
-	if len(e.SkipsAdded) > 0 {
-		what = append(what, "skips also "+w.names(e.SkipsAdded))
-	}
-	if len(e.SkipsRemoved) > 0 {
-		what = append(what, "skips no longer "+w.names(e.SkipsRemoved))
-	}
-	if e.SkipRange != nil {
-		what = append(what, "skipRange "+w.becomes(*e.SkipRange))
-	}
+	others := ""
 	if e.Others {
-		what = append(what, "other keys")
+		others = "other keys"
 	}
-	return w.name(e.Entry) + ": " + strings.Join(what, "; ")
+	return w.name(e.Entry) + ": " + joined("; ",
+		after("replaces ", w.becomes(e.Replaces)),
+		after("skips also ", w.names(e.SkipsAdded)),
+		after("skips no longer ", w.names(e.SkipsRemoved)),
+		after("skipRange ", w.becomes(e.SkipRange)),
+		others)
 }
 
 func (w prose) reroutes(p Package) []string {
 	var lines []string
 	for _, r := range p.Reroutes {
-		lines = append(lines, fmt.Sprintf("next update%s: %s, for %s%s", w.under(r.Installs), w.becomes(r.Next),
+		lines = append(lines, fmt.Sprintf("next update%s: %s, for %s%s", w.under(r.Installs), w.becomes(&r.Next),
 			w.installed(r.Installs), w.past(r)))
 	}
 	return lines
@@ -338,10 +323,7 @@ func (w prose) deprecations(p Package) []string {
 			lines = append(lines, what+" is still deprecated, "+w.deprecation(d))
 		}
 	}
-	if len(p.DeprecationKeys) > 0 {
-		lines = append(lines, "the deprecations have another "+w.names(p.DeprecationKeys))
-	}
-	return lines
+	return append(lines, after("the deprecations have another ", w.names(p.DeprecationKeys)))
 }
 
 // deprecation tells what is another in one that is in both catalogs.
@@ -359,11 +341,8 @@ func (w prose) deprecation(d Deprecation) string {
 func (w prose) objects(p Package) []string {
 	var lines []string
 	for _, o := range p.Objects {
-		line := "object of schema " + w.name(o.Schema)
-		if o.Name != "" {
-			line += ", " + w.name(o.Name)
-		}
-		lines = append(lines, line+": "+string(o.Change))
+		what := joined(", ", "object of schema "+w.name(o.Schema), w.names(optional(o.Name)))
+		lines = append(lines, fmt.Sprintf("%s: %s", what, o.Change))
 	}
 	return lines
 }

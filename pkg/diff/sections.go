@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,49 +53,36 @@ func (p *Package) brief() string {
 	for _, c := range s.counts()[1:] {
 		words = append(words, c.words()...)
 	}
-	if len(words) == 0 {
+	if words == nil {
 		words = s.notes()
 	}
-	if len(words) == 0 {
-		return "other changes"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "other changes")
 }
 
 // words counts in words what is more than none: 2 bundles added.
 func (c namedCounts) words() []string {
 	var words []string
-	for _, part := range c.parts() {
-		words = append(words, fmt.Sprintf("%s %s", plural.Of(part.n, strings.TrimSuffix(c.what, "s")), part.change))
+	for _, part := range []struct {
+		n      int
+		change Change
+	}{{c.Added, Added}, {c.Removed, Removed}, {c.Changed, Changed}} {
+		if part.n > 0 {
+			words = append(words, fmt.Sprintf("%s %s", plural.Of(part.n, strings.TrimSuffix(c.what, "s")), part.change))
+		}
 	}
 	return words
 }
 
-// A partCount is a count that is more than none.
-type partCount struct {
-	n      int
-	change Change
-}
-
-func (c Counts) parts() []partCount {
-	all := []partCount{{c.Added, Added}, {c.Removed, Removed}, {c.Changed, Changed}}
-	return slices.DeleteFunc(all, func(p partCount) bool { return p.n == 0 })
-}
-
 // forms tells of how many bundles of a package the form of the metadata is another one.
 func (w prose) forms(p Package) []string {
-	reformed := map[Values]int{}
-	var order []Values
+	var reformed grouped[Values, string]
 	for _, b := range p.reformed() {
-		if reformed[*b.Form] == 0 {
-			order = append(order, *b.Form)
-		}
-		reformed[*b.Form]++
+		reformed.add(*b.Form, b.Name)
 	}
 	var lines []string
-	for _, form := range order {
-		n := plural.Of(reformed[form], "bundle")
-		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), n, w.becomes(form)))
+	for form, bundles := range reformed.all() {
+		n := plural.Of(len(bundles), "bundle")
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", w.packageName(p, w.name), n, w.becomes(&form)))
 	}
 	return lines
 }

@@ -9,7 +9,7 @@ func (r *Report) summarize() {
 		if !p.onlyForm() {
 			s.Packages.add(p.Change)
 		}
-		s.Stranded += countInstalls(p.Stranded, func(l Stranded) Installs { return l.Installs })
+		s.Stranded += countInstalls(p.Stranded)
 		if p.Change == Changed {
 			s.addPackage(p)
 		}
@@ -80,17 +80,16 @@ func (s *Summary) addPackage(p Package) {
 		s.Bundles.add(b.Change)
 	}
 	s.Deprecations += len(p.Deprecations)
-	s.Rerouted += countInstalls(p.Reroutes, func(r Reroute) Installs { return r.Installs })
+	s.Rerouted += countInstalls(p.Reroutes)
 }
 
 // countInstalls counts the pairs of a channel and a bundle, whatever the semantics.
-func countInstalls[T any](all []T, installs func(T) Installs) int {
-	type install struct{ channel, bundle string }
-	seen := map[install]bool{}
-	for _, one := range all {
-		for _, b := range installs(one).all() {
-			seen[install{installs(one).Channel, b}] = true
-		}
+func countInstalls[T interface {
+	each(func(channel, bundle string))
+}](all []T) int {
+	seen := map[[2]string]bool{}
+	for _, installs := range all {
+		installs.each(func(channel, bundle string) { seen[[2]string{channel, bundle}] = true })
 	}
 	return len(seen)
 }

@@ -1,0 +1,30 @@
+package diff
+
+import "iter"
+
+// A grouped holds values by key. The zero value is empty.
+type grouped[K comparable, V any] struct {
+	keys []K // in the order in which they came
+	of   map[K][]V
+}
+
+func (g *grouped[K, V]) add(k K, v V) {
+	if g.of == nil {
+		g.of = map[K][]V{}
+	}
+	if g.of[k] == nil {
+		g.keys = append(g.keys, k)
+	}
+	g.of[k] = append(g.of[k], v)
+}
+
+// all yields the keys in their order, with their values.
+func (g *grouped[K, V]) all() iter.Seq2[K, []V] {
+	return func(yield func(K, []V) bool) {
+		for _, k := range g.keys {
+			if !yield(k, g.of[k]) {
+				return
+			}
+		}
+	}
+}
