@@ -33,15 +33,15 @@ type Options struct {
 // Write makes the file at path out of what fill writes. Where fill or anything else fails there is no new file, an
 // old one is as it was, and the error of fill comes back as it is.
 func Write(path string, opts Options, fill func(io.Writer) error) error {
-	f, err := Create(path, opts)
+	f, err := create(path, opts)
 	if err != nil {
 		return err
 	}
-	defer f.Abort()
+	defer f.abort()
 	if err := fill(f); err != nil {
 		return err
 	}
-	return f.Commit()
+	return f.commit()
 }
 
 // Symlink creates a symbolic link to target. It replaces what has that name in root, unless that is a directory.
@@ -56,8 +56,8 @@ func Symlink(root *os.Root, target, name string) error {
 	return nil
 }
 
-// A File is written and then committed or aborted. It is for one goroutine.
-type File struct {
+// A file is written and then committed or aborted. It is for one goroutine.
+type file struct {
 	path   string // for errors
 	opts   Options
 	root   *os.Root // closed at the end, unless it is that of the options
@@ -68,9 +68,9 @@ type File struct {
 	done   bool
 }
 
-// Create begins a file at path. The directory must exist.
-func Create(path string, opts Options) (*File, error) {
-	f := &File{path: path, opts: opts, root: opts.Root, name: path}
+// create begins a file at path. The directory must exist.
+func create(path string, opts Options) (*file, error) {
+	f := &file{path: path, opts: opts, root: opts.Root, name: path}
 	err := f.create()
 	if err != nil {
 		f.closeRoot()
@@ -79,7 +79,7 @@ func Create(path string, opts Options) (*File, error) {
 	return f, nil
 }
 
-func (f *File) create() (err error) {
+func (f *file) create() (err error) {
 	if f.root == nil {
 		dir, name := filepath.Split(f.path)
 		if f.root, err = os.OpenRoot(cmp.Or(dir, ".")); err != nil {
@@ -88,7 +88,7 @@ func (f *File) create() (err error) {
 		f.name = name
 	}
 	if !f.opts.Replace {
-		// Only to fail before the work is done: Commit is what decides.
+		// Only to fail before the work is done: commit is what decides.
 		if _, err := f.root.Lstat(f.name); err == nil {
 			return fs.ErrExist
 		}
@@ -100,7 +100,7 @@ func (f *File) create() (err error) {
 	return err
 }
 
-func (f *File) closeRoot() {
+func (f *file) closeRoot() {
 	if f.root != nil && f.root != f.opts.Root {
 		_ = f.root.Close() // nothing was written to it
 	}
@@ -117,8 +117,8 @@ func createBeside(path string, create func(tmp string) error) (string, error) {
 	}
 }
 
-// Write implements io.Writer. After a Write that failed, Commit fails too.
-func (f *File) Write(p []byte) (int, error) {
+// Write implements io.Writer. After a Write that failed, commit fails too.
+func (f *file) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
 	if err != nil {
 		err = pathError("write", f.path, err)
@@ -127,12 +127,12 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit gives the file its name. Where it fails the file is gone, as after Abort.
-func (f *File) Commit() error {
+// commit gives the file its name. Where it fails the file is gone, as after abort.
+func (f *file) commit() error {
 	if f.done {
 		return pathError("write", f.path, fs.ErrClosed)
 	}
-	defer f.Abort()
+	defer f.abort()
 	if f.failed != nil {
 		return f.failed
 	}
@@ -148,7 +148,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-func (f *File) rename() error {
+func (f *file) rename() error {
 	if f.opts.Replace {
 		return f.root.Rename(f.tmp, f.name)
 	}
@@ -162,7 +162,7 @@ func (f *File) rename() error {
 
 // claim renames where the file system has no links: it takes the name with an empty file, which only one can do, and
 // renames over that.
-func (f *File) claim() error {
+func (f *file) claim() error {
 	empty, err := f.root.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
@@ -177,14 +177,14 @@ func (f *File) claim() error {
 	return nil
 }
 
-// Abort drops the file. After Commit or Abort it does nothing, so it can be deferred.
-func (f *File) Abort() {
+// abort drops the file. After commit or abort it does nothing, so it can be deferred.
+func (f *file) abort() {
 	if f.done {
 		return
 	}
 	f.done = true
-	_ = f.file.Close()       // closed already on the way through Commit
-	_ = f.root.Remove(f.tmp) // renamed already after a Commit that replaced
+	_ = f.file.Close()       // closed already on the way through commit
+	_ = f.root.Remove(f.tmp) // renamed already after a commit that replaced
 	f.closeRoot()
 }
 

@@ -109,7 +109,7 @@ func TestNothingLeftWhenFillPanics(t *testing.T) {
 // TestFailedWriteIsNotForgotten: whoever fills the file may overlook the error of a full disk.
 func TestFailedWriteIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
-	f, err := Create(filepath.Join(dir, "f"), Options{})
+	f, err := create(filepath.Join(dir, "f"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestFailedWriteIsNotForgotten(t *testing.T) {
 	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), f.path) {
 		t.Errorf("Write = %v, want an error with the name of the target", err)
 	}
-	if err := f.Commit(); err == nil {
+	if err := f.commit(); err == nil {
 		t.Error("Commit gave no error")
 	}
 	holds(t, dir)
@@ -136,16 +136,16 @@ func TestTargetThatAppearsMeanwhile(t *testing.T) {
 }
 
 func TestOneOfManyWins(t *testing.T) {
-	for name, rename := range map[string]func(f *File) error{
-		"link":  (*File).Commit,
-		"claim": func(f *File) error { defer f.Abort(); return f.claim() },
+	for name, rename := range map[string]func(f *file) error{
+		"link":  (*file).commit,
+		"claim": func(f *file) error { defer f.abort(); return f.claim() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
-			files := make([]*File, 8)
+			files := make([]*file, 8)
 			for i := range files {
-				f, err := Create(path, Options{})
+				f, err := create(path, Options{})
 				if err == nil {
 					_, err = f.Write([]byte("x"))
 				}
@@ -213,17 +213,17 @@ func TestLongName(t *testing.T) {
 }
 
 func TestCommitTwice(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "f"), Options{})
+	f, err := create(filepath.Join(t.TempDir(), "f"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Commit(); err != nil {
+	if err := f.commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Commit(); !errors.Is(err, fs.ErrClosed) {
+	if err := f.commit(); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("second Commit = %v, want fs.ErrClosed", err)
 	}
-	f.Abort()
+	f.abort()
 }
 
 func TestRoot(t *testing.T) {

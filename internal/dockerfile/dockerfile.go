@@ -72,9 +72,9 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 // FromScratch reports whether the image has no program of its own.
 func (c Catalog) FromScratch() bool { return c.BaseImage == scratch }
 
-// WriteTo writes the Dockerfile. Where Check finds something wrong, that is the error, and nothing is written.
+// WriteTo writes the Dockerfile. Where check finds something wrong, that is the error, and nothing is written.
 func (c Catalog) WriteTo(w io.Writer) (int64, error) {
-	if err := c.Check(); err != nil {
+	if err := c.check(); err != nil {
 		return 0, err
 	}
 	var buf bytes.Buffer
@@ -84,8 +84,8 @@ func (c Catalog) WriteTo(w io.Writer) (int64, error) {
 	return buf.WriteTo(w)
 }
 
-// Check returns every reason why there can be no Dockerfile for c, joined.
-func (c Catalog) Check() error {
+// check returns every reason why there can be no Dockerfile for c, joined.
+func (c Catalog) check() error {
 	errs := []error{
 		checkDir(c.Dir),
 		checkImage("base", c.BaseImage),

@@ -122,7 +122,7 @@ func TestQuote(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	good := Catalog{Dir: "d", BaseImage: "a", BuilderImage: "b"}
-	if err := good.Check(); err != nil {
+	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -156,7 +156,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	err := Catalog{}.Check()
+	err := Catalog{}.check()
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("Check of nothing = %v, want three reasons", err)
 	}
@@ -194,7 +194,7 @@ func FuzzWriteTo(f *testing.F) {
 	f.Add(`["x"]`, "$k", "${v}")
 	f.Fuzz(func(t *testing.T, dir, key, value string) {
 		c := Catalog{Dir: dir, BaseImage: "a", BuilderImage: "b", Labels: map[string]string{key: value}}
-		if c.Check() != nil {
+		if c.check() != nil {
 			return
 		}
 		lines := strings.Split(strings.TrimSuffix(instructions(t, c), "\n"), "\n")

@@ -79,12 +79,6 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	}
 }
 
-// Reaches tells whether a bundle comes to be another one, by any number of updates.
-func (p *Plan) Reaches(from, to *Bundle) bool {
-	steps, _ := p.Path(from)
-	return from == to || slices.ContainsFunc(steps, func(s Step) bool { return s.To == to })
-}
-
 // A planner makes a Plan. Candidates claim the installed bundles that they may update, the preferred ones first, so
 // that each bundle is claimed once: that keeps the work linear, however much the ranges of candidates overlap.
 type planner struct {

@@ -149,9 +149,6 @@ func TestWalksEndOrLoop(t *testing.T) {
 				if loop && slices.Index(passed, end) == len(passed)-1 {
 					t.Errorf("%s%s: %s does not come back to %s", graph, plan.Semantics, b.Name, end.Name)
 				}
-				if !plan.Reaches(b, end) || !plan.Reaches(b, b) {
-					t.Errorf("%s%s: %s does not reach %s", graph, plan.Semantics, b.Name, end.Name)
-				}
 			}
 		}
 	})

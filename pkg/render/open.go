@@ -45,8 +45,11 @@ type Options struct {
 	LeftOut func(error)
 
 	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
-	Spool spool.Options
+	Spool SpoolOptions
 }
+
+// SpoolOptions say where what cannot be read twice is held.
+type SpoolOptions = spool.Options
 
 // Stdin is the reference to standard input.
 const Stdin = reference.Stdin
