@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
 		"golang.org/x/net/netutil", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
-		"google.golang.org/protobuf", "internal/pool",
+		"google.golang.org/protobuf", "internal/pool", "pkg/problem",
 	},
 	"pkg/serve/store": {
 		"pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
@@ -44,12 +44,11 @@ var arrows = map[string][]string{
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/imagecheck": {
-		"pkg/image", "pkg/declcfg", "internal/legible", "internal/plural", "github.com/google/go-containerregistry",
+		"pkg/image", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry", "pkg/problem",
 	},
 	"pkg/validate": {
-		"pkg/graph", "pkg/declcfg", "schemas", "internal/format", "internal/icon", "internal/k8sname",
-		"internal/legible", "internal/nearest", "internal/parallel", "internal/plural", "cel.dev/cel-go",
-		"cuelang.org/go", "github.com/blang/semver/v4", "github.com/distribution/reference", json,
+		"pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname", "internal/nearest",
+		"internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json, "pkg/problem",
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/spool",
@@ -59,7 +58,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "internal/format", "internal/position", "internal/yamljson",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
-		"github.com/distribution/reference", json, "internal/atomicfile",
+		"github.com/distribution/reference", json, "internal/atomicfile", "pkg/problem",
 	},
 	"pkg/image": {
 		"internal/legible", "internal/plural", "internal/position", "internal/spool", "internal/tarfs",
@@ -68,6 +67,7 @@ var arrows = map[string][]string{
 		"internal/reference",
 	},
 	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
+	"pkg/problem":    {"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/format", "internal/indexignore", "internal/parallel", "internal/position",

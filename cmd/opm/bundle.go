@@ -12,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // bundleCmd, as listCmd, stands at the top and among the alpha commands, where upstream has it. Without a command that
@@ -79,7 +80,7 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 }
 
 // check returns what is wrong with the bundle.
-func (b *openBundle) check(opts bundle.CheckOptions) []bundle.Finding {
+func (b *openBundle) check(opts bundle.CheckOptions) []*problem.Problem {
 	opts.Labels = b.labels
 	return bundle.Check(b.files, b.name, opts)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func bundleUnpackCmd(path string) *cobra.Command {
@@ -102,7 +103,8 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 
 func (f *bundleUnpackFlags) unpackOpen(ctx context.Context, cmd *cobra.Command, b *openBundle) error {
 	if !f.skipValidation {
-		if err := printFindings(cmd, "text", b.check(bundle.CheckOptions{})); err != nil {
+		report := problem.Report{Problems: b.check(bundle.CheckOptions{})}
+		if err := printReport(cmd, cmd.ErrOrStderr(), "", &report); err != nil {
 			return err
 		}
 	}

@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func bundleValidateCmd(path string) *cobra.Command {
@@ -27,7 +26,7 @@ any. Warnings are what a cluster or a user may trip over.
 
 A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, in an OCI layout
 (oci:DIRECTORY[:TAG]) or in an archive; --tag is another way to name it. Problems are printed as
-text on standard error, as JSON on standard output.
+text on standard error, in other formats on standard output.
 
 Optional validators are operatorhub, for what OperatorHub.io demands, and bundle-objects, for
 manifests that endanger a cluster. $OPERATOR_BUNDLE_CATEGORIES may name a JSON file with the
@@ -38,6 +37,9 @@ categories that operatorhub allows.`,
 		Args:              f.args,
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.rules {
+				return bundle.Rules().Write(cmd.OutOrStdout())
+			}
 			return f.run(cmd, slices.Concat(args, []string{f.tag})[0])
 		},
 	}
@@ -50,6 +52,7 @@ type bundleValidateFlags struct {
 	tag     string
 	engine  string
 	format  string
+	rules   bool
 	options bundle.CheckOptions
 	images  imageFlags
 }
@@ -59,8 +62,10 @@ func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
 	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
 	flags.VarP((*validatorList)(f), "optional-validators", "o",
-		"check with operatorhub, bundle-objects, or both with a comma in between; with text or json, as --output")
-	choiceVar(cmd, &f.format, "output", "", "text", "output format", "text", "json")
+		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
+	addProblemFormat(cmd, &f.format, "", "text", "output format")
+	flags.BoolVar(&f.rules, "rules", false, "list all rules")
+	exclude(cmd, "rules", "tag", "output", "optional-validators")
 	f.images.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("optional-validators",
 		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
@@ -68,7 +73,7 @@ func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
-	if f.tag == "" {
+	if f.tag == "" && !f.rules {
 		return exactArgs("BUNDLE")(cmd, args)
 	}
 	return rangeArgs(0)(cmd, args)
@@ -77,7 +82,7 @@ func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
 // A validatorList is the value of the flag -o, which upstream has for validators. Most commands have it for the format.
 type validatorList bundleValidateFlags
 
-var validatorWords = []string{"operatorhub", "bundle-objects", "text", "json"}
+var validatorWords = append([]string{"operatorhub", "bundle-objects"}, problem.Formats()...)
 
 func (v *validatorList) String() string {
 	var words []string
@@ -94,13 +99,13 @@ func (v *validatorList) Type() string { return "list" }
 
 func (v *validatorList) Set(list string) error {
 	for word := range strings.SplitSeq(list, ",") {
-		switch word {
-		case "":
-		case "operatorhub":
+		switch {
+		case word == "":
+		case word == "operatorhub":
 			v.options.OperatorHub = true
-		case "bundle-objects":
+		case word == "bundle-objects":
 			v.options.BundleObjects = true
-		case "text", "json":
+		case slices.Contains(problem.Formats(), word):
 			v.format = word
 		default:
 			return fmt.Errorf("%q: want %s", word, oneOf(validatorWords))
@@ -114,14 +119,15 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	findings, err := f.check(cmd.Context(), ref, images)
+	problems, err := f.check(cmd.Context(), ref, images)
 	if err = errors.Join(err, images.close()); err != nil {
 		return err
 	}
-	return printFindings(cmd, f.format, findings)
+	report := problem.Report{Subject: "bundle", Problems: problems, Rules: bundle.Rules()}
+	return printReport(cmd, cmd.ErrOrStderr(), f.format, &report)
 }
 
-func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]bundle.Finding, error) {
+func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]*problem.Problem, error) {
 	var err error
 	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
 		return nil, err
@@ -153,28 +159,4 @@ func hubCategories(wanted bool) ([]string, error) {
 		return nil, fmt.Errorf("read $OPERATOR_BUNDLE_CATEGORIES: %s has no list of categories", name)
 	}
 	return list.Categories, nil
-}
-
-// printFindings fails if there are errors among the findings.
-func printFindings(cmd *cobra.Command, format string, findings []bundle.Finding) error {
-	if format == "json" {
-		if err := bundle.WriteJSON(cmd.OutOrStdout(), findings); err != nil {
-			return err
-		}
-	} else if err := printFindingsText(cmd.ErrOrStderr(), findings); err != nil {
-		return err
-	}
-	if bundle.HasErrors(findings) {
-		return errReported
-	}
-	return nil
-}
-
-func printFindingsText(w io.Writer, findings []bundle.Finding) error {
-	for _, f := range findings {
-		if _, err := fmt.Fprintln(w, legible.Name(f.String())); err != nil {
-			return err
-		}
-	}
-	return nil
 }

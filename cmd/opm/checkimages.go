@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -36,7 +37,7 @@ a tag means nothing.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	choiceVar(cmd, &check.format, "output", "o", "text", "output format", "text", "json")
+	addProblemFormat(cmd, &check.format, "o", "text", "output format")
 	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
 	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
 	completeNothing(cmd, "jobs", "package")
@@ -100,17 +101,17 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 }
 
 func (f *imageCheck) print(cmd *cobra.Command, report *imagecheck.Report) error {
-	write := imagecheck.WriteText
-	if f.format == "json" {
-		write = imagecheck.WriteJSON
+	out := problem.Report{
+		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(), Version: version,
+		Counts: map[string]int{"images": report.Images},
 	}
-	if err := write(cmd.OutOrStdout(), report); err != nil {
+	if err := out.Write(cmd.OutOrStdout(), problem.Format(f.format)); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", report.Summary()); err != nil {
 		return err
 	}
-	if !report.OK() {
+	if problem.HasErrors(report.Problems) {
 		return errReported
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // interrupted is printed when a signal ended the program.
@@ -70,8 +71,9 @@ func printEach(w io.Writer, err error) {
 }
 
 // placed returns the line that tells what is wrong at a place, whatever that and the name of the file hold.
-func placed(pos declcfg.Pos, severity, what string) string {
-	return fmt.Sprintf("%s: %s: %s", legible.Name(pos.String()), severity, legible.Text(what))
+func placed(pos declcfg.Pos, severity problem.Severity, what string) string {
+	p := problem.Problem{Severity: severity, Pos: pos, Message: what}
+	return p.String()
 }
 
 // legibleLines makes the message of an error fit for a terminal. Lines after the first are indented, so that none is

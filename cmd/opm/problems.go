@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,84 +9,67 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/pkg/validate"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A problemOutput says which problems are printed, and how.
-type problemOutput struct {
-	format        string
-	baseline      string // the name of a file; "" is none
-	writeBaseline bool
+// addProblemFormat adds the flag for the format of problems, which upstream has for something else in one command.
+func addProblemFormat(cmd *cobra.Command, format *string, short, byDefault, usage string) {
+	choiceVar(cmd, format, "output", short, byDefault, usage, problem.Formats()...)
 }
 
-func (out *problemOutput) addFlags(cmd *cobra.Command) {
-	choiceVar(cmd, &out.format, "output", "o", "", "output format (default text)",
-		"text", "json", "yaml", "sarif", "github")
-	cmd.Flags().StringVar(&out.baseline, "baseline", "", "do not report the problems listed in `FILE`")
-	cmd.Flags().BoolVar(&out.writeBaseline, "write-baseline", false,
-		"list the problems in the file of --baseline instead of reporting them")
-	exclude(cmd, "write-baseline", "output")
-	must(cmd.MarkFlagFilename("baseline", "json"))
-}
-
-func (out *problemOutput) check() error {
-	if out.writeBaseline && out.baseline == "" {
-		return usageError{errors.New("--write-baseline needs the file of --baseline")}
+// printReport prints problems: as text to the writer for it, in other formats to standard output. It fails if there are
+// errors among them.
+func printReport(cmd *cobra.Command, text io.Writer, format string, report *problem.Report) error {
+	report.Version = version
+	var err error
+	if format == "" || format == string(problem.Text) {
+		err = printProblems(text, report.Problems)
+	} else {
+		err = report.Write(cmd.OutOrStdout(), problem.Format(format))
 	}
-	return nil
-}
-
-// print prints the problems that are not known, or makes them known if asked to. It fails if it printed errors.
-func (out *problemOutput) print(cmd *cobra.Command, problems []*validate.Problem) error {
-	if out.writeBaseline {
-		return out.writeKnown(cmd.ErrOrStderr(), problems)
-	}
-	problems, err := out.unknown(problems)
-	if err != nil {
-		return err
-	}
-	w := cmd.OutOrStdout()
-	switch out.format {
-	case "json":
-		err = validate.WriteJSON(w, problems)
-	case "yaml":
-		err = validate.WriteYAML(w, problems)
-	case "sarif":
-		err = validate.WriteSARIF(w, problems, version)
-	case "github":
-		err = validate.WriteGitHub(w, problems)
-	default:
-		err = printProblems(cmd.ErrOrStderr(), problems)
-	}
-	if err == nil && hasErrors(problems) {
+	if err == nil && problem.HasErrors(report.Problems) {
 		err = errReported
 	}
 	return err
 }
 
+// A baselineFile is the file that problems are known by.
+type baselineFile struct {
+	name  string // "" for none
+	write bool
+}
+
+func (f *baselineFile) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "baseline", "", "do not report the problems listed in `FILE`")
+	cmd.Flags().BoolVar(&f.write, "write-baseline", false,
+		"list the problems in the file of --baseline instead of reporting them")
+	exclude(cmd, "write-baseline", "output")
+	must(cmd.MarkFlagFilename("baseline", "json"))
+}
+
 // unknown returns the problems that are not in the baseline.
-func (out *problemOutput) unknown(problems []*validate.Problem) ([]*validate.Problem, error) {
-	if out.baseline == "" {
+func (f *baselineFile) unknown(problems []*problem.Problem) ([]*problem.Problem, error) {
+	if f.name == "" {
 		return problems, nil
 	}
-	text, err := os.ReadFile(out.baseline)
+	text, err := os.ReadFile(f.name)
 	if err != nil {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}
-	b, err := validate.ReadBaseline(bytes.NewReader(text))
+	b, err := problem.ReadBaseline(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read baseline %s: %w", out.baseline, err)
+		return nil, fmt.Errorf("read baseline %s: %w", f.name, err)
 	}
 	return b.Filter(problems), nil
 }
 
 // writeKnown makes all problems known, and says how many there are.
-func (out *problemOutput) writeKnown(w io.Writer, problems []*validate.Problem) error {
-	write := validate.NewBaseline(problems).Write
-	if err := atomicfile.Write(out.baseline, atomicfile.Options{Replace: true}, write); err != nil {
+func (f *baselineFile) writeKnown(w io.Writer, problems []*problem.Problem) error {
+	write := problem.NewBaseline(problems).Write
+	if err := atomicfile.Write(f.name, atomicfile.Options{Replace: true}, write); err != nil {
 		return fmt.Errorf("write baseline: %w", err)
 	}
-	_, err := fmt.Fprintf(w, "opm: wrote %s to %s\n", validate.Summary(problems), out.baseline)
+	_, err := fmt.Fprintf(w, "opm: wrote %s to %s\n", problem.Summary(problems), f.name)
 	return err
 }
 
@@ -95,14 +77,14 @@ func (out *problemOutput) writeKnown(w io.Writer, problems []*validate.Problem) 
 const manyProblems = 100
 
 // printProblems prints problems for people: with colours and a count on a terminal.
-func printProblems(w io.Writer, problems []*validate.Problem) error {
+func printProblems(w io.Writer, problems []*problem.Problem) error {
 	terminal := isTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if err := validate.WriteText(w, problems, colour); err != nil {
+	if err := problem.WriteText(w, problems, colour); err != nil {
 		return err
 	}
 	if terminal || len(problems) >= manyProblems {
-		_, err := fmt.Fprintf(w, "opm: %s\n", validate.Summary(problems))
+		_, err := fmt.Fprintf(w, "opm: %s\n", problem.Summary(problems))
 		return err
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
@@ -64,7 +65,7 @@ func writeTerminationLog(name string, asked bool, why error) error {
 func terminationMessage(why error) string {
 	text := why.Error() + "\n"
 	if e, ok := errors.AsType[*serve.ProblemsError](why); ok {
-		text = strings.Join(e.Problems, "\n") + "\n"
+		text = problem.Lines(e.Problems) + "\n"
 	}
 	if len(text) <= maxTerminationLog {
 		return text

@@ -1,19 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
 func validateCmd() *cobra.Command {
 	var opts validate.Options
-	var out problemOutput
+	var format string
+	var baseline baselineFile
 	var rules bool
 	var userSchemas []string
 	var from imageFlags
@@ -41,13 +43,13 @@ Problems are printed as text on standard error, in other formats on standard out
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if rules {
-				return validate.WriteRules(cmd.OutOrStdout())
+				return validate.Rules().Write(cmd.OutOrStdout())
 			}
-			if err := out.check(); err != nil {
-				return err
+			if baseline.write && baseline.name == "" {
+				return usageError{errors.New("--write-baseline needs the file of --baseline")}
 			}
-			if err := validate.CheckNames(opts.Disable); err != nil {
-				return usageError{err}
+			if err := validate.Rules().CheckNames(opts.Disable); err != nil {
+				return usageError{fmt.Errorf("%w; opm validate --rules lists them", err)}
 			}
 			if opts.Schemas, err = readSchemas(userSchemas); err != nil {
 				return err
@@ -56,11 +58,19 @@ Problems are printed as text on standard error, in other formats on standard out
 			if err != nil {
 				return err
 			}
-			return out.print(cmd, problems)
+			if baseline.write {
+				return baseline.writeKnown(cmd.ErrOrStderr(), problems)
+			}
+			if problems, err = baseline.unknown(problems); err != nil {
+				return err
+			}
+			report := problem.Report{Subject: "catalog", Problems: problems, Rules: validate.Rules()}
+			return printReport(cmd, cmd.ErrOrStderr(), format, &report)
 		},
 	}
 	flags := cmd.Flags()
-	out.addFlags(cmd)
+	addProblemFormat(cmd, &format, "o", "", "output format (default text)")
+	baseline.addFlags(cmd)
 	flags.BoolVar(&rules, "rules", false, "list all rules with their reasons and examples")
 	flags.StringSliceVar(&opts.Disable, "disable", nil, "leave out `RULES`, with commas in between")
 	flags.BoolVar(&opts.Strict, "warnings-as-errors", false, "make every warning an error")
@@ -69,16 +79,10 @@ Problems are printed as text on standard error, in other formats on standard out
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	from.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("disable",
-		cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp)))
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return validate.Rules().Names(), cobra.ShellCompDirectiveNoFileComp
+		}))
 	return cmd
-}
-
-func ruleNames() []string {
-	var names []string
-	for _, r := range validate.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
 }
 
 func readSchemas(names []string) ([]schemas.File, error) {
@@ -95,7 +99,7 @@ func readSchemas(names []string) ([]schemas.File, error) {
 
 func problemsOf(
 	cmd *cobra.Command, ref string, images *imageFlags, opts validate.Options,
-) ([]*validate.Problem, error) {
+) ([]*problem.Problem, error) {
 	defer progress(cmd, "validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
@@ -109,8 +113,4 @@ func problemsOf(
 		return nil, err
 	}
 	return report.Problems, nil
-}
-
-func hasErrors(problems []*validate.Problem) bool {
-	return slices.ContainsFunc(problems, func(p *validate.Problem) bool { return p.Severity == validate.Error })
 }

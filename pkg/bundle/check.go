@@ -12,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // CheckOptions say what is checked besides what every bundle has to keep. The zero value is nothing.
@@ -31,7 +32,7 @@ type CheckOptions struct {
 // It finds what the validators of github.com/operator-framework/api find, whose verdict a test compares with. These are
 // not used themselves since they know no places, and since they bring the better part of a Kubernetes API server into
 // the program, which makes it 11 MB larger and takes it twice as long to start.
-func Check(fsys fs.FS, name string, opts CheckOptions) []Finding {
+func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
 	c.check()
@@ -40,14 +41,14 @@ func Check(fsys fs.FS, name string, opts CheckOptions) []Finding {
 			c.report("unreadable", e)
 		}
 	}
-	return sortFindings(c.findings)
+	return problem.Sort(c.problems)
 }
 
 // A checker collects what is wrong with one bundle.
 type checker struct {
 	parser
 	opts     CheckOptions
-	findings []Finding
+	problems []*problem.Problem
 
 	manifests []*manifest
 	lost      bool                            // there may be more manifests, in what cannot be read
@@ -58,12 +59,11 @@ type checker struct {
 
 // report notes an error about the rule of that name.
 func (c *checker) report(rule string, err *declcfg.Error) {
-	severity, ok := severities[rule]
-	if !ok {
-		panic("bundle: no rule " + rule)
+	p := &problem.Problem{Rule: rule, Severity: Rules().Of(rule).Severity, Pos: err.Pos, Message: err.Err.Error()}
+	if err.Pointer != "" {
+		p.Path = declcfg.Path(err.Pointer)
 	}
-	f := Finding{Rule: rule, Severity: severity, Pos: err.Pos, Pointer: err.Pointer, Message: err.Err.Error()}
-	c.findings = append(c.findings, f)
+	c.problems = append(c.problems, p)
 }
 
 // find notes what is wrong with the value at ptr.

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // checkedFiles is a bundle with which nothing is wrong, as far as a bundle without a release can show.
@@ -243,7 +245,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 		}
 	}
-	for _, rule := range CheckRules() {
+	for _, rule := range Rules().All() {
 		if !broken[rule.Name] {
 			t.Errorf("no test breaks %s", rule.Name)
 		}
@@ -257,7 +259,7 @@ func TestCheckLabels(t *testing.T) {
 	}
 	var got []string
 	for _, f := range Check(checkedFiles.fs(), "", CheckOptions{Labels: labels}) {
-		if f.Severity == Warning {
+		if f.Severity == problem.Warning {
 			got = append(got, f.String())
 		}
 	}
@@ -289,8 +291,8 @@ func TestCheckMediaTypes(t *testing.T) {
 func TestCheckRealBundles(t *testing.T) {
 	for _, dir := range realBundles(t) {
 		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{}) {
-			if f.Severity == Error || f.Pos.Line == 0 {
-				t.Errorf("%v", &f)
+			if f.Severity == problem.Error || f.Pos.Line == 0 {
+				t.Error(f)
 			}
 		}
 	}
@@ -310,7 +312,7 @@ func FuzzCheck(f *testing.F) {
 		fsys := mapFS("manifests/csv.yaml", a, "manifests/crd.yaml", b, "manifests/a.yaml", c, "metadata/annotations.yaml", d)
 		opts := CheckOptions{OperatorHub: true, BundleObjects: true}
 		first, again := Check(fsys, "b", opts), Check(fsys, "b", opts)
-		if !slices.Equal(first, again) {
+		if !reflect.DeepEqual(first, again) {
 			t.Errorf("got %v, then %v", first, again)
 		}
 	})

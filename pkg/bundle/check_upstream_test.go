@@ -16,6 +16,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A verdict is whether the validators of upstream find errors in a ClusterServiceVersion or CustomResourceDefinition.
@@ -66,10 +68,10 @@ func ourVerdict(t testing.TB, m *manifest) verdict {
 		c.checkCSV()
 	}
 	var v verdict
-	for _, f := range c.findings {
-		if f.Severity == Error && f.Rule != "csv-release" {
+	for _, p := range c.problems {
+		if p.Severity == problem.Error && p.Rule != "csv-release" {
 			v.rejected = true
-			v.why = append(v.why, f.String())
+			v.why = append(v.why, p.String())
 		}
 	}
 	return v
@@ -225,9 +227,9 @@ func TestHubAsUpstream(t *testing.T) {
 		} {
 			want = want || slices.ContainsFunc(v.Validate(bundle), upstreamErrors.ManifestResult.HasError)
 		}
-		got := slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Severity == Error })
+		got := slices.ContainsFunc(c.problems, func(p *problem.Problem) bool { return p.Severity == problem.Error })
 		if want != got && c.csv.Spec.MinKubeVersion == "1.20.0" { // which another rule is about
-			t.Errorf("%s: got %v, want %v", what, c.findings, want)
+			t.Errorf("%s: got %v, want %v", what, c.problems, want)
 		}
 	}
 	var root any
@@ -260,13 +262,13 @@ func TestObjectsAsUpstream(t *testing.T) {
 			}
 			results := validation.ObjectValidator.Validate(object)
 			for _, severity := range []struct {
-				severity Severity
+				severity problem.Severity
 				upstream func(upstreamErrors.ManifestResult) bool
-			}{{Error, upstreamErrors.ManifestResult.HasError}, {Warning, upstreamErrors.ManifestResult.HasWarn}} {
+			}{{problem.Error, upstreamErrors.ManifestResult.HasError}, {problem.Warning, upstreamErrors.ManifestResult.HasWarn}} {
 				want := slices.ContainsFunc(results, severity.upstream)
-				got := slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Severity == severity.severity })
+				got := slices.ContainsFunc(c.problems, func(p *problem.Problem) bool { return p.Severity == severity.severity })
 				if got != want && !(value[0] == '"' && strings.Contains(text, "maxUnavailable")) { // upstream refuses all text there
-					t.Errorf("%s: got %v, want %s %v", m.printed, c.findings, severity.severity, want)
+					t.Errorf("%s: got %v, want %s %v", m.printed, c.problems, severity.severity, want)
 				}
 			}
 		}

@@ -9,5 +9,5 @@
 //
 //	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
 //	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
-//	findings := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
+//	problems := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
 package bundle

@@ -1,15 +1,34 @@
+// Package imagecheck reports the images that a catalog names and that do not exist: those of its bundles, and the
+// related images that a cluster without access to the internet has to mirror.
+//
+//	references, err := imagecheck.Read(ctx, catalog.Sources...)
+//	if err != nil {
+//		return err
+//	}
+//	opener := image.NewOpener(image.Options{})
+//	defer opener.Close()
+//	report, err := imagecheck.Check(ctx, references, opener, imagecheck.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	err = problem.WriteText(os.Stdout, report.Problems, false)
+//
+// Nothing is downloaded: registries and mirrors are asked for digests only.
 package imagecheck
 
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unique"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // Registries tell whether images exist. An [image.Opener] does.
@@ -31,42 +50,53 @@ type Options struct {
 // is often in one registry.
 const DefaultJobs = 8
 
-// A Kind is what is wrong with a reference.
-type Kind string
+// Rules returns the table of all rules: why an image that a catalog names cannot be pulled.
+var Rules = sync.OnceValue(func() *problem.Rules {
+	return problem.ParseRules(`opm check-images asks registries, and their mirrors, for every image that a catalog names.
 
-// The kinds of problems.
-const (
-	Missing Kind = "missing" // registries answer that there is no such image
-	Unknown Kind = "unknown" // nobody could be asked, or the answer was neither yes nor no
-	Invalid Kind = "invalid" // it is no reference, so nobody was asked
-)
+# Images
 
-// A Problem is a reference without an image.
-type Problem struct {
-	Kind      Kind
-	Reference string // as the catalog has it
-	Reason    string // why it is Unknown or Invalid, or who says that it is Missing
-	Uses      []Use  // sorted by place, at least one
-}
+## missing: error: the images that a catalog names exist
+Registries answer that there is no such image, so the bundle cannot be installed or mirrored.
+
+## unknown: error: every image can be asked for
+Nobody could be asked, or the answer was neither yes nor no.
+
+## invalid: error: the images that a catalog names are references
+No container tool can pull what is not a reference with the host of a registry, so nobody was asked.
+`)
+})
 
 // A Report is the result of a check.
 type Report struct {
-	Images   int        // how many references there are, each counted once
-	Problems []*Problem // sorted by reference
+	Images   int                // how many references there are, each counted once
+	Problems []*problem.Problem // one for each use of an image, by place; the reference is their name
 }
 
-// OK reports whether all images exist.
-func (r *Report) OK() bool { return len(r.Problems) == 0 }
-
-// Of returns the problems of one kind.
-func (r *Report) Of(kind Kind) []*Problem {
-	var of []*Problem
+// Summary says how many images there are and how many of them have problems: "of 40 images 2 are missing, 1 cannot be
+// checked".
+func (r *Report) Summary() string {
+	if len(r.Problems) == 0 {
+		return plural.Of(r.Images, "image") + ", all there"
+	}
+	wrong := map[string]map[string]bool{} // references by rule
 	for _, p := range r.Problems {
-		if p.Kind == kind {
-			of = append(of, p)
+		if wrong[p.Rule] == nil {
+			wrong[p.Rule] = map[string]bool{}
+		}
+		wrong[p.Rule][p.Names[0]] = true
+	}
+	var parts []string
+	for _, words := range [][3]string{
+		{"missing", "is missing", "are missing"},
+		{"unknown", "cannot be checked", "cannot be checked"},
+		{"invalid", "has no valid reference", "have no valid reference"},
+	} {
+		if n := len(wrong[words[0]]); n > 0 {
+			parts = append(parts, plural.Words(n, words[1], words[2]))
 		}
 	}
-	return of
+	return "of " + plural.Of(r.Images, "image") + " " + strings.Join(parts, ", ")
 }
 
 // Check asks for every reference once. What is written differently but means the same, such as with a tag beside the
@@ -74,24 +104,44 @@ func (r *Report) Of(kind Kind) []*Problem {
 //
 // A registry that cannot be reached, is silent or has too much to do (429, 503) several times in a row, without an
 // answer about an image in between, is not asked any more; where it fails otherwise (5xx), that holds for the
-// repository only. The images that remain are Unknown, as not asked, with the last failure. The error is that of ctx,
+// repository only. The images that remain are unknown, as not asked, with the last failure. The error is that of ctx,
 // when it is done.
 func Check(ctx context.Context, references *References, registries Registries, opts Options) (*Report, error) {
-	refs := slices.Sorted(maps.Keys(references.uses))
-	found := make([]*Problem, len(refs))
+	refs := references.all()
+	found := make([]verdict, len(refs))
 	c := checker{registries: registries}
 	each(ctx, len(refs), opts.Jobs, func(i int) { found[i] = c.check(ctx, refs[i]) })
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	report := &Report{Images: len(refs)}
-	for _, p := range found {
-		if p != nil {
-			p.Uses = references.uses[p.Reference]
-			report.Problems = append(report.Problems, p)
+	for _, u := range references.uses {
+		i, _ := slices.BinarySearch(refs, u.reference)
+		if v := found[i]; v.rule != "" {
+			report.Problems = append(report.Problems, u.problem(v))
 		}
 	}
 	return report, nil
+}
+
+// problem says what is wrong with the image.
+func (u use) problem(v verdict) *problem.Problem {
+	what := u.kind() + " "
+	if u.name != "" {
+		what += fmt.Sprintf("%q ", u.name)
+	}
+	switch v.rule {
+	case "missing":
+		what += u.reference + " does not exist"
+	case "unknown":
+		what += u.reference + " cannot be checked"
+	default:
+		what += fmt.Sprintf("%q is not valid", u.reference)
+	}
+	return &problem.Problem{
+		Rule: v.rule, Severity: Rules().Of(v.rule).Severity, Pos: u.pos, Package: u.pkg, Names: []string{u.reference},
+		Path: fmt.Sprintf("package %q: bundle %q", u.pkg, u.bundle), Message: what + ": " + v.reason,
+	}
 }
 
 // each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done, and returns when all calls have ended.
@@ -116,27 +166,29 @@ type checker struct {
 	places     places
 }
 
-// check returns what is wrong with a reference, nil for nothing.
-func (c *checker) check(ctx context.Context, text string) *Problem {
+// A verdict is the rule that a reference breaks, "" for none, and why it does or who says so.
+type verdict struct{ rule, reason string }
+
+func (c *checker) check(ctx context.Context, text string) verdict {
 	ref, err := image.ParseReference(text)
 	if err != nil {
-		return &Problem{Kind: Invalid, Reference: text, Reason: err.Error()}
+		return verdict{"invalid", err.Error()}
 	}
 	if reason, ok := c.places.givenUp(ref.Context()); ok {
-		return &Problem{Kind: Unknown, Reference: text, Reason: "not asked, since " + reason}
+		return verdict{"unknown", "not asked, since " + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
 	c.places.note(ref.Context(), err)
 	switch {
 	case err == nil:
-		return nil
+		return verdict{}
 	case errors.Is(err, image.ErrNotFound):
-		return &Problem{Kind: Missing, Reference: text, Reason: reasonOf(err)}
+		return verdict{"missing", reasonOf(err)}
 	}
-	return &Problem{Kind: Unknown, Reference: text, Reason: reasonOf(err)}
+	return verdict{"unknown", reasonOf(err)}
 }
 
-// reasonOf returns what is wrong, without the reference that is named around it: a Problem has it already. It is the
+// reasonOf returns what is wrong, without the reference that is named around it: a problem has it already. It is the
 // same for many images, and what the error holds, such as the request, is not kept.
 func reasonOf(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A testRegistry counts what it is asked for.
@@ -155,11 +156,28 @@ func mustCheck(t testing.TB, references *imagecheck.References, from imagecheck.
 	return report
 }
 
-// text returns what WriteText writes, with a host called HOST.
+// of returns the problems of a rule.
+func of(report *imagecheck.Report, rule string) (all []*problem.Problem) {
+	for _, p := range report.Problems {
+		if p.Rule == rule {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// reasonOf returns why an image cannot be checked, or who says that it does not exist.
+func reasonOf(p *problem.Problem) string {
+	message := strings.Replace(p.Message, " does not exist: ", " cannot be checked: ", 1)
+	_, reason, _ := strings.Cut(message, " cannot be checked: ")
+	return reason
+}
+
+// text returns the problems, with a host called HOST.
 func text(t testing.TB, report *imagecheck.Report, host string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := imagecheck.WriteText(&b, report); err != nil {
+	if err := problem.WriteText(&b, report.Problems, false); err != nil {
 		t.Fatal(err)
 	}
 	return strings.ReplaceAll(b.String(), host, "HOST")

@@ -14,16 +14,17 @@ import (
 // held.
 type References struct {
 	packages map[string]bool
-	uses     map[string][]Use
+	uses     []use // by place, none twice
 }
 
-// A Use is a bundle that names an image.
-type Use struct {
-	Pos     declcfg.Pos // of the bundle
-	Package string
-	Bundle  string
-	Related bool   // the image is one of the related images; otherwise it is that of the bundle itself
-	Name    string // of the related image, which may have none
+// A use is a bundle that names an image.
+type use struct {
+	pos       declcfg.Pos // of the bundle
+	pkg       string
+	bundle    string
+	related   bool   // the image is one of the related images; otherwise it is that of the bundle itself
+	name      string // of the related image, which may have none
+	reference string // as the catalog has it
 }
 
 // Read collects the references of all bundles. An empty image of a bundle is none: such a bundle carries its manifests
@@ -32,23 +33,24 @@ type Use struct {
 // The error joins all that cannot be read, sorted by place. There are no References then, since an image that is
 // missing could be lost with them.
 func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
-	r := &References{packages: map[string]bool{}, uses: map[string][]Use{}}
+	r := &References{packages: map[string]bool{}}
 	var failed []error
 	for o, err := range declcfg.Map(ctx, objectOf, sources...) {
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		r.add(o)
+		if o.owner != "" {
+			r.packages[o.owner] = true
+		}
+		r.uses = append(r.uses, o.uses...)
 	}
 	if len(failed) > 0 {
 		slices.SortStableFunc(failed, declcfg.CompareErrors)
 		return nil, errors.Join(failed...)
 	}
-	for ref, uses := range r.uses {
-		slices.SortFunc(uses, Use.compare)
-		r.uses[ref] = slices.Clip(slices.Compact(uses))
-	}
+	slices.SortFunc(r.uses, use.compare)
+	r.uses = slices.Clip(slices.Compact(r.uses))
 	return r, nil
 }
 
@@ -57,30 +59,32 @@ func (r *References) Packages() []string { return slices.Sorted(maps.Keys(r.pack
 
 // Of returns the references of one package, none where there is no such package.
 func (r *References) Of(pkg string) *References {
-	of := &References{packages: map[string]bool{}, uses: map[string][]Use{}}
+	of := &References{packages: map[string]bool{}}
 	if r.packages[pkg] {
 		of.packages[pkg] = true
 	}
-	for ref, uses := range r.uses {
-		for _, u := range uses {
-			if u.Package == pkg {
-				of.uses[ref] = append(of.uses[ref], u)
-			}
+	for _, u := range r.uses {
+		if u.pkg == pkg {
+			of.uses = append(of.uses, u)
 		}
 	}
 	return of
 }
 
-// An object is what of an object of the catalog is needed here.
-type object struct {
-	owner      string
-	references []reference
+// all returns the references, each once, sorted.
+func (r *References) all() []string {
+	refs := make([]string, len(r.uses))
+	for i, u := range r.uses {
+		refs[i] = u.reference
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
 }
 
-// A reference is one use of an image.
-type reference struct {
-	text string
-	use  Use
+// An object is what of an object of the catalog is needed here.
+type object struct {
+	owner string
+	uses  []use
 }
 
 func objectOf(m *declcfg.Object) (object, error) {
@@ -93,54 +97,40 @@ func objectOf(m *declcfg.Object) (object, error) {
 		return o, err
 	}
 	if b, ok := v.(*declcfg.Bundle); ok {
-		o.references = referencesOf(m.Pos, b)
+		o.uses = usesOf(m.Pos, b)
 	}
 	return o, nil
 }
 
-func referencesOf(pos declcfg.Pos, b *declcfg.Bundle) []reference {
-	use := Use{Pos: pos, Package: b.Package, Bundle: b.Name}
-	var all []reference
+func usesOf(pos declcfg.Pos, b *declcfg.Bundle) []use {
+	var all []use
 	if b.Image != "" {
-		all = append(all, reference{b.Image, use})
+		all = append(all, use{pos, b.Package, b.Name, false, "", b.Image})
 	}
-	use.Related = true
 	for _, image := range b.RelatedImages {
-		if image.Name == "" && image.Image == b.Image {
-			continue
+		if image.Name != "" || image.Image != b.Image {
+			all = append(all, use{pos, b.Package, b.Name, true, image.Name, image.Image})
 		}
-		use.Name = image.Name
-		all = append(all, reference{image.Image, use})
 	}
 	return all
 }
 
-func (r *References) add(o object) {
-	if o.owner != "" {
-		r.packages[o.owner] = true
+// kind says what the image is to the bundle.
+func (u use) kind() string {
+	if u.related {
+		return "related image"
 	}
-	for _, ref := range o.references {
-		r.uses[ref.text] = append(r.uses[ref.text], ref.use)
-	}
+	return "image"
 }
 
 // compare orders uses by place; of one bundle, its own image is first.
-func (u Use) compare(v Use) int {
+func (u use) compare(v use) int {
 	return cmp.Or(
-		u.Pos.Compare(v.Pos),
-		cmp.Compare(u.Package, v.Package),
-		cmp.Compare(u.Bundle, v.Bundle),
-		u.compareRelated(v),
-		cmp.Compare(u.Name, v.Name),
+		u.pos.Compare(v.pos),
+		cmp.Compare(u.pkg, v.pkg),
+		cmp.Compare(u.bundle, v.bundle),
+		cmp.Compare(u.kind(), v.kind()),
+		cmp.Compare(u.name, v.name),
+		cmp.Compare(u.reference, v.reference),
 	)
-}
-
-func (u Use) compareRelated(v Use) int {
-	switch {
-	case u.Related == v.Related:
-		return 0
-	case v.Related:
-		return -1
-	}
-	return 1
 }

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -58,11 +58,11 @@ const storeName = "catalog.opmstore"
 
 // A ProblemsError says that catalogs cannot be served, for all the reasons that there are.
 type ProblemsError struct {
-	Problems []string // each with its place
+	Problems []*problem.Problem
 }
 
 func (e *ProblemsError) Error() string {
-	return fmt.Sprintf("the catalog is invalid:\n%s", strings.Join(e.Problems, "\n"))
+	return fmt.Sprintf("the catalog is invalid:\n%s", problem.Lines(e.Problems))
 }
 
 // Load returns a snapshot of the catalogs, out of the cache if it is there. It is nil if have is their key. The
@@ -186,16 +186,14 @@ func (l *loader) path() string { return filepath.Join(l.CacheDir, storeName) }
 // check validates each catalog, and refuses packages that several of them hold: clients ask for a package without
 // saying of which catalog.
 func check(ctx context.Context, catalogs []Catalog) error {
-	var found []string
+	var found []*problem.Problem
 	owners := map[string]*declcfg.Meta{} // by package
 	for _, c := range catalogs {
 		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, c.Source)
 		if err != nil {
 			return err
 		}
-		for _, p := range report.Problems {
-			found = append(found, p.String())
-		}
+		found = append(found, report.Problems...)
 		for _, p := range report.Index.Packages() {
 			found = append(found, claim(owners, p)...)
 		}
@@ -207,14 +205,16 @@ func check(ctx context.Context, catalogs []Catalog) error {
 }
 
 // claim enters a package of a catalog, and returns what is wrong with that.
-func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) []string {
+func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) []*problem.Problem {
 	meta := definition(p)
 	if meta == nil || p.Name == "" {
 		return nil
 	}
 	if other, ok := owners[p.Name]; ok {
-		const format = "%s: error: package %q: another catalog holds it too, at %s"
-		return []string{fmt.Sprintf(format, meta.Pos, p.Name, other.Pos)}
+		return []*problem.Problem{{
+			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
+			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog holds it too, at " + other.Pos.String(),
+		}}
 	}
 	owners[p.Name] = meta
 	return nil
@@ -233,32 +233,7 @@ func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
 		return err
 	}
-	all := flatten(err)
-	slices.SortStableFunc(all, declcfg.CompareErrors)
-	e := &ProblemsError{}
-	for _, one := range all {
-		e.Problems = append(e.Problems, problem(one))
-	}
-	return e
-}
-
-func flatten(err error) []error {
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, one := range many.Unwrap() {
-		all = append(all, flatten(one)...)
-	}
-	return all
-}
-
-func problem(err error) string {
-	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
-		return fmt.Sprintf("%s: error: %s", e.Pos, e.Message())
-	}
-	return err.Error()
+	return &ProblemsError{problem.FromError("", err)}
 }
 
 // build makes the store in the first place that takes it. Valid waits until it is known whether the catalogs are valid.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
@@ -145,10 +146,10 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if len(e.Problems) != len(test.want) {
-				t.Fatalf("got %d problems:\n%s", len(e.Problems), strings.Join(e.Problems, "\n"))
+				t.Fatalf("got %d problems:\n%s", len(e.Problems), problem.Lines(e.Problems))
 			}
 			for i, want := range test.want {
-				if !strings.Contains(e.Problems[i], want) {
+				if !strings.Contains(e.Problems[i].String(), want) {
 					t.Errorf("problem %d: got %s, want it to hold %q", i, e.Problems[i], want)
 				}
 			}

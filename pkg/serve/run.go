@@ -189,7 +189,7 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 func LogError(log *slog.Logger, message string, err error) {
 	if e, ok := errors.AsType[*ProblemsError](err); ok {
 		for _, p := range e.Problems {
-			log.Error(p)
+			log.Error(p.String())
 		}
 		log.Error(message, "problems", len(e.Problems))
 		return

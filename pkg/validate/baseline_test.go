@@ -3,18 +3,20 @@ package validate_test
 import (
 	"bytes"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // rewritten returns the baseline as it is after writing and reading.
-func rewritten(t *testing.T, problems []*validate.Problem) *validate.Baseline {
+func rewritten(t *testing.T, problems []*problem.Problem) *problem.Baseline {
 	t.Helper()
-	text := write(t, func(w *bytes.Buffer) error { return validate.NewBaseline(problems).Write(w) })
-	b, err := validate.ReadBaseline(strings.NewReader(text))
+	var text bytes.Buffer
+	if err := problem.NewBaseline(problems).Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	b, err := problem.ReadBaseline(&text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,38 +42,4 @@ func TestBaseline(t *testing.T) {
 	moved["README.md"] = files["more/README.md"]
 	expect(t, baseline.Filter(check(t, validate.Options{}, moved)),
 		"README.md:1:1 read", "oak/deprecations.yaml:7:12 deprecation-message")
-}
-
-func TestBaselineFormat(t *testing.T) {
-	text := func(problems []*validate.Problem) string {
-		return write(t, func(w *bytes.Buffer) error { return validate.NewBaseline(problems).Write(w) })
-	}
-	same(t, text(nil), "{\n  \"problems\": []\n}\n")
-	same(t, text([]*validate.Problem{two[0], two[1], two[0]}), `{
-  "problems": [
-    {
-      "rule": "utf-8",
-      "file": "c/b,c:d.json"
-    },
-    {
-      "rule": "channel-head",
-      "package": "p",
-      "path": "package \"p\": channel \"<c>\""
-    }
-  ]
-}
-`)
-	problems := check(t, validate.Options{}, broken(t))
-	backwards := slices.Clone(problems)
-	slices.Reverse(backwards)
-	same(t, text(backwards), text(problems))
-}
-
-func TestReadBaseline(t *testing.T) {
-	for _, text := range []string{"", "[]", `{"problems": [{"rule": 1}]}`, `{"problem": []}`, `{"problems": []} x`} {
-		if _, err := validate.ReadBaseline(strings.NewReader(text)); err == nil ||
-			!strings.HasPrefix(err.Error(), "not a baseline: ") {
-			t.Errorf("%q: got error %v", text, err)
-		}
-	}
 }

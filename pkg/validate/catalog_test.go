@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -179,7 +180,7 @@ func TestUserSchemas(t *testing.T) {
 	problems := check(t, validate.Options{Schemas: userSchema(own)}, files)
 	expect(t, problems, "a.yaml:2:8 user-schema", "b.json:1:1 user-schema", "oak/bundles.yaml:28:8 user-schema")
 	for _, p := range problems {
-		if p.Severity != validate.Error {
+		if p.Severity != problem.Error {
 			t.Errorf("%s is no error", p)
 		}
 	}
@@ -234,7 +235,7 @@ func TestStrict(t *testing.T) {
 	problems := check(t, validate.Options{Strict: true}, broken(t))
 	expect(t, problems, brokenWant...)
 	for _, p := range problems {
-		if p.Severity != validate.Error {
+		if p.Severity != problem.Error {
 			t.Errorf("%s is no error", p)
 		}
 	}
@@ -252,7 +253,7 @@ func TestErrorsOnly(t *testing.T) {
 		}
 		var want []string
 		for _, p := range check(t, validate.Options{}, files) {
-			if p.Severity == validate.Error {
+			if p.Severity == problem.Error {
 				want = append(want, brief(p))
 			}
 		}
@@ -386,7 +387,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, w := report.Count(validate.Error), report.Count(validate.Warning); e != 4 || w != 4 {
+	if e, w := problem.Count(report.Problems, problem.Error), problem.Count(report.Problems, problem.Warning); e != 4 || w != 4 {
 		t.Errorf("%d errors and %d warnings, want 4 and 4", e, w)
 	}
 	if p := report.Index.Package("oak"); p == nil || len(p.Bundles) != 3 {
@@ -408,7 +409,7 @@ func TestPublishedCatalogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if report.Count(validate.Error) > 0 {
+		if problem.Count(report.Problems, problem.Error) > 0 {
 			t.Errorf("%s", listing(report.Problems))
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 func TestExampleKeepsEveryRule(t *testing.T) {
-	expect(t, check(t, validate.Options{}, map[string]string{"catalog.yaml": validate.Example}))
+	expect(t, check(t, validate.Options{}, map[string]string{"catalog.yaml": validate.Rules().Example}))
 }
 
 // companions are the rules that the bad example of a rule cannot but break too, and those that the good one does.
@@ -33,7 +34,7 @@ var companions = map[string]struct{ bad, good []string }{
 }
 
 func TestExamplesOfRules(t *testing.T) {
-	for _, r := range validate.Rules() {
+	for _, r := range validate.Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
 			if r.Summary == "" || r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
 				t.Error("the rule is not explained in full")
@@ -52,14 +53,14 @@ func TestExamplesOfRules(t *testing.T) {
 }
 
 // changed validates the catalog of the examples with a change.
-func changed(t *testing.T, r validate.Rule, change string) []*validate.Problem {
+func changed(t *testing.T, r problem.Rule, change string) []*problem.Problem {
 	t.Helper()
 	replaced := map[[3]string]bool{}
 	for _, m := range objects(t, change) {
 		replaced[identity(m)] = true
 	}
 	var rest strings.Builder
-	for _, m := range objects(t, validate.Example) {
+	for _, m := range objects(t, validate.Rules().Example) {
 		o, err := m.Read()
 		if err != nil {
 			t.Fatal(err)
@@ -90,11 +91,11 @@ func objects(t *testing.T, text string) []*declcfg.Meta {
 
 func TestWriteRules(t *testing.T) {
 	var out bytes.Buffer
-	if err := validate.WriteRules(&out); err != nil {
+	if err := validate.Rules().Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, r := range validate.Rules() {
+	for _, r := range validate.Rules().All() {
 		if !strings.Contains(text, "\n"+r.Name+" ("+string(r.Severity)+")\n") {
 			t.Errorf("the reference has no entry for %s", r.Name)
 		}
@@ -110,11 +111,11 @@ func TestWriteRules(t *testing.T) {
 }
 
 func TestCheckNames(t *testing.T) {
-	if err := validate.CheckNames([]string{"read", "icon-type"}); err != nil {
+	if err := validate.Rules().CheckNames([]string{"read", "icon-type"}); err != nil {
 		t.Error(err)
 	}
-	err := validate.CheckNames([]string{"read", "icon-typ"})
-	if want := `unknown rule "icon-typ" (did you mean "icon-type"?); opm validate --rules lists them`; err == nil ||
+	err := validate.Rules().CheckNames([]string{"read", "icon-typ"})
+	if want := `unknown rule "icon-typ" (did you mean "icon-type"?)`; err == nil ||
 		err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -123,7 +124,7 @@ func TestCheckNames(t *testing.T) {
 // Names end up in flags, baselines and the settings of code scanning.
 func TestNamesOfRules(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range validate.Rules() {
+	for _, r := range validate.Rules().All() {
 		if seen[r.Name] || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			t.Errorf("%q is taken, or no name", r.Name)
 		}

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // Whatever a catalog holds, there is a report, it is the same each time, every problem has a place in a file and a
 // rule, and its errors do not depend on whether warnings are asked for.
 func FuzzCatalog(f *testing.F) {
-	f.Add([]byte(validate.Example), []byte("{}"))
+	f.Add([]byte(validate.Rules().Example), []byte("{}"))
 	f.Add([]byte("schema: olm.deprecations\nentries: [{reference: {}}, 1]\n"),
 		[]byte("schema: olm.bundle\nproperties: [{}]\n"))
-	for _, r := range validate.Rules() {
+	for _, r := range validate.Rules().All() {
 		f.Add([]byte(r.Bad), []byte(r.Good))
 	}
 	for _, name := range slices.Sorted(maps.Keys(valid)) {
@@ -31,13 +32,13 @@ func FuzzCatalog(f *testing.F) {
 		}
 		var failures []string
 		for _, p := range problems {
-			if err := validate.CheckNames([]string{p.Rule}); err != nil || p.Message == "" {
+			if err := validate.Rules().CheckNames([]string{p.Rule}); err != nil || p.Message == "" {
 				t.Errorf("%+v: %v", p, err)
 			}
 			if p.Pos.File != "c/one.yaml" && p.Pos.File != "c/two/other.json" || p.Pos.Line < 1 || p.Pos.Column < 1 {
 				t.Errorf("%s has no place", p)
 			}
-			if p.Severity == validate.Error {
+			if p.Severity == problem.Error {
 				failures = append(failures, brief(p))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -110,7 +111,7 @@ entries:
 }
 
 // check validates the files of a catalog that is called "c".
-func check(t testing.TB, opts validate.Options, files map[string]string) []*validate.Problem {
+func check(t testing.TB, opts validate.Options, files map[string]string) []*problem.Problem {
 	t.Helper()
 	report, err := validate.Catalog(t.Context(), opts, declcfg.Source{Name: "c", FS: mapFS(files)})
 	if err != nil {
@@ -128,11 +129,11 @@ func mapFS(files map[string]string) fstest.MapFS {
 }
 
 // brief writes a problem as file:line:col rule.
-func brief(p *validate.Problem) string {
+func brief(p *problem.Problem) string {
 	return strings.TrimPrefix(p.Pos.String(), "c/") + " " + p.Rule
 }
 
-func briefs(problems []*validate.Problem) []string {
+func briefs(problems []*problem.Problem) []string {
 	var all []string
 	for _, p := range problems {
 		all = append(all, brief(p))
@@ -141,14 +142,14 @@ func briefs(problems []*validate.Problem) []string {
 }
 
 // expect fails unless the problems are those in want, in this order.
-func expect(t testing.TB, problems []*validate.Problem, want ...string) {
+func expect(t testing.TB, problems []*problem.Problem, want ...string) {
 	t.Helper()
 	if !slices.Equal(briefs(problems), want) {
 		t.Errorf("got\n%s\nwant\n\t%s", listing(problems), strings.Join(want, "\n\t"))
 	}
 }
 
-func listing(problems []*validate.Problem) string {
+func listing(problems []*problem.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		fmt.Fprintf(&b, "\t%s\n", p)
@@ -157,7 +158,7 @@ func listing(problems []*validate.Problem) string {
 }
 
 // rulesOf returns the rules that are broken, each once, sorted.
-func rulesOf(problems []*validate.Problem) []string {
+func rulesOf(problems []*problem.Problem) []string {
 	var names []string
 	for _, p := range problems {
 		names = append(names, p.Rule)

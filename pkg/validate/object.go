@@ -7,6 +7,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
@@ -14,7 +15,7 @@ import (
 type checked struct {
 	meta     *declcfg.Meta
 	value    any // for the index
-	problems []*Problem
+	problems []*problem.Problem
 	wrong    bool // it breaks a rule that is an error, be it checked or not
 }
 
@@ -37,18 +38,18 @@ func (v *validator) object(o *declcfg.Object) (checked, error) {
 }
 
 // flaws reports what of m is read in a way that its author may not expect.
-func (v *validator) flaws(m *declcfg.Meta) []*Problem {
+func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 	if v.off["duplicate-key"] && v.off["utf-8"] {
 		return nil
 	}
-	var problems []*Problem
+	var problems []*problem.Problem
 	for _, f := range m.Flaws() {
 		name, msg := "utf-8", "a byte that is no UTF-8 is read as U+FFFD"
 		if f.Key != "" {
 			name, msg = "duplicate-key", "the key "+quote(f.Key)+" stands twice in one object; the last one counts"
 		}
 		if !v.off[name] {
-			problems = append(problems, v.problem(ruleByName(name), f.Pos, m, "", msg))
+			problems = append(problems, v.problem(Rules().Of(name), f.Pos, m, "", msg))
 		}
 	}
 	return problems
@@ -56,7 +57,7 @@ func (v *validator) flaws(m *declcfg.Meta) []*Problem {
 
 // located turns an error of package declcfg into a problem, by the rule of that name. m is nil where the object is not
 // known.
-func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem {
+func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.Problem {
 	if v.off[rule] {
 		return nil
 	}
@@ -64,11 +65,11 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*Problem 
 	if !ok {
 		e = &declcfg.Error{Err: err}
 	}
-	return []*Problem{v.problem(ruleByName(rule), e.Pos, m, e.Pointer, e.Err.Error())}
+	return []*problem.Problem{v.problem(Rules().Of(rule), e.Pos, m, e.Pointer, e.Err.Error())}
 }
 
 // unreadable reports what could not be read as an object at all.
-func (v *validator) unreadable(err error) []*Problem { return v.located("read", nil, err) }
+func (v *validator) unreadable(err error) []*problem.Problem { return v.located("read", nil, err) }
 
 func (s *scope) value(value any) {
 	switch value := value.(type) {

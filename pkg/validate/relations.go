@@ -9,6 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // relations checks what relates objects to each other, once all of them were read.
@@ -33,11 +34,11 @@ func (r *relations) of(m *declcfg.Meta) *scope {
 }
 
 // problems places what was found.
-func (r *relations) problems(ctx context.Context) []*Problem {
+func (r *relations) problems(ctx context.Context) []*problem.Problem {
 	byPlace := slices.SortedFunc(maps.Values(r.scopes), func(a, b *scope) int {
 		return a.meta.Pos.Compare(b.meta.Pos)
 	})
-	var all []*Problem
+	var all []*problem.Problem
 	for problems := range parallel.Map(ctx, 0, slices.Values(byPlace), (*scope).problems) {
 		all = append(all, problems...)
 	}

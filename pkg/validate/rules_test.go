@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -336,7 +337,7 @@ func TestRules(t *testing.T) {
 	}
 	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema"} // tested by themselves
 	elsewhere = append(elsewhere, updateRules...)
-	for _, r := range validate.Rules() {
+	for _, r := range validate.Rules().All() {
 		if broken[r.Name] == slices.Contains(elsewhere, r.Name) {
 			t.Errorf("rule %s: broken by a row: %t", r.Name, broken[r.Name])
 		}
@@ -353,10 +354,10 @@ func TestSeverities(t *testing.T) {
 		"csv-metadata-count", "v1-dependency", "object-size", "message-size",
 	}
 	accepted = append(accepted, updateRules...)
-	for _, r := range validate.Rules() {
-		want := validate.Error
+	for _, r := range validate.Rules().All() {
+		want := problem.Error
 		if slices.Contains(accepted, r.Name) {
-			want = validate.Warning
+			want = problem.Warning
 		}
 		if r.Severity != want {
 			t.Errorf("rule %s is of severity %s, want %s", r.Name, r.Severity, want)

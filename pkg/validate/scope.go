@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
@@ -23,8 +24,8 @@ func newValidator(opts Options) (*validator, error) {
 	for _, name := range opts.Disable {
 		v.off[name] = true
 	}
-	for _, r := range rules {
-		if opts.ErrorsOnly && r.Severity == Warning {
+	for _, r := range Rules().All() {
+		if opts.ErrorsOnly && r.Severity != problem.Error {
 			v.off[r.Name] = true
 		}
 	}
@@ -63,7 +64,7 @@ type placer interface {
 }
 
 type finding struct {
-	rule *Rule
+	rule *problem.Rule
 	ptr  jsontext.Pointer // into the object
 	msg  string
 }
@@ -71,7 +72,7 @@ type finding struct {
 // add reports that the value at ptr breaks the rule of that name. What a rule says that is off is kept without its
 // words: the schemas must not say it in its place.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
-	f := finding{rule: ruleByName(rule), ptr: ptr}
+	f := finding{rule: Rules().Of(rule), ptr: ptr}
 	if !s.v.off[rule] {
 		f.msg = fmt.Sprintf(format, args...)
 	}
@@ -80,11 +81,11 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 
 // wrong tells whether a rule is broken that is an error.
 func (s *scope) wrong() bool {
-	return slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == Error })
+	return slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == problem.Error })
 }
 
 // problems places what was found.
-func (s *scope) problems() []*Problem {
+func (s *scope) problems() []*problem.Problem {
 	found := slices.DeleteFunc(s.found, func(f finding) bool { return s.v.off[f.rule.Name] })
 	if len(found) == 0 {
 		return nil
@@ -94,21 +95,24 @@ func (s *scope) problems() []*Problem {
 		ptrs[i] = f.ptr
 	}
 	places := s.text.Places(ptrs)
-	problems := make([]*Problem, len(found))
+	problems := make([]*problem.Problem, len(found))
 	for i, f := range found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
 	}
 	return problems
 }
 
-func (v *validator) problem(r *Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string) *Problem {
-	p := &Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
-	if v.opts.Strict {
-		p.Severity = Error
+func (v *validator) problem(r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string) *problem.Problem {
+	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
+	if v.opts.Strict && p.Severity == problem.Warning {
+		p.Severity = problem.Error
 	}
 	if m != nil {
 		p.Package = m.Owner()
 		p.Path = pathTo(m, ptr)
+		if m.Schema == declcfg.SchemaChannel {
+			p.Channel = m.Name
+		}
 	}
 	return p
 }

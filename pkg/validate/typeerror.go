@@ -10,14 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // maxTypeErrors is how many values of a wrong type are reported of one object: each costs decoding it once more.
 const maxTypeErrors = 20
 
 // wrongTypes reports the values of o that keep it from being decoded.
-func (v *validator) wrongTypes(o *declcfg.Object) []*Problem {
-	var problems []*Problem
+func (v *validator) wrongTypes(o *declcfg.Object) []*problem.Problem {
+	var problems []*problem.Problem
 	for ptr, err := range typeErrors(o.JSON(), decode) {
 		problems = append(problems, v.located("type", o.Meta, &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err})...)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // updates checks what becomes of installed bundles. What is wrong otherwise comes first: nothing is said of a package
 // that has an error.
 func (r *relations) updates(ctx context.Context) {
-	if !slices.ContainsFunc(updateRules, func(u Rule) bool { return !r.validator.off[u.Name] }) {
+	if !slices.ContainsFunc(Rules().Group("Updates"), func(u problem.Rule) bool { return !r.validator.off[u.Name] }) {
 		return
 	}
 	for m, s := range r.scopes {
@@ -31,39 +32,32 @@ func (r *relations) updates(ctx context.Context) {
 			packages = append(packages, p)
 		}
 	}
-	for found := range parallel.Map(ctx, 0, slices.Values(packages), checkUpdates) {
-		for _, f := range found {
-			r.of(f.meta).add(f.rule, f.ptr, "%s", f.msg)
+	for channels := range parallel.Map(ctx, 0, slices.Values(packages), r.validator.updates) {
+		for _, s := range channels {
+			all := r.of(s.meta)
+			all.found = append(all.found, s.found...)
 		}
 	}
 }
 
-// An updateProblem is something wrong with the updates of a channel.
-type updateProblem struct {
-	meta *declcfg.Meta // the channel
-	rule string
-	ptr  jsontext.Pointer
-	msg  string
-}
-
 // A channelUpdates checks one channel.
 type channelUpdates struct {
+	scope
 	pkg         *graph.Package
 	channel     *graph.Channel
-	meta        *declcfg.Meta
 	head, top   *graph.Bundle // top is of the highest version, and not deprecated if there is such a one
 	classic, v1 *graph.Plan
-	found       []updateProblem
 }
 
-func checkUpdates(x *declcfg.PackageIndex) []updateProblem {
+// updates checks the channels of one package.
+func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	p := graph.NewPackage(x)
-	var all []updateProblem
+	var all []scope
 	for _, o := range x.Channels {
 		c := p.Channel(o.Meta.Name)
-		u := channelUpdates{pkg: p, channel: c, meta: o.Meta, head: p.Bundle(c.Heads()[0])}
+		u := channelUpdates{scope: scope{v: v, meta: o.Meta}, pkg: p, channel: c, head: p.Bundle(c.Heads()[0])}
 		u.check()
-		all = append(all, u.found...)
+		all = append(all, u.scope)
 	}
 	return all
 }
@@ -82,10 +76,6 @@ func (u *channelUpdates) check() {
 	u.v1 = u.pkg.V1(graph.V1Options{Channels: []*graph.Channel{u.channel}})
 	u.checkEnds()
 	u.checkDiffering()
-}
-
-func (u *channelUpdates) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
-	u.found = append(u.found, updateProblem{u.meta, rule, ptr, fmt.Sprintf(format, args...)})
 }
 
 // checkEntries looks at each edge by itself.

@@ -4,8 +4,8 @@
 // in one table; see [Rules].
 //
 //	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
-//	for _, problem := range report.Problems {
-//		fmt.Fprintln(os.Stderr, problem)
+//	for _, p := range report.Problems {
+//		fmt.Fprintln(os.Stderr, p)
 //	}
 package validate
 
@@ -13,13 +13,14 @@ import (
 	"context"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
 // Options say what is checked. The zero value checks everything.
 type Options struct {
-	Disable    []string // rules that are not checked, by name; see [CheckNames]
-	ErrorsOnly bool     // leaves out all rules of severity Warning, which is faster
+	Disable    []string // rules that are not checked, by name
+	ErrorsOnly bool     // leaves out all rules that are no errors, which is faster
 	Strict     bool     // makes warnings errors
 
 	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
@@ -28,19 +29,8 @@ type Options struct {
 
 // A Report is what is wrong with a catalog, and the catalog as far as it could be read.
 type Report struct {
-	Problems []*Problem // by place
+	Problems []*problem.Problem // by place
 	Index    *declcfg.Index
-}
-
-// Count returns how many problems have the severity.
-func (r *Report) Count(s Severity) int {
-	n := 0
-	for _, p := range r.Problems {
-		if p.Severity == s {
-			n++
-		}
-	}
-	return n
 }
 
 // Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
@@ -51,7 +41,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		return nil, err
 	}
 	c := relations{validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}}
-	var problems []*Problem
+	var problems []*problem.Problem
 	for r, err := range declcfg.Map(ctx, v.object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -67,5 +57,5 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	}
 	c.check(ctx)
 	problems = append(problems, c.problems(ctx)...)
-	return &Report{Problems: sortProblems(problems), Index: &c.index}, ctx.Err()
+	return &Report{Problems: problem.Sort(problems), Index: &c.index}, ctx.Err()
 }

@@ -1,12 +1,10 @@
-package validate
+package problem
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 	"path/filepath"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What follows is the part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a
@@ -38,7 +36,7 @@ type (
 		Default sarifConfig `json:"defaultConfiguration"`
 	}
 	sarifConfig struct {
-		Level Severity `json:"level"`
+		Level string `json:"level"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -46,7 +44,7 @@ type (
 	sarifResult struct {
 		RuleID    string          `json:"ruleId"`
 		RuleIndex int             `json:"ruleIndex"`
-		Level     Severity        `json:"level"`
+		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
 	}
@@ -70,36 +68,39 @@ type (
 	}
 )
 
-// WriteSARIF writes problems in the Static Analysis Results Interchange Format, for code scanning. Version is that of
-// opm.
-func WriteSARIF(w io.Writer, problems []*Problem, version string) error {
+func (r *Report) writeSARIF(w io.Writer) error {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "opm", Version: version}},
+		Tool:       sarifTool{sarifDriver{Name: "opm", Version: r.Version}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
 	}
 	indexOf := map[string]int{}
-	for i, r := range rules {
-		indexOf[r.Name] = i
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, r.sarif())
+	for i := range r.Rules.all {
+		rule := &r.Rules.all[i]
+		indexOf[rule.Name] = i
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule.sarif())
 	}
-	for _, p := range problems {
+	for _, p := range r.Problems {
 		run.Results = append(run.Results, p.sarif(indexOf[p.Rule]))
 	}
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
-	if err := json.MarshalWrite(w, log, jsontext.WithIndent("  ")); err != nil {
-		return err
+	return writeJSON(w, log)
+}
+
+// sarifLevel returns what SARIF calls a severity.
+func sarifLevel(s Severity) string {
+	if s == Info {
+		return "note"
 	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return string(s)
 }
 
 func (r *Rule) sarif() sarifRule {
 	rule := sarifRule{
 		ID:      r.Name,
 		Short:   sarifText{sentence(r.Summary)},
-		Full:    sarifText{r.Reason},
-		Default: sarifConfig{r.Severity},
+		Full:    sarifText{cmp.Or(r.Reason, sentence(r.Summary))},
+		Default: sarifConfig{sarifLevel(r.Severity)},
 	}
 	if r.Fix != "" {
 		rule.Help = &sarifText{sentence(r.Fix)}
@@ -117,10 +118,6 @@ func sarifURI(file string) string {
 }
 
 func (p *Problem) sarif(rule int) sarifResult {
-	text := p.Message
-	if p.Fix != "" {
-		text += "; " + p.Fix
-	}
 	location := sarifLocation{Physical: sarifPhysical{Artifact: sarifArtifact{sarifURI(p.Pos.File)}}}
 	if p.Pos.Line > 0 {
 		location.Physical.Region = &sarifRegion{p.Pos.Line, p.Pos.Column}
@@ -129,7 +126,7 @@ func (p *Problem) sarif(rule int) sarifResult {
 		location.Logical = []sarifLogical{{p.Path}}
 	}
 	return sarifResult{
-		RuleID: p.Rule, RuleIndex: rule, Level: p.Severity, Message: sarifText{text},
+		RuleID: p.Rule, RuleIndex: rule, Level: sarifLevel(p.Severity), Message: sarifText{p.text()},
 		Locations: []sarifLocation{location},
 	}
 }

@@ -1,10 +1,11 @@
-package validate
+package problem
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // The colours of a terminal.
@@ -12,9 +13,12 @@ const (
 	bold   = "\x1b[1m"
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
+	blue   = "\x1b[34m"
 	dim    = "\x1b[2m"
 	reset  = "\x1b[0m"
 )
+
+var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 
 // WriteText writes problems one a line, as [Problem.String] has them, with colours if colour is set.
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
@@ -30,14 +34,19 @@ func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	return out.Flush()
 }
 
-func (p *Problem) coloured() string {
-	severity := red
-	if p.Severity == Warning {
-		severity = yellow
+// Lines returns problems one a line, without the end of the last line.
+func Lines(problems []*Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
 	}
+	return strings.Join(lines, "\n")
+}
+
+func (p *Problem) coloured() string {
 	line := p.String()
 	line = strings.Replace(line, p.Pos.String(), bold+p.Pos.String()+reset, 1)
-	line = strings.Replace(line, string(p.Severity)+": ", severity+string(p.Severity)+reset+": ", 1)
+	line = strings.Replace(line, string(p.Severity)+": ", colours[p.Severity]+string(p.Severity)+reset+": ", 1)
 	rule := "[" + p.Rule + "]"
 	return strings.TrimSuffix(line, rule) + dim + rule + reset
 }
@@ -48,20 +57,12 @@ func Summary(problems []*Problem) string {
 		return "no problems"
 	}
 	files := map[string]bool{}
-	errors := 0
 	for _, p := range problems {
 		files[p.Pos.File] = true
-		if p.Severity == Error {
-			errors++
-		}
 	}
-	return fmt.Sprintf("%s and %s in %s", number(errors, "error"), number(len(problems)-errors, "warning"),
-		number(len(files), "file"))
-}
-
-func number(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+	counts := plural.Of(Count(problems, Error), "error") + " and " + plural.Of(Count(problems, Warning), "warning")
+	if n := Count(problems, Info); n > 0 {
+		counts += " and " + plural.Of(n, "hint")
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return counts + " in " + plural.Of(len(files), "file")
 }

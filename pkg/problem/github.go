@@ -1,4 +1,4 @@
-package validate
+package problem
 
 import (
 	"fmt"
@@ -6,17 +6,13 @@ import (
 	"strings"
 )
 
-// WriteGitHub writes problems as commands of GitHub workflows, which shows them beside the lines of a pull request.
-func WriteGitHub(w io.Writer, problems []*Problem) error {
+func writeGitHub(w io.Writer, problems []*Problem) error {
 	for _, p := range problems {
-		text := p.Message
+		text := p.text()
 		if p.Path != "" {
 			text = p.Path + ": " + text
 		}
-		if p.Fix != "" {
-			text += "; " + p.Fix
-		}
-		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", p.Severity,
+		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", githubLevel(p.Severity),
 			githubProperty.Replace(p.Pos.File), max(1, p.Pos.Line), max(1, p.Pos.Column),
 			githubProperty.Replace(p.Rule), githubText.Replace(text))
 		if err != nil {
@@ -24,6 +20,13 @@ func WriteGitHub(w io.Writer, problems []*Problem) error {
 		}
 	}
 	return nil
+}
+
+func githubLevel(s Severity) string {
+	if s == Info {
+		return "notice"
+	}
+	return string(s)
 }
 
 var (

@@ -1,4 +1,4 @@
-package validate_test
+package problem_test
 
 import (
 	"bytes"
@@ -10,16 +10,52 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/validate"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // two are an error with everything and a warning with next to nothing.
-var two = []*validate.Problem{
+var two = []*problem.Problem{
 	{
-		Rule: "channel-head", Severity: validate.Error, Pos: declcfg.Pos{File: "c/a b.yaml", Line: 6, Column: 9},
+		Rule: "channel-head", Severity: problem.Error, Pos: declcfg.Pos{File: "c/a b.yaml", Line: 6, Column: 9},
 		Package: "p", Path: `package "p": channel "<c>"`, Message: "100% wrong & so\u2028on", Fix: "mend it",
 	},
-	{Rule: "utf-8", Severity: validate.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
+	{Rule: "utf-8", Severity: problem.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
+}
+
+var rules = problem.ParseRules(`These are rules.
+
+@example
+ a: 1
+ b: \xef
+
+@short
+ @example
+ c: 3
+
+# Channels
+
+## channel-head: error: a channel has exactly one head
+The head is what new users get. A channel with none or several
+has no use.
+> connect
+> the entries
+! it would be too long
+| #Tier: {}
+ @short
+-d:\t4
++d: 4
+
+# Files
+
+## utf-8: warning: JSON files are UTF-8
+## icon: info: a package has an icon
+`)
+
+// written returns what a report about a catalog with the problems is written as.
+func written(t *testing.T, format problem.Format, problems ...*problem.Problem) string {
+	t.Helper()
+	report := problem.Report{Subject: "catalog", Problems: problems, Rules: rules, Version: "v1.2.3"}
+	return write(t, func(w *bytes.Buffer) error { return report.Write(w, format) })
 }
 
 func write(t *testing.T, fn func(*bytes.Buffer) error) string {
@@ -39,12 +75,12 @@ func same(t *testing.T, got, want string) {
 }
 
 func TestWriteText(t *testing.T) {
-	plain := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, false) })
+	plain := write(t, func(w *bytes.Buffer) error { return problem.WriteText(w, two, false) })
 	same(t, plain, `c/a b.yaml:6:9: error: package "p": channel "<c>": `+
 		"100% wrong & so on; mend it"+` [channel-head]
 c/b,c:d.json: warning: odd [utf-8]
 `)
-	coloured := write(t, func(w *bytes.Buffer) error { return validate.WriteText(w, two, true) })
+	coloured := write(t, func(w *bytes.Buffer) error { return problem.WriteText(w, two, true) })
 	same(t, strings.Split(coloured, "\n")[1],
 		"\x1b[1mc/b,c:d.json\x1b[0m: \x1b[33mwarning\x1b[0m: odd \x1b[2m[utf-8]\x1b[0m")
 	for _, code := range []string{"\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"} {
@@ -54,7 +90,7 @@ c/b,c:d.json: warning: odd [utf-8]
 }
 
 func TestSummary(t *testing.T) {
-	for want, problems := range map[string][]*validate.Problem{
+	for want, problems := range map[string][]*problem.Problem{
 		"no problems":                        nil,
 		"1 error and 1 warning in 2 files":   two,
 		"2 errors and 0 warnings in 1 file":  {two[0], two[0]},
@@ -64,15 +100,17 @@ func TestSummary(t *testing.T) {
 		"1 error and 0 warnings in 1 file":   two[:1],
 		"2 errors and 1 warning in 2 files":  {two[0], two[0], two[1]},
 		"2 errors and 2 warnings in 2 files": {two[0], two[0], two[1], two[1]},
+
+		"0 errors and 0 warnings and 1 hint in 1 file": {{Severity: problem.Info}},
 	} {
-		same(t, validate.Summary(problems), want)
+		same(t, problem.Summary(problems), want)
 	}
 }
 
 // Scripts look at passed and error.message, which are upstream's.
 func TestWriteJSON(t *testing.T) {
-	got := func(problems []*validate.Problem) string {
-		return write(t, func(w *bytes.Buffer) error { return validate.WriteJSON(w, problems) })
+	got := func(problems []*problem.Problem) string {
+		return written(t, problem.JSON, problems...)
 	}
 	same(t, got(nil), "{\n  \"passed\": true\n}\n")
 	same(t, got(two), `{
@@ -117,13 +155,13 @@ func TestWriteJSON(t *testing.T) {
 }
 
 func TestWriteYAML(t *testing.T) {
-	got := func(problems []*validate.Problem) string {
-		return write(t, func(w *bytes.Buffer) error { return validate.WriteYAML(w, problems) })
+	got := func(problems []*problem.Problem) string {
+		return written(t, problem.YAML, problems...)
 	}
 	same(t, got(nil), "passed: true\n\n")
-	problem := *two[0]
-	problem.Message, problem.Pos.File = "wrong & so on", "c/a.yaml"
-	same(t, got([]*validate.Problem{&problem}), `error:
+	p := *two[0]
+	p.Message, p.Pos.File = "wrong & so on", "c/a.yaml"
+	same(t, got([]*problem.Problem{&p}), `error:
   message: |-
     invalid catalog:
     c/a.yaml:6:9: error: package "p": channel "<c>": wrong & so on; mend it [channel-head]
@@ -143,16 +181,14 @@ problems:
 }
 
 func TestWriteGitHub(t *testing.T) {
-	problem := *two[0]
-	problem.Message = "first\nsecond\r"
-	got := write(t, func(w *bytes.Buffer) error {
-		return validate.WriteGitHub(w, []*validate.Problem{two[0], two[1], &problem})
-	})
-	same(t, got, `::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
+	p, hint := *two[0], *two[1]
+	p.Message, hint.Severity = "first\nsecond\r", problem.Info
+	same(t, written(t, problem.GitHub, two[0], two[1], &p, &hint), `::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
 		"100%25 wrong & so\u2028on; mend it\n"+
 		"::warning file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n"+
 		`::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
-		"first%0Asecond%0D; mend it\n")
+		"first%0Asecond%0D; mend it\n"+
+		"::notice file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n")
 }
 
 // A sarifLog is what of SARIF 2.1.0 code scanning demands.
@@ -197,10 +233,9 @@ type sarifLog struct {
 	} `json:"runs"`
 }
 
-func readSARIF(t *testing.T, problems []*validate.Problem) sarifLog {
+func readSARIF(t *testing.T, problems []*problem.Problem) sarifLog {
 	t.Helper()
-	text := write(t, func(w *bytes.Buffer) error { return validate.WriteSARIF(w, problems, "v1.2.3") })
-	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder := json.NewDecoder(strings.NewReader(written(t, problem.SARIF, problems...)))
 	decoder.DisallowUnknownFields()
 	var log sarifLog
 	if err := decoder.Decode(&log); err != nil {
@@ -210,7 +245,9 @@ func readSARIF(t *testing.T, problems []*validate.Problem) sarifLog {
 }
 
 func TestWriteSARIF(t *testing.T) {
-	log := readSARIF(t, check(t, validate.Options{}, broken(t)))
+	hint := *two[1]
+	hint.Rule, hint.Severity, hint.Pos.Line = "icon", problem.Info, 7
+	log := readSARIF(t, []*problem.Problem{two[0], two[1], &hint})
 	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 {
 		t.Fatalf("got version %s, schema %s, %d runs", log.Version, log.Schema, len(log.Runs))
 	}
@@ -219,9 +256,9 @@ func TestWriteSARIF(t *testing.T) {
 	if driver.Name != "opm" || driver.Version != "v1.2.3" || run.ColumnKind != "unicodeCodePoints" {
 		t.Errorf("got driver %s %s, columns in %s", driver.Name, driver.Version, run.ColumnKind)
 	}
-	for i, r := range validate.Rules() {
+	for i, r := range rules.All() {
 		got := driver.Rules[i]
-		if got.ID != r.Name || got.Default.Level != string(r.Severity) || got.Short["text"] == "" || got.Full["text"] == "" {
+		if got.ID != r.Name || got.Default.Level != level(r.Severity) || got.Short["text"] == "" || got.Full["text"] == "" {
 			t.Errorf("rule %d is %+v, want %s", i, got, r.Name)
 		}
 	}
@@ -234,12 +271,28 @@ func TestWriteSARIF(t *testing.T) {
 		if _, err := url.Parse(at.Artifact.URI); err != nil {
 			t.Error(err)
 		}
-		got = append(got, fmt.Sprintf("%s:%d:%d %s", strings.TrimPrefix(at.Artifact.URI, "c/"),
-			at.Region.StartLine, at.Region.StartColumn, result.RuleID))
+		place := at.Artifact.URI
+		if at.Region != nil {
+			place += fmt.Sprintf(":%d:%d", at.Region.StartLine, at.Region.StartColumn)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s", place, result.Level, result.RuleID, result.Message["text"]))
 	}
-	if !slices.Equal(got, brokenWant) {
-		t.Errorf("got %q, want %q", got, brokenWant)
+	want := []string{
+		"c/a%20b.yaml:6:9 error channel-head 100% wrong & so\u2028on; mend it",
+		"c/b,c:d.json warning utf-8 odd",
+		"c/b,c:d.json:7:0 note icon odd",
 	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// level is what SARIF calls a severity.
+func level(s problem.Severity) string {
+	if s == problem.Info {
+		return "note"
+	}
+	return string(s)
 }
 
 func TestSARIFLocations(t *testing.T) {
@@ -252,8 +305,8 @@ func TestSARIFLocations(t *testing.T) {
 		"-":            "-",
 		"c/x?y#z.yaml": "c/x%3Fy%23z.yaml",
 	} {
-		problem := &validate.Problem{Rule: "read", Severity: validate.Error, Pos: declcfg.Pos{File: file}, Message: "m"}
-		result := readSARIF(t, []*validate.Problem{problem}).Runs[0].Results[0]
+		p := &problem.Problem{Rule: "utf-8", Severity: problem.Error, Pos: declcfg.Pos{File: file}, Message: "m"}
+		result := readSARIF(t, []*problem.Problem{p}).Runs[0].Results[0]
 		if got := result.Locations[0].Physical.Artifact.URI; got != want {
 			t.Errorf("%s is written as %s, want %s", file, got, want)
 		}

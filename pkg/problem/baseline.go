@@ -1,4 +1,4 @@
-package validate
+package problem
 
 import (
 	"cmp"
@@ -7,25 +7,24 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Baseline is problems that are known, so that only new ones count. A problem is known by its rule, package and path;
 // it may move in its file, and to another one.
 type Baseline struct {
-	Problems []KnownProblem `json:"problems"`
+	Problems []Known `json:"problems"`
 }
 
-// A KnownProblem is one line of a baseline.
-type KnownProblem struct {
+// A Known is a problem in a baseline.
+type Known struct {
 	Rule    string `json:"rule"`
 	Package string `json:"package,omitzero"`
 	Path    string `json:"path,omitzero"`
 	File    string `json:"file,omitzero"` // of problems without a path, which only their place tells apart
 }
 
-func known(p *Problem) KnownProblem {
-	k := KnownProblem{Rule: p.Rule, Package: p.Package, Path: p.Path}
+func knownAs(p *Problem) Known {
+	k := Known{Rule: p.Rule, Package: p.Package, Path: p.Path}
 	if p.Path == "" {
 		k.File = p.Pos.File
 	}
@@ -34,11 +33,11 @@ func known(p *Problem) KnownProblem {
 
 // NewBaseline returns the baseline in which all problems are known.
 func NewBaseline(problems []*Problem) *Baseline {
-	b := &Baseline{Problems: []KnownProblem{}}
+	b := &Baseline{Problems: []Known{}}
 	for _, p := range problems {
-		b.Problems = append(b.Problems, known(p))
+		b.Problems = append(b.Problems, knownAs(p))
 	}
-	slices.SortFunc(b.Problems, func(x, y KnownProblem) int {
+	slices.SortFunc(b.Problems, func(x, y Known) int {
 		return cmp.Or(cmp.Compare(x.Package, y.Package), cmp.Compare(x.Path, y.Path),
 			cmp.Compare(x.File, y.File), cmp.Compare(x.Rule, y.Rule))
 	})
@@ -57,18 +56,14 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 
 // Write writes the baseline as JSON, the same for the same problems.
 func (b *Baseline) Write(w io.Writer) error {
-	if err := json.MarshalWrite(w, b, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return writeJSON(w, b)
 }
 
 // Filter returns the problems that are not known.
 func (b *Baseline) Filter(problems []*Problem) []*Problem {
-	all := make(map[KnownProblem]bool, len(b.Problems))
+	all := make(map[Known]bool, len(b.Problems))
 	for _, k := range b.Problems {
 		all[k] = true
 	}
-	return slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool { return all[known(p)] })
+	return slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool { return all[knownAs(p)] })
 }

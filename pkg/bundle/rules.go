@@ -1,0 +1,14 @@
+package bundle
+
+import (
+	_ "embed"
+	"sync"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+//go:embed rules.txt
+var rulesText string
+
+// Rules returns the table of the rules that [Check] knows.
+var Rules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })

@@ -1,0 +1,120 @@
+package problem_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+func TestString(t *testing.T) {
+	for want, p := range map[string]problem.Problem{
+		"error: odd": {Severity: problem.Error, Message: "odd"},
+		`a\n.yaml:2: info: x\ty: odd thing; mend it [r]`: {
+			Rule: "r", Severity: problem.Info, Pos: declcfg.Pos{File: "a\n.yaml", Line: 2}, Path: "x\ty",
+			Message: " odd\nthing", Fix: "mend\tit",
+		},
+	} {
+		same(t, p.String(), want)
+	}
+}
+
+// Problems are ordered by place, then severity, and nothing is said twice.
+func TestSort(t *testing.T) {
+	at := func(line int, severity problem.Severity, rule, message string) *problem.Problem {
+		return &problem.Problem{Rule: rule, Severity: severity, Pos: declcfg.Pos{File: "f", Line: line}, Message: message}
+	}
+	problems := []*problem.Problem{
+		at(2, problem.Info, "a", "good"),
+		at(2, problem.Warning, "z", "odd"),
+		at(2, problem.Error, "b", "odd"),
+		at(2, problem.Error, "a", "bad"),
+		at(2, problem.Error, "a", "bad"),
+		at(1, problem.Info, "z", "odd"),
+	}
+	problems = problem.Sort(problems)
+	const want = "f:1: info: odd [z]\nf:2: error: bad [a]\nf:2: error: odd [b]\nf:2: info: good [a]\n"
+	same(t, written(t, problem.Text, problems...), want)
+	if !problem.HasErrors(problems) || problem.HasErrors(problems[:1]) || problem.Count(problems, problem.Info) != 2 {
+		t.Errorf("got %d errors and %d hints", problem.Count(problems, problem.Error), problem.Count(problems, problem.Info))
+	}
+}
+
+func TestFromError(t *testing.T) {
+	pos := declcfg.Pos{File: "f.yaml", Line: 3, Column: 1}
+	at := &declcfg.Error{Pos: pos, Pointer: "/entries/0", Err: errors.New("odd")}
+	err := errors.Join(fmt.Errorf("read it: %w", at), errors.Join(at, errors.New("no disk")))
+	const want = "error: no disk [read]\nerror: read it: f.yaml:3:1: entries[0]: odd [read]\n" +
+		"f.yaml:3:1: error: entries[0]: odd [read]\n"
+	same(t, written(t, problem.Text, problem.FromError("read", err)...), want)
+}
+
+func TestParseRules(t *testing.T) {
+	all := rules.All()
+	want := problem.Rule{
+		Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
+		Reason: "The head is what new users get. A channel with none or several has no use.", Fix: "connect the entries",
+		Bad: "a: 1\nb: \xef\nc: 3\nd:\t4\n", Good: "a: 1\nb: \xef\nc: 3\nd: 4\n",
+		Abridged: "it would be too long", Schema: "#Tier: {}\n",
+	}
+	if len(all) != 3 || all[0] != want || *rules.Of("icon") != all[2] {
+		t.Errorf("got %+v\nwant %+v", all, want)
+	}
+	if group := rules.Group("Files"); !slices.Equal(group, all[1:]) {
+		t.Errorf("a group of %+v", group)
+	}
+	if err := rules.CheckNames([]string{"icon", "ikon"}); err == nil || err.Error() != `unknown rule "ikon" (did you mean "icon"?)` {
+		t.Errorf("got %v", err)
+	}
+	var text strings.Builder
+	if err := rules.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	same(t, text.String(), `These are rules.
+
+CHANNELS
+========
+
+channel-head (error)
+  A channel has exactly one head. The head is what new users get. A channel with none or several has
+  no use.
+  To do: connect the entries.
+
+  Given with --schema:
+
+    #Tier: {}
+
+  Bad (it would be too long):
+
+    a: 1
+    b: `+"\ufffd"+`
+    c: 3
+    d:	4
+
+  Good:
+
+    a: 1
+    b: `+"\ufffd"+`
+    c: 3
+    d: 4
+
+FILES
+=====
+
+utf-8 (warning)
+  JSON files are UTF-8.
+
+icon (info)
+  A package has an icon.
+
+THE CATALOG OF THE EXAMPLES
+===========================
+
+    a: 1
+    b: `+"\ufffd"+`
+`)
+}

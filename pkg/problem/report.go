@@ -1,0 +1,123 @@
+package problem
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+)
+
+// A Report is what was found, and what it takes to write that.
+type Report struct {
+	Subject  string // what was checked, such as "catalog"
+	Problems []*Problem
+	Rules    *Rules         // that were checked
+	Version  string         // of opm, "" for none
+	Counts   map[string]int // of what was checked, by key, for JSON and YAML; nil for none
+}
+
+// A Format is a form in which reports are written.
+type Format string
+
+// The formats.
+const (
+	Text   Format = "text"   // a line for each problem; see [WriteText] for colours
+	JSON   Format = "json"   // passed and error.message as upstream's validate has them, and a list of problems
+	YAML   Format = "yaml"   // the same in YAML
+	SARIF  Format = "sarif"  // the Static Analysis Results Interchange Format, for code scanning
+	GitHub Format = "github" // commands of GitHub workflows, which shows them beside the lines of a pull request
+)
+
+// Formats are the names of all formats.
+func Formats() []string {
+	return []string{string(Text), string(JSON), string(YAML), string(SARIF), string(GitHub)}
+}
+
+// Write writes the report.
+func (r *Report) Write(w io.Writer, format Format) error {
+	switch format {
+	case Text:
+		return WriteText(w, r.Problems, false)
+	case JSON:
+		return r.writeJSON(w)
+	case YAML:
+		return r.writeYAML(w)
+	case SARIF:
+		return r.writeSARIF(w)
+	case GitHub:
+		return writeGitHub(w, r.Problems)
+	}
+	return fmt.Errorf("unknown format %q", format)
+}
+
+// A result is what upstream prints with -o json, and the problems one by one.
+type result struct {
+	Passed   bool           `json:"passed"`
+	Error    *resultError   `json:"error,omitzero"`
+	Problems []printed      `json:"problems,omitempty"`
+	Counts   map[string]int `json:",embed"`
+}
+
+type resultError struct {
+	Message string `json:"message"`
+}
+
+// A printed is a problem with the keys that it is printed with.
+type printed struct {
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	File     string   `json:"file"`
+	Line     int      `json:"line,omitzero"`
+	Column   int      `json:"column,omitzero"`
+	Package  string   `json:"package,omitzero"`
+	Names    []string `json:"names,omitempty"`
+	Path     string   `json:"path,omitzero"`
+	Message  string   `json:"message"`
+	Fix      string   `json:"fix,omitzero"`
+}
+
+func (r *Report) result() result {
+	res := result{Passed: !HasErrors(r.Problems), Counts: r.Counts}
+	var errors []*Problem
+	for _, p := range r.Problems {
+		if p.Severity == Error {
+			errors = append(errors, p)
+		}
+		res.Problems = append(res.Problems, printed{
+			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.Message, p.Fix,
+		})
+	}
+	if !res.Passed {
+		res.Error = &resultError{"invalid " + r.Subject + ":\n" + Lines(errors)}
+	}
+	return res
+}
+
+// writeJSON escapes what means something in HTML, since upstream does.
+func (r *Report) writeJSON(w io.Writer) error {
+	return writeJSON(w, r.result(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+}
+
+// writeYAML ends with a blank line, as upstream does.
+func (r *Report) writeYAML(w io.Writer) error {
+	text, err := json.Marshal(r.result(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(format.AppendYAML(nil, text), '\n'))
+	return err
+}
+
+// writeJSON writes JSON for people. Names of files in it need not be UTF-8.
+func writeJSON(w io.Writer, v any, opts ...json.Options) error {
+	opts = append(opts, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
+	text, err := json.Marshal(v, opts...)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

@@ -1,0 +1,270 @@
+package problem
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+)
+
+// A Rule is something that what is checked should keep. Problems, the flags that mute them, the reference and tests all
+// come from it.
+type Rule struct {
+	Name     string
+	Severity Severity
+	Summary  string // what is asked for, as a sentence without an end
+	Reason   string // what goes wrong otherwise
+	Fix      string // what to do about a problem; "" where its message says that
+
+	// Bad and Good are files that, added to the example of the table, break or keep the rule. They hold YAML documents, each of
+	// which takes the place of the object with the same schema, package and name; what cannot be read takes no place.
+	Bad, Good string
+
+	// Abridged says why Bad only shows what breaks the rule and does not break it itself; "" where it does.
+	Abridged string
+
+	// Schema is a CUE file of the user that the examples are about, "" for none.
+	Schema string
+}
+
+// Rules are all rules about one kind of thing, such as catalogs. They do not change.
+type Rules struct {
+	Example string // a file that keeps every rule, "" for none
+
+	intro  string
+	groups []group
+	all    []Rule
+	byName map[string]*Rule
+}
+
+// A group is rules about one part of the thing: those from the first to that of the next group.
+type group struct {
+	title string
+	first int
+}
+
+// ParseRules reads a table of rules. It panics at mistakes, since tables are part of the program. A line is one of
+//
+//	@NAME                        begins a part of examples, whose lines follow; the part example is [Rules.Example]
+//	# TITLE                      begins a group
+//	## NAME: SEVERITY: SUMMARY   begins a rule
+//	> FIX
+//	! ABRIDGED
+//	| a line of Schema
+//	- a line of Bad
+//	+ a line of Good
+//	  a line of both, after one space
+//
+// and all others are words: the introduction and, below a rule, its reason. What follows the first character of a line
+// of an example is @NAME for the lines of that part, or text, in which \t and \xef are what they are in Go.
+func ParseRules(text string) *Rules {
+	p := parser{parts: map[string]string{}}
+	for line := range strings.Lines(text) {
+		p.line(strings.TrimSuffix(line, "\n"))
+	}
+	r := &p.rules
+	r.Example = p.parts["example"]
+	r.byName = make(map[string]*Rule, len(r.all))
+	for i := range r.all {
+		r.byName[r.all[i].Name] = &r.all[i]
+	}
+	return r
+}
+
+// A parser reads a table of rules.
+type parser struct {
+	rules Rules
+	parts map[string]string // of examples
+	part  string            // the last one
+}
+
+func (p *parser) line(line string) {
+	if head, ok := strings.CutPrefix(line, "## "); ok {
+		part := strings.SplitN(head, ": ", 3)
+		p.rules.all = append(p.rules.all, Rule{Name: part[0], Severity: Severity(part[1]), Summary: part[2]})
+		return
+	}
+	if title, ok := strings.CutPrefix(line, "# "); ok {
+		p.rules.groups = append(p.rules.groups, group{title, len(p.rules.all)})
+		return
+	}
+	if name, ok := strings.CutPrefix(line, "@"); ok {
+		p.part = name
+		return
+	}
+	if len(p.rules.all) == 0 {
+		p.before(line)
+		return
+	}
+	p.rule(&p.rules.all[len(p.rules.all)-1], line)
+}
+
+// before reads a line that stands before all rules.
+func (p *parser) before(line string) {
+	if text, ok := strings.CutPrefix(line, " "); ok {
+		p.parts[p.part] += p.example(text)
+		return
+	}
+	p.rules.intro = join(p.rules.intro, line)
+}
+
+// rule reads a line about a rule.
+func (p *parser) rule(r *Rule, line string) {
+	if line == "" {
+		return
+	}
+	switch rest := line[1:]; line[0] {
+	case '>':
+		r.Fix = join(r.Fix, rest)
+	case '!':
+		r.Abridged = join(r.Abridged, rest)
+	case '|':
+		r.Schema += p.example(strings.TrimPrefix(rest, " "))
+	case '-':
+		r.Bad += p.example(rest)
+	case '+':
+		r.Good += p.example(rest)
+	case ' ':
+		r.Bad += p.example(rest)
+		r.Good += p.example(rest)
+	default:
+		r.Reason = join(r.Reason, line)
+	}
+}
+
+// example returns what a line of an example stands for.
+func (p *parser) example(line string) string {
+	if name, ok := strings.CutPrefix(line, "@"); ok {
+		part, known := p.parts[name]
+		if !known {
+			panic("no part " + line)
+		}
+		return part
+	}
+	return unescape.Replace(line) + "\n"
+}
+
+var unescape = strings.NewReplacer(`\t`, "\t", `\xef`, "\xef")
+
+func join(text, line string) string { return strings.TrimSpace(text + " " + strings.TrimSpace(line)) }
+
+// All returns all rules, in the order of the reference: by what they are about.
+func (r *Rules) All() []Rule { return slices.Clone(r.all) }
+
+// Names returns the names of all rules.
+func (r *Rules) Names() []string {
+	names := make([]string, len(r.all))
+	for i := range r.all {
+		names[i] = r.all[i].Name
+	}
+	return names
+}
+
+// Group returns the rules of a group.
+func (r *Rules) Group(title string) []Rule {
+	i := slices.IndexFunc(r.groups, func(g group) bool { return g.title == title })
+	end := len(r.all)
+	if i+1 < len(r.groups) {
+		end = r.groups[i+1].first
+	}
+	return r.all[r.groups[i].first:end]
+}
+
+// Of returns the rule of a problem. It panics if there is none.
+func (r *Rules) Of(name string) *Rule {
+	rule := r.byName[name]
+	if rule == nil {
+		panic("no rule " + name)
+	}
+	return rule
+}
+
+// CheckNames returns an error about the first name that is not that of a rule.
+func (r *Rules) CheckNames(names []string) error {
+	for _, name := range names {
+		if r.byName[name] == nil {
+			return fmt.Errorf("unknown rule %q%s", name, nearest.Hint(name, r.Names()))
+		}
+	}
+	return nil
+}
+
+// Write writes the reference of all rules: name, severity, what is asked for and why, what to do, and an example of
+// each kind.
+func (r *Rules) Write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	writeParagraph(out, "", r.intro)
+	groups := r.groups
+	for i := range r.all {
+		if len(groups) > 0 && groups[0].first == i {
+			writeTitle(out, groups[0].title)
+			groups = groups[1:]
+		}
+		r.all[i].write(out)
+	}
+	if r.Example != "" {
+		writeTitle(out, "The catalog of the examples")
+		out.WriteByte('\n')
+		writeExample(out, r.Example)
+	}
+	return out.Flush()
+}
+
+func writeTitle(out *bufio.Writer, title string) {
+	fmt.Fprintf(out, "\n%s\n%s\n", strings.ToUpper(title), strings.Repeat("=", len(title)))
+}
+
+func (r *Rule) write(out *bufio.Writer) {
+	fmt.Fprintf(out, "\n%s (%s)\n", r.Name, r.Severity)
+	writeParagraph(out, "  ", sentence(r.Summary)+" "+r.Reason)
+	if r.Fix != "" {
+		writeParagraph(out, "  ", "To do: "+r.Fix+".")
+	}
+	if r.Schema != "" {
+		fmt.Fprintf(out, "\n  Given with --schema:\n\n")
+		writeExample(out, r.Schema)
+	}
+	if r.Bad == "" {
+		return
+	}
+	bad := "Bad"
+	if r.Abridged != "" {
+		bad += " (" + r.Abridged + ")"
+	}
+	fmt.Fprintf(out, "\n  %s:\n\n", bad)
+	writeExample(out, r.Bad)
+	fmt.Fprintf(out, "\n  Good:\n\n")
+	writeExample(out, r.Good)
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// width is that of a paragraph, in bytes.
+const width = 100
+
+// writeParagraph writes words, with indent before every line.
+func writeParagraph(out *bufio.Writer, indent, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == indent:
+			line += word
+		case len(line)+1+len(word) <= width:
+			line += " " + word
+		default:
+			fmt.Fprintln(out, line)
+			line = indent + word
+		}
+	}
+	fmt.Fprintln(out, line)
+}
+
+// writeExample writes a file. What is not UTF-8 in it on purpose is shown as terminals do.
+func writeExample(out *bufio.Writer, text string) {
+	for line := range strings.Lines(strings.ToValidUTF8(text, "\ufffd")) {
+		out.WriteString("    " + line)
+	}
+}
