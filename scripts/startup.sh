@@ -8,8 +8,8 @@
 set -eu
 goal=10
 limit=30
-bytes=3600000
-allocs=25200
+bytes=5100000
+allocs=37000
 
 for _ in $(seq 20); do
 	# init PACKAGE @0.1 ms, 0.2 ms clock, 300 bytes, 4 allocs

@@ -30,8 +30,7 @@ type CheckOptions struct {
 // Check returns everything that is wrong with the bundle that fsys holds, by place. Positions begin with name.
 //
 // It finds what the validators of github.com/operator-framework/api find, whose verdict a test compares with. These are
-// not used themselves since they know no places, and since they bring the better part of a Kubernetes API server into
-// the program, which makes it 11 MB larger and takes it twice as long to start.
+// not used themselves since they know no places.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }

@@ -193,9 +193,15 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "storage: true", "storage: a"), []string{
 		"b/manifests/crd.yaml:11:14: error: spec.versions[0].storage: want true or false, have a string [crd-type]"}},
 	{change("manifests/crd.yaml", "storage: true", "storage: false"), []string{
-		"b/manifests/crd.yaml:10:3: error: spec.versions: 0 versions are marked as the one that is stored: want 1 [crd]"}},
+		"b/manifests/crd.yaml:10:3: error: spec.versions: Invalid value: must have exactly one version marked as storage version [crd]"}},
+	{change("manifests/crd.yaml", "storage: true\n", "storage: true\n    additionalPrinterColumns: [{name: a, type: text, jsonPath: .a}]\n"), []string{
+		`b/manifests/crd.yaml:12:48: error: spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of `}},
+	{change("manifests/crd.yaml", "", "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v2], clientConfig: {url: http://a}}}\n"), []string{
+		"b/manifests/crd.yaml:12:71: error: spec.conversion.webhook.conversionReviewVersions: Invalid value: must include at least one of v1, v1beta1 [crd]",
+		`b/manifests/crd.yaml:12:97: error: spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed`}},
+	{change("manifests/crd.yaml", "  scope: Namespaced\n", ""), []string{"b/manifests/crd.yaml:6:3: error: spec.scope: Required value [crd]"}},
 	{change("manifests/crd.yaml", "name: oaks", "name: elms"), []string{
-		`b/manifests/crd.yaml:4:9: error: metadata.name: Invalid value: "elms.wood.example.com": want "oaks.wood.example.com"`}},
+		`b/manifests/crd.yaml:4:9: error: metadata.name: Invalid value: "elms.wood.example.com": must be spec.names.plural+"."+spec.group [crd]`}},
 	{change("manifests/csv.yaml", "version: v1, kind", "version: v2, kind"), []string{
 		"b/manifests/crd.yaml:6:3: warning: spec: b/manifests/csv.yaml does not own wood.example.com/v1 Oak [crd-not-owned]",
 		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: example 1: wood.example.com/v1 Oak is not owned",

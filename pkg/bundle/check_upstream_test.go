@@ -283,7 +283,7 @@ func TestRealBundlesAsUpstream(t *testing.T) {
 		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{OperatorHub: true, BundleObjects: true}) {
 			got[f.Rule]++
 			if f.Pos.Line == 0 {
-				t.Errorf("%v: no line", &f)
+				t.Errorf("%v: no line", f)
 			}
 		}
 		for _, what := range []struct {

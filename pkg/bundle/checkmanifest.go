@@ -2,7 +2,7 @@ package bundle
 
 import (
 	"fmt"
-	"strconv"
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -105,24 +105,32 @@ func (c *checker) checkObjectMeta(m *manifest) {
 	anyName := func(string, bool) []string { return nil }
 	const namespaced = false
 	meta := field.NewPath("metadata")
-	c.findFields("manifest-metadata", m, validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta))
-}
-
-// findFields notes what Kubernetes says about the fields of a manifest.
-func (c *checker) findFields(rule string, m *manifest, list field.ErrorList) {
-	for _, err := range list {
-		c.find(rule, m.document, fieldPointer(err.Field), "%s", err.ErrorBody())
+	for _, err := range validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta) {
+		c.find("manifest-metadata", m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
 	}
 }
 
-// fieldPointer turns a path such as spec.versions[0].name into a pointer.
+// fieldMessage returns what Kubernetes says about a field, without values that are more than a word: they have a place.
+func fieldMessage(e *field.Error) string {
+	switch reflect.ValueOf(e.BadValue).Kind() {
+	case reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:
+		e.BadValue = field.OmitValueType{}
+	}
+	return e.ErrorBody()
+}
+
+// fieldPointer turns a path such as spec.versions[0].name or metadata.labels[a.b] into a pointer.
 func fieldPointer(path string) (ptr jsontext.Pointer) {
-	for part := range strings.SplitSeq(path, ".") {
-		name, index, indexed := strings.Cut(part, "[")
-		ptr = ptr.AppendToken(name)
-		if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); indexed && err == nil {
-			ptr = ptr.AppendToken(strconv.Itoa(i))
+	for path != "" {
+		end := strings.IndexAny(path, ".[")
+		if path[0] == '[' {
+			end = strings.IndexByte(path, ']')
 		}
+		if end < 0 {
+			end = len(path)
+		}
+		ptr = ptr.AppendToken(strings.TrimPrefix(path[:end], "["))
+		path = strings.TrimPrefix(strings.TrimPrefix(path[end:], "]"), ".")
 	}
 	return ptr
 }
