@@ -12,6 +12,7 @@ import (
 type Finding struct {
 	Pointer    jsontext.Pointer // to the value that is wrong, or to the object that lacks a key
 	Message    string           // what is wrong, such as "must not be empty" or "name: required, but missing"
+	Missing    string           // the key that the object lacks, "" for none
 	Definition string           // the definition that it breaks, such as #Bundle
 	Extra      bool             // the definition is the user's own
 }

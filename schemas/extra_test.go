@@ -87,8 +87,8 @@ func TestExtraIsMarked(t *testing.T) {
 	c := newChecker(t, File{"ours.cue", []byte(ownRules)})
 	got := c.Object("olm.bundle", jsontext.Value(`{"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i"}`))
 	want := []Finding{
-		{"", "properties: required, but missing", "#Bundle", false},
-		{"/image", `must match "^quay.io/ours/", found string ("i")`, "#OurBundle", true},
+		{"", "properties: required, but missing", "properties", "#Bundle", false},
+		{"/image", `must match "^quay.io/ours/", found string ("i")`, "", "#OurBundle", true},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)

@@ -75,26 +75,26 @@ func findings(def cue.Value, tree any) []Finding {
 	var found []Finding
 	gone := map[jsontext.Pointer]bool{}
 	for round := 0; ; round++ {
-		problems := translate(def, tree, unify(def, tree))
-		for _, p := range problems {
-			if round == 0 || p.missing != "" && !gone[p.missing] || p.Message == unknownKey {
-				found = append(found, p.Finding)
+		now := translate(def, tree, unify(def, tree))
+		for _, f := range now {
+			if round == 0 || f.Missing != "" && !gone[f.Pointer.AppendToken(f.Missing)] || f.Message == unknownKey {
+				found = append(found, f)
 			}
 		}
-		if !takeOut(tree, problems, gone) {
+		if !takeOut(tree, now, gone) {
 			return found
 		}
 	}
 }
 
 // takeOut removes the values that are wrong, adds where they were to gone, and reports whether there were any.
-func takeOut(tree any, problems []problem, gone map[jsontext.Pointer]bool) bool {
+func takeOut(tree any, found []Finding, gone map[jsontext.Pointer]bool) bool {
 	var removed bool
-	for _, p := range problems {
-		if p.missing != "" {
+	for _, f := range found {
+		if f.Missing != "" {
 			continue
 		}
-		if path, ok := remove(tree, tokens(p.Pointer)); ok {
+		if path, ok := remove(tree, tokens(f.Pointer)); ok {
 			gone[pointer(path)] = true
 			removed = true
 		}

@@ -11,14 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A problem is a finding, and for a key that is missing where it should be.
-type problem struct {
-	Finding
-	missing jsontext.Pointer
-}
-
 // translate puts the errors of CUE into words for people. What it has no words for stays as CUE says it.
-func translate(def cue.Value, tree any, err error) []problem {
+func translate(def cue.Value, tree any, err error) []Finding {
 	t := translator{def: def, tree: tree, choices: map[jsontext.Pointer]*choice{}}
 	for _, e := range errors.Errors(err) {
 		t.add(e)
@@ -27,16 +21,16 @@ func translate(def cue.Value, tree any, err error) []problem {
 }
 
 type translator struct {
-	def      cue.Value
-	tree     any
-	problems []problem
-	choices  map[jsontext.Pointer]*choice
-	forms    []jsontext.Pointer // values that have not one of the forms of a matchN
+	def     cue.Value
+	tree    any
+	found   []Finding
+	choices map[jsontext.Pointer]*choice
+	forms   []jsontext.Pointer // values that have not one of the forms of a matchN
 }
 
 // A choice is a value that is none of the alternatives. CUE has an error for all of them and one for each.
 type choice struct {
-	index int // of the problem
+	index int // of the finding
 	want  []string
 }
 
@@ -90,19 +84,18 @@ func (t *translator) add(e errors.Error) {
 }
 
 func (t *translator) say(path []string, message string) {
-	t.problems = append(t.problems, problem{Finding: Finding{Pointer: pointer(path), Message: message}})
+	t.found = append(t.found, Finding{Pointer: pointer(path), Message: message})
 }
 
 func (t *translator) miss(path []string) {
 	last := len(path) - 1
-	t.problems = append(t.problems, problem{
-		Finding: Finding{Pointer: pointer(path[:last]), Message: path[last] + ": required, but missing"},
-		missing: pointer(path),
+	t.found = append(t.found, Finding{
+		Pointer: pointer(path[:last]), Message: path[last] + ": required, but missing", Missing: path[last],
 	})
 }
 
 func (t *translator) choose(path []string) {
-	t.choices[pointer(path)] = &choice{index: len(t.problems)}
+	t.choices[pointer(path)] = &choice{index: len(t.found)}
 	t.say(path, "fits none of the alternatives")
 }
 
@@ -166,18 +159,18 @@ func field(def cue.Value, selector cue.Selector) cue.Value {
 }
 
 // finish puts together what CUE said in several errors.
-func (t *translator) finish() []problem {
+func (t *translator) finish() []Finding {
 	for at, choice := range t.choices {
 		if len(choice.want) == 0 {
 			continue
 		}
 		value, _ := lookup(t.tree, tokens(at))
-		t.problems[choice.index].Message = "want " + orList(choice.want) + ", found " + describe(value)
+		t.found[choice.index].Message = "want " + orList(choice.want) + ", found " + describe(value)
 	}
 	for _, at := range t.forms {
 		t.form(at)
 	}
-	return t.problems
+	return t.found
 }
 
 // form says that an object has none or several of the forms of a matchN. For each form that it does not have, CUE
@@ -185,14 +178,14 @@ func (t *translator) finish() []problem {
 // the reason.
 func (t *translator) form(at jsontext.Pointer) {
 	var keys []string
-	t.problems = slices.DeleteFunc(t.problems, func(p problem) bool {
-		own := p.missing != "" && p.Pointer == at
+	t.found = slices.DeleteFunc(t.found, func(f Finding) bool {
+		own := f.Missing != "" && f.Pointer == at
 		if own {
-			keys = append(keys, p.missing.LastToken())
+			keys = append(keys, f.Missing)
 		}
 		return own
 	})
-	inside := slices.ContainsFunc(t.problems, func(p problem) bool { return at.Contains(p.Pointer) })
+	inside := slices.ContainsFunc(t.found, func(f Finding) bool { return at.Contains(f.Pointer) })
 	switch {
 	case inside:
 	case len(keys) > 0:

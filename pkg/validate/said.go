@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/schemas"
@@ -28,18 +26,11 @@ func (s *scope) said() said {
 // already tells whether f is nothing new: something was said of the very value, of what a missing key should hold, or
 // of what keeps a constraint from being one.
 func (was said) already(f schemas.Finding) bool {
-	key, missing := missingKey(f)
 	switch {
-	case missing:
-		return was.within[key]
+	case f.Missing != "":
+		return was.within[f.Pointer.AppendToken(f.Missing)]
 	case f.Definition == "#PropertyConstraint":
 		return was.within[f.Pointer]
 	}
 	return was.at[f.Pointer]
-}
-
-// missingKey returns where the key would stand that f says is missing, if that is what it says.
-func missingKey(f schemas.Finding) (jsontext.Pointer, bool) {
-	key, ok := strings.CutSuffix(f.Message, ": required, but missing")
-	return f.Pointer.AppendToken(key), ok
 }
