@@ -18,7 +18,7 @@ func IsCSV(manifest jsontext.Value) bool {
 	return json.Unmarshal(manifest, &head, lenient) == nil && head.Kind == KindCSV
 }
 
-// readCSV returns what a ClusterServiceVersion says to people, nil if it cannot be read.
+// readCSV returns what a ClusterServiceVersion says to people. It is empty if it cannot be read.
 func readCSV(manifest jsontext.Value) *CSVMetadata {
 	var csv struct {
 		Metadata struct {
@@ -32,7 +32,7 @@ func readCSV(manifest jsontext.Value) *CSVMetadata {
 		} `json:"spec"`
 	}
 	if json.Unmarshal(manifest, &csv, lenient, json.MatchCaseInsensitiveNames(true)) != nil {
-		return nil
+		return &CSVMetadata{}
 	}
 	m := csv.Spec.CSVMetadata
 	m.Annotations, m.Labels = csv.Metadata.Annotations, csv.Metadata.Labels
@@ -75,21 +75,13 @@ func (b *Bundle) CSVMetadata() *CSVMetadata {
 			return m
 		}
 	}
-	if csv, _ := b.ManifestCSV(); csv != nil {
-		if m := readCSV(csv); m != nil {
-			return m
-		}
-	}
-	return &CSVMetadata{}
+	csv, _ := b.ManifestCSV() // nil is not readable
+	return readCSV(csv)
 }
 
 // ManifestDisplayName returns the display name in the ClusterServiceVersion that b carries as olm.bundle.object, or "".
 // The display name in olm.csv.metadata is ignored, as in upstream's lists.
 func (b *Bundle) ManifestDisplayName() string {
-	if csv, _ := b.ManifestCSV(); csv != nil {
-		if m := readCSV(csv); m != nil {
-			return m.DisplayName
-		}
-	}
-	return ""
+	csv, _ := b.ManifestCSV()
+	return readCSV(csv).DisplayName
 }

@@ -10,7 +10,6 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // Decode returns o as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
@@ -138,7 +137,7 @@ func (p *Property) CheckManifest() *ValueError {
 		bad, _ := errors.AsType[*ValueError](err) // nothing else is returned
 		return bad
 	}
-	if _, err := object.JSON(); err != nil && !errors.Is(err, yamljson.ErrEmpty) {
+	if _, err := object.JSON(); err != nil {
 		return &ValueError{p.Type, "/data", fmt.Errorf("neither a JSON nor a YAML manifest: %w", err)}
 	}
 	return nil

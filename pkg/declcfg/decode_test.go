@@ -3,6 +3,7 @@ package declcfg_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -170,6 +171,11 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"schema":"olm.channel","entries":{}}`, "1:35: entries: want a list, have an object"},
 		{`{"schema":"olm.channel","entries":["x"]}`, "1:36: entries[0]: want an object, have a string"},
 		{`{"schema":"olm.bundle","properties":[{"type":true}]}`, "1:46: properties[0].type: want a string, have true"},
+		{
+			`{"schema":"olm.channel","entries":[{"name":"a"},{"name":"b","skips":["x",{}]}]}`,
+			"1:74: entries[1].skips[1]: want a string, have an object",
+		},
+		{`{"schema":"olm.bundle","name":"n","image":[]}`, "1:43: image: want a string, have a list"},
 		{`{"schema":"olm.bundle","x":1,"properties":[{},1]}`, "1:47: properties[1]: want an object, have a number"},
 		{`{"schema":"olm.bundle","relatedImages":[{"Image":1}]}`, "1:50: relatedImages[0].Image: want a string, have a number"},
 		{`{"schema":"olm.deprecations","entries":[{"reference":[]}]}`, "1:54: entries[0].reference: want an object, have a list"},
@@ -179,6 +185,10 @@ func TestDecodeErrors(t *testing.T) {
 			for v, err := range declcfg.Map(t.Context(), decode, source("a", tt.in)) {
 				if err == nil || err.Error() != "c/a:"+tt.want || v != nil {
 					t.Errorf("got %v, %v, want %s", v, err, tt.want)
+				}
+				e, ok := errors.AsType[*declcfg.Error](err)
+				if _, message, _ := strings.Cut(tt.want, ": "); !ok || e.Message() != message {
+					t.Errorf("message of %v is not %q", err, message)
 				}
 			}
 		})

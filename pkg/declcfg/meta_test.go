@@ -313,24 +313,6 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	for _, tt := range []struct{ name, in, want string }{
-		{"of the wrong type", `{"schema":"olm.bundle","name":"n","image":[]}`, "c/a.json:1:43: image: want a string, have a list"},
-		{
-			"deep down", `{"schema":"olm.channel","entries":[{"name":"a"},{"name":"b","skips":["x",{}]}]}`,
-			"c/a.json:1:74: entries[1].skips[1]: want a string, have an object",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := one(t, tt.in).Decode()
-			e, ok := errors.AsType[*declcfg.Error](err)
-			if !ok || e.Error() != tt.want || e.Message() != tt.want[strings.Index(tt.want, ": ")+2:] {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
-		})
-	}
-}
-
 // What is lost with a document says which packages may miss something.
 func TestLost(t *testing.T) {
 	in := "schema: olm.bundle\npackage: first\nname: \"first.v1\"\nx: [\n---\nschema: olm.bundle\npackage: second\n"

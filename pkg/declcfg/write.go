@@ -73,7 +73,11 @@ func rank(schema string) int {
 // in silence.
 func CheckOwner(m *Meta) error {
 	if m.Owner() == "" && rank(m.Schema) != rankOther {
-		return &Error{Pos: m.Pos, Err: noOwner(m.Schema)}
+		err := fmt.Errorf("the %s object has no package", m.Schema)
+		if m.Schema == SchemaPackage {
+			err = errors.New("the package has no name")
+		}
+		return &Error{Pos: m.Pos, Err: err}
 	}
 	return nil
 }
@@ -85,13 +89,6 @@ func checkOwners(metas []*Meta) error {
 		errs = append(errs, CheckOwner(m))
 	}
 	return errors.Join(errs...)
-}
-
-func noOwner(schema string) error {
-	if schema == SchemaPackage {
-		return errors.New("the package has no name")
-	}
-	return fmt.Errorf("the %s object has no package", schema)
 }
 
 // Write writes metas in their order, which is for [Sort] to make. It reads them again and writes as it goes, so that
