@@ -30,7 +30,8 @@ func (c *checker) checkDefinition(m *manifest) {
 		crd := new(apiextensionsv1.CustomResourceDefinition)
 		if ptr, err = decode(m.printed, crd); err == nil {
 			apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
-			err = apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil)
+			err = apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
+				crd, internal, nil)
 		}
 	case crdV1beta1:
 		crd := new(apiextensionsv1beta1.CustomResourceDefinition)
@@ -60,8 +61,8 @@ func (c *checker) checkDefinition(m *manifest) {
 	}
 }
 
-// v1Pointer returns where v1 has a field of the internal type, which is checked and looks like v1beta1: what is equal in
-// all versions is moved out of them, and the fields of a webhook are not together.
+// v1Pointer returns where v1 has a field of the internal type, which is checked and looks like v1beta1: what is equal
+// in all versions is moved out of them, and the fields of a webhook are not together.
 func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
 	for _, moved := range [][2]jsontext.Pointer{
 		{"/spec/validation", "/spec/versions/0/schema"},

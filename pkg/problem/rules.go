@@ -19,8 +19,8 @@ type Rule struct {
 	Reason   string // what goes wrong otherwise
 	Fix      string // what to do about a problem; "" where its message says that
 
-	// Bad and Good are files that, added to the example of the table, break or keep the rule. They hold YAML documents, each of
-	// which takes the place of the object with the same schema, package and name; what cannot be read takes no place.
+	// Bad and Good are files that, added to [Rules.Example], break or keep the rule. They hold YAML documents, each of
+	// which replaces the object with the same schema, package and name; what cannot be read replaces nothing.
 	Bad, Good string
 
 	// Abridged says why Bad only shows what breaks the rule and does not break it itself; "" where it does.

@@ -102,7 +102,10 @@ func (s *scope) problems() []*problem.Problem {
 	return problems
 }
 
-func (v *validator) problem(r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string) *problem.Problem {
+// problem returns what is wrong with the value at ptr of m, which is nil where the object is not known.
+func (v *validator) problem(
+	r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string,
+) *problem.Problem {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
 	if v.opts.Strict && p.Severity == problem.Warning {
 		p.Severity = problem.Error
