@@ -91,7 +91,7 @@ func (f *bundleMaker) generate(cmd *cobra.Command) error {
 	})
 }
 
-// check wants a directory in another one. The name of one that is . or .. it finds out.
+// check wants manifests in a directory that is in another one, and an output outside of it. The name of one that is . or .. it finds out.
 func (f *bundleMaker) check() (err error) {
 	f.directory = filepath.Clean(f.directory)
 	if base := filepath.Base(f.directory); base == "." || base == ".." {
@@ -99,33 +99,20 @@ func (f *bundleMaker) check() (err error) {
 			return err
 		}
 	}
-	info, err := os.Stat(f.directory)
+	manifests, err := directoryInfo(f.directory)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("generate bundle: no directory %q", f.directory)
 	case err != nil:
-		return fmt.Errorf("generate bundle: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("generate bundle: %q is not a directory", f.directory)
+		return err
 	case filepath.Dir(f.directory) == f.directory:
-		return fmt.Errorf("generate bundle: %q has nothing above it", f.directory)
-	}
-	return f.checkOutput(info)
-}
-
-// checkOutput refuses to copy the manifests into their own directory.
-func (f *bundleMaker) checkOutput(manifests fs.FileInfo) error {
-	if f.output == "" {
+		return fmt.Errorf("%q has nothing above it", f.directory)
+	case f.output == "":
 		return nil
 	}
 	inside, err := isWithin(f.output, manifests)
-	if err == nil && inside {
-		err = fmt.Errorf("--output-dir %q is in the directory of the manifests, %q", f.output, f.directory)
+	if inside {
+		return fmt.Errorf("--output-dir %q is in the directory of the manifests, %q", f.output, f.directory)
 	}
-	if err != nil {
-		return fmt.Errorf("generate bundle: %w", err)
-	}
-	return nil
+	return err
 }
 
 // isWithin tells whether a path, of which the end need not exist, is a directory or leads into it.
@@ -139,15 +126,14 @@ func isWithin(name string, dir fs.FileInfo) (bool, error) {
 		name = filepath.Dir(name)
 		path, err = filepath.EvalSymlinks(name)
 	}
-	for err == nil {
-		var info fs.FileInfo
-		if info, err = os.Stat(path); err == nil && os.SameFile(info, dir) {
-			return true, nil
+	for ; err == nil; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if err != nil || os.SameFile(info, dir) {
+			return err == nil, err
 		}
 		if filepath.Dir(path) == path {
-			break
+			return false, nil
 		}
-		path = filepath.Dir(path)
 	}
 	return false, err
 }
@@ -155,7 +141,7 @@ func isWithin(name string, dir fs.FileInfo) (bool, error) {
 // complete checks the directory and completes the labels. It tells what it infers.
 func (f *bundleMaker) complete(w io.Writer) error {
 	if err := f.check(); err != nil {
-		return err
+		return fmt.Errorf("generate bundle: %w", err)
 	}
 	given := f.labels
 	parent := filepath.Dir(f.directory)

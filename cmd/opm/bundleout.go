@@ -8,6 +8,20 @@ import (
 	"path/filepath"
 )
 
+// directoryInfo returns what is known of a directory, which must be there.
+func directoryInfo(name string) (fs.FileInfo, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no directory %q", name)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%q is not a directory", name)
+	}
+	return info, nil
+}
+
 // inDirectory calls fn with a directory, which is made where there is none, and goes away again with an error.
 func inDirectory(dir string, fn func(*os.Root) error) (err error) {
 	made, err := makeDirectory(dir)

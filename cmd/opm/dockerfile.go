@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -58,20 +55,14 @@ written over.`,
 }
 
 func writeDockerfile(dir string, c dockerfile.Catalog) error {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("generate dockerfile: no directory %q", dir)
-	case err != nil:
+	if _, err := directoryInfo(dir); err != nil {
 		return fmt.Errorf("generate dockerfile: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("generate dockerfile: %q is not a directory", dir)
 	}
 	// The name as it was given, so that "." makes "..Dockerfile", as upstream does.
 	parent, name := filepath.Split(filepath.Clean(dir))
 	c.Dir = name
 	target := filepath.Join(parent, name+".Dockerfile")
-	err = atomicfile.Write(target, atomicfile.Options{}, func(w io.Writer) error {
+	err := atomicfile.Write(target, atomicfile.Options{}, func(w io.Writer) error {
 		_, err := c.WriteTo(w)
 		return err
 	})

@@ -25,35 +25,26 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images
 		Args:              exactArgs("CATALOG", "DIRECTORY"),
 		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			images, err := from.open(cmd)
+			ctx := cmd.Context()
+			defer progress(cmd, "migrating")()
+			opts := openOptions(cmd)
+			opts.Changes.Migration = render.Migration(level)
+			catalog, closeAll, err := from.openWith(cmd, opts, args[:1])
 			if err != nil {
 				return err
 			}
-			defer images.close()
-			opts := openOptions(cmd)
-			opts.Images = images.opener
-			opts.Changes.Migration = render.Migration(level)
-			return migrate(cmd, args[0], args[1], opts, declcfg.Format(format))
+			defer closeAll()
+			metas, err := catalog.Metas(ctx)
+			if err != nil {
+				return err
+			}
+			warnOfFlaws(cmd, metas)
+			write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: catalog.Edit}
+			return declcfg.WriteDir(ctx, args[1], metas, write)
 		},
 	}
 	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
 	from.add(cmd)
 	return cmd
-}
-
-func migrate(cmd *cobra.Command, ref, dir string, opts render.Options, format declcfg.Format) error {
-	ctx := cmd.Context()
-	defer progress(cmd, "migrating")()
-	catalog, err := render.Open(ctx, []string{ref}, opts)
-	if err != nil {
-		return err
-	}
-	defer catalog.Close()
-	metas, err := catalog.Metas(ctx)
-	if err != nil {
-		return err
-	}
-	warnOfFlaws(cmd, metas)
-	return declcfg.WriteDir(ctx, dir, metas, declcfg.WriteOptions{Format: format, Edit: catalog.Edit})
 }

@@ -33,11 +33,11 @@ Render does not validate; nothing is printed if an object cannot be read.`,
   opm render catalog --migrate
   opm render registry.example/pottery/kiln-bundle:v2.0.0 bundle oci:layout
   opm render --refs-file bundles.txt --lock bundles.lock --target ocp=4.18`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && f.refsFile == "" {
-				return usageError{errors.New("the argument REF is missing")}
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.refsFile != "" {
+				return nil
 			}
-			return nil
+			return atLeastOne("REF")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -168,13 +168,11 @@ func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, e
 	if f.refsFile == "" {
 		return args, nil
 	}
-	var text []byte
-	var err error
+	read := func() ([]byte, error) { return os.ReadFile(f.refsFile) }
 	if f.refsFile == render.Stdin {
-		text, err = io.ReadAll(cmd.InOrStdin())
-	} else {
-		text, err = os.ReadFile(f.refsFile)
+		read = func() ([]byte, error) { return io.ReadAll(cmd.InOrStdin()) }
 	}
+	text, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("read references: %w", err)
 	}
