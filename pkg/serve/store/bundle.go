@@ -214,14 +214,9 @@ func (e *bundleEncoder) body(dst, fields []byte, version string) []byte {
 // synthesize appends the ClusterServiceVersion that stands for the olm.csv.metadata.
 func (e *bundleEncoder) synthesize(dst []byte, version string) []byte {
 	p := &e.bundle.Properties[e.metadata-1]
-	if len(p.Value) > 0 {
-		if out, ok := e.packer.appendCSV(dst, e.bundle, version, p.Value); ok {
-			return out
-		}
-	}
 	var metadata declcfg.CSVMetadata
 	if !e.decode(e.metadata-1, p, &metadata) {
 		return dst
 	}
-	return appendDecodedCSV(dst, e.bundle, version, &metadata)
+	return e.packer.appendCSV(dst, e.bundle, version, &metadata)
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,43 +74,6 @@ func appendMembers(dst []byte, v any) []byte {
 	return dst[:len(dst)-1]
 }
 
-// A csvMember is a member of a ClusterServiceVersion that is one of the metadata too.
-type csvMember struct {
-	shapeField     // as in the ClusterServiceVersion
-	from       int // the place of its value among the fields of metadataShape
-}
-
-// newCSVMember returns a member called out, where in is what the metadata calls it.
-func newCSVMember(out, in string) csvMember {
-	i := slices.IndexFunc(metadataShape.fields, func(f shapeField) bool { return f.name == in })
-	m := csvMember{metadataShape.fields[i], i}
-	m.name = out
-	m.omit = m.omit && out != "displayName"
-	return m
-}
-
-func csvMembers(names ...string) []csvMember {
-	var all []csvMember
-	for _, name := range names {
-		out, in, ok := strings.Cut(name, "=")
-		if !ok {
-			in = out
-		}
-		all = append(all, newCSVMember(out, in))
-	}
-	return all
-}
-
-// The members of the metadata, and of the three parts of the spec.
-var (
-	csvMetadataMembers = csvMembers("labels", "annotations")
-	csvHeadMembers     = csvMembers("maturity", "customresourcedefinitions=crdDescriptions",
-		"apiservicedefinitions=apiServiceDefinitions", "nativeAPIs", "minKubeVersion", "displayName", "description")
-	csvMiddleMembers = csvMembers("keywords", "maintainers", "provider", "links")
-	csvTailMembers   = csvMembers("installModes")
-	csvDescription   = csvHeadMembers[len(csvHeadMembers)-1]
-)
-
 const (
 	csvStart   = `{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":`
 	csvInstall = `,"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":`
@@ -120,57 +81,12 @@ const (
 	csvEnd     = `},"status":{"cleanup":{}}}`
 )
 
-// appendCSV appends to a body the ClusterServiceVersion that stands for metadata of b, which is valid JSON. It returns
-// false where the metadata has to be decoded.
-func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, metadata jsontext.Value) ([]byte, bool) {
-	t := newTranscoder(metadata)
-	defer t.recycle()
-	var room [16]int
-	members := t.members(0, metadataShape, room[:])
+// appendCSV appends to a body the ClusterServiceVersion that stands for metadata of b.
+func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, m *declcfg.CSVMetadata) []byte {
+	sortValues(m)
 	text := p.buffers.Get()
 	defer func() { p.buffers.Put(text) }()
-	appendAll := func(list []csvMember) {
-		for _, m := range list {
-			text = t.member(text, m.shapeField, members[m.from], true)
-		}
-	}
-	text = append(text, csvStart+`{"name":`...)
-	text = appendText(text, b.Name)
-	appendAll(csvMetadataMembers)
-	text = append(text, `}`+csvInstall...)
-	text = appendText(text, version)
-	appendAll(csvHeadMembers)
-	from := len(dst)
-	if n := members[csvDescription.from]; n == 0 || t.isEmpty(n, csvDescription.shape) {
-		dst = appendField(dst, bodyText, text)
-		dst = appendMark(dst, bodyDescription)
-		text = text[:0]
-	}
-	appendAll(csvMiddleMembers)
-	dst = appendField(dst, bodyText, text)
-	dst = appendMark(dst, bodyIcon)
-	text = text[:0]
-	appendAll(csvTailMembers)
-	text = appendCSVEnd(text, b)
-	if t.odd {
-		return dst[:from], false
-	}
-	return appendField(dst, bodyText, text), true
-}
-
-func appendCSVEnd(dst []byte, b *declcfg.Bundle) []byte {
-	dst = append(dst, csvCleanup...)
-	if len(b.RelatedImages) > 0 {
-		dst = appendJSON(append(dst, `,"relatedImages":`...), relatedImages(b))
-	}
-	return append(dst, csvEnd...)
-}
-
-// appendDecodedCSV is appendCSV for metadata that was decoded.
-func appendDecodedCSV(dst []byte, b *declcfg.Bundle, version string, m *declcfg.CSVMetadata) []byte {
-	sortValues(m)
-	var text []byte
-	text = appendJSON([]byte(csvStart), csvObjectMeta{b.Name, m.Labels, m.Annotations})
+	text = appendJSON(append(text, csvStart...), csvObjectMeta{b.Name, m.Labels, m.Annotations})
 	text = appendJSON(append(text, csvInstall...), version)
 	text = appendMembers(text, csvSpecHead{
 		m.Maturity, m.CRDDescriptions, m.APIServiceDefinitions, m.NativeAPIs, m.MinKubeVersion, m.DisplayName, m.Description,
@@ -185,9 +101,14 @@ func appendDecodedCSV(dst []byte, b *declcfg.Bundle, version string, m *declcfg.
 	dst = appendMark(dst, bodyIcon)
 	text = text[:0]
 	if len(m.InstallModes) > 0 {
-		text = appendJSON([]byte(`,"installModes":`), m.InstallModes)
+		text = appendJSON(append(text, `,"installModes":`...), m.InstallModes)
 	}
-	return appendField(dst, bodyText, appendCSVEnd(text, b))
+	text = append(text, csvCleanup...)
+	if len(b.RelatedImages) > 0 {
+		text = appendJSON(append(text, `,"relatedImages":`...), relatedImages(b))
+	}
+	text = append(text, csvEnd...)
+	return appendField(dst, bodyText, text)
 }
 
 func appendMark(dst []byte, number protowire.Number) []byte {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 // A metadata is olm.csv.metadata in the types of ClusterServiceVersions.
@@ -34,7 +35,7 @@ type metadata struct {
 func clusterServiceVersion(t *testing.T, p *declcfg.Package, b *declcfg.Bundle, value []byte) string {
 	t.Helper()
 	var m metadata
-	if err := json.Unmarshal(normal(t, value), &m); err != nil {
+	if err := json.Unmarshal(value, &m); err != nil {
 		t.Fatal(err)
 	}
 	v, err := b.Version()
@@ -113,7 +114,7 @@ func TestCSVsOfPublishedCatalogs(t *testing.T) {
 					continue
 				}
 				checked++
-				want := clusterServiceVersion(t, packages[b.Package], b, p.Value)
+				want := clusterServiceVersion(t, packages[b.Package], b, normal(t, p.Value))
 				got := getBundle(t, s, b.Package, channels[b.Package+"/"+b.Name], b.Name)
 				if got.CsvJson != want || len(got.Object) != 1 || got.Object[0] != want {
 					t.Fatalf("%v: got %d objects and\n%.2000s\nwant\n%.2000s", m.Pos, len(got.Object), got.CsvJson, want)
@@ -124,4 +125,79 @@ func TestCSVsOfPublishedCatalogs(t *testing.T) {
 	if checked < 100 {
 		t.Errorf("only %d bundles have metadata", checked)
 	}
+}
+
+// checkCSV compares the ClusterServiceVersion that a store makes out of metadata with the one that
+// operator-framework/api writes. It reports false for metadata that the latter does not take.
+func checkCSV(t *testing.T, value string) bool {
+	t.Helper()
+	b := &declcfg.Bundle{
+		Name: "<b>", Package: "p", RelatedImages: []declcfg.RelatedImage{{Image: "&"}},
+		Properties: []declcfg.Property{{Type: declcfg.PropertyPackage, Value: []byte(`{"packageName":"p","version":"1.0.0"}`)}},
+	}
+	if json.Unmarshal([]byte(value), new(metadata)) != nil {
+		return false
+	}
+	s := build(t, store.BuildOptions{}, source("a.json", `{"schema":"olm.package","name":"p","defaultChannel":"c"}
+{"schema":"olm.channel","package":"p","name":"c","entries":[{"name":"<b>"}]}
+{"schema":"olm.bundle","package":"p","name":"<b>","relatedImages":[{"name":"","image":"&"}],"properties":[
+	{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},{"type":"olm.csv.metadata","value":`+value+`}]}`))
+	want := clusterServiceVersion(t, &declcfg.Package{}, b, normal(t, []byte(value)))
+	if got := getBundle(t, s, "p", "c", "<b>").CsvJson; got != want {
+		t.Errorf("%s: got\n%s\nwant\n%s", value, got, want)
+	}
+	return true
+}
+
+// The ClusterServiceVersion is made of unusual metadata as of any.
+func TestRearrange(t *testing.T) {
+	var runes []rune
+	for r := range rune(0x250) {
+		runes = append(runes, r)
+	}
+	runes = append(runes, 0x2027, 0x2028, 0x2029, 0x202a, 0xfffd, 0x10ffff)
+	text, err := json.Marshal(string(runes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, metadata := range []string{
+		`{}`,
+		`null`,
+		`{"description":` + string(text) + `}`,
+		`{"labels":{"a":"1","b":"2"},"annotations":{"x":"\n\t\"\\\r"}}`,
+		` { "provider" : { "url" : "u" , "name" : "n" } , "keywords" : [ "a" , "b" ] } `,
+		`{"description":"<&> \u003c\u003E \u2028 \/ \b\f \u0001 é 日本 ` + "\u2028\u2029\u2027" + `"}`,
+		`{"displayName":"\ud83d\ude00 \u00e9"}`,
+		`{"crdDescriptions":{"required":[],"owned":[{"kind":"K","version":"v1","name":"n","specDescriptors":[
+			{"value":{"b":[1.0,"<"],"a":null},"path":"p","x-descriptors":["x"]}]},{}]}}`,
+		`{"apiServiceDefinitions":{"owned":[{"containerPort":443,"group":"g"},{"containerPort":0}]}}`,
+		`{"installModes":[{"supported":true,"type":"All"},{"type":"Own"}],"maturity":"","links":[{}]}`,
+		`{"unknown":{"a":[1,{"b":null}]},"maintainers":[{"email":"e","name":"n","age":3}]}`,
+		`{"crdDescriptions":{"owned":[{"group":"lost"}]}}`,
+		`{"labels":{"b":"2","a":"1"}}`,
+		`{"labels":{"\u0061":"1"}}`,
+		`{"labels":{"a":null}}`,
+		`{"labels":null,"keywords":null,"provider":null,"description":null}`,
+		`{"DisplayName":"in another case"}`,
+		`{"display\u004eame":"escaped"}`,
+		`{"keywords":[null]}`,
+		`{"apiServiceDefinitions":{"owned":[{"containerPort":2147483647},{"containerPort":-1}]}}`,
+		`{"crdDescriptions":{"owned":[{"statusDescriptors":[{"value":null}]}]}}`,
+	} {
+		if !checkCSV(t, metadata) {
+			t.Errorf("%s is not compared", metadata)
+		}
+	}
+}
+
+func FuzzRearrange(f *testing.F) {
+	f.Add(`{"labels":{"a":"1"},"crdDescriptions":{"owned":[{"name":"<é\u2028\/>","specDescriptors":[{"value":{"b":1,"a":[]}}]}]}}`)
+	f.Add(`{"description":"` + "\u2028\u2027" + `\u003c\b","installModes":[{"type":"x","supported":false}],"links":null}`)
+	f.Add(`{"apiServiceDefinitions":{"required":[{"containerPort":12,"resources":[{"kind":"k"}]}]},"nativeAPIs":[{}]}`)
+	f.Fuzz(func(t *testing.T, metadata string) {
+		var value any
+		if json.Unmarshal([]byte(metadata), &value) == nil {
+			checkCSV(t, string(normal(t, []byte(metadata)))) // numbers and equal names are what package declcfg departs in
+		}
+	})
 }
