@@ -186,7 +186,11 @@ func (b *builder) encode(m *declcfg.Object) (*object, error) {
 	case *declcfg.Deprecations:
 		o.value = v
 	case nil:
-		o.records = []record{b.packer.record(structOf(m.JSON()))}
+		content, err := structOf(m.JSON())
+		if err != nil {
+			return nil, at(m.Meta, err)
+		}
+		o.records = []record{b.packer.record(content)}
 	}
 	if b.opts.HTTP {
 		o.line = b.packer.line(m)

@@ -92,6 +92,10 @@ func appendTyped(dst []byte, number protowire.Number, typ string, value []byte) 
 	return appendIf(dst, typedValue, value)
 }
 
+func sizeOf(number protowire.Number, size int) int {
+	return protowire.SizeTag(number) + protowire.SizeBytes(size)
+}
+
 // sizeIf returns how many bytes appendIf takes.
 func sizeIf(number protowire.Number, size int) int {
 	if size == 0 {
