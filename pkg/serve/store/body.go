@@ -1,6 +1,10 @@
 package store
 
-import "slices"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // A body is what the record of a bundle holds; see doc.go.
 type body struct {
@@ -13,10 +17,10 @@ type body struct {
 // A csvPart is a part of the text of a ClusterServiceVersion.
 type csvPart struct {
 	text   []byte
-	record uint32 // that has the text, plus one; 0 where text is it
+	record optional[recordRow] // that has the text, instead of text
 }
 
-func (s *Store) parseBody(data []byte, p packageRow) (b body, err error) {
+func parseBody(data []byte, p packageRow) (b body, err error) {
 	for len(data) > 0 {
 		var f wireField
 		if f, data, err = nextField(data); err != nil {
@@ -32,9 +36,9 @@ func (s *Store) parseBody(data []byte, p packageRow) (b body, err error) {
 		case bodyText:
 			b.parts = append(b.parts, csvPart{text: f.value})
 		case bodyDescription:
-			b.parts = append(b.parts, csvPart{record: p.description})
+			b.parts = append(b.parts, csvPart{record: p.Description})
 		case bodyIcon:
-			b.parts = append(b.parts, csvPart{record: p.icon})
+			b.parts = append(b.parts, csvPart{record: p.Icon})
 		}
 	}
 	if b.csv > uint64(len(b.objects)) {
@@ -48,12 +52,12 @@ func (s *Store) body(dst []byte, row bundleRow, fields bool) ([]byte, error) {
 	buf := buffers.Get()
 	defer func() { buffers.Put(buf) }()
 	var err error
-	if buf, err = s.record(buf, row.body); err != nil {
+	if buf, err = s.record(buf, row.Body); err != nil {
 		return dst, err
 	}
-	b, err := s.parseBody(buf, s.index.pkg(row.pkg))
+	b, err := parseBody(buf, s.index.Packages[row.Package])
 	if err != nil {
-		return dst, dataLoss(s.index.record(row.body), err)
+		return dst, dataLoss(s.index.Records[row.Body], err)
 	}
 	if fields {
 		dst = append(dst, b.fields...)
@@ -65,7 +69,7 @@ func (s *Store) appendManifests(dst []byte, b body) ([]byte, error) {
 	from, csv := len(dst), 0
 	switch {
 	case b.csv > 0:
-		dst = appendIf(dst, bundleCSVJSON, b.objects[b.csv-1])
+		dst = appendField(dst, bundleCSVJSON, b.objects[b.csv-1])
 	case len(b.parts) > 0:
 		var err error
 		if dst, csv, err = s.appendParts(dst, b.parts); err != nil {
@@ -89,19 +93,20 @@ func (s *Store) appendParts(dst []byte, parts []csvPart) ([]byte, int, error) {
 	size := 0
 	for _, p := range parts {
 		size += len(p.text)
-		if p.record > 0 {
-			size += s.index.record(p.record - 1).contentSize()
+		if i, ok := p.record.get(); ok {
+			size += s.index.Records[i].contentSize()
 		}
 	}
-	dst = appendLength(dst, bundleCSVJSON, size)
 	// Its place in the message is here and, nearly always, in the list of objects. That a record is as large as the index
 	// says is known when it is read.
-	dst = slices.Grow(dst, min(2*sizeOf(bundleObject, size), maxAnswer))
+	dst = slices.Grow(dst, min(2*(protowire.SizeTag(bundleObject)+protowire.SizeBytes(size)), maxAnswer))
+	dst = protowire.AppendTag(dst, bundleCSVJSON, protowire.BytesType)
+	dst = protowire.AppendVarint(dst, uint64(size))
 	for _, p := range parts {
 		dst = append(dst, p.text...)
-		if p.record > 0 {
+		if i, ok := p.record.get(); ok {
 			var err error
-			if dst, err = s.record(dst, p.record-1); err != nil {
+			if dst, err = s.record(dst, i); err != nil {
 				return dst, 0, err
 			}
 		}

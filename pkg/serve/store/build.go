@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -22,9 +24,9 @@ type BuildOptions struct {
 // renamed, in place of what is there: whatever happens, at path there is a whole store or what was there before. Any
 // number of processes may build at once.
 //
-// The error joins all that keeps the catalog from being served, by place, each a [*declcfg.Error]. It does not replace
-// validation: it is about what answers are made of, such as bundles with more than one olm.csv.metadata. A catalog that
-// is not that of key any more when it was read, because someone changes it, is an error too.
+// The catalog must be valid, as package validate says. The error joins what cannot be read or encoded, by place, each a
+// [*declcfg.Error]; of what relates objects, only what no file can be made of is an error. A catalog that is not that of
+// key any more when it was read, because someone changes it, is an error too.
 func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
 		return Write(ctx, w, key, opts, sources...)
@@ -72,7 +74,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 }
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
-	if !b.partial { // else much would only seem to be missing
+	if len(b.errs) == 0 {
 		b.link()
 	}
 	if len(b.errs) > 0 {
@@ -98,40 +100,34 @@ type builder struct {
 	opts    BuildOptions
 	packer  *packer
 	records *recorder
-	data    indexData
+	data    index
 	names   names
 	errs    []error
-	partial bool // some objects could not be read
 
 	catalog declcfg.Index
 	bundles map[*declcfg.Meta]*builtBundle
 	texts   map[*declcfg.Meta]packageTexts // by olm.package
-	kinds   kindIDs
 	custom  []customMeta
 	lines   lineWriter
-
-	byChannel []*builtEntry // in the order of lists
-	edges     []edge
-	providers [][]uint32 // by kind: the entries
+	entries []*builtEntry // by package, channel and bundle
+	listed  []*builtEntry // in the order of lists
 }
 
 // A builtBundle is a bundle that was written.
 type builtBundle struct {
 	fields []byte
-	body   uint32
-	kinds  []uint32
-	whole  bool
-
-	row  uint32
-	used bool // in a channel
+	body   id[recordRow]
+	kinds  []declcfg.GVK
+	whole  uint32
+	row    id[bundleRow]
 }
 
-// packageTexts are the records of the texts of a package that go into its bundles, each plus one and 0 for none.
-type packageTexts struct{ description, icon uint32 }
+// packageTexts are the texts of a package that go into its bundles.
+type packageTexts struct{ description, icon optional[recordRow] }
 
 type customMeta struct {
 	schema, pkg string
-	record      uint32
+	record      id[recordRow]
 }
 
 // An object is what one object of a catalog becomes.
@@ -141,7 +137,6 @@ type object struct {
 	bundle  *bundle
 	records []record
 	line    line
-	errs    []error
 }
 
 // read reads a source into the store. The error is one of writing, or of ctx; those of the catalog are kept.
@@ -153,10 +148,8 @@ func (b *builder) read(ctx context.Context, s declcfg.Source) error {
 		}
 		if err != nil {
 			b.errs = append(b.errs, err)
-			b.partial = true
 			continue
 		}
-		b.errs = append(b.errs, o.errs...)
 		if err := b.add(o); err != nil {
 			return err
 		}
@@ -176,7 +169,9 @@ func (b *builder) encode(m *declcfg.Object) (*object, error) {
 	o := &object{meta: m.Meta}
 	switch v := v.(type) {
 	case *declcfg.Bundle:
-		o.bundle, o.errs = newBundle(b.packer, m.Meta, v)
+		if o.bundle, err = newBundle(b.packer, m.Meta, v); err != nil {
+			return nil, err
+		}
 		o.value = &declcfg.BundleSummary{Name: v.Name}
 	case *declcfg.Package:
 		o.records = []record{b.packer.record(descriptionMember(v)), b.packer.record(iconMember(v))}
@@ -200,22 +195,23 @@ func (b *builder) encode(m *declcfg.Object) (*object, error) {
 
 // add writes what an object became, and remembers the rest.
 func (b *builder) add(o *object) error {
-	ids := make([]uint32, len(o.records))
+	written := make([]optional[recordRow], len(o.records))
 	for i, r := range o.records {
 		if len(r.data) == 0 {
 			continue
 		}
-		id, err := b.records.add(r)
+		record, err := b.records.add(r)
 		if err != nil {
 			return at(o.meta, err)
 		}
-		ids[i] = id + 1
+		written[i] = some(record)
 	}
 	switch o.value.(type) {
 	case nil:
-		b.custom = append(b.custom, customMeta{o.meta.Schema, o.meta.Package, ids[0] - 1})
+		record, _ := written[0].get()
+		b.custom = append(b.custom, customMeta{o.meta.Schema, o.meta.Package, record})
 	case *declcfg.Package:
-		b.texts[o.meta] = packageTexts{ids[0], ids[1]}
+		b.texts[o.meta] = packageTexts{written[0], written[1]}
 	}
 	b.catalog.Add(o.meta, o.value)
 	if o.bundle != nil {
@@ -234,34 +230,18 @@ func (b *builder) addBundle(o *object) error {
 	if err != nil {
 		return err
 	}
-	built := &builtBundle{fields: o.bundle.fields, body: body, whole: o.bundle.whole}
-	for _, k := range o.bundle.kinds {
-		if id := b.kinds.id(k); !slices.Contains(built.kinds, id) {
-			built.kinds = append(built.kinds, id)
-		}
+	built := &builtBundle{fields: o.bundle.fields, body: body, kinds: o.bundle.kinds}
+	if o.bundle.whole {
+		built.whole = 1
 	}
 	b.bundles[o.meta] = built
 	return nil
 }
 
+// fail notes what is wrong with a part of an object.
+func (b *builder) fail(m *declcfg.Meta, ptr jsontext.Pointer, err error) {
+	b.errs = append(b.errs, placed(m, ptr, err))
+}
+
 // at returns err with the place of an object.
 func at(m *declcfg.Meta, err error) error { return fmt.Errorf("%v: %w", m.Pos, err) }
-
-// kindIDs numbers kinds as they come.
-type kindIDs struct {
-	ids  map[declcfg.GVK]uint32
-	list []declcfg.GVK
-}
-
-func (k *kindIDs) id(kind declcfg.GVK) uint32 {
-	id, ok := k.ids[kind]
-	if !ok {
-		if k.ids == nil {
-			k.ids = map[declcfg.GVK]uint32{}
-		}
-		id = uint32(len(k.list))
-		k.ids[kind] = id
-		k.list = append(k.list, kind)
-	}
-	return id
-}

@@ -25,10 +25,8 @@ func reseal(data []byte, records bool) {
 	if end := uint64(len(data) - footerSize); offset <= end && size <= end-offset {
 		index := data[offset : offset+size]
 		if x, err := parseIndex(index, offset); err == nil && records {
-			for i := range x.rows(tRecords) {
-				r := x.record(uint32(i))
-				row := x.row(tRecords, uint32(i))
-				row[4], row[5] = halves(xxhash.Sum64(data[r.offset : r.offset+uint64(r.size)]))
+			for i, r := range x.Records {
+				x.Records[i].Sum = xxhash.Sum64(data[r.Offset : r.Offset+uint64(r.Size)])
 			}
 			if again, err := x.append(nil); err == nil {
 				copy(index, again)

@@ -2,12 +2,9 @@ package store
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -93,12 +90,12 @@ func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, m *dec
 	})
 	if m.Description == "" {
 		dst = appendField(dst, bodyText, text)
-		dst = appendMark(dst, bodyDescription)
+		dst = appendNumber(dst, bodyDescription, 1)
 		text = text[:0]
 	}
 	text = appendMembers(text, csvSpecMiddle{m.Keywords, m.Maintainers, m.Provider, m.Links})
 	dst = appendField(dst, bodyText, text)
-	dst = appendMark(dst, bodyIcon)
+	dst = appendNumber(dst, bodyIcon, 1)
 	text = text[:0]
 	if len(m.InstallModes) > 0 {
 		text = appendJSON(append(text, `,"installModes":`...), m.InstallModes)
@@ -109,11 +106,6 @@ func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, m *dec
 	}
 	text = append(text, csvEnd...)
 	return appendField(dst, bodyText, text)
-}
-
-func appendMark(dst []byte, number protowire.Number) []byte {
-	dst = protowire.AppendTag(dst, number, protowire.VarintType)
-	return protowire.AppendVarint(dst, 1)
 }
 
 func relatedImages(b *declcfg.Bundle) []relatedImage {
@@ -167,12 +159,4 @@ func sortDescriptors(lists ...[]declcfg.Descriptor) {
 			}
 		}
 	}
-}
-
-// placeInValue returns the way from the value of a property to what is wrong with it, and what that is.
-func placeInValue(err error) (jsontext.Pointer, error) {
-	if v, ok := errors.AsType[*declcfg.ValueError](err); ok {
-		return v.Pointer, v.Err
-	}
-	return "", err
 }

@@ -21,7 +21,7 @@
 // The header has 32 bytes:
 //
 //	 0  8  "opmstore"
-//	 8  4  version of the format: 1
+//	 8  4  version of the format: 2
 //	12  4  0
 //	16  8  key of the catalog
 //	24  8  xxhash of the 24 bytes before
@@ -42,35 +42,32 @@
 //   - A frame is JSON lines, several small ones or one large one. The frames of a catalog behind each other are the
 //     whole of it in zstd.
 //
-// The index is how many rows each of its 19 tables has, and how many bytes of strings there are (4 bytes each, 80 in
-// all); the tables; the strings. A row is numbers of 4 bytes. Those for texts are rows of the table of strings. Those
-// with a + are a row plus one, 0 for none. Two numbers with a colon are the first row of a run and how many rows it
-// has; with a slash, the lower and the upper half of one number:
+// The index is how many rows each of its 18 tables has, and how many bytes of strings there are (4 bytes each, 76 in
+// all); the tables; the strings. The columns of the tables are the fields of the Go types of their rows, without anything
+// between them. The tables, in their order:
 //
-//	 0 strings     end of the string among the bytes of all; sorted, each once, the first is ""
-//	 1 records     offset/ in the file, size, size of the content (0 where it is not compressed), xxhash/
-//	 2 packages    name, default channel, deprecation+ (a string), channels:, bundles:, description+, icon+ (records);
-//	               by name
-//	 3 channels    name, package, head (an entry), deprecation+ (a string), entries:; by package and name
-//	 4 entries     channel, bundle, replaces, skipRange, skips:, rank; by package, channel and name
-//	 5 bundles     name, package, body (a record), deprecation+ (a string), 1 for one without an image, else 0; by
-//	               package and name
-//	 6 skips       name
-//	 7 order       channels by name, and then by package
-//	 8 lists       record, number of messages; the messages are those of the channels in that order
-//	 9 kinds       group, version, kind, providers:; sorted
-//	10 providers   entry
-//	11 edges       name, an entry that replaces it or skips it (once for every skip of it, unless it replaces it); sorted
-//	12 custom      schema, package, record; sorted by schema and package, then in the order of the catalog
-//	13 catalogs    frames:, lines:, size/, size in zstd/
-//	14 frames      record, where it begins in the catalog/, and in its zstd/
-//	15 lines       frame, offset in the frame, size, schema, package, name
-//	16 by schema   lines; those of each catalog in the run that its lines have, by schema and then in their order
-//	17 by package  lines, so by package
-//	18 by name     lines, so by name
+//	strings     all texts that rows refer to; sorted, each once, the first is ""
+//	records     all records
+//	packages    by name
+//	channels    by package and name
+//	entries     by channel, package and bundle
+//	bundles     by package and name
+//	skips       of entries
+//	lists       in the order of entries; together they have a message for each of these
+//	kinds       by group, version and kind
+//	providers   entries of bundles that provide a kind; by package, channel and bundle
+//	edges       names, each with an entry that replaces it or skips it (once for every skip of it, unless it replaces
+//	            it); by name
+//	custom      by schema and package, then in the order of the catalog
+//	catalogs    as they were given
+//	frames      in the order of the catalogs
+//	lines       in the order of the catalogs
+//	by schema   lines; those of each catalog in the run that its lines have, by schema and then in their order
+//	by package  lines, so by package
+//	by name     lines, so by name
 //
-// The rank of an entry tells how near it is to the head, which has 0; see [Store.Replacement]. Tables 13 to 18 are
-// empty without [BuildOptions].HTTP.
+// The rank of an entry says how near it is to the head, which has 0; see [Store.Replacement]. Tables from catalogs on
+// are empty without [BuildOptions].HTTP.
 //
 // The footer has 48 bytes:
 //

@@ -14,12 +14,8 @@ import (
 // without [BuildOptions].HTTP.
 func (s *Store) Catalogs() []*Catalog {
 	var all []*Catalog
-	for i := range s.index.rows(tCatalogs) {
-		r := s.index.row(tCatalogs, uint32(i))
-		all = append(all, &Catalog{
-			store: s, firstFrame: r[0], frameCount: r[1], firstLine: r[2], lineCount: r[3],
-			size: int64(wide(r[4:6])), zstdSize: int64(wide(r[6:8])),
-		})
+	for _, row := range s.index.Catalogs {
+		all = append(all, &Catalog{s, row})
 	}
 	return all
 }
@@ -28,45 +24,41 @@ func (s *Store) Catalogs() []*Catalog {
 // no escapes for HTML, in the order of the files by name and then of the documents in each. Any number of goroutines
 // may use it as long as the store is open.
 type Catalog struct {
-	store                  *Store
-	firstFrame, frameCount uint32
-	firstLine, lineCount   uint32
-	size, zstdSize         int64
+	store *Store
+	row   catalogRow
 }
 
 // Len returns the number of lines.
-func (c *Catalog) Len() int { return int(c.lineCount) }
+func (c *Catalog) Len() int { return int(c.row.Lines.Count) }
 
 // Size returns the number of bytes of all lines.
-func (c *Catalog) Size() int64 { return c.size }
+func (c *Catalog) Size() int64 { return int64(c.row.Size) }
 
 // ZstdSize returns the number of bytes of all lines as they are stored, in zstd.
-func (c *Catalog) ZstdSize() int64 { return c.zstdSize }
+func (c *Catalog) ZstdSize() int64 { return int64(c.row.ZstdSize) }
 
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader {
-	return &Reader{catalog: c, size: c.size, offset: frameOffset, load: c.store.record}
+	start := func(f frameRow) int64 { return int64(f.Offset) }
+	return &Reader{catalog: c, size: c.Size(), frameStart: start, load: c.store.record}
 }
 
 // Zstd returns a reader of all lines in zstd, as they are stored: nothing is compressed, or decompressed.
 func (c *Catalog) Zstd() *Reader {
-	load := func(dst []byte, id uint32) ([]byte, error) { return c.store.stored(dst, c.store.index.record(id)) }
-	return &Reader{catalog: c, size: c.zstdSize, offset: frameZstdOffset, load: load}
+	start := func(f frameRow) int64 { return int64(f.ZstdOffset) }
+	load := func(dst []byte, i id[recordRow]) ([]byte, error) {
+		return c.store.stored(dst, c.store.index.Records[i])
+	}
+	return &Reader{catalog: c, size: c.ZstdSize(), frameStart: start, load: load}
 }
-
-// The columns of tFrames with the place of a frame in the catalog.
-const (
-	frameOffset     = 1
-	frameZstdOffset = 3
-)
 
 // A Reader reads a catalog from any place. Its errors wrap ErrDataLoss. It is for one goroutine, and need not be
 // closed.
 type Reader struct {
-	catalog *Catalog
-	size    int64
-	offset  int // the column of tFrames
-	load    func(dst []byte, record uint32) ([]byte, error)
+	catalog    *Catalog
+	size       int64
+	frameStart func(frameRow) int64
+	load       func(dst []byte, record id[recordRow]) ([]byte, error)
 
 	pos   int64
 	frame []byte // the last that was read
@@ -138,16 +130,13 @@ func (r *Reader) rest() ([]byte, error) {
 
 // seekFrame reads the frame that the position is in.
 func (r *Reader) seekFrame() error {
-	x, c := r.catalog.store.index, r.catalog
-	start := func(i int) int64 {
-		return int64(wide(x.row(tFrames, c.firstFrame+uint32(i))[r.offset : r.offset+2]))
-	}
-	i := sort.Search(int(c.frameCount), func(i int) bool { return start(i) > r.pos }) - 1
+	frames := r.catalog.row.Frames.of(r.catalog.store.index.Frames)
+	i := sort.Search(len(frames), func(i int) bool { return r.frameStart(frames[i]) > r.pos }) - 1
 	if i < 0 {
 		return fmt.Errorf("%w: no frame holds byte %d of a catalog", ErrDataLoss, r.pos)
 	}
-	frame, err := r.load(r.frame[:0], x.row(tFrames, c.firstFrame+uint32(i))[0])
-	r.frame, r.start = frame[:len(frame):cap(frame)], start(i)
+	frame, err := r.load(r.frame[:0], frames[i].Record)
+	r.frame, r.start = frame, r.frameStart(frames[i])
 	if err != nil {
 		r.frame = r.frame[:0]
 		return err
@@ -166,16 +155,14 @@ type Query struct{ Schema, Package, Name string }
 func (c *Catalog) Query(q Query) *Result {
 	x := c.store.index
 	keys := []queryKey{ // the one first that is likely to leave the fewest
-		{table: tByName, column: lineName, text: q.Name},
-		{table: tByPackage, column: linePackage, text: q.Package},
-		{table: tBySchema, column: lineSchema, text: q.Schema},
+		{x.ByName, func(l lineRow) stringID { return l.Name }, q.Name, 0},
+		{x.ByPackage, func(l lineRow) stringID { return l.Package }, q.Package, 0},
+		{x.BySchema, func(l lineRow) stringID { return l.Schema }, q.Schema, 0},
 	}
 	keys = slices.DeleteFunc(keys, func(k queryKey) bool { return k.text == "" })
-	r := &Result{catalog: c}
+	r := &Result{store: c.store}
 	if len(keys) == 0 {
-		for i := range c.lineCount {
-			r.lines = append(r.lines, c.firstLine+i)
-		}
+		r.lines = c.row.Lines.of(x.Lines)
 		return r
 	}
 	for i := range keys {
@@ -184,9 +171,11 @@ func (c *Catalog) Query(q Query) *Result {
 			return r
 		}
 	}
-	for _, line := range c.sorted(keys[0]) {
-		row := x.row(tLines, line)
-		differs := func(k queryKey) bool { return row[k.column] != k.id }
+	first := keys[0]
+	sorted := first.sorted[c.row.Lines.First:][:c.row.Lines.Count]
+	for _, ref := range search(sorted, func(l lineRef) int { return cmp.Compare(first.column(x.Lines[l.Line]), first.id) }) {
+		line := x.Lines[ref.Line]
+		differs := func(k queryKey) bool { return k.column(line) != k.id }
 		if !slices.ContainsFunc(keys, differs) {
 			r.lines = append(r.lines, line)
 		}
@@ -196,34 +185,16 @@ func (c *Catalog) Query(q Query) *Result {
 
 // A queryKey is one of the texts of a query.
 type queryKey struct {
-	table  tableID // the lines by that text
-	column int     // of tLines with that text
+	sorted []lineRef // all lines, by that text
+	column func(lineRow) stringID
 	text   string
-	id     uint32 // of text
-}
-
-// The columns of tLines.
-const (
-	lineFrame = iota
-	lineOffset
-	lineSize
-	lineSchema
-	linePackage
-	lineName
-)
-
-// sorted returns the lines with the text of k, in the order of the catalog.
-func (c *Catalog) sorted(k queryKey) []uint32 {
-	x := c.store.index
-	lines := x.tables[k.table][c.firstLine : c.firstLine+c.lineCount]
-	first, end := equalRun(len(lines), func(i int) int { return cmp.Compare(x.row(tLines, lines[i])[k.column], k.id) })
-	return lines[first:end]
+	id     stringID // of text
 }
 
 // A Result is objects of a catalog, in its order.
 type Result struct {
-	catalog *Catalog
-	lines   []uint32
+	store *Store
+	lines []lineRow
 }
 
 // Len returns the number of objects.
@@ -232,8 +203,8 @@ func (r *Result) Len() int { return len(r.lines) }
 // Size returns the number of bytes of their lines.
 func (r *Result) Size() int64 {
 	var size int64
-	for _, i := range r.lines {
-		size += int64(r.catalog.store.index.row(tLines, i)[lineSize])
+	for _, l := range r.lines {
+		size += int64(l.Size)
 	}
 	return size
 }
@@ -242,26 +213,24 @@ func (r *Result) Size() int64 {
 // be changed, and is good until the next. An error wraps ErrDataLoss and is the last.
 func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		s := r.catalog.store
 		frame := buffers.Get()
 		defer func() { buffers.Put(frame) }()
-		loaded := uint32(0) // plus one
-		for _, i := range r.lines {
-			row := s.index.row(tLines, i)
-			if loaded != row[lineFrame]+1 {
+		var loaded optional[frameRow]
+		for _, l := range r.lines {
+			if loaded != some(l.Frame) {
 				var err error
-				if frame, err = s.record(frame[:0], s.index.row(tFrames, row[lineFrame])[0]); err != nil {
+				if frame, err = r.store.record(frame[:0], r.store.index.Frames[l.Frame].Record); err != nil {
 					yield(nil, err)
 					return
 				}
-				loaded = row[lineFrame] + 1
+				loaded = some(l.Frame)
 			}
-			end := uint64(row[lineOffset]) + uint64(row[lineSize])
+			end := uint64(l.Offset) + uint64(l.Size)
 			if end > uint64(len(frame)) {
-				yield(nil, fmt.Errorf("%w: line %d ends behind its frame", ErrDataLoss, i))
+				yield(nil, fmt.Errorf("%w: a line ends behind its frame", ErrDataLoss))
 				return
 			}
-			if !yield(frame[row[lineOffset]:end:end], nil) {
+			if !yield(frame[l.Offset:end:end], nil) {
 				return
 			}
 		}

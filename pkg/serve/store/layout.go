@@ -2,9 +2,12 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -13,277 +16,156 @@ import (
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
-	formatVersion = 1
+	formatVersion = 2
 	headerSize    = 32
 	footerSize    = 48
 )
 
 var order = binary.LittleEndian
 
-// A tableID names a table of the index.
-type tableID int
-
-// The tables, in their order in the file.
-const (
-	tStrings tableID = iota
-	tRecords
-	tPackages
-	tChannels
-	tEntries
-	tBundles
-	tSkips
-	tOrder
-	tLists
-	tKinds
-	tProviders
-	tEdges
-	tCustom
-	tCatalogs
-	tFrames
-	tLines
-	tBySchema
-	tByPackage
-	tByName
-	tableCount
-)
-
-// A column says what the numbers in a column of a table are.
-type column struct {
-	name string
-	kind columnKind
-	to   tableID // of what leads to a table
-}
-
-type columnKind int
-
-const (
-	colNumber   columnKind = iota
-	colText                // a row of tStrings
-	colRow                 // a row of the table to
-	colOptional            // a row of the table to, plus one; 0 for none
-	colRun                 // with the next column: the first row in the table to, and how many
-	colWide                // with the next column: a number of 64 bits
-)
-
-// layout gives the columns of every table. Each takes four bytes in a row.
-var layout = [tableCount][]column{
-	tStrings: {{"end", colNumber, 0}},
-	tRecords: {
-		{"offset", colWide, 0}, {"", colNumber, 0}, {"size", colNumber, 0},
-		{"content", colNumber, 0}, {"sum", colWide, 0}, {"", colNumber, 0},
-	},
-	tPackages: {
-		{"name", colText, 0}, {"default channel", colText, 0}, {"deprecation", colOptional, tStrings},
-		{"channels", colRun, tChannels}, {"", colNumber, 0}, {"bundles", colRun, tBundles}, {"", colNumber, 0},
-		{"description", colOptional, tRecords}, {"icon", colOptional, tRecords},
-	},
-	tChannels: {
-		{"name", colText, 0}, {"package", colRow, tPackages},
-		{"head", colRow, tEntries}, {"deprecation", colOptional, tStrings},
-		{"entries", colRun, tEntries}, {"", colNumber, 0},
-	},
-	tEntries: {
-		{"channel", colRow, tChannels}, {"bundle", colRow, tBundles}, {"replaces", colText, 0}, {"skipRange", colText, 0},
-		{"skips", colRun, tSkips}, {"", colNumber, 0}, {"rank", colNumber, 0},
-	},
-	tBundles: {
-		{"name", colText, 0}, {"package", colRow, tPackages},
-		{"body", colRow, tRecords}, {"deprecation", colOptional, tStrings},
-		{"listed whole", colNumber, 0},
-	},
-	tSkips: {{"name", colText, 0}},
-	tOrder: {{"channel", colRow, tChannels}},
-	tLists: {{"record", colRow, tRecords}, {"messages", colNumber, 0}},
-	tKinds: {
-		{"group", colText, 0}, {"version", colText, 0},
-		{"kind", colText, 0}, {"providers", colRun, tProviders}, {"", colNumber, 0},
-	},
-	tProviders: {{"entry", colRow, tEntries}},
-	tEdges:     {{"to", colText, 0}, {"from", colRow, tEntries}},
-	tCustom:    {{"schema", colText, 0}, {"package", colText, 0}, {"record", colRow, tRecords}},
-	tCatalogs: {
-		{"frames", colRun, tFrames}, {"", colNumber, 0}, {"lines", colRun, tLines}, {"", colNumber, 0},
-		{"size", colWide, 0}, {"", colNumber, 0}, {"zstd size", colWide, 0}, {"", colNumber, 0},
-	},
-	tFrames: {
-		{"record", colRow, tRecords}, {"offset", colWide, 0}, {"", colNumber, 0},
-		{"zstd offset", colWide, 0}, {"", colNumber, 0},
-	},
-	tLines: {
-		{"frame", colRow, tFrames}, {"offset", colNumber, 0}, {"size", colNumber, 0},
-		{"schema", colText, 0}, {"package", colText, 0}, {"name", colText, 0},
-	},
-	tBySchema:  {{"line", colRow, tLines}},
-	tByPackage: {{"line", colRow, tLines}},
-	tByName:    {{"line", colRow, tLines}},
-}
-
-// An indexData is the index of a store: tables of numbers, and the bytes of the strings that tStrings gives the ends
-// of. The strings are sorted, each once, and the first is "".
-type indexData struct {
-	tables [tableCount][]uint32 // row by row
-	text   []byte
-}
-
-// rows returns how many rows a table has.
-func (x *indexData) rows(t tableID) int { return len(x.tables[t]) / len(layout[t]) }
-
-// row returns one row of a table, which must exist.
-func (x *indexData) row(t tableID, i uint32) []uint32 {
-	width := len(layout[t])
-	from := int(i) * width
-	return x.tables[t][from : from+width : from+width]
-}
-
-// add appends a row and returns its number.
-func (x *indexData) add(t tableID, row ...uint32) uint32 {
-	n := x.rows(t)
-	x.tables[t] = append(x.tables[t], row...)
-	return uint32(n)
-}
-
-// bytes returns a string.
-func (x *indexData) bytes(id uint32) []byte {
-	ends := x.tables[tStrings]
-	from := uint32(0)
-	if id > 0 {
-		from = ends[id-1]
-	}
-	return x.text[from:ends[id]]
-}
-
-func (x *indexData) string(id uint32) string { return string(x.bytes(id)) }
-
-// wide joins the two halves of a number.
-func wide(halves []uint32) uint64 { return uint64(halves[0]) | uint64(halves[1])<<32 }
-
-// halves is the opposite of wide.
-func halves(n uint64) (low, high uint32) { return uint32(n), uint32(n >> 32) }
-
-// append appends the index as it stands in the file: how many rows each table has and how many bytes of strings there
-// are, the tables, the strings.
-func (x *indexData) append(dst []byte) ([]byte, error) {
-	for t := range tableCount {
-		if uint64(x.rows(t)) > math.MaxUint32 {
-			return nil, fmt.Errorf("more than %d rows in table %d of the index", uint64(math.MaxUint32), t)
+// append appends the index as it is in the file: how many rows each table has and how many bytes of strings there are,
+// the tables, the strings. Names has the strings.
+func (x *index) append(dst []byte) ([]byte, error) {
+	for table := range x.tables {
+		if uint64(table.Elem().Len()) > math.MaxUint32 {
+			return nil, fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), table.Type())
 		}
-		dst = order.AppendUint32(dst, uint32(x.rows(t)))
+		dst = order.AppendUint32(dst, uint32(table.Elem().Len()))
 	}
 	if uint64(len(x.text)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
 	}
 	dst = order.AppendUint32(dst, uint32(len(x.text)))
-	for _, table := range x.tables {
-		for _, n := range table {
-			dst = order.AppendUint32(dst, n)
+	for table := range x.tables {
+		var err error
+		if dst, err = binary.Append(dst, order, table.Elem().Interface()); err != nil {
+			return nil, err
 		}
 	}
 	return append(dst, x.text...), nil
 }
 
-// parseIndex is the opposite of append. It keeps the end of data. What it returns is safe to use: every number that
-// stands for a row of a table, a string or a part of the file does so.
-func parseIndex(data []byte, recordsEnd uint64) (*indexData, error) {
-	const head = 4 * (int(tableCount) + 1)
+// parseIndex is the opposite of append. What it returns is safe to use: every number that refers to a row, a string or
+// a part of the file does so.
+func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
+	const head = 4 * (tableCount + 1)
 	if len(data) < head {
 		return nil, fmt.Errorf("an index of %d bytes", len(data))
 	}
-	x := &indexData{}
-	rest := data[head:]
-	for t := range tableCount {
-		size := uint64(order.Uint32(data[4*t:])) * uint64(len(layout[t])) * 4
+	x := &index{}
+	counts := map[reflect.Type]int{} // by the type of rows; of types with several tables none refers to
+	rest, rows := data[head:], data
+	for table := range x.tables {
+		typ := table.Type().Elem().Elem()
+		n := order.Uint32(rows)
+		rows = rows[4:]
+		size := uint64(n) * uint64(typ.Size())
 		if size > uint64(len(rest)) {
-			return nil, fmt.Errorf("table %d ends behind the index", t)
+			return nil, fmt.Errorf("the table of %v ends behind the index", typ)
 		}
-		x.tables[t] = words(rest[:size])
+		table.Elem().Set(reflect.MakeSlice(table.Type().Elem(), int(n), int(n)))
+		if _, err := binary.Decode(rest[:size], order, table.Elem().Interface()); err != nil {
+			return nil, err
+		}
+		counts[typ] = int(n)
 		rest = rest[size:]
 	}
-	if n := order.Uint32(data[head-4:]); uint64(n) != uint64(len(rest)) {
+	if n := order.Uint32(rows); uint64(n) != uint64(len(rest)) {
 		return nil, fmt.Errorf("%d bytes of strings where %d are to be", len(rest), n)
 	}
 	x.text = slices.Clone(rest) // without the tables
+	if err := checkReferences(x, data[head:], counts); err != nil {
+		return nil, err
+	}
 	return x, x.check(recordsEnd)
 }
 
-func words(data []byte) []uint32 {
-	all := make([]uint32, len(data)/4)
-	for i := range all {
-		all[i] = order.Uint32(data[4*i:])
+// checkReferences returns an error about a row in data that refers to none.
+func checkReferences(x *index, data []byte, counts map[reflect.Type]int) error {
+	for table := range x.tables {
+		row := table.Type().Elem().Elem()
+		columns, width := columnsOf(row), int(row.Size())
+		for range table.Elem().Len() {
+			for _, c := range columns {
+				if !c.holds(data[:width], counts[c.to]) {
+					return fmt.Errorf("a row of %v refers to no %v", row, c.to)
+				}
+			}
+			data = data[width:]
+		}
 	}
-	return all
+	return nil
 }
 
-// check returns an error about a number that stands for nothing.
-func (x *indexData) check(recordsEnd uint64) error {
-	if err := x.checkStrings(); err != nil {
-		return err
+// check returns an error about strings, lines and records that are not where the tables say.
+func (x *index) check(recordsEnd uint64) error {
+	from := uint32(0)
+	for i, s := range x.Strings {
+		if s.End < from || int(s.End) > len(x.text) || i == 0 && s.End > 0 || !utf8.Valid(x.text[from:s.End]) {
+			return fmt.Errorf("string %d is not in the index", i)
+		}
+		from = s.End
 	}
-	for t := range tableCount {
-		for i, c := range layout[t] {
-			if !x.checkColumn(t, i) {
-				return fmt.Errorf("the column %q of table %d leads nowhere", c.name, t)
-			}
+	if len(x.Strings) == 0 || int(from) != len(x.text) {
+		return errors.New("the index has too few strings")
+	}
+	for _, sorted := range [][]lineRef{x.BySchema, x.ByPackage, x.ByName} {
+		if len(sorted) != len(x.Lines) {
+			return errors.New("a table of sorted lines has not all")
 		}
 	}
-	for _, t := range []tableID{tBySchema, tByPackage, tByName} {
-		if x.rows(t) != x.rows(tLines) {
-			return fmt.Errorf("table %d has not all lines", t)
-		}
-	}
-	for i := range x.rows(tRecords) {
-		r := x.record(uint32(i))
-		if r.offset < headerSize || r.offset > recordsEnd || uint64(r.size) > recordsEnd-r.offset {
+	for i, r := range x.Records {
+		if r.Offset < headerSize || r.Offset > recordsEnd || uint64(r.Size) > recordsEnd-r.Offset {
 			return fmt.Errorf("record %d is not in the file", i)
 		}
 	}
 	return nil
 }
 
-func (x *indexData) checkStrings() error {
-	ends := x.tables[tStrings]
-	if len(ends) == 0 || ends[0] != 0 || !slices.IsSorted(ends) || ends[len(ends)-1] != uint32(len(x.text)) {
-		return fmt.Errorf("the strings of the index have no order")
-	}
-	return nil
+// names numbers the strings of an index, at first as they come and in the end by their order.
+type names struct {
+	ids  map[string]stringID
+	list []string
 }
 
-func (x *indexData) checkColumn(t tableID, col int) bool {
-	c, width, table := layout[t][col], len(layout[t]), x.tables[t]
-	limit := uint64(x.rows(c.to))
-	if c.kind == colText {
-		limit = uint64(x.rows(tStrings))
+func (n *names) id(s string) stringID {
+	if n.ids == nil {
+		n.ids = map[string]stringID{}
+		n.id("") // is always there
 	}
-	for i := col; i < len(table); i += width {
-		n := uint64(table[i])
-		switch {
-		case (c.kind == colText || c.kind == colRow) && n >= limit,
-			c.kind == colOptional && n > limit,
-			c.kind == colRun && n+uint64(table[i+1]) > limit:
-			return false
+	i, ok := n.ids[s]
+	if !ok {
+		i = stringID(len(n.list))
+		n.list = append(n.list, s)
+		n.ids[s] = i
+	}
+	return i
+}
+
+// finish enters the strings into the index, and gives those that its tables refer to their final numbers.
+func (n *names) finish(x *index) {
+	n.id("")
+	final := make([]stringID, len(n.list))
+	for _, s := range slices.Sorted(slices.Values(n.list)) {
+		x.text = append(x.text, s...)
+		final[n.ids[s]] = add(&x.Strings, stringRow{uint32(len(x.text))})
+	}
+	for table := range x.tables {
+		rows := table.Elem()
+		for _, c := range columnsOf(rows.Type().Elem()) {
+			if c.to != reflect.TypeFor[stringRow]() {
+				continue
+			}
+			for i := range rows.Len() {
+				switch v := rows.Index(i).Field(c.field); {
+				case c.kind == toRow:
+					v.SetUint(uint64(final[v.Uint()]))
+				case v.Uint() > 0:
+					v.SetUint(uint64(some(final[v.Uint()-1])))
+				}
+			}
 		}
 	}
-	return true
-}
-
-// A recordRow says where a record is.
-type recordRow struct {
-	offset  uint64
-	size    uint32 // in the file
-	content uint32 // of what is in the zstd frame; 0 where the record is stored as it is
-	sum     uint64 // xxhash of what is in the file
-}
-
-func (x *indexData) record(i uint32) recordRow {
-	r := x.row(tRecords, i)
-	return recordRow{offset: wide(r[0:2]), size: r[2], content: r[3], sum: wide(r[4:6])}
-}
-
-// contentSize returns how many bytes reading the record gives.
-func (r recordRow) contentSize() int {
-	if r.content > 0 {
-		return int(r.content)
-	}
-	return int(r.size)
 }
 
 // A footer stands at the end of a file and says where its index is.

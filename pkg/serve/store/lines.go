@@ -32,21 +32,20 @@ func (p *packer) line(o *declcfg.Object) line {
 // A lineWriter gathers lines into frames. Small ones share a frame.
 type lineWriter struct {
 	pending    []byte // lines of the next frame
-	firstFrame uint32 // of the catalog, as below
-	firstLine  uint32
+	firstFrame int    // of the catalog, as below
 	size       uint64
 	zstdSize   uint64
-	lines      []metaLine // of the catalog
+	lines      []metaLine
 }
 
 type metaLine struct {
-	row               uint32
+	ref               lineRef
 	schema, pkg, name string
 }
 
 // begin begins a catalog.
 func (w *lineWriter) begin(b *builder) {
-	*w = lineWriter{firstFrame: uint32(b.data.rows(tFrames)), firstLine: uint32(b.data.rows(tLines))}
+	*w = lineWriter{firstFrame: len(b.data.Frames)}
 }
 
 // add adds the line of an object.
@@ -56,9 +55,11 @@ func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 			return err
 		}
 	}
-	row := b.data.add(tLines, uint32(b.data.rows(tFrames)), uint32(len(w.pending)), uint32(l.size),
-		b.names.id(m.Schema), b.names.id(m.Package), b.names.id(m.Name))
-	w.lines = append(w.lines, metaLine{row, m.Schema, m.Package, m.Name})
+	row := add(&b.data.Lines, lineRow{
+		Frame: id[frameRow](len(b.data.Frames)), Offset: uint32(len(w.pending)), Size: uint32(l.size),
+		Schema: b.names.id(m.Schema), Package: b.names.id(m.Package), Name: b.names.id(m.Name),
+	})
+	w.lines = append(w.lines, metaLine{lineRef{row}, m.Schema, m.Package, m.Name})
 	if l.frame != nil {
 		if err := w.write(b, *l.frame); err != nil {
 			return at(m, err)
@@ -84,13 +85,11 @@ func (w *lineWriter) flush(b *builder) error {
 }
 
 func (w *lineWriter) write(b *builder, frame record) error {
-	id, err := b.records.add(frame)
+	record, err := b.records.add(frame)
 	if err != nil {
 		return err
 	}
-	offLow, offHigh := halves(w.size)
-	zstdLow, zstdHigh := halves(w.zstdSize)
-	b.data.add(tFrames, id, offLow, offHigh, zstdLow, zstdHigh)
+	add(&b.data.Frames, frameRow{Record: record, Offset: w.size, ZstdOffset: w.zstdSize})
 	w.size += uint64(frame.content)
 	w.zstdSize += uint64(len(frame.data))
 	return nil
@@ -104,22 +103,22 @@ func (w *lineWriter) end(b *builder) error {
 	if err := w.flush(b); err != nil {
 		return err
 	}
-	sizeLow, sizeHigh := halves(w.size)
-	zstdLow, zstdHigh := halves(w.zstdSize)
-	b.data.add(tCatalogs, w.firstFrame, uint32(b.data.rows(tFrames))-w.firstFrame, w.firstLine, uint32(len(w.lines)),
-		sizeLow, sizeHigh, zstdLow, zstdHigh)
-	w.sort(b, tBySchema, func(l metaLine) string { return l.schema })
-	w.sort(b, tByPackage, func(l metaLine) string { return l.pkg })
-	w.sort(b, tByName, func(l metaLine) string { return l.name })
+	add(&b.data.Catalogs, catalogRow{
+		Frames: rowsFrom(b.data.Frames, w.firstFrame), Lines: rowsFrom(b.data.Lines, len(b.data.Lines)-len(w.lines)),
+		Size: w.size, ZstdSize: w.zstdSize,
+	})
+	w.sort(&b.data.BySchema, func(l metaLine) string { return l.schema })
+	w.sort(&b.data.ByPackage, func(l metaLine) string { return l.pkg })
+	w.sort(&b.data.ByName, func(l metaLine) string { return l.name })
 	return nil
 }
 
 // sort enters the lines of the catalog into a table by what by returns, and in their order where that is alike.
-func (w *lineWriter) sort(b *builder, t tableID, by func(metaLine) string) {
+func (w *lineWriter) sort(table *[]lineRef, by func(metaLine) string) {
 	slices.SortFunc(w.lines, func(x, y metaLine) int {
-		return cmp.Or(cmp.Compare(by(x), by(y)), cmp.Compare(x.row, y.row))
+		return cmp.Or(cmp.Compare(by(x), by(y)), cmp.Compare(x.ref.Line, y.ref.Line))
 	})
 	for _, l := range w.lines {
-		b.data.add(t, l.row)
+		add(table, l.ref)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"iter"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/api"
 )
 
 // listSize is about how many bytes of messages are in one record of a list.
@@ -15,23 +17,30 @@ const listSize = 64 << 10
 // writeLists writes the messages of ListBundles.
 func (b *builder) writeLists(ctx context.Context) error {
 	type list struct {
-		record   record
-		messages int
+		record record
+		run    run[entryRow]
+		err    error
 	}
 	encode := func(entries []*builtEntry) list {
 		buf := b.packer.buffers.Get()
 		defer func() { b.packer.buffers.Put(buf) }()
 		for _, e := range entries {
-			buf = e.appendTo(buf)
+			var err error
+			if buf, err = e.append(buf); err != nil {
+				return list{err: err}
+			}
 		}
-		return list{b.packer.frame(buf), len(entries)}
+		return list{record: b.packer.frame(buf), run: run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}
 	}
-	for l := range parallel.Map(ctx, 0, runs(b.byChannel), encode) {
-		id, err := b.records.add(l.record)
+	for l := range parallel.Map(ctx, 0, runs(b.listed), encode) {
+		if l.err != nil {
+			return l.err
+		}
+		record, err := b.records.add(l.record)
 		if err != nil {
 			return err
 		}
-		b.data.add(tLists, id, uint32(l.messages))
+		add(&b.data.Lists, listRow{record, l.run})
 	}
 	return ctx.Err()
 }
@@ -42,7 +51,7 @@ func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 		for len(entries) > 0 {
 			n, size := 0, 0
 			for n < len(entries) && size < listSize {
-				size += entries[n].size()
+				size += len(entries[n].bundle.fields)
 				n++
 			}
 			if !yield(entries[:n]) {
@@ -53,31 +62,12 @@ func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 	}
 }
 
-// size returns the size of the message of e, without its length.
-func (e *builtEntry) size() int {
-	size := len(e.bundle.fields) + sizeIf(bundleChannelName, len(e.channel)) +
-		sizeIf(bundleSkipRange, len(e.entry.SkipRange)) + sizeIf(bundleReplaces, len(e.entry.Replaces))
-	for _, s := range e.entry.Skips {
-		size += sizeOf(bundleSkips, len(s))
+// append appends an api.Bundle as ListBundles has it, but for its manifests, and its length before it.
+func (e *builtEntry) append(dst []byte) ([]byte, error) {
+	own := &api.Bundle{
+		ChannelName: e.channel, SkipRange: e.entry.SkipRange, Replaces: e.entry.Replaces, Skips: e.entry.Skips,
+		Deprecation: e.deprecation,
 	}
-	if e.deprecation != nil {
-		size += sizeOf(bundleDeprecation, sizeIf(deprecationMessage, len(*e.deprecation)))
-	}
-	return size
-}
-
-// appendTo appends an api.Bundle as ListBundles has it, but for its manifests, and its length before it.
-func (e *builtEntry) appendTo(dst []byte) []byte {
-	dst = protowire.AppendVarint(dst, uint64(e.size()))
-	dst = append(dst, e.bundle.fields...)
-	dst = appendIf(dst, bundleChannelName, e.channel)
-	dst = appendIf(dst, bundleSkipRange, e.entry.SkipRange)
-	dst = appendIf(dst, bundleReplaces, e.entry.Replaces)
-	for _, s := range e.entry.Skips {
-		dst = appendField(dst, bundleSkips, s)
-	}
-	if e.deprecation != nil {
-		dst = appendDeprecation(dst, bundleDeprecation, *e.deprecation)
-	}
-	return dst
+	dst = protowire.AppendVarint(dst, uint64(len(e.bundle.fields)+proto.Size(own)))
+	return proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(append(dst, e.bundle.fields...), own)
 }

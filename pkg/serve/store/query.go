@@ -8,6 +8,9 @@ import (
 	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/pkg/api"
 )
 
 // PackageNames returns the names of all packages, sorted. The caller may not change the slice.
@@ -20,22 +23,28 @@ func (s *Store) Package(name string) ([]byte, error) {
 		return nil, err
 	}
 	x := s.index
-	dst := appendIf(nil, packageName, x.bytes(p.name))
-	var channel []byte
-	for i := range p.channelCount {
-		c := x.channel(p.firstChannel + i)
-		channel = appendIf(channel[:0], channelName, x.bytes(c.name))
-		channel = appendIf(channel, channelCSVName, x.bytes(x.bundle(x.entry(c.head).bundle).name))
-		if c.deprecation > 0 {
-			channel = appendDeprecation(channel, channelDeprecation, x.bytes(c.deprecation-1))
-		}
-		dst = appendField(dst, packageChannels, channel)
+	answer := &api.Package{
+		Name: name, DefaultChannelName: x.string(p.DefaultChannel), Deprecation: x.deprecation(p.Deprecation),
 	}
-	dst = appendIf(dst, packageDefaultChannelName, x.bytes(p.defaultChannel))
-	if p.deprecation > 0 {
-		dst = appendDeprecation(dst, packageDeprecation, x.bytes(p.deprecation-1))
+	for _, c := range p.Channels.of(x.Channels) {
+		answer.Channels = append(answer.Channels, &api.Channel{
+			Name: x.string(c.Name), CsvName: x.entryName(c.Head), Deprecation: x.deprecation(c.Deprecation),
+		})
 	}
-	return dst, nil
+	return proto.Marshal(answer)
+}
+
+// deprecation returns what says a message, nil for none.
+func (x *index) deprecation(message optional[stringRow]) *api.Deprecation {
+	if s, ok := message.get(); ok {
+		return &api.Deprecation{Message: x.string(s)}
+	}
+	return nil
+}
+
+// entryName returns the name of the bundle of an entry.
+func (x *index) entryName(e id[entryRow]) string {
+	return x.string(x.Bundles[x.Entries[e].Bundle].Name)
 }
 
 // Bundles yields an api.Bundle for every bundle in every channel as ListBundles has it: with replaces and skips, and
@@ -43,33 +52,30 @@ func (s *Store) Package(name string) ([]byte, error) {
 // any yields nothing.
 func (s *Store) Bundles() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		at := listCursor{index: s.index}
-		for i := range s.index.rows(tLists) {
-			if !s.list(uint32(i), &at, yield) {
+		for _, l := range s.index.Lists {
+			if !s.list(l, yield) {
 				return
 			}
 		}
 	}
 }
 
-// list yields the messages of one record of the list, whose first entry is the next of at. It tells whether to go on.
-func (s *Store) list(i uint32, at *listCursor, yield func([]byte, error) bool) bool {
-	row := s.index.row(tLists, i)
-	data, err := s.record(nil, row[0])
+// list yields the messages of one record of the list. It reports whether to go on.
+func (s *Store) list(l listRow, yield func([]byte, error) bool) bool {
+	data, err := s.record(nil, l.Record)
 	if err != nil {
 		yield(nil, err)
 		return false
 	}
-	for range row[1] {
+	for _, e := range l.Entries.of(s.index.Entries) {
 		message, n := protowire.ConsumeBytes(data)
-		e, more := at.next()
-		if n < 0 || !more {
-			yield(nil, dataLoss(s.index.record(row[0]), errWire))
+		if n < 0 {
+			yield(nil, dataLoss(s.index.Records[l.Record], errWire))
 			return false
 		}
 		data = data[n:]
 		message = slices.Clip(message)
-		if b := s.index.bundle(e.bundle); b.whole {
+		if b := s.index.Bundles[e.Bundle]; b.Whole != 0 {
 			if message, err = s.body(message, b, false); err != nil {
 				yield(nil, err)
 				return false
@@ -82,26 +88,6 @@ func (s *Store) list(i uint32, at *listCursor, yield func([]byte, error) bool) b
 	return true
 }
 
-// A listCursor goes through the entries in the order of lists.
-type listCursor struct {
-	index      *indexData
-	channels   int // that were begun
-	entry, end uint32
-}
-
-func (c *listCursor) next() (entryRow, bool) {
-	for c.entry == c.end {
-		if c.channels == c.index.rows(tOrder) {
-			return entryRow{}, false
-		}
-		row := c.index.channel(c.index.row(tOrder, uint32(c.channels))[0])
-		c.channels++
-		c.entry, c.end = row.firstEntry, row.firstEntry+row.entryCount
-	}
-	c.entry++
-	return c.index.entry(c.entry - 1), true
-}
-
 // Bundle appends to dst an api.Bundle as GetBundle has it: with manifests, and without replaces and skips. Dst comes
 // back as it was where there is an error.
 func (s *Store) Bundle(dst []byte, pkg, channel, name string) ([]byte, error) {
@@ -109,18 +95,21 @@ func (s *Store) Bundle(dst []byte, pkg, channel, name string) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	e, ok := s.entry(c, name)
-	if !ok {
+	nameID, known := s.index.find(name)
+	e, ok := s.entry(c, nameID)
+	if !known || !ok {
 		return dst, notFound("package %q, channel %q, bundle %q not found", pkg, channel, name)
 	}
 	x := s.index
-	b := x.bundle(e.bundle)
-	out := appendIf(dst, bundleChannelName, channel)
-	out = appendIf(out, bundleSkipRange, x.bytes(e.skipRange))
-	if b.deprecation > 0 {
-		out = appendDeprecation(out, bundleDeprecation, x.bytes(b.deprecation-1))
+	b := x.Bundles[e.Bundle]
+	own := &api.Bundle{
+		ChannelName: channel, SkipRange: x.string(e.SkipRange), Deprecation: x.deprecation(b.Deprecation),
 	}
-	if out, err = s.body(out, b, true); err != nil {
+	out, err := proto.MarshalOptions{}.MarshalAppend(dst, own)
+	if err == nil {
+		out, err = s.body(out, b, true)
+	}
+	if err != nil {
 		return dst, err
 	}
 	return out, nil
@@ -132,7 +121,7 @@ func (s *Store) ChannelHead(pkg, channel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.index.string(s.index.bundle(s.index.entry(c.head).bundle).name), nil
+	return s.index.entryName(c.Head), nil
 }
 
 // Replacement returns the name of the bundle of a channel that replaces or skips the one called name, which may be one
@@ -144,19 +133,20 @@ func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var best *entryRow
-	for _, i := range s.edgesTo(name) {
-		if i < c.firstEntry || i >= c.firstEntry+c.entryCount {
+	x, found := s.index, false
+	var best id[entryRow]
+	for _, edge := range s.edgesTo(name) {
+		if !c.Entries.has(edge.From) {
 			continue
 		}
-		if e := s.index.entry(i); best == nil || e.rank < best.rank {
-			best = &e
+		if !found || x.Entries[edge.From].Rank < x.Entries[best].Rank {
+			best, found = edge.From, true
 		}
 	}
-	if best == nil {
+	if !found {
 		return "", notFound("no entry found for package %q, channel %q", pkg, channel)
 	}
-	return s.index.string(s.index.bundle(best.bundle).name), nil
+	return x.entryName(best), nil
 }
 
 // EntriesThatReplace yields an api.ChannelEntry for every bundle in a channel that replaces the one called name, and
@@ -169,9 +159,9 @@ func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 			yield(nil, notFound("no channel entries found that replace %s", name))
 			return
 		}
-		for _, i := range edges {
-			e := s.index.entry(i)
-			if !yield(s.channelEntry(e, e.replaces), nil) {
+		for _, edge := range edges {
+			e := s.index.Entries[edge.From]
+			if !yield(s.channelEntry(e, e.Replaces)) {
 				return
 			}
 		}
@@ -184,15 +174,15 @@ func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		found := false
-		for _, i := range s.providers(group, version, kind) {
-			e := s.index.entry(i)
-			c := s.index.channel(e.channel)
-			if latestOnly && c.head != i {
+		for _, p := range s.providers(group, version, kind) {
+			e := s.index.Entries[p.Entry]
+			c := s.index.Channels[e.Channel]
+			if latestOnly && c.Head != p.Entry {
 				continue
 			}
 			found = true
 			for to := range s.provided(c, e, latestOnly) {
-				if !yield(s.channelEntry(e, to), nil) {
+				if !yield(s.channelEntry(e, to)) {
 					return
 				}
 			}
@@ -204,21 +194,21 @@ func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool)
 }
 
 // provided yields what the channel entries of a provider have as their replaces.
-func (s *Store) provided(c channelRow, e entryRow, inChannel bool) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		if !yield(e.replaces) {
+func (s *Store) provided(c channelRow, e entryRow, inChannel bool) iter.Seq[stringID] {
+	return func(yield func(stringID) bool) {
+		if !yield(e.Replaces) {
 			return
 		}
-		for _, skip := range s.index.tables[tSkips][e.firstSkip : e.firstSkip+e.skipCount] {
-			if skip == e.replaces {
+		for _, skip := range e.Skips.of(s.index.Skips) {
+			if skip.Name == e.Replaces {
 				continue
 			}
 			if inChannel {
-				if _, ok := s.entryOf(c, skip); !ok {
+				if _, ok := s.entry(c, skip.Name); !ok {
 					continue
 				}
 			}
-			if !yield(skip) {
+			if !yield(skip.Name) {
 				return
 			}
 		}
@@ -229,12 +219,11 @@ func (s *Store) provided(c channelRow, e entryRow, inChannel bool) iter.Seq[uint
 // its default channel.
 func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bundle string, err error) {
 	x := s.index
-	for _, i := range s.providers(group, version, kind) {
-		e := x.entry(i)
-		c := x.channel(e.channel)
-		p := x.pkg(c.pkg)
-		if c.head == i && c.name == p.defaultChannel {
-			return x.string(p.name), x.string(c.name), x.string(x.bundle(e.bundle).name), nil
+	for _, provider := range s.providers(group, version, kind) {
+		c := x.Channels[x.Entries[provider.Entry].Channel]
+		p := x.Packages[c.Package]
+		if c.Head == provider.Entry && c.Name == p.DefaultChannel {
+			return x.string(p.Name), x.string(c.Name), x.entryName(c.Head), nil
 		}
 	}
 	return "", "", "", notFound("no entry found that provides group:%q version:%q kind:%q", group, version, kind)
@@ -250,9 +239,11 @@ func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 		if !ok || !known {
 			return
 		}
-		first, end := s.index.search(tCustom, schemaID, packageID)
-		for i := first; i < end; i++ {
-			data, err := s.record(nil, s.index.row(tCustom, i)[2])
+		objects := search(s.index.Custom, func(r customRow) int {
+			return cmp.Or(cmp.Compare(r.Schema, schemaID), cmp.Compare(r.Package, packageID))
+		})
+		for _, o := range objects {
+			data, err := s.record(nil, o.Record)
 			if !yield(data, err) || err != nil {
 				return
 			}
@@ -260,13 +251,13 @@ func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 	}
 }
 
-func (s *Store) channelEntry(e entryRow, replaces uint32) []byte {
+func (s *Store) channelEntry(e entryRow, replaces stringID) ([]byte, error) {
 	x := s.index
-	c := x.channel(e.channel)
-	dst := appendIf(nil, entryPackageName, x.bytes(x.pkg(c.pkg).name))
-	dst = appendIf(dst, entryChannelName, x.bytes(c.name))
-	dst = appendIf(dst, entryBundleName, x.bytes(x.bundle(e.bundle).name))
-	return appendIf(dst, entryReplaces, x.bytes(replaces))
+	c := x.Channels[e.Channel]
+	return proto.Marshal(&api.ChannelEntry{
+		PackageName: x.string(x.Packages[c.Package].Name), ChannelName: x.string(c.Name),
+		BundleName: x.string(x.Bundles[e.Bundle].Name), Replaces: x.string(replaces),
+	})
 }
 
 // A lookupError says what the catalog does not hold.
@@ -283,7 +274,7 @@ func (s *Store) pkg(name string) (packageRow, error) {
 	if !ok {
 		return packageRow{}, notFound("package %q not found", name)
 	}
-	return s.index.pkg(uint32(i)), nil
+	return s.index.Packages[i], nil
 }
 
 func (s *Store) channel(pkg, name string) (channelRow, error) {
@@ -291,65 +282,48 @@ func (s *Store) channel(pkg, name string) (channelRow, error) {
 	if err != nil {
 		return channelRow{}, err
 	}
-	x := s.index
-	i, ok := sort.Find(int(p.channelCount), func(i int) int {
-		return cmp.Compare(name, x.string(x.channel(p.firstChannel+uint32(i)).name))
-	})
+	channels := p.Channels.of(s.index.Channels)
+	i, ok := sort.Find(len(channels), func(i int) int { return cmp.Compare(name, s.index.string(channels[i].Name)) })
 	if !ok {
 		return channelRow{}, notFound("package %q, channel %q not found", pkg, name)
 	}
-	return x.channel(p.firstChannel + uint32(i)), nil
+	return channels[i], nil
 }
 
 // entry returns the entry of a bundle in a channel.
-func (s *Store) entry(c channelRow, name string) (entryRow, bool) {
-	id, ok := s.index.find(name)
-	if !ok {
-		return entryRow{}, false
-	}
-	return s.entryOf(c, id)
-}
-
-func (s *Store) entryOf(c channelRow, name uint32) (entryRow, bool) {
-	x := s.index
-	i, ok := sort.Find(int(c.entryCount), func(i int) int {
-		return cmp.Compare(name, x.bundle(x.entry(c.firstEntry+uint32(i)).bundle).name)
+func (s *Store) entry(c channelRow, name stringID) (entryRow, bool) {
+	entries := c.Entries.of(s.index.Entries)
+	i, ok := sort.Find(len(entries), func(i int) int {
+		return cmp.Compare(name, s.index.Bundles[entries[i].Bundle].Name)
 	})
 	if !ok {
 		return entryRow{}, false
 	}
-	return x.entry(c.firstEntry + uint32(i)), true
+	return entries[i], true
 }
 
-// edgesTo returns the entries that replace or skip a bundle; see tEdges.
-func (s *Store) edgesTo(name string) []uint32 {
-	id, ok := s.index.find(name)
+// edgesTo returns the edges of the entries that replace or skip a bundle.
+func (s *Store) edgesTo(name string) []edgeRow {
+	to, ok := s.index.find(name)
 	if !ok {
 		return nil
 	}
-	first, end := s.index.search(tEdges, id)
-	entries := make([]uint32, 0, end-first)
-	for i := first; i < end; i++ {
-		entries = append(entries, s.index.row(tEdges, i)[1])
-	}
-	return entries
+	return search(s.index.Edges, func(r edgeRow) int { return cmp.Compare(r.To, to) })
 }
 
 // providers returns the entries of bundles that provide a kind.
-func (s *Store) providers(group, version, kind string) []uint32 {
-	x := s.index
-	var key [3]uint32
+func (s *Store) providers(group, version, kind string) []providerRow {
+	var key [3]stringID
 	for i, name := range []string{group, version, kind} {
-		id, ok := x.find(name)
-		if !ok {
+		var ok bool
+		if key[i], ok = s.index.find(name); !ok {
 			return nil
 		}
-		key[i] = id
 	}
-	first, end := x.search(tKinds, key[:]...)
-	if first == end {
-		return nil
+	for _, k := range search(s.index.Kinds, func(r kindRow) int {
+		return cmp.Or(cmp.Compare(r.Group, key[0]), cmp.Compare(r.Version, key[1]), cmp.Compare(r.Kind, key[2]))
+	}) {
+		return k.Providers.of(s.index.Providers)
 	}
-	row := x.row(tKinds, first)
-	return x.tables[tProviders][row[3] : row[3]+row[4]]
+	return nil
 }

@@ -56,10 +56,10 @@ func (p *packer) frame(content []byte) record {
 type recorder struct {
 	w      *bufio.Writer
 	offset uint64
-	index  *indexData
+	index  *index
 }
 
-func newRecorder(w io.Writer, x *indexData, key Key) (*recorder, error) {
+func newRecorder(w io.Writer, x *index, key Key) (*recorder, error) {
 	r := &recorder{w: bufio.NewWriterSize(w, 256<<10), index: x}
 	return r, r.write(appendHeader(nil, key))
 }
@@ -71,14 +71,12 @@ func (r *recorder) write(data []byte) error {
 }
 
 // add writes a record and returns its number.
-func (r *recorder) add(rec record) (uint32, error) {
+func (r *recorder) add(rec record) (id[recordRow], error) {
 	if uint64(len(rec.data)) > math.MaxUint32 || uint64(rec.content) > math.MaxUint32 {
 		return 0, fmt.Errorf("an object of %d bytes is too large to be stored", max(len(rec.data), rec.content))
 	}
-	offLow, offHigh := halves(r.offset)
-	sumLow, sumHigh := halves(rec.sum)
-	id := r.index.add(tRecords, offLow, offHigh, uint32(len(rec.data)), uint32(rec.content), sumLow, sumHigh)
-	return id, r.write(rec.data)
+	row := recordRow{r.offset, uint32(len(rec.data)), uint32(rec.content), rec.sum}
+	return add(&r.index.Records, row), r.write(rec.data)
 }
 
 // finish writes the index and the footer.

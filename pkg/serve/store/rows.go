@@ -2,70 +2,161 @@ package store
 
 import (
 	"cmp"
-	"slices"
+	"reflect"
 	"sort"
 )
 
-// What follows are the rows of tables with their columns by name; see layout.
+// An index is the tables of a store, in their order in the file, and the strings that its rows refer to. Doc.go says how
+// the tables are sorted.
+type index struct {
+	Strings   []stringRow
+	Records   []recordRow
+	Packages  []packageRow
+	Channels  []channelRow
+	Entries   []entryRow
+	Bundles   []bundleRow
+	Skips     []skipRow
+	Lists     []listRow
+	Kinds     []kindRow
+	Providers []providerRow
+	Edges     []edgeRow
+	Custom    []customRow
+	Catalogs  []catalogRow
+	Frames    []frameRow
+	Lines     []lineRow
+	BySchema  []lineRef
+	ByPackage []lineRef
+	ByName    []lineRef
 
-type packageRow struct {
-	name, defaultChannel, deprecation uint32
-	firstChannel, channelCount        uint32
-	description, icon                 uint32
+	text []byte
 }
 
-func (x *indexData) pkg(i uint32) packageRow {
-	r := x.row(tPackages, i)
-	return packageRow{
-		name: r[0], defaultChannel: r[1], deprecation: r[2], firstChannel: r[3], channelCount: r[4],
-		description: r[7], icon: r[8],
+// Rows refer to rows of other tables: a T is in the one that has rows of this type.
+type (
+	id[T any]       uint32                        // one row
+	optional[T any] uint32                        // one row plus one, or 0 for none
+	run[T any]      struct{ First, Count uint32 } // some rows
+	stringID        = id[stringRow]
+)
+
+func some[T any](i id[T]) optional[T] { return optional[T](i) + 1 }
+
+// get returns the row, if there is one.
+func (o optional[T]) get() (i id[T], ok bool) { return id[T](o - 1), o > 0 }
+
+// of returns the rows out of their table.
+func (r run[T]) of(table []T) []T { return table[r.First:][:r.Count:r.Count] }
+
+// has reports whether the run has a row.
+func (r run[T]) has(i id[T]) bool { return uint32(i)-r.First < r.Count }
+
+// rowsFrom returns the run of the rows of a table from one on.
+func rowsFrom[T any](table []T, first int) run[T] {
+	return run[T]{uint32(first), uint32(len(table) - first)}
+}
+
+// add appends a row to its table.
+func add[T any](table *[]T, row T) id[T] {
+	*table = append(*table, row)
+	return id[T](len(*table) - 1)
+}
+
+type (
+	stringRow struct {
+		End uint32 // in the text of all strings; it begins at the end of the one before
 	}
-}
-
-type channelRow struct {
-	name, pkg, head, deprecation uint32
-	firstEntry, entryCount       uint32
-}
-
-func (x *indexData) channel(i uint32) channelRow {
-	r := x.row(tChannels, i)
-	return channelRow{name: r[0], pkg: r[1], head: r[2], deprecation: r[3], firstEntry: r[4], entryCount: r[5]}
-}
-
-type entryRow struct {
-	channel, bundle, replaces, skipRange uint32
-	firstSkip, skipCount                 uint32
-	rank                                 uint32
-}
-
-func (x *indexData) entry(i uint32) entryRow {
-	r := x.row(tEntries, i)
-	return entryRow{
-		channel: r[0], bundle: r[1], replaces: r[2], skipRange: r[3], firstSkip: r[4], skipCount: r[5], rank: r[6],
+	recordRow struct {
+		Offset  uint64 // in the file
+		Size    uint32 // in the file
+		Content uint32 // the size of what is in the zstd frame; 0 where the record is stored as it is
+		Sum     uint64 // xxhash of what is in the file
 	}
+	packageRow struct {
+		Name, DefaultChannel stringID
+		Deprecation          optional[stringRow]
+		Channels             run[channelRow]
+		Description, Icon    optional[recordRow]
+	}
+	channelRow struct {
+		Name        stringID
+		Package     id[packageRow]
+		Head        id[entryRow]
+		Deprecation optional[stringRow]
+		Entries     run[entryRow]
+	}
+	entryRow struct {
+		Channel             id[channelRow]
+		Bundle              id[bundleRow]
+		Replaces, SkipRange stringID
+		Skips               run[skipRow]
+		Rank                uint32
+	}
+	bundleRow struct {
+		Name        stringID
+		Package     id[packageRow]
+		Body        id[recordRow]
+		Deprecation optional[stringRow]
+		Whole       uint32 // 1 where its manifests are in lists too, since there is no image to get them from
+	}
+	skipRow struct{ Name stringID }
+	listRow struct {
+		Record  id[recordRow]
+		Entries run[entryRow]
+	}
+	kindRow struct {
+		Group, Version, Kind stringID
+		Providers            run[providerRow]
+	}
+	providerRow struct{ Entry id[entryRow] }
+	edgeRow     struct {
+		To   stringID
+		From id[entryRow]
+	}
+	customRow struct {
+		Schema, Package stringID
+		Record          id[recordRow]
+	}
+	catalogRow struct {
+		Frames         run[frameRow]
+		Lines          run[lineRow]
+		Size, ZstdSize uint64
+	}
+	frameRow struct {
+		Record             id[recordRow]
+		_                  uint32 // so that memory has no gaps that the file has not
+		Offset, ZstdOffset uint64 // where it begins in the catalog, and in its zstd
+	}
+	lineRow struct {
+		Frame                 id[frameRow]
+		Offset, Size          uint32
+		Schema, Package, Name stringID
+	}
+	lineRef struct{ Line id[lineRow] }
+)
+
+// contentSize returns how many bytes reading the record gives.
+func (r recordRow) contentSize() int {
+	if r.Content > 0 {
+		return int(r.Content)
+	}
+	return int(r.Size)
 }
 
-type bundleRow struct {
-	name, pkg, body, deprecation uint32
-	whole                        bool
+// bytes returns a string.
+func (x *index) bytes(s stringID) []byte {
+	from := uint32(0)
+	if s > 0 {
+		from = x.Strings[s-1].End
+	}
+	return x.text[from:x.Strings[s].End]
 }
 
-func (x *indexData) bundle(i uint32) bundleRow {
-	r := x.row(tBundles, i)
-	return bundleRow{name: r[0], pkg: r[1], body: r[2], deprecation: r[3], whole: r[4] != 0}
-}
+func (x *index) string(s stringID) string { return string(x.bytes(s)) }
 
 // find returns the number of a string.
-func (x *indexData) find(s string) (uint32, bool) {
-	i, ok := sort.Find(x.rows(tStrings), func(i int) int { return cmp.Compare(s, string(x.bytes(uint32(i)))) })
-	return uint32(i), ok
-}
-
-// search returns the rows of a table, as [first, end), whose first columns are equal to key. The table must be sorted
-// by these.
-func (x *indexData) search(t tableID, key ...uint32) (first, end uint32) {
-	i, j := equalRun(x.rows(t), func(i int) int { return slices.Compare(x.row(t, uint32(i))[:len(key)], key) })
-	return uint32(i), uint32(j)
+func (x *index) find(s string) (stringID, bool) {
+	i, ok := sort.Find(len(x.Strings), func(i int) int { return cmp.Compare(s, string(x.bytes(stringID(i)))) })
+	return stringID(i), ok
 }
 
 // equalRun returns the run [first, end) of n things for which compare returns 0. They are sorted: it returns less than
@@ -74,3 +165,67 @@ func equalRun(n int, compare func(int) int) (first, end int) {
 	first = sort.Search(n, func(i int) bool { return compare(i) >= 0 })
 	return first, first + sort.Search(n-first, func(i int) bool { return compare(first+i) > 0 })
 }
+
+// search returns the rows of a sorted table for which compare returns 0.
+func search[T any](table []T, compare func(T) int) []T {
+	first, end := equalRun(len(table), func(i int) int { return compare(table[i]) })
+	return table[first:end]
+}
+
+// A column is one of a table that refers to rows.
+type column struct {
+	kind   columnKind
+	to     reflect.Type // the type of the rows
+	field  int          // of the row
+	offset int          // of the bytes in a row
+}
+
+type columnKind int
+
+const (
+	toRow columnKind = iota
+	toOptional
+	toRun
+)
+
+func (id[T]) refers() (columnKind, reflect.Type)       { return toRow, reflect.TypeFor[T]() }
+func (optional[T]) refers() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
+func (run[T]) refers() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
+
+// columnsOf returns the columns of a table that refer to rows.
+func columnsOf(row reflect.Type) (all []column) {
+	for f := range row.Fields() {
+		if r, ok := reflect.Zero(f.Type).Interface().(interface {
+			refers() (columnKind, reflect.Type)
+		}); ok {
+			kind, to := r.refers()
+			all = append(all, column{kind, to, f.Index[0], int(f.Offset)})
+		}
+	}
+	return all
+}
+
+// holds reports whether a row, as it is in the file, refers to rows of a table with that many.
+func (c column) holds(row []byte, rows int) bool {
+	n, limit := uint64(order.Uint32(row[c.offset:])), uint64(rows)
+	switch c.kind {
+	case toRow:
+		return n < limit
+	case toOptional:
+		return n <= limit
+	default:
+		return n+uint64(order.Uint32(row[c.offset+4:])) <= limit
+	}
+}
+
+// tables yields the tables, each as a pointer to a slice.
+func (x *index) tables(yield func(table reflect.Value) bool) {
+	v := reflect.ValueOf(x).Elem()
+	for i := range tableCount {
+		if !yield(v.Field(i).Addr()) {
+			return
+		}
+	}
+}
+
+const tableCount = 18

@@ -36,7 +36,7 @@ type Store struct {
 	file     io.ReaderAt
 	close    func() error
 	size     int64
-	index    *indexData
+	index    *index
 	packages []string
 }
 
@@ -117,8 +117,8 @@ func (s *Store) load(key Key) error {
 	if s.index, err = parseIndex(data, foot.offset); err != nil {
 		return fmt.Errorf("%w: %w", ErrChecksum, err)
 	}
-	for i := range s.index.rows(tPackages) {
-		s.packages = append(s.packages, s.index.string(s.index.row(tPackages, uint32(i))[0]))
+	for _, p := range s.index.Packages {
+		s.packages = append(s.packages, s.index.string(p.Name))
 	}
 	return nil
 }
@@ -149,16 +149,16 @@ type Stats struct {
 
 // Stats returns the numbers of what the store holds.
 func (s *Store) Stats() Stats {
+	x := s.index
 	return Stats{
-		Packages: s.index.rows(tPackages), Channels: s.index.rows(tChannels), Bundles: s.index.rows(tBundles),
-		Entries: s.index.rows(tEntries), Bytes: s.size,
+		Packages: len(x.Packages), Channels: len(x.Channels), Bundles: len(x.Bundles), Entries: len(x.Entries), Bytes: s.size,
 	}
 }
 
 // record appends the content of a record to dst, which comes back as it was where there is an error.
-func (s *Store) record(dst []byte, id uint32) ([]byte, error) {
-	r := s.index.record(id)
-	if r.content == 0 {
+func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
+	r := s.index.Records[i]
+	if r.Content == 0 {
 		return s.stored(dst, r)
 	}
 	buf := buffers.Get()
@@ -167,7 +167,7 @@ func (s *Store) record(dst []byte, id uint32) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if !holds(buf, uint64(r.content)) {
+	if !holds(buf, uint64(r.Content)) {
 		return dst, dataLoss(r, errContent)
 	}
 	from := len(dst)
@@ -202,12 +202,12 @@ var errContent = errors.New("it holds another number of bytes than the index say
 // stored appends a record to dst as it is in the file.
 func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
 	from := len(dst)
-	out := slices.Grow(dst, int(r.size))[:from+int(r.size)]
-	n, err := s.file.ReadAt(out[from:], int64(r.offset))
-	if n == int(r.size) {
+	out := slices.Grow(dst, int(r.Size))[:from+int(r.Size)]
+	n, err := s.file.ReadAt(out[from:], int64(r.Offset))
+	if n == int(r.Size) {
 		err = nil
 	}
-	if err == nil && xxhash.Sum64(out[from:]) != r.sum {
+	if err == nil && xxhash.Sum64(out[from:]) != r.Sum {
 		err = errors.New("its checksum is wrong")
 	}
 	if err != nil {
@@ -217,5 +217,5 @@ func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
 }
 
 func dataLoss(r recordRow, err error) error {
-	return fmt.Errorf("%w: the record of %d bytes at byte %d: %w", ErrDataLoss, r.size, r.offset, err)
+	return fmt.Errorf("%w: the record of %d bytes at byte %d: %w", ErrDataLoss, r.Size, r.Offset, err)
 }

@@ -6,46 +6,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The numbers of fields in messages of package api.
+// The fields of api.Bundle with manifests, which are written without decoding them.
 const (
-	packageName               = 1
-	packageChannels           = 2
-	packageDefaultChannelName = 3
-	packageDeprecation        = 4
-
-	channelName        = 1
-	channelCSVName     = 2
-	channelDeprecation = 3
-
-	deprecationMessage = 1
-
-	entryPackageName = 1
-	entryChannelName = 2
-	entryBundleName  = 3
-	entryReplaces    = 4
-
-	kindGroup   = 1
-	kindVersion = 2
-	kindKind    = 3
-
-	typedType  = 1 // of dependencies and properties
-	typedValue = 2
-
-	bundleCSVName      = 1
-	bundlePackageName  = 2
-	bundleChannelName  = 3
-	bundleCSVJSON      = 4
-	bundleObject       = 5
-	bundlePath         = 6
-	bundleProvidedAPIs = 7
-	bundleRequiredAPIs = 8
-	bundleVersion      = 9
-	bundleSkipRange    = 10
-	bundleDependencies = 11
-	bundleProperties   = 12
-	bundleReplaces     = 13
-	bundleSkips        = 14
-	bundleDeprecation  = 15
+	bundleCSVJSON = 4
+	bundleObject  = 5
 )
 
 // The fields of a body; see doc.go.
@@ -58,50 +22,14 @@ const (
 	bodyIcon        = 6
 )
 
-type bytesOrString interface{ ~[]byte | ~string }
-
-// appendField appends a field of texts, bytes or messages.
-func appendField[T bytesOrString](dst []byte, number protowire.Number, value T) []byte {
-	dst = appendLength(dst, number, len(value))
-	return append(dst, value...)
+// appendField appends a field of text, bytes or a message.
+func appendField(dst []byte, number protowire.Number, value []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), value)
 }
 
-// appendIf is appendField for what is not sent when it is empty.
-func appendIf[T bytesOrString](dst []byte, number protowire.Number, value T) []byte {
-	if len(value) == 0 {
-		return dst
-	}
-	return appendField(dst, number, value)
-}
-
-// appendLength begins a field of that many bytes.
-func appendLength(dst []byte, number protowire.Number, size int) []byte {
-	dst = protowire.AppendTag(dst, number, protowire.BytesType)
-	return protowire.AppendVarint(dst, uint64(size))
-}
-
-// appendDeprecation appends a field that holds an api.Deprecation.
-func appendDeprecation[T bytesOrString](dst []byte, number protowire.Number, message T) []byte {
-	return appendField(dst, number, appendIf(nil, deprecationMessage, message))
-}
-
-// appendTyped appends a field that holds an api.Property or an api.Dependency.
-func appendTyped(dst []byte, number protowire.Number, typ string, value []byte) []byte {
-	dst = appendLength(dst, number, sizeIf(typedType, len(typ))+sizeIf(typedValue, len(value)))
-	dst = appendIf(dst, typedType, typ)
-	return appendIf(dst, typedValue, value)
-}
-
-func sizeOf(number protowire.Number, size int) int {
-	return protowire.SizeTag(number) + protowire.SizeBytes(size)
-}
-
-// sizeIf returns how many bytes appendIf takes.
-func sizeIf(number protowire.Number, size int) int {
-	if size == 0 {
-		return 0
-	}
-	return protowire.SizeTag(number) + protowire.SizeBytes(size)
+// appendNumber appends a field of a number.
+func appendNumber(dst []byte, number protowire.Number, value int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.VarintType), uint64(value))
 }
 
 var errWire = errors.New("not the encoding of protocol buffers")
