@@ -32,11 +32,11 @@ var arrows = map[string][]string{
 	"pkg/serve/store": {
 		"pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "github.com/cespare/xxhash", "github.com/klauspost/compress",
-		"google.golang.org/protobuf", json, "internal/pool",
+		"google.golang.org/protobuf", json, "internal/pool", "pkg/api",
 	},
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
-		"github.com/klauspost/compress", json, "internal/pool",
+		"github.com/klauspost/compress", json, "internal/pool", "github.com/prometheus/client_golang",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},

@@ -1,12 +1,13 @@
 package web
 
 import (
-	"bytes"
 	"net/http"
-	"runtime"
-	"runtime/metrics"
 	"strconv"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -25,16 +26,15 @@ import (
 //	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
-// and go_goroutines, go_memstats_heap_inuse_bytes and process_start_time_seconds, as other Go programs have them. Any
-// number of goroutines may use them.
+// and those of the Go runtime and the process that the library of Prometheus has. Any number of goroutines may use them.
 type Metrics struct {
-	families []*family // in the order in which they are shown
+	registry *prometheus.Registry
 
-	http, grpc                           *family
-	state, bytes, loads, took, at        *family
-	packages, channels, bundles, entries *family
-	size, modified                       *family
-	goroutines, heap                     *family
+	http, grpc                           *prometheus.HistogramVec
+	loads                                *prometheus.CounterVec
+	state, size, modified                *prometheus.GaugeVec
+	bytes, took, at                      prometheus.Gauge
+	packages, channels, bundles, entries prometheus.Gauge
 }
 
 // A State is what a store is in.
@@ -53,61 +53,49 @@ var buckets = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30}
 
 // NewMetrics returns metrics of a server that is loading.
 func NewMetrics() *Metrics {
-	m := &Metrics{}
-	family := func(kind kind, name, help string, labels ...string) *family {
-		f := newFamily(kind, name, help, labels...)
-		m.families = append(m.families, f)
-		return f
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		m.registry.MustRegister(h)
+		return h
 	}
-	m.http = family(histogramKind, "opm_http_request_duration_seconds", "Time to answer a request over HTTP.",
-		"code", "method", "route")
-	m.grpc = family(histogramKind, "opm_grpc_request_duration_seconds", "Time to answer a call of the registry.",
-		"code", "method")
-	m.state = family(gaugeKind, "opm_store_state", "The state of the store: 1 for the one it is in.", "state")
-	m.bytes = family(gaugeKind, "opm_store_bytes", "Size of the store.")
-	m.loads = family(counterKind, "opm_store_loads_total", "Catalogs loaded, by what came of it.", "result")
-	m.took = family(gaugeKind, "opm_store_load_duration_seconds", "Time that the last load took which did not fail.")
-	m.at = family(gaugeKind, "opm_store_load_timestamp_seconds", "When that was.")
-	m.packages = family(gaugeKind, "opm_catalog_packages", "Packages served.")
-	m.channels = family(gaugeKind, "opm_catalog_channels", "Channels served.")
-	m.bundles = family(gaugeKind, "opm_catalog_bundles", "Bundles served, each once.")
-	m.entries = family(gaugeKind, "opm_catalog_entries", "Bundles served, once for each channel that they are in.")
-	m.size = family(gaugeKind, "opm_catalog_bytes", "Size of all objects of a catalog as JSON lines.", "catalog")
-	m.modified = family(gaugeKind, "opm_catalog_modified_timestamp_seconds", "When a catalog was changed.", "catalog")
-	m.goroutines = family(gaugeKind, "go_goroutines", "Goroutines that there are.")
-	m.heap = family(gaugeKind, "go_memstats_heap_inuse_bytes", "Heap in use.")
-	family(gaugeKind, "process_start_time_seconds", "When the program was started.").set(seconds(time.Now()))
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		m.registry.MustRegister(g)
+		return g
+	}
+	m.http = histogram("opm_http_request_duration_seconds", "Time to answer a request over HTTP.", "code", "method", "route")
+	m.grpc = histogram("opm_grpc_request_duration_seconds", "Time to answer a call of the registry.", "code", "method")
+	m.state = gauge("opm_store_state", "The state of the store: 1 for the one it is in.", "state")
+	m.bytes = gauge("opm_store_bytes", "Size of the store.").WithLabelValues()
+	m.loads = prometheus.NewCounterVec(
+		prometheus.CounterOpts{Name: "opm_store_loads_total", Help: "Catalogs loaded, by result."}, []string{"result"})
+	m.registry.MustRegister(m.loads, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.took = gauge("opm_store_load_duration_seconds", "Duration of the last successful load.").WithLabelValues()
+	m.at = gauge("opm_store_load_timestamp_seconds", "Time of the last successful load.").WithLabelValues()
+	m.packages = gauge("opm_catalog_packages", "Packages served.").WithLabelValues()
+	m.channels = gauge("opm_catalog_channels", "Channels served.").WithLabelValues()
+	m.bundles = gauge("opm_catalog_bundles", "Bundles served, each once.").WithLabelValues()
+	m.entries = gauge("opm_catalog_entries", "Bundles served, once for each of their channels.").WithLabelValues()
+	m.size = gauge("opm_catalog_bytes", "Size of all objects of a catalog as JSON lines.", "catalog")
+	m.modified = gauge("opm_catalog_modified_timestamp_seconds", "Time of the last change of a catalog.", "catalog")
 	for _, result := range []string{"opened", "built", "failed"} {
-		m.loads.add(0, result)
+		m.loads.WithLabelValues(result)
 	}
 	m.Now(Loading)
 	return m
 }
 
-// seconds returns a time as Prometheus has it.
-func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
-
-// Handler returns what answers with the metrics as text.
-func (m *Metrics) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-		metrics.Read(heap)
-		m.heap.set(float64(heap[0].Value.Uint64()))
-		m.goroutines.set(float64(runtime.NumGoroutine()))
-		var text bytes.Buffer
-		for _, f := range m.families {
-			f.write(&text)
-		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
-		_, _ = w.Write(text.Bytes()) // a client that is gone needs no answer
-	})
+// handler answers with the metrics as text.
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
 // Call counts a call over gRPC: the name of its method, such as ListBundles, and that of its code, such as OK. Both
 // must be of a limited number, so methods that do not exist need one name together.
 func (m *Metrics) Call(method, code string, took time.Duration) {
-	m.grpc.observe(took, code, method)
+	m.grpc.WithLabelValues(code, method).Observe(took.Seconds())
 }
 
 // request counts a request over HTTP.
@@ -115,18 +103,15 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	if method != http.MethodGet && method != http.MethodHead {
 		method = "other" // clients may make up any number
 	}
-	m.http.observe(took, strconv.Itoa(status), method, route)
+	m.http.WithLabelValues(strconv.Itoa(status), method, route).Observe(took.Seconds())
 }
 
 // Now says what state the store is in.
 func (m *Metrics) Now(s State) {
 	for _, state := range []State{Loading, Ready, Damaged} {
-		value := 0.0
-		if state == s {
-			value = 1
-		}
-		m.state.set(value, string(state))
+		m.state.WithLabelValues(string(state)).Set(0)
 	}
+	m.state.WithLabelValues(string(s)).Set(1)
 }
 
 // A Load is a store that was opened or built, and is served from now on.
@@ -143,24 +128,24 @@ func (m *Metrics) Loaded(l Load) {
 	if l.Built {
 		result = "built"
 	}
-	m.loads.add(1, result)
-	m.took.set(l.Took.Seconds())
-	m.at.set(seconds(time.Now()))
-	m.bytes.set(float64(l.Stats.Bytes))
-	m.packages.set(float64(l.Stats.Packages))
-	m.channels.set(float64(l.Stats.Channels))
-	m.bundles.set(float64(l.Stats.Bundles))
-	m.entries.set(float64(l.Stats.Entries))
-	m.size.reset()
-	m.modified.reset()
+	m.loads.WithLabelValues(result).Inc()
+	m.took.Set(l.Took.Seconds())
+	m.at.SetToCurrentTime()
+	m.bytes.Set(float64(l.Stats.Bytes))
+	m.packages.Set(float64(l.Stats.Packages))
+	m.channels.Set(float64(l.Stats.Channels))
+	m.bundles.Set(float64(l.Stats.Bundles))
+	m.entries.Set(float64(l.Stats.Entries))
+	m.size.Reset()
+	m.modified.Reset()
 	for _, c := range l.Catalogs {
-		m.size.set(float64(c.Objects.Size()), c.Name)
+		m.size.WithLabelValues(c.Name).Set(float64(c.Objects.Size()))
 		if !c.Modified.IsZero() {
-			m.modified.set(float64(c.Modified.Unix()), c.Name)
+			m.modified.WithLabelValues(c.Name).Set(float64(c.Modified.Unix()))
 		}
 	}
 	m.Now(Ready)
 }
 
 // LoadFailed counts a catalog that could not be loaded. What was served before is served on.
-func (m *Metrics) LoadFailed() { m.loads.add(1, "failed") }
+func (m *Metrics) LoadFailed() { m.loads.WithLabelValues("failed").Inc() }

@@ -24,6 +24,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	has(`opm_store_state{state="loading"} 1`, `opm_store_state{state="ready"} 0`, `opm_store_loads_total{result="built"} 0`)
+	has("# TYPE go_goroutines gauge", "# TYPE go_memstats_heap_inuse_bytes gauge", "# TYPE process_start_time_seconds gauge")
 	m.LoadFailed()
 	m.Loaded(web.Load{
 		Stats: store.Stats{Packages: 1, Channels: 2, Bundles: 3, Entries: 4, Bytes: 5},

@@ -81,7 +81,7 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/catalogs/{catalog}/api/v1/metas": h.metas,
 		"/healthz":                         h.healthz,
 		"/readyz":                          h.readyz,
-		"/metrics":                         h.Metrics.Handler().ServeHTTP,
+		"/metrics":                         h.Metrics.handler().ServeHTTP,
 		"/ui/v1/catalogs":                  h.catalogsView,
 		"/ui/v1/packages":                  h.packagesView,
 		"/ui/v1/package":                   h.packageView,
