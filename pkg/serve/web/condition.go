@@ -6,59 +6,32 @@ import (
 	"time"
 )
 
-// precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on.
-// They are looked at in the order of https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2. The tag is "" and the time
-// zero where there is none. A date that cannot be read is no condition.
+// precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on. The
+// tag is "" and the time zero where there is none. A date that cannot be read is no condition.
+//
+// It is what http.ServeContent says about an empty answer: that answers itself only where the size is known, which it is
+// not of what is compressed on the way.
 func precondition(r *http.Request, tag string, modified time.Time) int {
-	header := r.Header
-	at := modified.Truncate(time.Second) // dates of HTTP know no more
-	if match := header.Values("If-Match"); len(match) > 0 {
-		if !matches(match, tag, false) {
-			return http.StatusPreconditionFailed
-		}
-	} else if since, ok := date(header, "If-Unmodified-Since", at); ok && at.After(since) {
-		return http.StatusPreconditionFailed
-	}
-	if match := header.Values("If-None-Match"); len(match) > 0 {
-		if matches(match, tag, true) {
-			return http.StatusNotModified
-		}
-	} else if since, ok := date(header, "If-Modified-Since", at); ok && !at.After(since) {
-		return http.StatusNotModified
-	}
-	return 0
-}
-
-// date returns the date of a header, if it has one and there is one to compare with.
-func date(header http.Header, name string, modified time.Time) (time.Time, bool) {
-	text := header.Get(name)
-	if text == "" || modified.IsZero() {
-		return time.Time{}, false
-	}
-	at, err := http.ParseTime(text)
-	return at, err == nil
-}
-
-// matches tells whether a list of tags has the one of what is there. Weak tags count only in a weak comparison. As tags
-// of ours hold no commas, the lists need not be parsed to find them.
-func matches(lists []string, tag string, weak bool) bool {
-	for _, list := range lists {
-		for candidate := range strings.SplitSeq(list, ",") {
-			candidate = strings.TrimSpace(candidate)
-			if candidate == "*" {
-				return true
-			}
-			if tag != "" && equalTags(candidate, tag, weak) {
-				return true
-			}
+	asked := &http.Request{Method: r.Method, Header: http.Header{}}
+	for _, name := range []string{"If-Match", "If-Unmodified-Since", "If-None-Match", "If-Modified-Since"} {
+		if values := r.Header.Values(name); len(values) > 0 {
+			asked.Header.Set(name, strings.Join(values, ", "))
 		}
 	}
-	return false
+	w := statusWriter{header: http.Header{"Etag": {tag}, "Content-Type": {""}}}
+	http.ServeContent(&w, asked, "", modified, strings.NewReader(""))
+	if w.status == http.StatusOK {
+		return 0
+	}
+	return w.status
 }
 
-func equalTags(a, b string, weak bool) bool {
-	if weak {
-		return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
-	}
-	return a == b && !strings.HasPrefix(a, "W/")
+// A statusWriter keeps the status of an answer.
+type statusWriter struct {
+	header http.Header
+	status int
 }
+
+func (w *statusWriter) Header() http.Header         { return w.header }
+func (w *statusWriter) WriteHeader(status int)      { w.status = status }
+func (w *statusWriter) Write(p []byte) (int, error) { return len(p), nil }
