@@ -20,24 +20,3 @@ func counted(m *web.Metrics, next func(string, codes.Code, time.Duration)) func(
 		}
 	}
 }
-
-// loadMetrics count what is loaded, for HTTP. The zero value counts nothing.
-type loadMetrics struct{ *web.Metrics }
-
-func (m loadMetrics) loaded(s *Snapshot, took time.Duration) {
-	if m.Metrics != nil {
-		m.Loaded(web.Load{Stats: s.Store.Stats(), Built: s.Built, Took: took, Catalogs: s.catalogs})
-	}
-}
-
-func (m loadMetrics) failed() {
-	if m.Metrics != nil {
-		m.LoadFailed()
-	}
-}
-
-func (m loadMetrics) damaged() {
-	if m.Metrics != nil {
-		m.Now(web.Damaged)
-	}
-}

@@ -47,12 +47,11 @@ func Run(ctx context.Context, l net.Listener, opts Options) error {
 	live := NewLive()
 	defer live.Swap(nil)
 	g, running := errgroup.WithContext(ctx)
-	r := &runner{live: live, opts: opts, log: opts.Server.Log}
+	metrics := web.NewMetrics()
+	opts.Server.Observe = counted(metrics, opts.Server.Observe)
+	r := &runner{live: live, opts: opts, log: opts.Server.Log, metrics: metrics}
 	if opts.HTTP != nil {
 		opts.Load.HTTP = true
-		metrics := web.NewMetrics()
-		r.metrics = loadMetrics{metrics}
-		opts.Server.Observe = counted(metrics, opts.Server.Observe)
 		g.Go(func() error {
 			return serveHTTP(running, opts.HTTP, handler(live, metrics, opts.Server.Log), opts.Server)
 		})
@@ -87,7 +86,7 @@ type runner struct {
 	loader  loader
 	opts    Options
 	log     *slog.Logger
-	metrics loadMetrics // that nobody sees without HTTP
+	metrics *web.Metrics // that nobody sees without HTTP
 
 	key   store.Key // of what is served
 	stamp uint64    // of the watched paths when it was loaded
@@ -128,16 +127,16 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, anew bo
 	start := time.Now()
 	s, err := r.loader.load(ctx, have, anew)
 	if err != nil {
-		r.metrics.failed()
+		r.metrics.LoadFailed()
 		return err
 	}
 	if s == nil {
 		return nil
 	}
 	took := time.Since(start)
-	r.metrics.loaded(s, took)
-	r.key = s.Key
 	stats := s.Store.Stats()
+	r.metrics.Loaded(web.Load{Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs})
+	r.key = s.Key
 	if s.Built {
 		debug.FreeOSMemory() // what that took is not needed for serving
 	}
@@ -167,7 +166,7 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 	if r.opts.Load.Enforce {
 		return damage
 	}
-	r.metrics.damaged()
+	r.metrics.Now(web.Damaged)
 	r.log.Error("the store is damaged and is made anew", "reason", damage)
 	err := r.load(ctx, "the store has been made anew", nil, true)
 	switch {
