@@ -31,7 +31,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// buffers hold replies: as many at one time as there are processors to make them, and more. Nine of ten bundles fit into
+// buffers hold replies: as many at one time as there are processors to make them, and more. Nine of ten bundles fit in
 // a new one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
 var buffers = bufferPool{pool.Bytes(16, 64<<10, 1<<20)}
 

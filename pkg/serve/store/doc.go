@@ -43,7 +43,7 @@
 //     whole of it in zstd.
 //
 // The index is how many rows each of its 18 tables has, and how many bytes of strings there are (4 bytes each, 76 in
-// all); the tables; the strings. The columns of the tables are the fields of the Go types of their rows, without anything
+// all); the tables; the strings. The columns of a table are the fields of the Go type of its rows, without anything
 // between them. The tables, in their order:
 //
 //	strings     all texts that rows refer to; sorted, each once, the first is ""

@@ -173,7 +173,8 @@ func (c *Catalog) Query(q Query) *Result {
 	}
 	first := keys[0]
 	sorted := first.sorted[c.row.Lines.First:][:c.row.Lines.Count]
-	for _, ref := range search(sorted, func(l lineRef) int { return cmp.Compare(first.column(x.Lines[l.Line]), first.id) }) {
+	byFirst := func(l lineRef) int { return cmp.Compare(first.column(x.Lines[l.Line]), first.id) }
+	for _, ref := range search(sorted, byFirst) {
 		line := x.Lines[ref.Line]
 		differs := func(k queryKey) bool { return k.column(line) != k.id }
 		if !slices.ContainsFunc(keys, differs) {

@@ -23,7 +23,7 @@ type builtEntry struct {
 }
 
 // errInvalid is about a catalog that package validate rejects, and says why.
-var errInvalid = errors.New("the catalog is invalid: validate it")
+var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
 // link fills the tables of the index with what relates the objects of the catalog.
 func (b *builder) link() {
@@ -47,20 +47,20 @@ type packageLinker struct {
 	name         string
 	row          id[packageRow]
 	bundles      map[string]*builtBundle
-	deprecations map[reference]string
+	deprecations map[deprecated]string
 }
 
-// A reference is to what can be deprecated.
-type reference struct{ schema, name string }
+// A deprecated is what can be deprecated.
+type deprecated struct{ schema, name string }
 
 func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	if len(p.Packages) == 0 {
 		return
 	}
-	l := packageLinker{b, p.Name, id[packageRow](len(b.data.Packages)), map[string]*builtBundle{}, map[reference]string{}}
+	l := packageLinker{b, p.Name, id[packageRow](len(b.data.Packages)), map[string]*builtBundle{}, map[deprecated]string{}}
 	for _, o := range p.Deprecations {
 		for _, e := range o.Value.Entries {
-			l.deprecations[reference{e.Reference.Schema, e.Reference.Name}] = e.Message
+			l.deprecations[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
 		}
 	}
 	for _, o := range sortedByName(p.Bundles, func(b *declcfg.BundleSummary) string { return b.Name }) {
@@ -68,7 +68,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 		l.bundles[o.Value.Name] = built
 		built.row = add(&b.data.Bundles, bundleRow{
 			Name: b.names.id(o.Value.Name), Package: l.row, Body: built.body, Whole: built.whole,
-			Deprecation: l.deprecated(declcfg.SchemaBundle, o.Value.Name),
+			Deprecation: l.deprecation(declcfg.SchemaBundle, o.Value.Name),
 		})
 	}
 	first := len(b.data.Channels)
@@ -79,7 +79,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	texts := b.texts[defined.Meta]
 	add(&b.data.Packages, packageRow{
 		Name: b.names.id(p.Name), DefaultChannel: b.names.id(defined.Value.DefaultChannel),
-		Deprecation: l.deprecated(declcfg.SchemaPackage, ""), Channels: rowsFrom(b.data.Channels, first),
+		Deprecation: l.deprecation(declcfg.SchemaPackage, ""), Channels: rowsFrom(b.data.Channels, first),
 		Description: texts.description, Icon: texts.icon,
 	})
 }
@@ -91,9 +91,9 @@ func sortedByName[T any](all []declcfg.Indexed[T], name func(*T) string) []declc
 	return slices.CompactFunc(all, func(x, y declcfg.Indexed[T]) bool { return name(x.Value) == name(y.Value) })
 }
 
-// deprecated returns the message about what is deprecated.
-func (l *packageLinker) deprecated(schema, name string) optional[stringRow] {
-	if message, ok := l.deprecations[reference{schema, name}]; ok {
+// deprecation returns the message about what is deprecated.
+func (l *packageLinker) deprecation(schema, name string) optional[stringRow] {
+	if message, ok := l.deprecations[deprecated{schema, name}]; ok {
 		return some(l.names.id(message))
 	}
 	return 0
@@ -109,7 +109,7 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 	}
 	ranks := ranksOf(append(c.Chain(), byDistance(heads[0], o.Value.Entries)...))
 	row := add(&l.data.Channels, channelRow{
-		Name: l.names.id(o.Value.Name), Package: l.row, Deprecation: l.deprecated(declcfg.SchemaChannel, o.Value.Name),
+		Name: l.names.id(o.Value.Name), Package: l.row, Deprecation: l.deprecation(declcfg.SchemaChannel, o.Value.Name),
 	})
 	entries := slices.Clone(o.Value.Entries)
 	slices.SortStableFunc(entries, func(x, y declcfg.Entry) int { return cmp.Compare(x.Name, y.Name) })
@@ -121,7 +121,7 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 			l.fail(o.Meta, "/entries", errInvalid)
 			return
 		}
-		if message, ok := l.deprecations[reference{declcfg.SchemaBundle, e.Name}]; ok {
+		if message, ok := l.deprecations[deprecated{declcfg.SchemaBundle, e.Name}]; ok {
 			built.deprecation = &api.Deprecation{Message: message}
 		}
 		l.entries = append(l.entries, built)

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// An index is the tables of a store, in their order in the file, and the strings that its rows refer to. Doc.go says how
-// the tables are sorted.
+// An index is the tables of a store, in their order in the file, and the strings that its rows refer to. How the tables
+// are sorted is in doc.go.
 type index struct {
 	Strings   []stringRow
 	Records   []recordRow
@@ -172,6 +172,11 @@ func search[T any](table []T, compare func(T) int) []T {
 	return table[first:end]
 }
 
+// A reference is an id, an optional or a run.
+type reference interface {
+	refersTo() (kind columnKind, row reflect.Type)
+}
+
 // A column is one of a table that refers to rows.
 type column struct {
 	kind   columnKind
@@ -188,17 +193,15 @@ const (
 	toRun
 )
 
-func (id[T]) refers() (columnKind, reflect.Type)       { return toRow, reflect.TypeFor[T]() }
-func (optional[T]) refers() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
-func (run[T]) refers() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
+func (id[T]) refersTo() (columnKind, reflect.Type)       { return toRow, reflect.TypeFor[T]() }
+func (optional[T]) refersTo() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
+func (run[T]) refersTo() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
 
 // columnsOf returns the columns of a table that refer to rows.
 func columnsOf(row reflect.Type) (all []column) {
 	for f := range row.Fields() {
-		if r, ok := reflect.Zero(f.Type).Interface().(interface {
-			refers() (columnKind, reflect.Type)
-		}); ok {
-			kind, to := r.refers()
+		if r, ok := reflect.TypeAssert[reference](reflect.Zero(f.Type)); ok {
+			kind, to := r.refersTo()
 			all = append(all, column{kind, to, f.Index[0], int(f.Offset)})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// finiteNumbers decodes numbers beyond those of 64 bits as the largest of them: a google.protobuf.Value has no infinity.
+// finiteNumbers decodes numbers beyond those of 64 bits as the largest of them: google.protobuf.Value has no infinity.
 var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 	if d.PeekKind() != jsontext.KindNumber {
 		return errors.ErrUnsupported
@@ -27,10 +27,12 @@ var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontex
 	return nil
 }))
 
-// structOf returns a JSON object, of whose equal names the last one counts, as an encoded google.protobuf.Struct, with its keys sorted.
+// structOf returns a JSON object as an encoded google.protobuf.Struct with its keys sorted. Of equal names the last one
+// counts.
 func structOf(object jsontext.Value) ([]byte, error) {
 	var fields map[string]any
-	if err := json.Unmarshal(format.AppendCompact(nil, object), &fields, finiteNumbers, jsontext.AllowInvalidUTF8(true)); err != nil {
+	object = format.AppendCompact(nil, object)
+	if err := json.Unmarshal(object, &fields, finiteNumbers, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, err
 	}
 	s, err := structpb.NewStruct(fields)

@@ -9,8 +9,8 @@ import (
 // precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on. The
 // tag is "" and the time zero where there is none. A date that cannot be read is no condition.
 //
-// It is what http.ServeContent says about an empty answer: that answers itself only where the size is known, which it is
-// not of what is compressed on the way.
+// It is what http.ServeContent says about an empty answer. That function cannot send the real one, whose size is not
+// known where it is compressed on the way.
 func precondition(r *http.Request, tag string, modified time.Time) int {
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-Unmodified-Since", "If-None-Match", "If-Modified-Since"} {

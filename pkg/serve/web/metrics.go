@@ -26,7 +26,7 @@ import (
 //	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
-// and those of the Go runtime and the process that the library of Prometheus has. Any number of goroutines may use them.
+// and those of the Go runtime and the process that the Prometheus library has. Any number of goroutines may use them.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -64,7 +64,8 @@ func NewMetrics() *Metrics {
 		m.registry.MustRegister(g)
 		return g
 	}
-	m.http = histogram("opm_http_request_duration_seconds", "Time to answer a request over HTTP.", "code", "method", "route")
+	m.http = histogram("opm_http_request_duration_seconds", "Time to answer a request over HTTP.",
+		"code", "method", "route")
 	m.grpc = histogram("opm_grpc_request_duration_seconds", "Time to answer a call of the registry.", "code", "method")
 	m.state = gauge("opm_store_state", "The state of the store: 1 for the one it is in.", "state")
 	m.bytes = gauge("opm_store_bytes", "Size of the store.").WithLabelValues()
