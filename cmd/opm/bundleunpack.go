@@ -74,10 +74,10 @@ func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {
 
 // adapt makes of the flags about TLS what upstream makes of them in this command.
 func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error {
-	opts.Insecure = tlsFlag(cmd, "use-http").Value || tlsFlag(cmd, "skip-tls").Value
+	opts.Insecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls")
 	transport := image.TransportOptions{
 		// Where plain HTTP will do, a certificate that is verified protects from no one.
-		Insecure: opts.Insecure || tlsFlag(cmd, "skip-tls-verify").Value,
+		Insecure: opts.Insecure || isSet(cmd, "skip-tls-verify"),
 		CertDir:  f.images.certDir,
 		RootCAs:  f.rootCA,
 		Timeout:  f.images.timeout,

@@ -107,8 +107,7 @@ func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 // options returns a function that reads what the flags name and returns how images are opened; its Cache is to be
 // closed. It checks at once what can be checked without reading anything.
 func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error), error) {
-	skipTLS, useHTTP, skipVerify := tlsFlag(cmd, "skip-tls"), tlsFlag(cmd, "use-http"), tlsFlag(cmd, "skip-tls-verify")
-	insecure, err := image.Insecure(skipTLS, useHTTP, skipVerify)
+	insecure, err := insecureFlags(cmd)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -117,12 +116,8 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 		level = slog.LevelInfo
 	}
 	log := newLogger(cmd.ErrOrStderr(), level)
-	transport := image.TransportOptions{Insecure: insecure, CertDir: f.certDir, Timeout: f.timeout, Log: log}
-	switch {
-	case useHTTP.Value:
-		transport.InsecureFlag = "use-http"
-	case skipVerify.Value:
-		transport.InsecureFlag = "skip-tls-verify"
+	transport := image.TransportOptions{
+		Insecure: insecure, OnInsecure: warnOfOtherFlag(cmd, log), CertDir: f.certDir, Timeout: f.timeout, Log: log,
 	}
 	held := spoolOptions(cmd)
 	return func() (image.Options, error) {
@@ -143,7 +138,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 			return opts, err
 		}
 		unverified := transport
-		unverified.Insecure, unverified.InsecureFlag = true, ""
+		unverified.Insecure, unverified.OnInsecure = true, nil
 		if opts.InsecureTransport, err = image.NewTransport(unverified); err != nil {
 			return opts, err
 		}
@@ -163,10 +158,36 @@ func (f *imageFlags) cacheDir() string {
 	return ""
 }
 
-// tlsFlag returns one of the global flags about TLS.
-func tlsFlag(cmd *cobra.Command, name string) image.Flag {
-	flag := cmd.Flag(name)
-	return image.Flag{Given: flag.Changed, Value: flag.Value.String() == "true"}
+// insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether TLS
+// may be missing or not be verified. The error is upstream's for flags that exclude each other.
+func insecureFlags(cmd *cobra.Command) (bool, error) {
+	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
+	switch {
+	case skipTLS.Changed && useHTTP.Changed:
+		return false, errors.New("invalid flag combination: cannot use --use-http with --skip-tls")
+	case skipTLS.Changed && skipVerify.Changed:
+		return false, errors.New("invalid flag combination: cannot use --skip-tls-verify with --skip-tls")
+	case isSet(cmd, "use-http") && isSet(cmd, "skip-tls-verify"):
+		return false, errors.New("invalid flag combination: cannot use --use-http with --skip-tls-verify")
+	}
+	return isSet(cmd, "skip-tls") || isSet(cmd, "use-http") || isSet(cmd, "skip-tls-verify"), nil
+}
+
+// isSet returns the value of a boolean flag.
+func isSet(cmd *cobra.Command, name string) bool { return cmd.Flag(name).Value.String() == "true" }
+
+// warnOfOtherFlag returns what warns of a registry for which the flag that was given was needed for what the other is
+// for: --use-http and --skip-tls-verify mean the same, as in upstream.
+func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, reason error) {
+	return func(host string, reason error) {
+		switch isPlain := errors.Is(reason, image.ErrPlainHTTP); {
+		case isPlain && isSet(cmd, "skip-tls-verify"):
+			log.Warn("--skip-tls-verify has allowed plain HTTP, which --use-http is for", "registry", host)
+		case !isPlain && isSet(cmd, "use-http"):
+			log.Warn("--use-http has allowed a bad TLS certificate, which --skip-tls-verify is for",
+				"registry", host, "error", reason)
+		}
+	}
 }
 
 // spoolOptions say where what cannot be read twice is held.

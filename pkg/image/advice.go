@@ -157,7 +157,6 @@ var certificateFailures = []failure{
 
 var failures = []failure{
 	{as[*cacheError], "cannot keep what %s sends", ""},
-	{isAny(errPlain), "%s would be reached over plain HTTP", "pass --use-http if that is meant to be"},
 	{either(as[tls.RecordHeaderError], as[tls.AlertError]), "no TLS connection to %s",
 		"check the port and whether a proxy is in the way"},
 	{as[*net.DNSError], "the host %s is not known", "check the name, the network, and whether a proxy must be used"},
@@ -167,6 +166,7 @@ var failures = []failure{
 		"try again later, or use a mirror"},
 	{isAny(errDigest), "what %s sends is damaged",
 		"try again; if it stays so, the registry, a mirror or a proxy on the way changes images"},
+	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "pass --use-http if that is meant to be"},
 	// Of a registry that may be reached either way, the failure of plain HTTP counts, which is above.
 	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "pass --use-http if that is meant to be"},
 }

@@ -100,6 +100,18 @@ func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) e
 	return nil, fmt.Errorf("%s was removed from the image cache again and again while it was read", h)
 }
 
+// add stores data, which has the digest h.
+func (c *Cache) add(ctx context.Context, h v1.Hash, data []byte) error {
+	s, err := c.fetch(ctx, h, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
 // has reports whether the content with digest h is there.
 func (c *Cache) has(h v1.Hash) bool {
 	s := c.open(h)

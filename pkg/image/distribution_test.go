@@ -129,7 +129,7 @@ func (d *distribution) options(t *testing.T, user, password string) Options {
 	}
 	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
 	opts := testOptions(t)
-	opts.Transport, opts.Keychain = way, keychainOf(user, password)
+	opts.Transport, opts.Insecure, opts.Keychain = way, false, keychainOf(user, password)
 	if user == "" {
 		opts.Keychain = authn.NewMultiKeychain()
 	}

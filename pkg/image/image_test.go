@@ -145,7 +145,7 @@ func testOptions(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
-	return Options{Transport: way, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
+	return Options{Transport: way, Insecure: true, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
 }
 
 func mustOpen(t testing.TB, ref string, opts Options) *Image {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -61,10 +60,7 @@ type Opener struct {
 	cache    *Cache
 	ownCache bool
 
-	secure, insecure func() (http.RoundTripper, error)
-	registries       memo[*registryHost]
-	silent           silence
-	repositories     memo[*repository]
+	secure, insecure func() (registryClient, error)
 }
 
 // NewOpener returns an Opener. Options that are wrong are errors of Open.
@@ -79,20 +75,12 @@ func NewOpener(opts Options) *Opener {
 	if o.opts.Keychain == nil {
 		o.opts.Keychain = NewKeychain(AuthOptions{})
 	}
-	o.secure = transportOf(opts.Transport, TransportOptions{Insecure: opts.Insecure, Log: opts.Log})
-	o.insecure = transportOf(opts.InsecureTransport, TransportOptions{Insecure: true, Log: opts.Log})
+	o.secure = o.newClient(opts.Transport, TransportOptions{}, false)
+	o.insecure = o.newClient(opts.InsecureTransport, TransportOptions{Insecure: true}, true)
 	if opts.Insecure {
-		o.insecure = o.secure
+		o.insecure = o.newClient(opts.Transport, TransportOptions{Insecure: true}, true)
 	}
 	return o
-}
-
-// transportOf returns a function that returns given, or makes a transport when it is first called.
-func transportOf(given http.RoundTripper, opts TransportOptions) func() (http.RoundTripper, error) {
-	if given != nil {
-		return func() (http.RoundTripper, error) { return given, nil }
-	}
-	return sync.OnceValues(func() (http.RoundTripper, error) { return NewTransport(opts) })
 }
 
 // Close lets go of what the Opener keeps. Images that it opened stay open.

@@ -2,15 +2,62 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
+
+// A registryClient is how registries are talked to: verified or not. Its puller logs in once for each repository.
+type registryClient struct {
+	transport http.RoundTripper
+	puller    *remote.Puller
+}
+
+// pullsAtOnce bounds the downloads of a registryClient. Callers bound theirs, which are far fewer.
+const pullsAtOnce = 1 << 10
+
+// newClient returns a function that makes a client when it is first called, of the transport if there is one, else of
+// one with the options. Plain HTTP is allowed where insecure is set.
+func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, insecure bool) func() (registryClient,
+	error) {
+	return sync.OnceValues(func() (registryClient, error) {
+		if transport == nil {
+			opts.Log = o.opts.Log
+			var err error
+			if transport, err = NewTransport(opts); err != nil {
+				return registryClient{}, err
+			}
+		}
+		c := registryClient{transport: &registryTransport{inner: transport, insecure: insecure, limits: o.opts.Limits}}
+		var err error
+		c.puller, err = remote.NewPuller(remote.WithTransport(c.transport), remote.WithAuthFromKeychain(o.opts.Keychain),
+			remote.WithJobs(pullsAtOnce),
+			// The transport retries; here, each of its attempts would become several.
+			remote.WithRetryStatusCodes(), remote.WithRetryPredicate(func(error) bool { return false }))
+		return c, err
+	})
+}
+
+// client returns how to talk to the registry of a place.
+func (o *Opener) client(place Candidate) (registryClient, error) {
+	if place.Insecure || o.opts.Insecure {
+		return o.insecure()
+	}
+	return o.secure()
+}
 
 // A remoteSource is the source of an image in a registry or its mirrors.
 type remoteSource struct {
@@ -60,8 +107,14 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 		return "", openError(ref, err)
 	}
 	var digest string
-	err = r.each(ctx, func(repo *repository, at name.Reference) (err error) {
-		digest, err = repo.head(ctx, at.Identifier(), o.opts.Limits)
+	err = r.each(ctx, func(p *remote.Puller, at name.Reference) error {
+		desc, err := p.Head(ctx, at)
+		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // an answer that does not tell
+			_, desc, err = manifestAt(ctx, p, at)
+		}
+		if err == nil {
+			digest = desc.Digest.String()
+		}
 		return err
 	})
 	if err != nil {
@@ -70,45 +123,49 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	return digest, nil
 }
 
+// manifestAt returns a manifest or an index, and its descriptor.
+func manifestAt(ctx context.Context, p *remote.Puller, ref name.Reference) ([]byte, *v1.Descriptor, error) {
+	got, err := p.Get(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	desc := got.Descriptor
+	mediaType, _, _ := strings.Cut(string(desc.MediaType), ";")
+	desc.MediaType = types.MediaType(mediaType)
+	return got.Manifest, &desc, nil
+}
+
 // root returns what ref names, and its descriptor. What a tag stands for is asked for each time.
-func (r *remoteSource) root(ctx context.Context, ref name.Reference) ([]byte, v1.Descriptor, error) {
+func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte, desc v1.Descriptor, err error) {
+	cache, at := r.opener.cache, ""
 	if digest, ok := ref.(name.Digest); ok {
-		h, err := v1.NewHash(digest.DigestStr())
-		if err != nil {
-			return nil, v1.Descriptor{}, err
+		if desc.Digest, err = v1.NewHash(digest.DigestStr()); err != nil {
+			return nil, desc, err
 		}
-		desc := v1.Descriptor{Digest: h}
-		cached := r.opener.cache.has(h)
-		raw, err := r.document(ctx, desc)
-		if err == nil {
-			at := "image cache"
-			if !cached {
-				at = r.places[r.answer.Load()].Ref.String()
+		if cache.has(desc.Digest) {
+			at = "image cache"
+		}
+		raw, err = r.document(ctx, desc)
+	} else {
+		err = r.each(ctx, func(p *remote.Puller, at name.Reference) error {
+			got, found, err := manifestAt(ctx, p, at)
+			if err == nil {
+				raw, desc = got, *found
 			}
-			r.opener.opts.Log.Info("image found", "image", ref.String(), "at", at, "digest", h.String())
+			return err
+		})
+		if err == nil { // it is kept for the time when it is asked for by digest
+			err = cache.add(ctx, desc.Digest, raw)
 		}
-		return raw, desc, err
 	}
-	var raw []byte
-	var desc v1.Descriptor
-	err := r.each(ctx, func(repo *repository, at name.Reference) (err error) {
-		raw, desc, err = repo.manifest(ctx, at.Identifier(), r.opener.opts.Limits)
-		return err
-	})
 	if err != nil {
 		return nil, desc, err
 	}
-	r.opener.opts.Log.Info("image found", "image", ref.String(), "at", r.places[r.answer.Load()].Ref.String(),
-		"digest", desc.Digest.String())
-	// It is kept for the time when it is asked for by digest.
-	content, err := r.opener.cache.fetch(ctx, desc.Digest, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	})
-	if err != nil {
-		return nil, desc, err
+	if at == "" {
+		at = r.places[r.answer.Load()].Ref.String()
 	}
-	return raw, desc, content.Close()
+	r.opener.opts.Log.Info("image found", "image", ref.String(), "at", at, "digest", desc.Digest.String())
+	return raw, desc, nil
 }
 
 // document returns a manifest, an index or a config. The size of a manifest may be unknown, and is then zero.
@@ -117,11 +174,15 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 	if err := checkDescriptor(desc, limits); err != nil {
 		return nil, err
 	}
-	content, err := r.fetch(ctx, desc.Digest, func(repo *repository, w io.Writer) error {
+	content, err := r.fetch(ctx, desc, func(p *remote.Puller, at name.Digest, w io.Writer) error {
 		if desc.MediaType.IsConfig() {
-			return repo.download(ctx, desc, w)
+			return download(ctx, p, at, desc.Size, w)
 		}
-		return repo.manifestTo(ctx, w, desc, limits)
+		raw, _, err := manifestAt(ctx, p, at)
+		if err == nil {
+			_, err = w.Write(raw)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -135,8 +196,8 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 }
 
 func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
-	content, err := r.fetch(ctx, desc.Digest, func(repo *repository, w io.Writer) error {
-		return repo.download(ctx, desc, w)
+	content, err := r.fetch(ctx, desc, func(p *remote.Puller, at name.Digest, w io.Writer) error {
+		return download(ctx, p, at, desc.Size, w)
 	})
 	if err != nil {
 		return nil, err
@@ -147,22 +208,65 @@ func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadClo
 	}{io.NewSectionReader(content, 0, content.Size()), content}, nil
 }
 
-// fetch returns the content with digest h, from the cache or else from the first place that has it.
-func (r *remoteSource) fetch(ctx context.Context, h v1.Hash, get func(*repository, io.Writer) error) (stored, error) {
+// fetch returns content by its digest, from the cache or else from the first place that has it.
+func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
+	get func(*remote.Puller, name.Digest, io.Writer) error,
+) (stored, error) {
 	cache := r.opener.cache
-	if content := cache.open(h); content != nil {
+	if content := cache.open(desc.Digest); content != nil {
 		return content, nil
 	}
 	var content stored
-	err := r.each(ctx, func(repo *repository, _ name.Reference) (err error) {
-		content, err = cache.fetch(ctx, h, func(w io.Writer) error { return get(repo, w) })
+	err := r.each(ctx, func(p *remote.Puller, at name.Reference) (err error) {
+		ref := at.Context().Digest(desc.Digest.String())
+		content, err = cache.fetch(ctx, desc.Digest, func(w io.Writer) error { return get(p, ref, w) })
 		return err
 	})
 	return content, err
 }
 
+// download writes a blob to w. Where the right to download ends before the download, it is asked for once more.
+func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64, w io.Writer) error {
+	for done := int64(0); ; {
+		n, err := downloadFrom(ctx, p, ref, done, size, w)
+		done += n
+		if answer, ok := errors.AsType[*gcr.Error](err); !ok || n == 0 ||
+			answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
+			return err
+		}
+	}
+}
+
+// downloadFrom writes a blob but for its first bytes, and returns how much it wrote.
+func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start, size int64, w io.Writer) (int64,
+	error) {
+	layer, err := p.Layer(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	body, err := layer.Compressed()
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	if _, err = io.CopyN(io.Discard, body, start); err != nil {
+		return 0, err
+	}
+	n, err := io.CopyN(w, body, size-start)
+	if err == nil {
+		if extra, _ := body.Read(make([]byte, 1)); extra > 0 { // else w has all, and checks it
+			err = fmt.Errorf("%w: the registry sends more than the %d bytes that the manifest says", errDigest, size)
+		}
+		return n, err
+	}
+	if as[*brokenError](err) || as[*cacheError](err) || as[*gcr.Error](err) || ctx.Err() != nil {
+		return n, err
+	}
+	return n, fmt.Errorf("%w: %w", errDigest, err) // the library has found less, or something else
+}
+
 // each calls fn for one place after the other until it returns nil, the place first that has answered last.
-func (r *remoteSource) each(ctx context.Context, fn func(*repository, name.Reference) error) error {
+func (r *remoteSource) each(ctx context.Context, fn func(*remote.Puller, name.Reference) error) error {
 	last := int(r.answer.Load())
 	order := slices.Concat(r.places[last:last+1], r.places[:last], r.places[last+1:])
 	var failed placesError
@@ -183,12 +287,25 @@ func (r *remoteSource) each(ctx context.Context, fn func(*repository, name.Refer
 	return failed.join()
 }
 
-func (r *remoteSource) try(ctx context.Context, place Candidate, fn func(*repository, name.Reference) error) error {
-	repo, err := r.opener.repository(ctx, place)
-	if err == nil {
-		err = fn(repo, place.Ref)
+func (r *remoteSource) try(ctx context.Context, place Candidate, fn func(*remote.Puller, name.Reference) error) error {
+	client, err := r.opener.client(place)
+	if err != nil {
+		return err
 	}
-	return access{repo: place.Ref.Context(), credentials: repo.hasCredentials()}.advise(err)
+	err = fn(client.puller, place.Ref)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // of another image, which was to log in for both
+		err = fn(client.puller, place.Ref)
+	}
+	return r.opener.advise(ctx, place.Ref.Context(), err, false)
+}
+
+// advise says what to do about the failure of a registry.
+func (o *Opener) advise(ctx context.Context, repo name.Repository, err error, push bool) error {
+	if err == nil {
+		return nil
+	}
+	auth, _ := authn.Resolve(ctx, o.opts.Keychain, repo) // without an error, it was used
+	return access{repo, auth != nil && auth != authn.Anonymous, push}.advise(err)
 }
 
 // A placeError is why a place could not be used.

@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 		{"short", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			_, _ = w.Write(data[:100])
 			return true
-		}, "the registry has 100 bytes, the manifest says", 1},
+		}, "is damaged: digest mismatch: error verifying sha256 checksum after reading 100 bytes", 1},
 		{"long", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			_ = http.NewResponseController(w).Flush()
 			_, _ = w.Write(append(bytes.Clone(data), 'x'))

@@ -18,9 +18,10 @@ import (
 // someTime is when the clock of the tests stands.
 var someTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// A retryTest is a registry, and a way to it that notes the waits instead of waiting.
+// A retryTest is a registry, and transports to it that note the waits instead of waiting.
 type retryTest struct {
 	*retryTransport
+	stack  *registryTransport
 	server *httptest.Server
 	waits  []time.Duration
 	asked  atomic.Int32 // requests that the registry has seen
@@ -39,9 +40,8 @@ func newRetryTest(t *testing.T, answers ...http.HandlerFunc) *retryTest {
 		_, _ = fmt.Fprintf(w, "fine%s", body)
 	}))
 	t.Cleanup(r.server.Close)
-	inner := &http.Transport{}
-	t.Cleanup(inner.CloseIdleConnections)
-	r.retryTransport = newRetryTransport(inner, slog.New(slog.DiscardHandler))
+	r.stack = newStack(t, TransportOptions{}, t.TempDir())
+	r.retryTransport = r.stack.inner.(*userAgent).inner.(*retryTransport)
 	r.now = func() time.Time { return someTime }
 	r.random = func() float64 { return 0 }
 	r.sleep = func(ctx context.Context, d time.Duration) error {
@@ -61,7 +61,7 @@ func (r *retryTest) do(t *testing.T, method, body string) (status int, text stri
 }
 
 func (r *retryTest) roundTrip(request *http.Request) (status int, text string, err error) {
-	response, err := r.RoundTrip(request)
+	response, err := r.stack.RoundTrip(request)
 	if err != nil {
 		return 0, "", err
 	}

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -15,7 +14,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,16 +22,16 @@ import (
 	"time"
 )
 
-// newTransport returns a transport that looks for certificates in dir only.
-func newTransport(t testing.TB, o TransportOptions, dir string) http.RoundTripper {
+// newStack returns all layers of transports, as an Opener uses them, with certificates from dir only and plain HTTP.
+func newStack(t testing.TB, o TransportOptions, dir string) *registryTransport {
 	t.Helper()
 	o.Env = func(s string) string { return map[string]string{"HOME": dir}[s] }
-	way, err := NewTransport(o)
+	inner, err := NewTransport(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
-	return way
+	t.Cleanup((&http.Client{Transport: inner}).CloseIdleConnections)
+	return &registryTransport{inner: inner, insecure: true}
 }
 
 func get(t testing.TB, way http.RoundTripper, url string) (string, error) {
@@ -56,7 +54,7 @@ func TestUserAgent(t *testing.T) {
 		_, _ = io.WriteString(w, r.UserAgent())
 	}))
 	defer server.Close()
-	if got, err := get(t, newTransport(t, TransportOptions{}, t.TempDir()), server.URL); got != "opm" || err != nil {
+	if got, err := get(t, newStack(t, TransportOptions{}, t.TempDir()), server.URL); got != "opm" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -140,7 +138,7 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			got, err := get(t, newTransport(t, test.setUp(dir), dir), server.URL)
+			got, err := get(t, newStack(t, test.setUp(dir), dir), server.URL)
 			if got != test.want || (err != nil) != test.fails {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -154,7 +152,7 @@ func TestCertificatesAreOfOneHost(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, ".config/containers/certs.d", strings.TrimPrefix(server.URL, "https://"))
 	writeFile(t, filepath.Join(own, "x.crt"), ca)
-	way := newTransport(t, TransportOptions{}, dir)
+	way := newStack(t, TransportOptions{}, dir)
 	if _, err := get(t, way, server.URL); err != nil {
 		t.Error(err)
 	}
@@ -188,59 +186,101 @@ func TestCertificateErrors(t *testing.T) {
 	}
 }
 
-func TestHalfInsecure(t *testing.T) {
+func TestOnInsecure(t *testing.T) {
 	secure, ca := newTLSServer(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	trusted := writeFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca)
 	for _, test := range []struct {
-		name, flag, roots, url string
-		want                   string
+		name, roots, url string
+		insecure         bool
+		want             func(error) bool // nil: nothing is reported
 	}{
-		{"bad certificate", "use-http", "", secure.URL, "--skip-tls-verify is for"},
-		{"good certificate", "use-http", trusted, secure.URL, ""},
-		{"asked for", "skip-tls-verify", "", secure.URL, ""},
-		{"plain HTTP of the local network", "skip-tls-verify", "", plain.URL, ""},
-		{"no flag", "", "", secure.URL, ""},
+		{"bad certificate", "", secure.URL, true, as[x509.UnknownAuthorityError]},
+		{"good certificate", trusted, secure.URL, true, nil},
+		{"plain HTTP", "", plain.URL, true, isAny(ErrPlainHTTP)},
+		{"verified", trusted, secure.URL, false, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var log bytes.Buffer
-			way := newTransport(t, TransportOptions{
-				Insecure: true, InsecureFlag: test.flag, RootCAs: test.roots, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			var reported []error
+			stack := newStack(t, TransportOptions{
+				Insecure: test.insecure, RootCAs: test.roots, OnInsecure: func(host string, reason error) {
+					if !strings.HasSuffix(test.url, host) {
+						t.Errorf("reported for %s", host)
+					}
+					reported = append(reported, reason)
+				},
 			}, t.TempDir())
 			for range 2 {
-				if _, err := get(t, way, test.url); err != nil {
+				if _, err := get(t, stack, test.url); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := log.String(); !strings.Contains(got, test.want) || strings.Count(got, "\n") != min(len(test.want), 1) {
-				t.Errorf("got %q, want %q", got, test.want)
+			if test.want == nil && reported != nil || test.want != nil && (len(reported) != 1 || !test.want(reported[0])) {
+				t.Errorf("reported %v", reported)
 			}
 		})
 	}
 }
 
-func TestHalfInsecurePlainHTTP(t *testing.T) {
-	var log bytes.Buffer
-	inner := roundTripFunc(func(*http.Request) (*http.Response, error) { return &http.Response{Body: http.NoBody}, nil })
-	way := &halfTransport{inner: inner, flag: "skip-tls-verify", log: slog.New(slog.NewTextHandler(&log, nil))}
-	request := &http.Request{URL: &url.URL{Scheme: "http", Host: "q.io"}}
-	response, err := way.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
+// TestPlainHTTP holds that nothing goes over plain HTTP, wherever that leads, unless it is asked for.
+func TestPlainHTTP(t *testing.T) {
+	reached := false
+	inner := roundTripFunc(func(*http.Request) (*http.Response, error) {
+		reached = true
+		return nil, errors.New("reached")
+	})
+	for url, secure := range map[string]bool{"http://10.0.0.1/v2/": false, "http://quay.io/x": false, "https://quay.io/": true,
+		"http://localhost:5000/": false, "http://127.0.0.1/": false, "http://[::1]:80/v2/": false} {
+		for _, insecure := range []bool{false, true} {
+			reached = false
+			_, err := get(t, &registryTransport{inner: inner, insecure: insecure}, url)
+			if reached != (secure || insecure) || !reached && !errors.Is(err, ErrPlainHTTP) {
+				t.Errorf("%s, insecure %v: reached %v, %v", url, insecure, reached, err)
+			}
+		}
 	}
-	defer response.Body.Close()
-	if !strings.Contains(log.String(), "--use-http is for") {
-		t.Errorf("got %q", log.String())
+
+	opts := testOptions(t)
+	opts.Insecure = false
+	registry := newRegistry(t)
+	_, err := Open(t.Context(), registry.host+"/org/image:v1", opts)
+	for _, want := range []string{registry.host + " would be reached over plain HTTP", "pass --use-http"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if len(registry.forget()) > 0 {
+		t.Error("the registry was asked")
 	}
 }
 
-// TestPlainHTTP holds that nothing goes to a registry over plain HTTP, wherever it is, unless that is asked for.
-func TestPlainHTTP(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
-	defer server.Close()
-	if _, err := get(t, newTransport(t, TransportOptions{}, t.TempDir()), server.URL+"/v2/"); !errors.Is(err, errPlainHTTP) {
-		t.Errorf("error %v", err)
+// TestRedirects holds that registries lead neither to where only this host can reach, nor round in circles.
+func TestRedirects(t *testing.T) {
+	registry := newRegistry(t)
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
+	for _, test := range []struct{ target, want string }{
+		{"http://169.254.169.254/x", "169.254.169.254"},
+		{"https://10.1.2.3/x", "10.1.2.3"},
+		{"https://[fd00::1]/x", "fd00::1"},
+		{"/again", "stopped after 10 redirects"},
+		{"/moved", ""},
+	} {
+		registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+			switch {
+			case r.URL.Path == "/moved":
+				r.URL.Path = r.URL.RawQuery
+				return false
+			case r.URL.Path != "/again" && !strings.Contains(r.URL.Path, "/blobs/"):
+				return false
+			}
+			http.Redirect(w, r, test.target+"?"+r.URL.Path, http.StatusFound)
+			return true
+		})
+		_, err := Open(t.Context(), ref, testOptions(t))
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("to %s: got %v, want %q", test.target, err, test.want)
+		}
 	}
 }
 
@@ -251,7 +291,7 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 // TestProxy runs itself in another process: package net/http looks at the environment only once.
 func TestProxy(t *testing.T) {
 	if os.Getenv("OPM_TEST_PROXY") != "" {
-		if got, err := get(t, newTransport(t, TransportOptions{Insecure: true}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {
+		if got, err := get(t, newStack(t, TransportOptions{}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 		return
@@ -299,7 +339,7 @@ func TestStall(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			server := httptest.NewServer(silent(test.header, test.body))
 			defer server.Close()
-			way := newTransport(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir())
+			way := newStack(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir())
 			_, err := get(t, way, server.URL)
 			stall, ok := errors.AsType[*StallError](err)
 			if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
@@ -324,7 +364,7 @@ func slowly(n int) http.Handler {
 func TestSlowIsNoStall(t *testing.T) {
 	server := httptest.NewServer(slowly(10))
 	defer server.Close()
-	way := newTransport(t, TransportOptions{Timeout: 90 * time.Millisecond}, t.TempDir())
+	way := newStack(t, TransportOptions{Timeout: 90 * time.Millisecond}, t.TempDir())
 	if got, err := get(t, way, server.URL); len(got) != 10 || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -339,7 +379,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := newTransport(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir()).RoundTrip(request)
+	response, err := newStack(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir()).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +415,7 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			way := newTransport(t, TransportOptions{Timeout: 10 * time.Millisecond}, t.TempDir())
+			way := newStack(t, TransportOptions{Timeout: 10 * time.Millisecond}, t.TempDir())
 			response, err := way.RoundTrip(request)
 			if err != nil {
 				t.Fatal(err)
@@ -393,7 +433,7 @@ func TestCanceledIsNoStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := newTransport(t, TransportOptions{}, t.TempDir()).RoundTrip(request)
+	response, err := newStack(t, TransportOptions{}, t.TempDir()).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,36 +441,6 @@ func TestCanceledIsNoStall(t *testing.T) {
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := io.ReadAll(response.Body); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestInsecure(t *testing.T) {
-	none, off, on := Flag{}, Flag{Given: true}, Flag{Given: true, Value: true}
-	for _, test := range []struct {
-		skipTLS, useHTTP, skipTLSVerify Flag
-		want, fails                     bool
-	}{
-		{none, none, none, false, false},
-		{on, none, none, true, false},
-		{off, none, none, false, false},
-		{none, on, none, true, false},
-		{none, off, none, false, false},
-		{none, none, on, true, false},
-		{none, on, off, true, false},
-		{none, off, on, true, false},
-		{none, off, off, false, false},
-		{none, on, on, false, true},
-		{off, on, none, false, true},
-		{on, off, none, false, true},
-		{off, off, none, false, true},
-		{off, none, on, false, true},
-		{on, none, off, false, true},
-		{off, none, off, false, true},
-	} {
-		got, err := Insecure(test.skipTLS, test.useHTTP, test.skipTLSVerify)
-		if got != test.want || (err != nil) != test.fails {
-			t.Errorf("%+v: got %v, %v", test, got, err)
-		}
 	}
 }
 
@@ -445,7 +455,7 @@ func BenchmarkBody(b *testing.B) {
 	for _, way := range []struct {
 		name string
 		http.RoundTripper
-	}{{"plain", plain}, {"opm", newTransport(b, TransportOptions{}, b.TempDir())}} {
+	}{{"plain", plain}, {"opm", newStack(b, TransportOptions{}, b.TempDir())}} {
 		b.Run(way.name, func(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()

@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -54,20 +53,16 @@ func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, e
 	if err != nil {
 		return "", err
 	}
-	repo := place.Ref.Context()
-	way, err := o.way(place.Insecure || o.opts.Insecure)
+	client, err := o.client(place)
 	if err != nil {
 		return "", err
 	}
-	auth, err := authn.Resolve(ctx, o.opts.Keychain, repo)
-	if err != nil {
-		return "", fmt.Errorf("credentials for %s: %w", repo, err)
-	}
-	err = remote.Write(place.Ref, img, remote.WithContext(ctx), remote.WithTransport(way), remote.WithAuth(auth))
+	err = remote.Write(place.Ref, img, remote.WithContext(ctx), remote.WithTransport(client.transport),
+		remote.WithAuthFromKeychain(o.opts.Keychain))
 	if err != nil && ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	return digest.String(), access{repo, auth != authn.Anonymous, true}.advise(err)
+	return digest.String(), o.advise(ctx, place.Ref.Context(), err, true)
 }
 
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.

@@ -1,0 +1,79 @@
+package image
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// certPlaces returns the directories that may have one with certificates for each registry. The first that has counts.
+func certPlaces(env func(string) string) []string {
+	places := []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
+	if own := under(configHome(env), "containers", "certs.d"); own != "" {
+		places = append([]string{own}, places...)
+	}
+	return places
+}
+
+// addCertificates adds what a directory has: CAs in *.crt, and pairs of *.cert and *.key, neither of which may miss.
+func addCertificates(config *tls.Config, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		base := strings.TrimSuffix(path, filepath.Ext(path))
+		switch filepath.Ext(path) {
+		case ".crt":
+			err = addRoots(config, path)
+		case ".cert":
+			err = addClient(config, path, base+".key")
+		case ".key":
+			if !exists(base + ".cert") {
+				err = fmt.Errorf("%s: there is no certificate %s.cert for it", path, filepath.Base(base))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addClient adds a certificate to show to registries.
+func addClient(config *tls.Config, cert, key string) error {
+	if !exists(key) {
+		return fmt.Errorf("%s: there is no key %s for it; the name of a CA ends in .crt", cert, filepath.Base(key))
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", cert, err)
+	}
+	config.Certificates = append(slices.Clip(config.Certificates), pair)
+	return nil
+}
+
+// addRoots adds the CAs of a PEM file to those that are trusted, which are those of the system at first.
+func addRoots(config *tls.Config, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	pool := config.RootCAs
+	if pool == nil {
+		if pool, err = x509.SystemCertPool(); err != nil {
+			pool = x509.NewCertPool()
+		}
+	}
+	pool = pool.Clone()
+	if !pool.AppendCertsFromPEM(data) {
+		return fmt.Errorf("%s: there is no certificate in PEM", path)
+	}
+	config.RootCAs = pool
+	return nil
+}
