@@ -12,6 +12,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
@@ -24,8 +26,8 @@ import (
 // that want one digest at once share one download.
 type Cache struct {
 	dir     *cacheDir // nil without a directory
-	memory  cacheMemory
-	flights flight[struct{}]
+	memory  memoryCache
+	flights singleflight.Group
 	log     *slog.Logger
 	noDir   atomic.Bool // the directory cannot be written
 }
@@ -47,7 +49,7 @@ const defaultCacheSize = 2 << 30
 // OpenCache returns the cache in dir, which is made when there is something to write. A directory that can only be read
 // is read; what is new is then kept while the Cache lives, as all is where dir is empty.
 func OpenCache(dir string, opts CacheOptions) *Cache {
-	c := &Cache{log: logger(opts.Log), memory: cacheMemory{opts: opts.Spool}}
+	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool}}
 	if dir != "" {
 		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, defaultCacheSize), log: c.log}
 		c.memory.opts.Dir = cmp.Or(c.memory.opts.Dir, dir)
@@ -75,30 +77,39 @@ type stored interface {
 // errDigest is in the chain of errors about content that is not what its digest says.
 var errDigest = errors.New("digest mismatch")
 
-// maxLost is how often a download is made again because what it brought was gone before it was read.
+// maxLost is how often a download is repeated because another goroutine's was gone before it was read, or given up.
 const maxLost = 10
 
 // fetch returns the content with digest h. Where it is not there, download writes it; what it writes is checked.
-// Errors of download come back as they are.
+// Errors of download come back as they are. Goroutines that want the same content at once share one download, unless
+// the context of the one that downloads ends.
 func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
 	for range maxLost {
 		if s := c.open(h); s != nil {
 			return s, nil
 		}
 		var filled stored
-		_, err := c.flights.do(ctx, h.String(), func() (none struct{}, err error) {
+		_, err, _ := c.flights.Do(h.String(), func() (_ any, err error) {
 			if filled = c.open(h); filled == nil {
 				filled, err = c.fill(h, download)
 			}
-			return none, err
+			if err != nil && ctx.Err() != nil {
+				err = errGaveUp
+			}
+			return nil, err
 		})
-		if err != nil || filled != nil {
+		switch {
+		case ctx.Err() != nil && filled == nil:
+			return nil, ctx.Err()
+		case filled != nil || err != nil && err != errGaveUp:
 			return filled, err
 		}
-		// Another goroutine has fetched it. If it is gone already, it is fetched again.
 	}
 	return nil, fmt.Errorf("%s was removed from the image cache again and again while it was read", h)
 }
+
+// errGaveUp is the error of a download whose context ended.
+var errGaveUp = errors.New("gave up")
 
 // add stores data, which has the digest h.
 func (c *Cache) add(ctx context.Context, h v1.Hash, data []byte) error {

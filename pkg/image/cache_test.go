@@ -82,7 +82,7 @@ func eachCache(t *testing.T, test func(t *testing.T, c *Cache)) {
 
 func TestCache(t *testing.T) {
 	eachCache(t, func(t *testing.T, c *Cache) {
-		for n, size := range []int{0, 1, 1000, memoryBlob, memoryBlob + 1, 5 << 20} {
+		for n, size := range []int{0, 1, 1000, memoryBlobMax, memoryBlobMax + 1, 5 << 20} {
 			data, h := content(t, n, size)
 			var calls atomic.Int32
 			for range 2 {
@@ -150,32 +150,35 @@ func TestCacheSharesDownloads(t *testing.T) {
 	})
 }
 
-// TestFlightGoesOn holds that who waits for a download is not failed by the end of another's context.
-func TestFlightGoesOn(t *testing.T) {
-	var f flight[int]
-	ctx, cancel := context.WithCancel(t.Context())
-	started := make(chan bool)
-	var group sync.WaitGroup
-	group.Go(func() {
-		_, err := f.do(ctx, "key", func() (int, error) {
-			close(started)
-			<-ctx.Done()
-			return 0, ctx.Err()
+// TestFetchGoesOn holds that who waits for a download is not failed by the end of another's context.
+func TestFetchGoesOn(t *testing.T) {
+	eachCache(t, func(t *testing.T, c *Cache) {
+		data, h := content(t, 1, 1000)
+		ctx, cancel := context.WithCancel(t.Context())
+		started := make(chan bool)
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, err := c.fetch(ctx, h, func(io.Writer) error {
+				close(started)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
 		})
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		<-started
+		group.Go(func() {
+			var calls atomic.Int32
+			got, err := fetchAll(t, c, h, writing(data, &calls))
+			if err != nil || !bytes.Equal(got, data) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		})
+		time.Sleep(5 * time.Millisecond)
+		cancel()
+		group.Wait()
 	})
-	<-started
-	group.Go(func() {
-		n, err := f.do(t.Context(), "key", func() (int, error) { return 7, nil })
-		if n != 7 || err != nil {
-			t.Errorf("got %d, %v", n, err)
-		}
-	})
-	time.Sleep(5 * time.Millisecond)
-	cancel()
-	group.Wait()
 }
 
 // TestDamagedCache holds that what was damaged on the disk is fetched again.
@@ -298,13 +301,13 @@ func TestMemoryBudget(t *testing.T) {
 		warned := 0
 		c := OpenCache("", CacheOptions{Spool: spool.Options{Warn: func(string) { warned++ }}})
 		var calls atomic.Int32
-		const size = memoryBlob + 100
+		const size = memoryBlobMax + 100
 		first, h := content(t, 0, size)
 		if _, err := fetchAll(t, c, h, writing(first, &calls)); err != nil {
 			t.Fatal(err)
 		}
 		held := c.open(h)
-		for n := range memoryBudget/memoryBlob + 1 {
+		for n := range memoryBudget/memoryBlobMax + 1 {
 			data := append([]byte{byte(n)}, first...)
 			h, _, err := v1.SHA256(bytes.NewReader(data))
 			if err != nil {

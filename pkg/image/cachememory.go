@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// memoryBudget is how much a cacheMemory holds in memory. What was used least recently goes first.
+	// memoryBudget is how much a memoryCache holds in memory. What was used least recently goes first.
 	memoryBudget = 64 << 20
-	// memoryBlob is how much of one content is held in memory; a larger one goes to a spool file, if there can be one.
-	memoryBlob = 1 << 20
+	// memoryBlobMax is how much of one content is held in memory; a larger one goes to a spool file, if there can be one.
+	memoryBlobMax = 1 << 20
 )
 
-// A cacheMemory is a Cache without a directory.
-type cacheMemory struct {
+// A memoryCache is a Cache without a directory.
+type memoryCache struct {
 	opts spool.Options
 
 	mu     sync.Mutex
 	blobs  map[v1.Hash]*list.Element // of recent
-	recent list.List                 // of *memoryContent, the one used last in front
+	recent list.List                 // of *memoryBlob, the one used last in front
 	weight int64                     // of all
 	noFile bool                      // a spool file could not be made
 }
 
-// A memoryContent is what one digest stands for.
-type memoryContent struct {
+// A memoryBlob is what one digest stands for.
+type memoryBlob struct {
 	*spool.Blob
 	digest v1.Hash
 	weight int64 // what it takes of the memory
@@ -39,9 +39,9 @@ type memoryContent struct {
 }
 
 // fill stores what download writes, and returns it.
-func (m *cacheMemory) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
+func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
 	opts := m.opts
-	opts.MemoryLimit = memoryBlob
+	opts.MemoryLimit = memoryBlobMax
 	opts.Warn = m.warn
 	content := spool.NewWriter(opts)
 	defer content.Close()
@@ -49,26 +49,25 @@ func (m *cacheMemory) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	if err != nil {
 		return nil, err
 	}
-	err = download(w)
-	if err == nil {
-		err = w.check()
+	if err := download(w); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if err := w.check(); err != nil {
 		return nil, err
 	}
 	blob, err := content.Finish()
 	if err != nil {
 		return nil, err
 	}
-	r := &memoryReader{memoryContent: &memoryContent{Blob: blob, digest: h, users: 1}, memory: m}
-	if err := m.add(r.memoryContent); err != nil {
+	r := &memoryReader{memoryBlob: &memoryBlob{Blob: blob, digest: h, users: 1}, memory: m}
+	if err := m.add(r.memoryBlob); err != nil {
 		return nil, closing(err, r)
 	}
 	return r, nil
 }
 
 // warn is called by a spool that cannot make a file.
-func (m *cacheMemory) warn(message string) {
+func (m *memoryCache) warn(message string) {
 	m.mu.Lock()
 	first := !m.noFile
 	m.noFile = true
@@ -79,7 +78,7 @@ func (m *cacheMemory) warn(message string) {
 }
 
 // add makes content possible to find, in the place of what was used least recently.
-func (m *cacheMemory) add(content *memoryContent) error {
+func (m *memoryCache) add(content *memoryBlob) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.blobs == nil {
@@ -91,7 +90,7 @@ func (m *cacheMemory) add(content *memoryContent) error {
 	}
 	content.weight = content.Size()
 	if !m.noFile {
-		content.weight = min(content.weight, memoryBlob)
+		content.weight = min(content.weight, memoryBlobMax)
 	}
 	m.weight += content.weight
 	m.blobs[content.digest] = m.recent.PushFront(content)
@@ -102,8 +101,8 @@ func (m *cacheMemory) add(content *memoryContent) error {
 }
 
 // remove makes content impossible to find. Those who read it go on.
-func (m *cacheMemory) remove(e *list.Element) error {
-	content := m.recent.Remove(e).(*memoryContent)
+func (m *memoryCache) remove(e *list.Element) error {
+	content := m.recent.Remove(e).(*memoryBlob)
 	delete(m.blobs, content.digest)
 	m.weight -= content.weight
 	content.gone = true
@@ -114,7 +113,7 @@ func (m *cacheMemory) remove(e *list.Element) error {
 }
 
 // open returns the content with digest h, or nil.
-func (m *cacheMemory) open(h v1.Hash) stored {
+func (m *memoryCache) open(h v1.Hash) stored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.blobs[h]
@@ -122,12 +121,12 @@ func (m *cacheMemory) open(h v1.Hash) stored {
 		return nil
 	}
 	m.recent.MoveToFront(e)
-	content := e.Value.(*memoryContent)
+	content := e.Value.(*memoryBlob)
 	content.users++
-	return &memoryReader{memoryContent: content, memory: m}
+	return &memoryReader{memoryBlob: content, memory: m}
 }
 
-func (m *cacheMemory) close() error {
+func (m *memoryCache) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
@@ -139,8 +138,8 @@ func (m *cacheMemory) close() error {
 
 // A memoryReader is one use of a content.
 type memoryReader struct {
-	*memoryContent
-	memory *cacheMemory
+	*memoryBlob
+	memory *memoryCache
 	closed bool
 }
 
@@ -154,7 +153,7 @@ func (r *memoryReader) Close() error {
 	r.closed = true
 	r.users--
 	if r.gone && r.users == 0 {
-		return r.memoryContent.Close()
+		return r.memoryBlob.Close()
 	}
 	return nil
 }
