@@ -119,7 +119,7 @@ func parseConfig(raw []byte) (*configFile, error) {
 }
 
 func (c *configFile) platform() string {
-	return platformText(&v1.Platform{OS: c.OS, Architecture: c.Architecture, Variant: c.Variant})
+	return v1.Platform{OS: c.OS, Architecture: c.Architecture, Variant: c.Variant}.String()
 }
 
 // checkDescriptor refuses a descriptor of a document that is too large to be read.

@@ -26,37 +26,20 @@ func parsePlatform(text string) (v1.Platform, error) {
 	if text == "" {
 		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil
 	}
-	parts := strings.Split(text, "/")
-	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+	p, err := v1.ParsePlatform(text)
+	if err != nil || p.OS == "" || p.Architecture == "" {
 		return v1.Platform{}, fmt.Errorf("platform %q: want os/arch or os/arch/variant, such as linux/arm64", text)
 	}
-	p := v1.Platform{OS: parts[0], Architecture: parts[1]}
-	if len(parts) == 3 {
-		p.Variant = parts[2]
-	}
-	return p, nil
+	return *p, nil
 }
 
-func platformText(p *v1.Platform) string {
-	text := p.OS + "/" + p.Architecture
-	if p.Variant != "" {
-		text += "/" + p.Variant
-	}
-	return text
-}
-
-// satisfies reports whether an image for have runs where want is asked for. Without a variant, any will do.
-func satisfies(have, want v1.Platform) bool {
-	if have.OS != want.OS || have.Architecture != want.Architecture {
-		return false
-	}
-	return want.Variant == "" || variant(have) == variant(want)
-}
-
-// variant returns the variant, or what no variant means for the architecture, see
+// satisfies reports whether an image for have runs where want is asked for. Without a variant, any will do; one that
+// have does not say is what its architecture implies, see
 // https://github.com/opencontainers/image-spec/blob/main/image-index.md#platform-variants.
-func variant(p v1.Platform) string {
-	return cmp.Or(p.Variant, map[string]string{"arm": "v7", "arm64": "v8", "amd64": "v1"}[p.Architecture])
+func satisfies(have, want v1.Platform) bool {
+	implied := map[string]string{"arm": "v7", "arm64": "v8", "amd64": "v1"}
+	have.Variant = cmp.Or(have.Variant, implied[have.Architecture])
+	return have.Satisfies(want)
 }
 
 // A chooser finds the manifest for a platform in an index.
@@ -80,7 +63,7 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 	if err != nil || found.manifest != nil {
 		return found, err
 	}
-	want := platformText(&c.want)
+	want := c.want.String()
 	if len(c.offered) == 0 {
 		return choice{}, fmt.Errorf("there is no image for %s: the index is empty", want)
 	}
@@ -109,7 +92,7 @@ func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth
 				images++
 			}
 		case !satisfies(*desc.Platform, c.want):
-			c.offered = append(c.offered, printable(platformText(desc.Platform)))
+			c.offered = append(c.offered, printable(desc.Platform.String()))
 		default:
 			if found, err := c.enter(ctx, desc, depth); err != nil || found.manifest != nil {
 				return found, err

@@ -87,7 +87,7 @@ func TestPlatforms(t *testing.T) {
 			}
 		})
 	}
-	if p, err := parsePlatform(""); err != nil || platformText(&p) != "linux/"+runtime.GOARCH {
+	if p, err := parsePlatform(""); err != nil || p.String() != "linux/"+runtime.GOARCH {
 		t.Errorf("the default is %v, %v", p, err)
 	}
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -75,34 +77,19 @@ func WriteArchive(w io.Writer, img v1.Image, tag string) error {
 }
 
 func writeArchive(w io.Writer, img v1.Image, tag string) error {
-	blobs, entry, err := layoutBlobs(img, tag)
-	if err != nil {
-		return err
-	}
-	index, err := newLayoutIndex().with(entry)
+	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
 	}
 	out := tar.NewWriter(w)
-	add := func(name string, size int64, content io.Reader) error {
-		hdr := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: buildTime(time.Time{})}
+	for _, f := range files {
+		hdr := &tar.Header{
+			Typeflag: tar.TypeReg, Name: f.name, Size: f.size, Mode: 0o644, ModTime: buildTime(time.Time{}),
+		}
 		if err := out.WriteHeader(hdr); err != nil {
 			return err
 		}
-		_, err := io.Copy(out, content)
-		return err
-	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{layoutFile, []byte(layoutVersion)}, {indexFile, index}} {
-		if err := add(f.name, int64(len(f.data)), bytes.NewReader(f.data)); err != nil {
-			return err
-		}
-	}
-	for _, b := range blobs {
-		err := b.read(func(r io.Reader) error { return add(blobPath(b.digest), b.size, r) })
-		if err != nil {
+		if err := f.copyTo(out); err != nil {
 			return err
 		}
 	}
@@ -112,64 +99,75 @@ func writeArchive(w io.Writer, img v1.Image, tag string) error {
 // layoutVersion is the content of the file oci-layout.
 const layoutVersion = `{"imageLayoutVersion":"1.0.0"}`
 
-// A layoutBlob is what a layout has under one digest.
-type layoutBlob struct {
-	digest v1.Hash
-	size   int64
-	open   func() (io.ReadCloser, error)
+// A layoutEntry is a file of a layout.
+type layoutEntry struct {
+	name string
+	size int64
+	open func() (io.ReadCloser, error)
 }
 
-// read calls fn with the content.
-func (b *layoutBlob) read(fn func(io.Reader) error) error {
-	r, err := b.open()
+func (e *layoutEntry) copyTo(w io.Writer) error {
+	r, err := e.open()
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(r), r.Close())
+	_, err = io.Copy(w, r)
+	return errors.Join(err, r.Close())
 }
 
-// layoutBlobs returns what a layout holds of an image, by digest, and the entry for it in the index.
-func layoutBlobs(img v1.Image, tag string) ([]layoutBlob, v1.Descriptor, error) {
-	var none v1.Descriptor
+func bytesEntry(name string, data []byte) layoutEntry {
+	return layoutEntry{name, int64(len(data)), func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}}
+}
+
+// layoutFiles returns the files of a layout that has, beside what is in index, an image: oci-layout, the index, and the
+// blobs of the image by digest.
+func layoutFiles(img v1.Image, tag string, index *layoutIndex) ([]layoutEntry, error) {
 	if err := checkTag(tag); err != nil {
-		return nil, none, err
-	}
-	mediaType, err := img.MediaType()
-	if err != nil {
-		return nil, none, err
+		return nil, err
 	}
 	manifest, err := img.RawManifest()
 	if err != nil {
-		return nil, none, err
+		return nil, err
 	}
-	config, err := img.RawConfigFile()
+	mediaType, err := img.MediaType()
 	if err != nil {
-		return nil, none, err
+		return nil, err
+	}
+	config, err := partial.ConfigLayer(img)
+	if err != nil {
+		return nil, err
 	}
 	layers, err := img.Layers()
 	if err != nil {
-		return nil, none, err
+		return nil, err
 	}
-	blobs := []layoutBlob{bytesBlob(manifest), bytesBlob(config)}
-	entry := v1.Descriptor{MediaType: mediaType, Digest: blobs[0].digest, Size: blobs[0].size}
-	if tag != "" {
-		entry.Annotations = map[string]string{annotationRef: tag}
-	}
-	for _, l := range layers {
+	var blobs []layoutEntry
+	for _, l := range append(slices.Clip(layers), config, static.NewLayer(manifest, mediaType)) {
 		digest, digestErr := l.Digest()
 		size, sizeErr := l.Size()
 		if err := errors.Join(digestErr, sizeErr); err != nil {
-			return nil, none, err
+			return nil, err
 		}
-		blobs = append(blobs, layoutBlob{digest, size, l.Compressed})
+		blobs = append(blobs, layoutEntry{blobPath(digest), size, l.Compressed})
 	}
-	slices.SortFunc(blobs, func(a, b layoutBlob) int { return cmp.Compare(a.digest.String(), b.digest.String()) })
-	return slices.CompactFunc(blobs, func(a, b layoutBlob) bool { return a.digest == b.digest }), entry, nil
-}
+	slices.SortFunc(blobs, func(a, b layoutEntry) int { return cmp.Compare(a.name, b.name) })
+	blobs = slices.CompactFunc(blobs, func(a, b layoutEntry) bool { return a.name == b.name })
 
-func bytesBlob(data []byte) layoutBlob {
-	h, size, _ := v1.SHA256(bytes.NewReader(data)) // reading memory does not fail
-	return layoutBlob{h, size, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+	digest, size, err := v1.SHA256(bytes.NewReader(manifest))
+	if err != nil {
+		return nil, err
+	}
+	entry := v1.Descriptor{MediaType: mediaType, Digest: digest, Size: size}
+	if tag != "" {
+		entry.Annotations = map[string]string{annotationRef: tag}
+	}
+	raw, err := index.with(entry)
+	if err != nil {
+		return nil, err
+	}
+	return append([]layoutEntry{bytesEntry(layoutFile, []byte(layoutVersion)), bytesEntry(indexFile, raw)}, blobs...), nil
 }
 
 // tagForm is what a name in an index may be, see org.opencontainers.image.ref.name in

@@ -1,18 +1,16 @@
 package image
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -32,35 +30,31 @@ func WriteLayout(img v1.Image, dir, tag string) error {
 }
 
 func writeLayout(img v1.Image, dir, tag string) error {
-	blobs, entry, err := layoutBlobs(img, tag)
-	if err != nil {
-		return err
-	}
-	_, err = os.Lstat(dir)
+	_, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = newLayoutDir(dir, blobs, entry)
+		err = newLayoutDir(img, dir, tag)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	return addToLayoutDir(dir, blobs, entry) // which may have come into being just now
+	return addToLayoutDir(img, dir, tag) // which may have come into being just now
 }
 
 // newLayoutDir makes a layout. Where dir exists by then, the error wraps fs.ErrExist.
-func newLayoutDir(dir string, blobs []layoutBlob, entry v1.Descriptor) error {
+func newLayoutDir(img v1.Image, dir, tag string) error {
 	tmp := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+"."+rand.Text())
 	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return fmt.Errorf("make a directory beside it: %w", cmp.Or(errors.Unwrap(err), err))
 	}
 	defer os.RemoveAll(tmp) // which has another name where all went well
-	if err := addToLayoutDir(tmp, blobs, entry); err != nil {
+	if err := addToLayoutDir(img, tmp, tag); err != nil {
 		return err
 	}
 	return os.Rename(tmp, dir)
 }
 
 // addToLayoutDir adds an image to the layout in a directory, which is empty or has one.
-func addToLayoutDir(dir string, blobs []layoutBlob, entry v1.Descriptor) error {
+func addToLayoutDir(img v1.Image, dir, tag string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -71,38 +65,48 @@ func addToLayoutDir(dir string, blobs []layoutBlob, entry v1.Descriptor) error {
 		return err
 	}
 	defer unlock()
-	w := &layoutWriter{root: root}
-	if err := w.add(blobs, entry); err != nil {
-		return errors.Join(err, w.undo())
-	}
-	return nil
-}
-
-// A layoutWriter writes files of a layout.
-type layoutWriter struct {
-	root *os.Root
-	made []string // files and directories
-}
-
-func (w *layoutWriter) add(blobs []layoutBlob, entry v1.Descriptor) error {
-	index, err := readLayoutIndex(w.root.FS())
+	index, err := readLayoutIndex(root.FS())
 	if err != nil {
 		return err
 	}
-	raw, err := index.with(entry)
+	files, err := layoutFiles(img, tag, index)
 	if err != nil {
 		return err
 	}
-	// With this file it is a layout, though one without images, should the process be killed.
-	if err := w.write(layoutFile, fromBytes([]byte(layoutVersion))); err != nil {
+	return replaceFiles(root, slices.Concat(files[:1], files[2:], files[1:2])) // the index last
+}
+
+// replaceFiles writes files, one after the other, once all of them are on the disk.
+func replaceFiles(root *os.Root, files []layoutEntry) error {
+	tmp := ".tmp." + rand.Text()
+	if err := root.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
-	for _, b := range blobs {
-		if err := w.blob(b); err != nil {
+	defer root.RemoveAll(tmp)
+	at := func(n int) string { return path.Join(tmp, strconv.Itoa(n)) }
+	for n, file := range files {
+		f, err := root.Create(at(n))
+		if err != nil {
+			return err
+		}
+		if err := file.copyTo(f); err != nil {
+			return closing(err, f)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
 			return err
 		}
 	}
-	return w.write(indexFile, fromBytes(raw))
+	for _, file := range files {
+		if err := root.MkdirAll(path.Dir(file.name), 0o777); err != nil {
+			return err
+		}
+	}
+	for n, file := range files {
+		if err := root.Rename(at(n), file.name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readLayoutIndex returns the index of a layout, a new one for an empty directory.
@@ -129,90 +133,4 @@ func readLayoutIndex(fsys fs.FS) (*layoutIndex, error) {
 		return nil, fmt.Errorf("%s is broken: %w", indexFile, err)
 	}
 	return index, nil
-}
-
-// blob writes a blob, unless it is there.
-func (w *layoutWriter) blob(b layoutBlob) error {
-	name := blobPath(b.digest)
-	if err := w.directory(path.Dir(name)); err != nil {
-		return err
-	}
-	if w.has(b) {
-		return nil
-	}
-	return w.write(name, func(out io.Writer) error {
-		return b.read(func(r io.Reader) error {
-			_, err := io.Copy(out, r)
-			return err
-		})
-	})
-}
-
-// has reports whether the layout has a blob that is undamaged.
-func (w *layoutWriter) has(b layoutBlob) bool {
-	l := &layout{fsys: w.root.FS()}
-	r, err := l.blob(context.Background(), v1.Descriptor{Digest: b.digest, Size: b.size})
-	if err != nil {
-		return false
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err == nil
-}
-
-// directory makes a directory and those above it.
-func (w *layoutWriter) directory(name string) error {
-	if above := path.Dir(name); above != "." {
-		if err := w.directory(above); err != nil {
-			return err
-		}
-	}
-	err := w.root.Mkdir(name, 0o777)
-	if err == nil {
-		w.made = append(w.made, name)
-	} else if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	return err
-}
-
-func fromBytes(data []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(data))
-		return err
-	}
-}
-
-// write puts what fill writes in the place of a file, once all of it is on the disk.
-func (w *layoutWriter) write(name string, fill func(io.Writer) error) error {
-	tmp := ".tmp." + rand.Text()
-	f, err := w.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	w.made = append(w.made, tmp)
-	if err := fill(f); err != nil {
-		return closing(err, f)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	_, old := w.root.Lstat(name)
-	if err := w.root.Rename(tmp, name); err != nil {
-		return err
-	}
-	w.made = w.made[:len(w.made)-1]
-	if errors.Is(old, fs.ErrNotExist) {
-		w.made = append(w.made, name)
-	}
-	return nil
-}
-
-// undo removes what was made.
-func (w *layoutWriter) undo() error {
-	var errs []error
-	for _, name := range slices.Backward(w.made) {
-		errs = append(errs, w.root.Remove(name))
-	}
-	return errors.Join(errs...)
 }
