@@ -41,6 +41,7 @@ a file that cannot be read; that there are none is no failure.`,
 			if err != nil {
 				return fmt.Errorf("image %q: %w", args[0], err)
 			}
+			giveHome()
 			explanation, failure := image.Explain(ref, image.AuthOptions{AuthFile: authFile})
 			if explanation == nil {
 				return failure

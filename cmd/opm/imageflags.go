@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -121,6 +123,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 	}
 	held := spoolOptions(cmd)
 	return func() (image.Options, error) {
+		giveHome()
 		opts := image.Options{
 			Platform: f.platform,
 			Insecure: insecure,
@@ -156,6 +159,17 @@ func (f *imageFlags) cacheDir() string {
 		return filepath.Join(dir, "opm-images") // images is upstream's
 	}
 	return ""
+}
+
+// giveHome gives a user without a home directory the one that container runtimes give him. Without any, the library
+// that reads registries.conf gives up.
+func giveHome() {
+	if os.Getenv("HOME") != "" {
+		return
+	}
+	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
+		_ = os.Setenv("HOME", "/") // it fails for impossible names only
+	}
 }
 
 // insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether TLS

@@ -75,7 +75,6 @@ func (k *keychain) ResolveContext(ctx context.Context, r authn.Resource) (authn.
 func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	giveHome()
 	helpers, err := sysregistriesv2.CredentialHelpers(registriesConf(k.options.RegistriesConf))
 	if err != nil {
 		return authn.AuthConfig{}, nil, fmt.Errorf("read registries.conf: %w", err)

@@ -3,12 +3,8 @@ package image
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"go.podman.io/image/v5/docker/reference"
@@ -48,10 +44,10 @@ type Candidate struct {
 	Mirror   bool // it is not where the reference itself leads
 }
 
-// LoadMirrors reads the configuration. An error has the file and, in those of [MirrorOptions.Files], the line; there
+// LoadMirrors reads the configuration. It fails for a user without a home directory, in $HOME or in the system's list of
+// users, who has no $XDG_CONFIG_HOME either. An error has the file and, in those of [MirrorOptions.Files], the line; there
 // they are all reported.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
-	giveHome()
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
 	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)
 	if err != nil {
@@ -69,17 +65,6 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m.none = len(conf.Registries) == 0 && len(m.sets) == 0 && !m.insecure
 	return m, nil
 }
-
-// giveHome gives a user without a home directory the one that container runtimes give him. Without any, the library
-// that reads registries.conf gives up.
-var giveHome = sync.OnceFunc(func() {
-	if os.Getenv("HOME") != "" {
-		return
-	}
-	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
-		_ = os.Setenv("HOME", "/") // it fails for impossible names only
-	}
-})
 
 // Candidates returns the places to pull ref from, in the order to try: the mirrors of the Kubernetes objects, those of
 // registries.conf, and ref itself or what registries.conf rewrites it to. Only the most specific source of the objects
