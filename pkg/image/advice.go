@@ -189,6 +189,6 @@ func either(a, b func(error) bool) func(error) bool {
 // isTimeout looks for all kinds of timeouts, since the error of two attempts shows only one of each kind.
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || as[*StallError](err) || errors.Is(err, context.DeadlineExceeded) ||
+	return ok && timeout.Timeout() || as[*stallError](err) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, os.ErrDeadlineExceeded)
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -114,7 +113,7 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := chooseDocker(all, name)
+	chosen, err := choose(all, name, dockerImage.names)
 	if err != nil {
 		return nil, err
 	}
@@ -146,29 +145,14 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 	return img, nil
 }
 
-func chooseDocker(all []dockerImage, name string) (dockerImage, error) {
-	var tags []string
-	var found []dockerImage
-	for _, img := range all {
-		tags = append(tags, img.RepoTags...)
-		if name == "" || slices.ContainsFunc(img.RepoTags, func(given string) bool {
-			_, tag := cutTag(given)
-			return given == name || tag == name
-		}) {
-			found = append(found, img)
-		}
+// names returns what an image is called: its tags and its whole references.
+func (d dockerImage) names() []string {
+	names := []string{cmp.Or(strings.Join(d.RepoTags, ", "), "one without a tag")}
+	for _, ref := range d.RepoTags {
+		_, tag := cutTag(ref)
+		names = append(names, ref, tag)
 	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	has := "it has " + cmp.Or(printable(strings.Join(tags, ", ")), "images without tags")
-	switch {
-	case len(all) == 0:
-		return dockerImage{}, errors.New("there is no image in it")
-	case len(found) == 0:
-		return dockerImage{}, fmt.Errorf("%w: no image is called %q; %s", ErrNotFound, printable(name), has)
-	}
-	return dockerImage{}, fmt.Errorf("there are %d images in it: name one by :TAG; %s", len(found), has)
+	return names
 }
 
 // idOf returns the digest that a config is named after, as docker and podman do.

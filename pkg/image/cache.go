@@ -60,11 +60,11 @@ func OpenCache(dir string, opts CacheOptions) *Cache {
 // Close removes what is over the size and lets go of what is held outside the directory. What was opened before can
 // still be read.
 func (c *Cache) Close() error {
-	err := c.memory.close()
+	c.memory.close()
 	if c.dir != nil {
 		c.dir.close()
 	}
-	return err
+	return nil
 }
 
 // A stored is content that a Cache holds. It has the digest that it was asked for by.

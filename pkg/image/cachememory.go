@@ -2,7 +2,6 @@ package image
 
 import (
 	"container/list"
-	"errors"
 	"io"
 	"sync"
 
@@ -29,13 +28,12 @@ type memoryCache struct {
 	noFile bool                      // a spool file could not be made
 }
 
-// A memoryBlob is what one digest stands for.
+// A memoryBlob is what one digest stands for. It is closed by its last user, of which the cache is one.
 type memoryBlob struct {
 	*spool.Blob
 	digest v1.Hash
 	weight int64 // what it takes of the memory
 	users  int
-	gone   bool // it can no longer be found: the last user closes it
 }
 
 // fill stores what download writes, and returns it.
@@ -59,11 +57,7 @@ func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	if err != nil {
 		return nil, err
 	}
-	r := &memoryReader{memoryBlob: &memoryBlob{Blob: blob, digest: h, users: 1}, memory: m}
-	if err := m.add(r.memoryBlob); err != nil {
-		return nil, closing(err, r)
-	}
-	return r, nil
+	return m.add(&memoryBlob{Blob: blob, digest: h, users: 1}), nil
 }
 
 // warn is called by a spool that cannot make a file.
@@ -77,16 +71,15 @@ func (m *memoryCache) warn(message string) {
 	}
 }
 
-// add makes content possible to find, in the place of what was used least recently.
-func (m *memoryCache) add(content *memoryBlob) error {
+// add makes content possible to find, in the place of what was used least recently, and returns it.
+func (m *memoryCache) add(content *memoryBlob) stored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.blobs == nil {
 		m.blobs = map[v1.Hash]*list.Element{}
 	}
-	var errs []error
 	if e := m.blobs[content.digest]; e != nil {
-		errs = append(errs, m.remove(e))
+		m.remove(e)
 	}
 	content.weight = content.Size()
 	if !m.noFile {
@@ -95,21 +88,23 @@ func (m *memoryCache) add(content *memoryBlob) error {
 	m.weight += content.weight
 	m.blobs[content.digest] = m.recent.PushFront(content)
 	for m.weight > memoryBudget && m.recent.Len() > 1 {
-		errs = append(errs, m.remove(m.recent.Back()))
+		m.remove(m.recent.Back())
 	}
-	return errors.Join(errs...)
+	return m.use(content)
 }
 
 // remove makes content impossible to find. Those who read it go on.
-func (m *memoryCache) remove(e *list.Element) error {
+func (m *memoryCache) remove(e *list.Element) {
 	content := m.recent.Remove(e).(*memoryBlob)
 	delete(m.blobs, content.digest)
 	m.weight -= content.weight
-	content.gone = true
-	if content.users > 0 {
-		return nil
+	m.release(content)
+}
+
+func (m *memoryCache) release(content *memoryBlob) {
+	if content.users--; content.users == 0 {
+		_ = content.Blob.Close() // nothing is written any more
 	}
-	return content.Close()
 }
 
 // open returns the content with digest h, or nil.
@@ -121,39 +116,34 @@ func (m *memoryCache) open(h v1.Hash) stored {
 		return nil
 	}
 	m.recent.MoveToFront(e)
-	content := e.Value.(*memoryBlob)
-	content.users++
-	return &memoryReader{memoryBlob: content, memory: m}
+	return m.use(e.Value.(*memoryBlob))
 }
 
-func (m *memoryCache) close() error {
+// use returns one use of content, which ends when that is closed.
+func (m *memoryCache) use(content *memoryBlob) stored {
+	content.users++
+	return &memoryReader{content.Blob, sync.OnceFunc(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.release(content)
+	})}
+}
+
+func (m *memoryCache) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var errs []error
 	for m.recent.Len() > 0 {
-		errs = append(errs, m.remove(m.recent.Back()))
+		m.remove(m.recent.Back())
 	}
-	return errors.Join(errs...)
 }
 
-// A memoryReader is one use of a content.
+// A memoryReader is one use of a memoryBlob.
 type memoryReader struct {
-	*memoryBlob
-	memory *memoryCache
-	closed bool
+	*spool.Blob
+	end func()
 }
 
-// Close ends the use.
 func (r *memoryReader) Close() error {
-	r.memory.mu.Lock()
-	defer r.memory.mu.Unlock()
-	if r.closed {
-		return nil
-	}
-	r.closed = true
-	r.users--
-	if r.gone && r.users == 0 {
-		return r.memoryBlob.Close()
-	}
+	r.end()
 	return nil
 }

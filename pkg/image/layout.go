@@ -49,56 +49,45 @@ func (l *layout) root(name string) (v1.Descriptor, error) {
 	if err := index.checkDigests(); err != nil {
 		return v1.Descriptor{}, fmt.Errorf("%s: %w", indexFile, err)
 	}
-	return chooseRoot(index.Manifests, name)
+	return choose(slices.DeleteFunc(index.Manifests, isAttestation), name, namesInLayout)
 }
 
-func chooseRoot(all []v1.Descriptor, name string) (v1.Descriptor, error) {
-	all = slices.DeleteFunc(all, isAttestation)
-	found := all
-	if name != "" {
-		found = slices.DeleteFunc(slices.Clone(all), func(d v1.Descriptor) bool { return !isCalled(d, name) })
-	}
+// choose returns the only image that is called name, or the only one there is where name is empty. names returns what an
+// image may be called; the first is for people.
+func choose[T any](all []T, name string, names func(T) []string) (T, error) {
+	var none T
+	found := slices.DeleteFunc(slices.Clone(all), func(img T) bool {
+		return name != "" && !slices.Contains(names(img)[1:], name)
+	})
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	var names []string
-	for _, desc := range all {
-		names = append(names, printable(nameInLayout(desc)))
+	if len(all) == 0 {
+		return none, errors.New("there is no image in it")
 	}
-	slices.Sort(names)
-	has := "it has " + strings.Join(slices.Compact(names), ", ")
-	switch {
-	case len(all) == 0:
-		return v1.Descriptor{}, errors.New("there is no image in it")
-	case len(found) == 0:
-		return v1.Descriptor{}, fmt.Errorf("%w: no image is called %q; %s", ErrNotFound, printable(name), has)
+	var known []string
+	for _, img := range all {
+		known = append(known, printable(names(img)[0]))
 	}
-	return v1.Descriptor{}, fmt.Errorf("there are %d images in it: name one by :TAG or @DIGEST; %s", len(found), has)
+	slices.Sort(known)
+	has := "it has " + strings.Join(slices.Compact(known), ", ")
+	if len(found) == 0 {
+		return none, fmt.Errorf("%w: no image is called %q; %s", ErrNotFound, printable(name), has)
+	}
+	return none, fmt.Errorf("there are %d images in it: name one by :TAG; %s", len(found), has)
 }
 
-// isCalled reports whether name is the digest of desc, its tag, or its whole reference.
-func isCalled(desc v1.Descriptor, name string) bool {
-	if desc.Digest.String() == name {
-		return true
-	}
-	for _, key := range []string{annotationRef, annotationName} {
-		given := desc.Annotations[key]
-		_, tag := cutTag(given)
-		if given == name || tag == name {
-			return true
+// namesInLayout returns what the index of a layout calls an image: its digest, its tag and its whole reference.
+func namesInLayout(desc v1.Descriptor) []string {
+	names := []string{"@" + desc.Digest.String(), desc.Digest.String()}
+	for _, key := range []string{annotationName, annotationRef} {
+		if ref := desc.Annotations[key]; ref != "" {
+			_, tag := cutTag(ref)
+			names = append(names, ref, tag)
+			names[0] = ":" + ref
 		}
 	}
-	return false
-}
-
-// nameInLayout returns what to call desc by.
-func nameInLayout(desc v1.Descriptor) string {
-	for _, key := range []string{annotationRef, annotationName} {
-		if name := desc.Annotations[key]; name != "" {
-			return ":" + name
-		}
-	}
-	return "@" + desc.Digest.String()
+	return names
 }
 
 // cutTag cuts a name at the colon that is not of a port.

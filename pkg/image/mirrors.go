@@ -37,8 +37,8 @@ type Mirrors struct {
 	none     bool // nothing is configured
 }
 
-// A Candidate is a place to pull an image from.
-type Candidate struct {
+// A candidate is one place to pull an image from.
+type candidate struct {
 	Ref      name.Reference
 	Insecure bool // unverified TLS and plain HTTP are allowed; Ref is made with [name.Insecure]
 	Mirror   bool // it is not where the reference itself leads
@@ -66,24 +66,24 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	return m, nil
 }
 
-// Candidates returns the places to pull ref from, in the order to try: the mirrors of the Kubernetes objects, those of
+// candidates returns the places to pull ref from, in the order to try: the mirrors of the Kubernetes objects, those of
 // registries.conf, and ref itself or what registries.conf rewrites it to. Only the most specific source of the objects
 // counts, and only that of registries.conf.
 //
 // A source that must not be contacted and mirrors that are blocked are left out. If nothing remains, the error wraps
 // [ErrBlocked].
-func (m *Mirrors) Candidates(ref name.Reference) ([]Candidate, error) {
+func (m *Mirrors) candidates(ref name.Reference) ([]candidate, error) {
 	if m == nil || m.none {
-		return []Candidate{{Ref: ref}}, nil
+		return []candidate{{Ref: ref}}, nil
 	}
-	candidates, err := m.candidates(ref)
+	candidates, err := m.listCandidates(ref)
 	if err != nil {
 		return nil, fmt.Errorf("mirrors of %s: %w", ref, err)
 	}
 	return candidates, nil
 }
 
-func (m *Mirrors) candidates(ref name.Reference) ([]Candidate, error) {
+func (m *Mirrors) listCandidates(ref name.Reference) ([]candidate, error) {
 	named, err := reference.ParseNamed(podmanName(ref.Name()))
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (m *Mirrors) candidates(ref name.Reference) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	var candidates []Candidate
+	var candidates []candidate
 	for _, s := range append(sources, listed...) {
 		if candidates, err = m.add(candidates, s, ref, true); err != nil {
 			return nil, err
@@ -121,20 +121,20 @@ func (m *Mirrors) candidates(ref name.Reference) ([]Candidate, error) {
 
 // destination returns where ref is pushed: to where it says, since mirrors are for pulling. Of registries.conf only
 // what it says of the registry counts: blocked, when the error wraps [ErrBlocked], and insecure.
-func (m *Mirrors) destination(ref name.Reference) (Candidate, error) {
+func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 	if m == nil || m.none {
-		return Candidate{Ref: ref}, nil
+		return candidate{Ref: ref}, nil
 	}
 	named := podmanName(ref.Context().Name())
 	registry, err := sysregistriesv2.FindRegistry(m.conf, named)
 	if err != nil {
-		return Candidate{}, err
+		return candidate{}, err
 	}
 	if registry != nil && registry.Blocked {
-		return Candidate{}, fmt.Errorf("%w: registries.conf (one of %s) blocks %s", ErrBlocked,
+		return candidate{}, fmt.Errorf("%w: registries.conf (one of %s) blocks %s", ErrBlocked,
 			sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
 	}
-	c := Candidate{Ref: ref, Insecure: m.insecure || registry != nil && registry.Insecure}
+	c := candidate{Ref: ref, Insecure: m.insecure || registry != nil && registry.Insecure}
 	if c.Insecure {
 		c.Ref, err = parseReference(ref.Name(), true)
 	}
@@ -174,8 +174,8 @@ func pullSources(r *sysregistriesv2.Registry, self sysregistriesv2.PullSource) (
 }
 
 // add appends a source, unless its registry is blocked or it is among the candidates.
-func (m *Mirrors) add(to []Candidate, s sysregistriesv2.PullSource, ref name.Reference, mirror bool) (
-	[]Candidate, error,
+func (m *Mirrors) add(to []candidate, s sysregistriesv2.PullSource, ref name.Reference, mirror bool) (
+	[]candidate, error,
 ) {
 	if s.Endpoint.NamespaceProxy != "" {
 		return nil, fmt.Errorf("registries.conf: %s: namespace-proxy is not supported", s.Endpoint.Location)
@@ -187,14 +187,14 @@ func (m *Mirrors) add(to []Candidate, s sysregistriesv2.PullSource, ref name.Ref
 	if own != nil && own.Blocked {
 		return to, nil
 	}
-	c := Candidate{Ref: ref, Mirror: mirror}
+	c := candidate{Ref: ref, Mirror: mirror}
 	c.Insecure = m.insecure || s.Endpoint.Insecure || own != nil && own.Insecure
 	if c.Insecure || s.Reference.String() != podmanName(ref.Name()) {
 		if c.Ref, err = parseReference(s.Reference.String(), c.Insecure); err != nil {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(to, func(other Candidate) bool { return other.Ref.Name() == c.Ref.Name() }) {
+	if slices.ContainsFunc(to, func(other candidate) bool { return other.Ref.Name() == c.Ref.Name() }) {
 		return to, nil
 	}
 	return append(to, c), nil

@@ -26,7 +26,7 @@ func loadMirrors(t testing.TB, conf, objects string) (*Mirrors, error) {
 }
 
 // describe returns candidates in short: + is a mirror, ! is insecure.
-func describe(candidates []Candidate) []string {
+func describe(candidates []candidate) []string {
 	var all []string
 	for _, c := range candidates {
 		s := strings.Replace(c.Ref.Name(), someDigest, "D", 1)
@@ -172,7 +172,7 @@ func TestCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			candidates, err := m.Candidates(mustReference(t, test.ref))
+			candidates, err := m.candidates(mustReference(t, test.ref))
 			if (test.want == nil) != errors.Is(err, ErrBlocked) {
 				t.Fatalf("got error %v", err)
 			}
@@ -186,8 +186,8 @@ func TestCandidates(t *testing.T) {
 func TestNoMirrors(t *testing.T) {
 	var m *Mirrors
 	ref := mustReference(t, "q.io/o/a:1")
-	got, err := m.Candidates(ref)
-	if err != nil || len(got) != 1 || got[0] != (Candidate{Ref: ref}) {
+	got, err := m.candidates(ref)
+	if err != nil || len(got) != 1 || got[0] != (candidate{Ref: ref}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -198,7 +198,7 @@ func TestInsecureCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Candidates(mustReference(t, "q.io/o/a:1"))
+	got, err := m.candidates(mustReference(t, "q.io/o/a:1"))
 	if err != nil || !got[0].Insecure || got[0].Ref.Context().Scheme() != "http" {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -209,7 +209,7 @@ func TestBlockedTellsWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Candidates(mustReference(t, "q.io/o/a:1"))
+	_, err = m.candidates(mustReference(t, "q.io/o/a:1"))
 	if err == nil || !strings.Contains(err.Error(), "mirrors.yaml:5: NeverContactSource for q.io") {
 		t.Errorf("got %v", err)
 	}
@@ -285,7 +285,7 @@ func FuzzMirrorObjects(f *testing.F) {
 		r.documents(data)
 		m := &Mirrors{sets: sets.registries(), blockers: sets.blockers}
 		for _, ref := range []string{"q.io/o/a:1", "x.q.io/o/a@" + someDigest} {
-			_, err := m.Candidates(mustReference(t, ref))
+			_, err := m.candidates(mustReference(t, ref))
 			if err != nil && !errors.Is(err, ErrBlocked) {
 				t.Errorf("accepted, but %v", err)
 			}
@@ -302,7 +302,7 @@ func BenchmarkCandidates(b *testing.B) {
 	ref := mustReference(b, byDigest)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.Candidates(ref); err != nil {
+		if _, err := m.candidates(ref); err != nil {
 			b.Fatal(err)
 		}
 	}

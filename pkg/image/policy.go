@@ -27,15 +27,15 @@ type PolicyOptions struct {
 	Env func(string) string
 }
 
-// A PolicyError says that a signature policy keeps opm from an image.
-type PolicyError struct {
+// A policyError says that a signature policy refuses an image.
+type policyError struct {
 	File  string
 	Line  int
 	Scope string // as the policy has it, such as registry.redhat.io; "default" if none is about the image
 	Type  string // of the requirement that is not met: reject, or one that demands signatures
 }
 
-func (e *PolicyError) Error() string {
+func (e *policyError) Error() string {
 	what := "rejects the image"
 	if e.Type != "reject" {
 		what = fmt.Sprintf("demands signatures (%s), which opm does not check", e.Type)
@@ -44,11 +44,12 @@ func (e *PolicyError) Error() string {
 		e.File, e.Line, e.Scope, what)
 }
 
-// CheckPolicy tells whether the containers policy of the host, see containers-policy.json(5), lets an image be used by
-// a program that checks no signatures. There need not be one. ref is the image as it was asked for, not a mirror's.
+// checkHostPolicy returns an error unless the containers policy of the host, see containers-policy.json(5), lets an
+// image be used by a program that checks no signatures. There need not be one. ref is the image as it was asked for, not
+// a mirror's.
 //
-// The error is a [*PolicyError], or says why the policy cannot be read.
-func CheckPolicy(ref name.Reference, o PolicyOptions) error {
+// The error is a *policyError, or says why the policy cannot be read.
+func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
 	if o.Ignore {
 		return nil
 	}
@@ -135,7 +136,7 @@ func checkPolicy(ref name.Reference, file string, data []byte) error {
 	if i < 0 {
 		return nil
 	}
-	return &PolicyError{file, policyLine(data, pointer), scope, requirements[i].kind()}
+	return &policyError{file, policyLine(data, pointer), scope, requirements[i].kind()}
 }
 
 // requirements returns those for an image, and the scope that they are of.

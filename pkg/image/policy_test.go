@@ -46,14 +46,14 @@ func TestCheckPolicy(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := writeFile(t, filepath.Join(t.TempDir(), "policy.json"), test.policy)
-			err := CheckPolicy(mustReference(t, test.ref), PolicyOptions{File: file})
+			err := checkHostPolicy(mustReference(t, test.ref), PolicyOptions{File: file})
 			if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), file) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
 			if err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
-			if err := CheckPolicy(mustReference(t, test.ref), PolicyOptions{File: file, Ignore: true}); err != nil {
+			if err := checkHostPolicy(mustReference(t, test.ref), PolicyOptions{File: file, Ignore: true}); err != nil {
 				t.Errorf("ignored, but %v", err)
 			}
 		})
@@ -62,9 +62,9 @@ func TestCheckPolicy(t *testing.T) {
 
 func TestPolicyErrorFields(t *testing.T) {
 	file := writeFile(t, filepath.Join(t.TempDir(), "policy.json"), `{"default":[{"type":"reject"}]}`)
-	err := CheckPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{File: file})
-	got, ok := errors.AsType[*PolicyError](err)
-	if !ok || *got != (PolicyError{file, 1, "default", "reject"}) {
+	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{File: file})
+	got, ok := errors.AsType[*policyError](err)
+	if !ok || *got != (policyError{file, 1, "default", "reject"}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -89,7 +89,7 @@ func TestPolicyFiles(t *testing.T) {
 }
 
 func TestNamedPolicyMustExist(t *testing.T) {
-	err := CheckPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{
+	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{
 		Env: func(s string) string {
 			return map[string]string{"CONTAINERS_POLICY_JSON": filepath.Join(t.TempDir(), "gone")}[s]
 		},

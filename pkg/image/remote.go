@@ -52,7 +52,7 @@ func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, i
 }
 
 // client returns how to talk to the registry of a place.
-func (o *Opener) client(place Candidate) (registryClient, error) {
+func (o *Opener) client(place candidate) (registryClient, error) {
 	if place.Insecure || o.opts.Insecure {
 		return o.insecure()
 	}
@@ -62,7 +62,7 @@ func (o *Opener) client(place Candidate) (registryClient, error) {
 // A remoteSource is the source of an image in a registry or its mirrors.
 type remoteSource struct {
 	opener *Opener
-	places []Candidate
+	places []candidate
 	answer atomic.Int32 // the place that has answered last, which is asked first
 }
 
@@ -89,10 +89,10 @@ func (o *Opener) remote(text string) (name.Reference, *remoteSource, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := CheckPolicy(ref, o.opts.Policy); err != nil {
+	if err := checkHostPolicy(ref, o.opts.Policy); err != nil {
 		return nil, nil, err
 	}
-	places, err := o.opts.Mirrors.Candidates(ref)
+	places, err := o.opts.Mirrors.candidates(ref)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,7 +287,7 @@ func (r *remoteSource) each(ctx context.Context, fn func(*remote.Puller, name.Re
 	return failed.join()
 }
 
-func (r *remoteSource) try(ctx context.Context, place Candidate, fn func(*remote.Puller, name.Reference) error) error {
+func (r *remoteSource) try(ctx context.Context, place candidate, fn func(*remote.Puller, name.Reference) error) error {
 	client, err := r.opener.client(place)
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ func (o *Opener) advise(ctx context.Context, repo name.Repository, err error, pu
 
 // A placeError is why a place could not be used.
 type placeError struct {
-	place Candidate
+	place candidate
 	err   error
 }
 

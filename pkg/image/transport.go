@@ -59,8 +59,8 @@ type TransportOptions struct {
 }
 
 // NewTransport returns a transport to registries: through proxies, with the certificates of the options and the user
-// agent opm. Registries that are silent for too long are given up with a [*StallError], and those that are busy or break
-// off are asked again, after the time that they ask for if they do.
+// agent opm. Registries that are silent for too long are given up, with an error that is a timeout, and those that are
+// busy or break off are asked again, after the time that they ask for if they do.
 //
 // An Opener puts a layer of its own on it, or on any other transport. Together, a request passes these, from the
 // library down to the network; each has its section below:
@@ -559,22 +559,21 @@ func (t *insecureTransport) look(r *http.Request, response *http.Response) error
 // move gigabytes.
 const uploadPatience = 5
 
-// A StallError says that a registry has not sent a byte for too long. It is a timeout to package net.
-type StallError struct {
+// A stallError says that a registry has not sent a byte for too long. It is a timeout to package net.
+type stallError struct {
 	Host  string
 	After time.Duration // of silence
 	Bytes int64         // of the body, received before
 }
 
-func (e *StallError) Error() string {
+func (e *stallError) Error() string {
 	if e.Bytes == 0 {
 		return fmt.Sprintf("%s stalls: no answer for %v", e.Host, e.After)
 	}
 	return fmt.Sprintf("%s stalls: no byte for %v, after %d bytes", e.Host, e.After, e.Bytes)
 }
 
-// Timeout is true.
-func (*StallError) Timeout() bool { return true }
+func (*stallError) Timeout() bool { return true }
 
 // A stallTransport gives up on registries that stay silent.
 type stallTransport struct {
@@ -642,7 +641,7 @@ func (w *stallWatch) look() {
 		left -= time.Since(w.start) - time.Duration(since)
 	}
 	if left <= 0 {
-		w.cancel(&StallError{w.host, limit, w.bytes.Load()})
+		w.cancel(&stallError{w.host, limit, w.bytes.Load()})
 	}
 	if w.ctx.Err() == nil {
 		w.timer.Reset(left)

@@ -341,7 +341,7 @@ func TestStall(t *testing.T) {
 			defer server.Close()
 			way := newStack(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir())
 			_, err := get(t, way, server.URL)
-			stall, ok := errors.AsType[*StallError](err)
+			stall, ok := errors.AsType[*stallError](err)
 			if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
