@@ -172,8 +172,8 @@ func giveHome() {
 	}
 }
 
-// insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether TLS
-// may be missing or not be verified. The error is upstream's for flags that exclude each other.
+// insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether
+// TLS may be missing or not be verified. The error is upstream's for flags that exclude each other.
 func insecureFlags(cmd *cobra.Command) (bool, error) {
 	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
 	switch {

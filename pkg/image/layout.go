@@ -52,8 +52,8 @@ func (l *layout) root(name string) (v1.Descriptor, error) {
 	return choose(slices.DeleteFunc(index.Manifests, isAttestation), name, namesInLayout)
 }
 
-// choose returns the only image that is called name, or the only one there is where name is empty. names returns what an
-// image may be called; the first is for people.
+// choose returns the only image that is called name, or the only one there is where name is empty. names returns what
+// an image is called for people, and then what it may be called.
 func choose[T any](all []T, name string, names func(T) []string) (T, error) {
 	var none T
 	found := slices.DeleteFunc(slices.Clone(all), func(img T) bool {

@@ -44,9 +44,9 @@ type candidate struct {
 	Mirror   bool // it is not where the reference itself leads
 }
 
-// LoadMirrors reads the configuration. It fails for a user without a home directory, in $HOME or in the system's list of
-// users, who has no $XDG_CONFIG_HOME either. An error has the file and, in those of [MirrorOptions.Files], the line; there
-// they are all reported.
+// LoadMirrors reads the configuration. An error has the file and, in those of [MirrorOptions.Files], the line; there
+// they are all reported. For a user without a home directory, in $HOME or in the system's list of users, and without
+// $XDG_CONFIG_HOME, it fails.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
 	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)

@@ -45,8 +45,8 @@ func (e *policyError) Error() string {
 }
 
 // checkHostPolicy returns an error unless the containers policy of the host, see containers-policy.json(5), lets an
-// image be used by a program that checks no signatures. There need not be one. ref is the image as it was asked for, not
-// a mirror's.
+// image be used by a program that checks no signatures. There need not be one. ref is the image as it was asked for,
+// not a mirror's.
 //
 // The error is a *policyError, or says why the policy cannot be read.
 func checkHostPolicy(ref name.Reference, o PolicyOptions) error {

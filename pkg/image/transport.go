@@ -317,20 +317,19 @@ func (b *resumedBody) resume(failure error) error {
 		if err := waitToResume(b.request.Context(), failure, &b.try); err != nil {
 			return err
 		}
-		resp, err := b.next()
+		whole, err := b.next()
 		if err != nil {
 			return err
 		}
-		b.body.Close()
-		b.body, failure = resp.Body, nil
-		if resp.StatusCode == http.StatusOK { // it may not know how to send a part
+		if failure = nil; whole {
 			_, failure = io.CopyN(io.Discard, b.body, b.done)
 		}
 	}
 	return nil
 }
 
-func (b *resumedBody) next() (*http.Response, error) {
+// next asks for the rest, and reports whether the registry sends the whole instead: it may not know how to send a part.
+func (b *resumedBody) next() (whole bool, err error) {
 	r := b.request.Clone(b.request.Context())
 	r.Header.Set("Range", fmt.Sprintf("bytes=%d-", b.done))
 	if b.size > 0 {
@@ -338,18 +337,18 @@ func (b *resumedBody) next() (*http.Response, error) {
 	}
 	resp, err := b.transport.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	err = gcr.CheckError(resp, http.StatusOK, http.StatusPartialContent)
-	if at := resp.Header.Get("Content-Range"); err == nil && resp.StatusCode == http.StatusPartialContent &&
-		!strings.HasPrefix(at, fmt.Sprintf("bytes %d-", b.done)) {
-		err = fmt.Errorf("asked for the bytes from %d on, the registry sends %q", b.done, printable(at))
+	b.body.Close()
+	b.body = resp.Body
+	if err := gcr.CheckError(resp, http.StatusOK, http.StatusPartialContent); err != nil {
+		return false, err
 	}
-	if err != nil {
-		resp.Body.Close()
-		return nil, err
+	whole = resp.StatusCode == http.StatusOK
+	if at := resp.Header.Get("Content-Range"); !whole && !strings.HasPrefix(at, fmt.Sprintf("bytes %d-", b.done)) {
+		return false, fmt.Errorf("asked for the bytes from %d on, the registry sends %q", b.done, printable(at))
 	}
-	return resp, nil
+	return whole, nil
 }
 
 func (b *resumedBody) Close() error { return b.body.Close() }

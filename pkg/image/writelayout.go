@@ -82,7 +82,7 @@ func replaceFiles(root *os.Root, files []layoutEntry) error {
 	if err := root.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
-	defer root.RemoveAll(tmp)
+	defer func() { _ = root.RemoveAll(tmp) }() // what failed says more
 	at := func(n int) string { return path.Join(tmp, strconv.Itoa(n)) }
 	for n, file := range files {
 		f, err := root.Create(at(n))
