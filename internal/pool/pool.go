@@ -16,8 +16,8 @@ func New[T any](n int, create func() T, recycle func(T) (T, bool)) *Pool[T] {
 	return &Pool[T]{make(chan T, n), create, recycle}
 }
 
-// Bytes returns a pool of up to n empty buffers with room for size bytes at least. Buffers that have grown beyond largest
-// are dropped: one large message must not make all buffers that large.
+// Bytes returns a pool of up to n empty buffers with room for size bytes at least. Buffers that have grown beyond
+// largest are dropped: one large message must not make all buffers that large.
 func Bytes(n, size, largest int) *Pool[[]byte] {
 	return New(n,
 		func() []byte { return make([]byte, 0, size) },

@@ -44,8 +44,8 @@ func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	}, nil
 }
 
-// decodeCSV decodes a ClusterServiceVersion, whose keys are sorted, into the typed API of OLM. Where it fails, ptr leads
-// to the value.
+// decodeCSV decodes a ClusterServiceVersion, whose keys are sorted, into the typed API of OLM. Where it fails, ptr
+// leads to the value.
 func decodeCSV(sorted jsontext.Value) (csv *v1alpha1.ClusterServiceVersion, ptr jsontext.Pointer, err error) {
 	csv = new(v1alpha1.ClusterServiceVersion)
 	ptr, err = decode(sorted, csv)

@@ -10,7 +10,8 @@ import (
 // KindCSV is the kind of a ClusterServiceVersion.
 const KindCSV = "ClusterServiceVersion"
 
-// IsCSV reports whether a manifest, given in JSON, is a ClusterServiceVersion. As in opm its API version does not matter.
+// IsCSV reports whether a manifest, given in JSON, is a ClusterServiceVersion. As in opm its API version does not
+// matter.
 func IsCSV(manifest jsontext.Value) bool {
 	var head struct {
 		Kind string `json:"kind"`
