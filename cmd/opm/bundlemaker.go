@@ -91,7 +91,8 @@ func (f *bundleMaker) generate(cmd *cobra.Command) error {
 	})
 }
 
-// check wants manifests in a directory that is in another one, and an output outside of it. The name of one that is . or .. it finds out.
+// check wants manifests in a directory that is in another one, and an output outside of it. The name of one that is .
+// or .. it finds out.
 func (f *bundleMaker) check() (err error) {
 	f.directory = filepath.Clean(f.directory)
 	if base := filepath.Base(f.directory); base == "." || base == ".." {

@@ -21,9 +21,9 @@ import (
 //	deprecated v2
 //	deprecated channel stable
 //
-// A semicolon before a space ends a line too, and " #" begins a comment. Entries may begin with a dash. Entries, and what
-// is named after bundle, are in the catalog: with the version that is given or else the one after the last v of the name,
-// of which the end may be missing: v2 has the version 2.0.0.
+// A semicolon before a space ends a line too, and " #" begins a comment. Entries may begin with a dash. Entries, and
+// what is named after bundle, are in the catalog: with the version that is given or else the one after the last v of
+// the name, of which the end may be missing: v2 has the version 2.0.0.
 func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	t.Helper()
 	p := &declcfg.PackageIndex{Name: name}

@@ -1,5 +1,6 @@
-// Package reference answers what a reference is to: "catalog", "bundle.tar.gz", "oci:layout:v1", "quay.io/org/image:v1",
-// "-". Commands, pkg/render and pkg/image ask here, so that one spelling means the same everywhere.
+// Package reference answers what a reference is to: "catalog", "bundle.tar.gz", "oci:layout:v1",
+// "quay.io/org/image:v1", "-". Commands, pkg/render and pkg/image ask here, so that one spelling means the same
+// everywhere.
 //
 //	if r := reference.Of("catalog"); r.Kind == reference.Directory { … }
 package reference
@@ -88,7 +89,8 @@ func isNoPath(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
-// layout reads what follows "oci:". A directory that is missing is one to be written, with the tag after the last colon.
+// layout reads what follows "oci:". A directory that is missing is one to be written, with the tag after the last
+// colon.
 func layout(text string) Reference {
 	r := Reference{Kind: Layout}
 	var ok bool

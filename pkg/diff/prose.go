@@ -207,7 +207,8 @@ func (w prose) contents(p Package) []string {
 	}
 	var lines []string
 	for what, names := range alike.all() {
-		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", plural.Of(len(names), "published bundle"), w.names(names), what))
+		n := plural.Of(len(names), "published bundle")
+		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", n, w.names(names), what))
 	}
 	return lines
 }

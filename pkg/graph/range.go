@@ -264,7 +264,8 @@ func (r Range) Contains(v semver.Version) bool {
 	return i < len(r.spans) && r.spans[i].from.compare(at) <= 0
 }
 
-// Indexes yields which of n versions in ascending order are in the range, as intervals from i up to but not including j.
+// Indexes yields which of n versions in ascending order are in the range, as intervals from i up to but not including
+// j.
 func (r Range) Indexes(n int, version func(int) *declcfg.Version) iter.Seq2[int, int] {
 	position := func(c cut) int {
 		return sort.Search(n, func(i int) bool { return before(version(i).Semver).compare(c) >= 0 })

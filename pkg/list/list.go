@@ -1,5 +1,5 @@
-// Package list returns what is in a catalog as rows, for people and for programs: packages, channels, bundles, versions,
-// and updates.
+// Package list returns what is in a catalog as rows, for people and for programs: packages, channels, bundles,
+// versions, and updates.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(index.Packages(), list.Options{})

@@ -120,7 +120,8 @@ func (Update) layout() layout {
 
 func (u Update) cells(bool) []string {
 	return []string{
-		u.Package, u.Channel, u.Installed, u.Version, u.Classic.Next, hops(u.Classic), u.V1.Next, hops(u.V1), yesNo(u.Differs),
+		u.Package, u.Channel, u.Installed, u.Version,
+		u.Classic.Next, hops(u.Classic), u.V1.Next, hops(u.V1), yesNo(u.Differs),
 	}
 }
 
@@ -155,8 +156,8 @@ func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
 	fmt.Fprintf(text, "  %-8s%s\n", name, path)
 }
 
-// Explain returns for each channel of a package, or only that of o, why the bundle From is updated to the bundle to next,
-// or why not: by OLM Classic and by OLM v1. Both are names or versions.
+// Explain returns for each channel of a package, or only that of o, why the bundle From is updated to the bundle to
+// next, or why not: by OLM Classic and by OLM v1. Both are names or versions.
 func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Explanation, error) {
 	p := withVersions(x, o.From, to)
 	channels, errChannel := channelsOf(p, o.Channel)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -96,7 +97,7 @@ func writeTable[R Row](w io.Writer, rows []R, wide bool) error {
 	l := zero.layout()
 	columns := l.columns
 	if wide {
-		columns = append(columns[:len(columns):len(columns)], l.wide...)
+		columns = slices.Concat(columns, l.wide)
 	}
 	all := [][]string{columns}
 	for _, r := range rows {

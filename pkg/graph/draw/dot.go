@@ -34,7 +34,8 @@ func (d dot) begin(indent, id, title string, deprecated bool) {
 	if deprecated {
 		style = `style="rounded,filled", fillcolor="#FFF3CD"`
 	}
-	fmt.Fprintf(d, "%ssubgraph cluster_%s {\n%s  label=\"%s\"\n%s  %s\n", indent, id, indent, dotText(title), indent, style)
+	fmt.Fprintf(d, "%ssubgraph cluster_%s {\n", indent, id)
+	fmt.Fprintf(d, "%s  label=\"%s\"\n%s  %s\n", indent, dotText(title), indent, style)
 }
 
 func (d dot) end(indent string) { d.WriteString(indent + "}\n") }

@@ -1,10 +1,10 @@
-// Package draw draws the update graphs of packages: for Mermaid and Graphviz, as SVG and HTML, and as JSON for programs.
-// All show the same bundles and links.
+// Package draw draws the update graphs of packages: for Mermaid and Graphviz, as SVG and HTML, and as JSON for
+// programs. All show the same bundles and links.
 //
 //	err := draw.SVG(os.Stdout, []*graph.Package{graph.NewPackage(index)}, draw.Options{})
 //
-// In SVG and HTML, a package is a row of lanes, one for each channel. A lane lists what the channel names, one box for a
-// bundle, the head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead
+// In SVG and HTML, a package is a row of lanes, one for each channel. A lane lists what the channel names, one box for
+// a bundle, the head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead
 // upwards, from what is installed to what updates it.
 //
 //   - What is replaced has a solid line, between boxes where nothing is in the way, else at their left.

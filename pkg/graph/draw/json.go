@@ -34,12 +34,12 @@ import (
 //	  }]
 //	}]}
 //
-// Nodes have the highest version first. Of a node, entry is whether the channel has an entry for it, and skipped whether
-// another entry skips it. Edges stand by the node that they lead to. A version or a skipRange that there is not, and the
-// range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of the bundle for
-// those who follow this channel, with the [graph.Edge] that it is for; they are missing where the bundle stays. A channel
-// that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole has no from, but says
-// under bundles how many are in it.
+// Nodes have the highest version first. Of a node, entry is whether the channel has an entry for it, and skipped
+// whether another entry skips it. Edges stand by the node that they lead to. A version or a skipRange that there is
+// not, and the range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of
+// the bundle for those who follow this channel, with the [graph.Edge] that it is for; they are missing where the bundle
+// stays. A channel that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole
+// has no from, but says under bundles how many are in it.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
 	j.object(func() {

@@ -21,8 +21,8 @@ const mermaidHead = `flowchart LR
 `
 
 // Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages hold their
-// channels, and every channel has nodes of its own. Heads are round. Bundles that are not in the catalog are dashed, those
-// that are in it but not in the channel dotted.
+// channels, and every channel has nodes of its own. Heads are round. Bundles that are not in the catalog are dashed,
+// those that are in it but not in the channel dotted.
 func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 	m := &mermaid{Writer: bufio.NewWriter(w), classes: map[string][]string{}}
 	m.WriteString(mermaidHead)
@@ -101,8 +101,8 @@ func mermaidText(text string) string {
 	return escaped.String()
 }
 
-// isPlain reports whether an ASCII character has no meaning to Mermaid behind the previous one, which is a hyphen at the
-// start of the text. Most of punctuation may have one; what names and versions are made of stays legible.
+// isPlain reports whether an ASCII character has no meaning to Mermaid behind the previous one, which is a hyphen at
+// the start of the text. Most of punctuation may have one; what names and versions are made of stays legible.
 func isPlain(previous, r rune) bool {
 	switch r {
 	case ' ': // "1. ", "- " and spaces begin lists and blocks

@@ -33,8 +33,8 @@ func outline(in language, packages []*graph.Package, o Options) {
 	}
 }
 
-// outlineChannel writes nodes and links. Nodes are numbered from the lowest version on, so that most keep their ids when
-// a version is added.
+// outlineChannel writes nodes and links. Nodes are numbered from the lowest version on, so that most keep their ids
+// when a version is added.
 func outlineChannel(in language, id string, d *drawing) {
 	ids := make([]string, len(d.nodes))
 	for i := range d.nodes {
