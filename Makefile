@@ -16,11 +16,6 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 TOOL    := go tool -modfile=tools/go.mod
-# Code of others that a command hardly spends time in is not inlined, and tracing of gRPC, which no command offers, is left
-# out: that takes 3 MB off the binary.
-COLD    := cel.dev k8s.io sigs.k8s.io go.podman.io go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 google.golang.org/genproto \
-	$(addprefix github.com/,antlr4-go cockroachdb docker emicklei fxamacker go-openapi google/gnostic-models \
-	operator-framework pelletier protocolbuffers sirupsen spf13)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
 .PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance bench budget bench-serve fuzz generate clean
@@ -30,8 +25,8 @@ all: build test lint ## Build, test and lint (the default)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## Build bin/opm
-	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags grpcnotrace $(COLD:%=-gcflags=%/...=-l) -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
+build: ## Build bin/opm, as go build does, stripped and with its version set
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
 
 demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
@@ -60,7 +55,7 @@ generated: ## Fail where a generated file is not what generate makes
 race: ## Run the tests of what is concurrent under the race detector (needs a C compiler)
 	@sh scripts/race.sh
 
-startup: build ## Measure how long the packages of bin/opm take to initialize, and fail where it is far too long
+startup: build ## Report how long bin/opm takes to start; fail if our own packages do much work there
 	@sh scripts/startup.sh bin/opm
 
 conformance: build ## Run the conformance scripts with bin/opm

@@ -20,7 +20,7 @@ func addProblemFormat(cmd *cobra.Command, format *string, short, byDefault, usag
 // printReport prints problems: as text to the writer for it, in other formats to standard output. It fails if there are
 // errors among them.
 func printReport(cmd *cobra.Command, text io.Writer, format string, report *problem.Report) error {
-	report.Version = version
+	report.Version = thisBuild().OpmVersion
 	var err error
 	if format == "" || format == string(problem.Text) {
 		err = printProblems(text, report.Problems)

@@ -1,29 +1,58 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
 
-// Stamped into the binary by the linker; see the Makefile.
-var (
-	version = "unknown"
-	commit  = ""
-	date    = ""
-)
+// Set by the linker in make build. What it did not set comes from Go's build information.
+var version, commit, date string
 
-// A buildInfo is what is known about the binary, by the names that upstream prints.
+// A buildInfo says what the binary was built from, by the names that upstream prints.
 type buildInfo struct {
 	OpmVersion string `json:"opmVersion"`
 	GitCommit  string `json:"gitCommit"`
 	BuildDate  string `json:"buildDate"`
 	GoOs       string `json:"goOs"`
 	GoArch     string `json:"goArch"`
+}
+
+// thisBuild returns the build information of this binary.
+func thisBuild() buildInfo {
+	b := buildInfo{version, commit, date, runtime.GOOS, runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.complete(info)
+	}
+	b.OpmVersion = cmp.Or(b.OpmVersion, "unknown")
+	return b
+}
+
+// complete sets what is empty from what Go knows. Go has a commit only for a binary that was built in a checkout, and a
+// version only there and for a released module (go install MODULE@VERSION).
+func (b *buildInfo) complete(info *debug.BuildInfo) {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if b.OpmVersion == "" && info.Main.Version != "(devel)" {
+		b.OpmVersion = info.Main.Version // ends in +dirty where files were changed
+	}
+	if b.OpmVersion == "" && revision != "" {
+		b.OpmVersion = revision
+		if settings["vcs.modified"] == "true" {
+			b.OpmVersion += "+dirty"
+		}
+	}
+	b.GitCommit = cmp.Or(b.GitCommit, revision)
+	b.BuildDate = cmp.Or(b.BuildDate, settings["vcs.time"])
 }
 
 func versionCmd() *cobra.Command {
@@ -35,7 +64,7 @@ func versionCmd() *cobra.Command {
   opm version -o json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info := buildInfo{version, commit, date, runtime.GOOS, runtime.GOARCH}
+			info := thisBuild()
 			if format == "json" {
 				return printJSON(cmd.OutOrStdout(), info)
 			}

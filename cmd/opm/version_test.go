@@ -1,0 +1,38 @@
+package main
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestBuildInfo(t *testing.T) {
+	const revision, time = "1be1fcd", "2026-08-30T12:00:00Z"
+	checkout := func(version, modified string) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: revision}, {Key: "vcs.time", Value: time}, {Key: "vcs.modified", Value: modified},
+		}}
+	}
+	for _, tt := range []struct {
+		name   string
+		linker buildInfo
+		info   *debug.BuildInfo
+		want   buildInfo
+	}{
+		{"go build in a checkout", buildInfo{}, checkout("v1.2.4-0.20260830120000-1be1fcd+dirty", "true"),
+			buildInfo{OpmVersion: "v1.2.4-0.20260830120000-1be1fcd+dirty", GitCommit: revision, BuildDate: time}},
+		{"without a version", buildInfo{}, checkout("(devel)", "false"),
+			buildInfo{OpmVersion: revision, GitCommit: revision, BuildDate: time}},
+		{"without a version, changed", buildInfo{}, checkout("(devel)", "true"),
+			buildInfo{OpmVersion: revision + "+dirty", GitCommit: revision, BuildDate: time}},
+		{"go install of a release", buildInfo{}, &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}},
+			buildInfo{OpmVersion: "v1.2.3"}},
+		{"go build of copied files", buildInfo{}, &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, buildInfo{}},
+		{"the linker comes first", buildInfo{OpmVersion: "v2", GitCommit: "abc", BuildDate: "now"}, checkout("v1", "true"),
+			buildInfo{OpmVersion: "v2", GitCommit: "abc", BuildDate: "now"}},
+	} {
+		got := tt.linker
+		if got.complete(tt.info); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
