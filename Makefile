@@ -1,12 +1,14 @@
-# `make help` lists the targets. Tools of development are pinned in tools/go.mod; logic longer than a line is in
-# scripts/.
+# `make help` lists the targets. Development tools are pinned in tools/go.mod. Logic longer than a line is in scripts/.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT  ?= $(shell git rev-parse --verify -q HEAD)
 # The date of the commit, in UTC, so that one commit makes one binary.
 DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 
-# Where the conformance scripts and the data of the benchmarks are; they are not part of this repository.
+# The product, its benchmarks and the tests of the whole program.
+MODULES := . bench test
+
+# Data that are not part of this repository.
 CONFORMANCE ?= ../shared/conformance
 BIG_CATALOG ?= ../shared/data/big-catalog.tar.xz
 OPERATORS   ?= ../shared/data/operators
@@ -15,7 +17,7 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
 
-TOOL    := go tool -modfile=tools/go.mod
+TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
 .PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance bench budget bench-serve fuzz generate clean
@@ -31,28 +33,27 @@ build: ## Build bin/opm, as go build does, stripped and with its version set
 demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
 
-test: ## Run the tests
-	go test ./...
+test: ## Run the tests of all modules
+	@set -e; for m in $(MODULES); do (set -x; go -C $$m test ./...); done
 
 check: fmt vet lint tidy generated test race startup conformance ## Everything that CI checks
 
-fmt: ## Fail where gofmt would change a file
+fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
 
 vet: ## Run go vet
-	go vet ./...
+	@set -e; for m in $(MODULES) tools; do (set -x; go -C $$m vet ./...); done
 
 lint: ## Run the linters of .golangci.yml
-	$(TOOL) golangci-lint run ./...
+	@set -e; for m in $(MODULES); do (set -x; cd $$m; $(TOOL) golangci-lint run ./...); done
 
-tidy: ## Fail where go.mod or go.sum is not tidy
-	go mod tidy -diff
-	go -C tools mod tidy -diff
+tidy: ## Fail if a go.mod or go.sum is not tidy
+	@set -e; for m in $(MODULES) tools; do (set -x; go -C $$m mod tidy -diff); done
 
-generated: ## Fail where a generated file is not what generate makes
+generated: ## Fail if a generated file is not what generate makes
 	@sh scripts/generated.sh
 
-race: ## Run the tests of what is concurrent under the race detector (needs a C compiler)
+race: ## Run the tests of concurrent code under the race detector (needs a C compiler)
 	@sh scripts/race.sh
 
 startup: build ## Report how long bin/opm takes to start; fail if our own packages do much work there
@@ -69,20 +70,20 @@ bench: ## Run the Go benchmarks, compare them with the last run, then measure th
 	@$(MAKE) --no-print-directory budget
 
 budget: build ## Measure bin/opm on the big catalog, and on bundles and their images, against its budget
-	@go build -o .bench/bench ./internal/bench
+	@go -C bench build -o ../.bench/bench .
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
 	@.bench/bench -opm bin/opm -dir .bench -operators $(OPERATORS)
 
 bench-serve: build ## Measure bin/opm serve with the big catalog against its budget
-	@go build -o .bench/bench ./internal/bench
-	@go build -o .bench/serve ./internal/bench/serve
+	@go -C bench build -o ../.bench/bench .
+	@go -C bench build -o ../.bench/serve ./serve
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
 	@.bench/serve -opm bin/opm -catalog .bench/big-catalog
 
 fuzz: ## Run every fuzz target for FUZZTIME
 	@sh scripts/fuzz.sh $(FUZZTIME)
 
-generate: ## Make the generated files anew
+generate: ## Regenerate the generated files
 	go generate ./...
 
 clean: ## Remove what was built and measured

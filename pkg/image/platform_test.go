@@ -100,8 +100,3 @@ func deepIndex(t testing.TB, img v1.Image, depth int) v1.ImageIndex {
 	}
 	return index
 }
-
-func appendTo(index v1.ImageIndex, img v1.Image, platform string) v1.ImageIndex {
-	p, _ := v1.ParsePlatform(platform) // of a test
-	return mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: p}})
-}

@@ -347,29 +347,6 @@ func TestPushDestination(t *testing.T) {
 	}
 }
 
-func TestPushToDistribution(t *testing.T) {
-	t.Parallel()
-	img := mustBuild(t, bundleOptions(time.Now(), 0o600))
-	for _, kind := range []string{"htpasswd", "token"} {
-		t.Run(kind, func(t *testing.T) {
-			d := newDistribution(t, kind)
-			ref := d.host + "/org/deep/bundle:v1"
-			opts := d.options(t, testUser, testPassword)
-			digest, err := Push(t.Context(), img, ref, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if opened := mustOpen(t, ref, opts); opened.Digest != digest {
-				t.Errorf("got %s, pushed %s", opened.Digest, digest)
-			}
-			_, err = Push(t.Context(), img, ref, d.options(t, "", ""))
-			if err == nil || !strings.Contains(err.Error(), "there are no credentials for it: log in") {
-				t.Errorf("got %v without credentials", err)
-			}
-		})
-	}
-}
-
 func TestLayoutIndexNames(t *testing.T) {
 	for tag, ok := range map[string]bool{"": true, "v1": true, "1.2.3-rc.1": true, "quay.io:443/org/image:v1": true,
 		"a--b": true, "-a": false, "a b": false, "a..b": false, "ä": false, "a\n": false} {

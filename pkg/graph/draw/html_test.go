@@ -79,7 +79,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// The page allows its own script and style, and nothing else; see TestBrowser for whether a browser agrees.
+// The page allows its own script and style, and nothing else; see TestGraphPage of the module test for whether a browser agrees.
 func TestPolicy(t *testing.T) {
 	page := htmlOf(t, packageOf(t, "p", differing))
 	policy := html.UnescapeString(between(t, page, `Content-Security-Policy" content="`, `">`))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -193,35 +192,9 @@ func find(lines []line, q store.Query) string {
 	return found.String()
 }
 
-// readAll returns what a server sends.
-func readAll(t testing.TB, response *http.Response) string {
-	t.Helper()
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 func unmarshal(t testing.TB, text string, v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), v); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A namedSource is a catalog and its name.
-type namedSource struct {
-	name   string
-	source declcfg.Source
-}
-
-func catalogsOf(t testing.TB, sources ...namedSource) []web.Catalog {
-	t.Helper()
-	var catalogs []web.Catalog
-	for _, s := range sources {
-		catalogs = append(catalogs, catalogOf(t, s.name, s.source))
-	}
-	return catalogs
 }

@@ -1,105 +1,174 @@
-package draw
+package test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/opm-toolchain/opm/internal/browser"
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// TestBrowser opens pages as people do, as files, and uses them with mouse and keyboard.
-func TestBrowser(t *testing.T) {
-	ctx := browser.Start(t)
+// TestGraphPage opens pages of opm graph as people do, as files, and uses them with mouse and keyboard.
+func TestGraphPage(t *testing.T) {
+	ctx := startBrowser(t)
 	t.Run("select", func(t *testing.T) { testSelect(ctx, t) })
-	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
+	t.Run("keyboard", func(t *testing.T) { testGraphKeyboard(ctx, t) })
 	t.Run("search", func(t *testing.T) { testSearch(ctx, t) })
 	t.Run("zoom and drag", func(t *testing.T) { testZoom(ctx, t) })
 	t.Run("texts fit", func(t *testing.T) { testTextsFit(ctx, t) })
-	t.Run("hostile names", func(t *testing.T) { testHostile(ctx, t) })
+	t.Run("hostile names", func(t *testing.T) { testHostileGraph(ctx, t) })
 	t.Run("500 bundles", func(t *testing.T) { testLarge(ctx, t) })
 }
 
-// A tab is a page that is open. It fails its test where the page complains, or asks for anything but itself.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
+const (
+	// differing has different updates in OLM Classic and in OLM v1, in channel c: v1 ──► v2 ──► v3, where v3 also skips
+	// v1.1, which OLM Classic does not offer. In channel d, v2.0.0 updates to itself for ever.
+	differing = `
+		default c
+		channel c
+		- p.v3.0.0 replaces p.v2.0.0 skips p.v1.1.0
+		- p.v2.0.0 replaces p.v1.0.0
+		- p.v1.1.0 replaces p.v1.0.0 range >=0.1.0 <1.1.0
+		- p.v1.0.0 replaces p.v0.9.0
+		channel d
+		- p.v2.0.0 replaces p.v1.0.0 range >=1.0.0
+		- p.v1.0.0
+		bundle p.v0.1.0`
+
+	// OLM Classic refuses both channels of refused: a has two heads, and in b replaces form a cycle.
+	refused = `
+		channel a
+		- p.v2.0.0 replaces p.v0.0.1
+		- p.v1.0.0 replaces p.v0.0.1
+		- p.v0.0.1
+		channel b
+		- p.v1.0.0 replaces p.v2.0.0
+		- p.v2.0.0 replaces p.v3.0.0
+		- p.v3.0.0 replaces p.v1.0.0 range >=3.0.0`
+
+	chain = `
+		default stable
+		channel stable
+		- p.v1.2.0 replaces p.v1.1.0 skips p.v1.1.1
+		- p.v1.1.1 replaces p.v1.1.0
+		- p.v1.1.0 replaces p.v1.0.0
+		- p.v1.0.0 replaces p.v0.9.0
+		deprecated p.v1.0.0`
+
+	ranges = `
+		channel c
+		- p.v2.0.0 replaces p.v1.0.0 skips p.v1.1.0,p.v1.1.1,p.v1.2.0,p.v1.3.0
+		- p.v1.3.0 replaces p.v1.2.0 range >=1.0.0 <1.3.0
+		- p.v1.2.0 replaces p.v1.1.0 range >=1.0.0 <1.2.0
+		- p.v1.1.1 range 1.x.y
+		- p.v1.1.0 replaces p.v1.0.0 range >=1.0.0 <1.1.0
+		- p.v1.0.0 range <1.0.0`
+)
+
+// catalogOf returns the catalog of a package, in JSON, from lines like those above. Entries and what follows the word bundle are
+// bundles of the catalog, with the version after the last v of their name.
+func catalogOf(t *testing.T, pkg, lines string) string {
+	t.Helper()
+	type object map[string]any
+	type entry struct {
+		Name      string   `json:"name"`
+		Replaces  string   `json:"replaces,omitempty"`
+		Skips     []string `json:"skips,omitempty"`
+		SkipRange string   `json:"skipRange,omitempty"`
+	}
+	of := object{"schema": "olm.package", "name": pkg}
+	objects := []object{of}
+	var deprecated []object
+	bundles := map[string]bool{}
+	bundle := func(name string) {
+		if !bundles[name] {
+			bundles[name] = true
+			version := name[strings.LastIndex(name, "v")+1:]
+			objects = append(objects, object{"schema": "olm.bundle", "package": pkg, "name": name, "image": "example.com/p",
+				"properties": []object{{"type": "olm.package", "value": object{"packageName": pkg, "version": version}}}})
+		}
+	}
+	var channel object
+	for line := range strings.Lines(lines) {
+		word, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " ")
+		switch word {
+		case "":
+		case "default":
+			of["defaultChannel"] = rest
+		case "channel":
+			channel = object{"schema": "olm.channel", "package": pkg, "name": rest, "entries": []entry(nil)}
+			objects = append(objects, channel)
+		case "bundle":
+			bundle(rest)
+		case "deprecated":
+			deprecated = append(deprecated, object{"reference": object{"schema": "olm.bundle", "name": rest}, "message": "old"})
+		default:
+			bundle(word)
+			e := entry{Name: word}
+			rest, e.SkipRange, _ = strings.Cut(rest, "range ")
+			for words := strings.Fields(rest); len(words) > 1; words = words[2:] {
+				switch words[0] {
+				case "replaces":
+					e.Replaces = words[1]
+				case "skips":
+					e.Skips = strings.Split(words[1], ",")
+				}
+			}
+			channel["entries"] = append(channel["entries"].([]entry), e)
+		}
+	}
+	if deprecated != nil {
+		objects = append(objects, object{"schema": "olm.deprecations", "package": pkg, "entries": deprecated})
+	}
+	var text strings.Builder
+	for _, o := range objects {
+		if err := json.NewEncoder(&text).Encode(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
 }
 
-func open(browser context.Context, t *testing.T, page string) *tab {
+// chainOf returns the catalog of a package with a channel of n bundles, each of which replaces the one before, skips every
+// third of the last thirty, and has the last hundred in its skipRange.
+func chainOf(t *testing.T, n int) string {
+	t.Helper()
+	var lines strings.Builder
+	lines.WriteString("default stable\nchannel stable\n")
+	for i := range n {
+		fmt.Fprintf(&lines, "p.v1.%d.0", i)
+		if i > 0 {
+			fmt.Fprintf(&lines, " replaces p.v1.%d.0", i-1)
+		}
+		var skips []string
+		for j := max(0, i-30); j < i-1; j++ {
+			if j%3 == 1 {
+				skips = append(skips, fmt.Sprintf("p.v1.%d.0", j))
+			}
+		}
+		if len(skips) > 0 {
+			fmt.Fprintf(&lines, " skips %s", strings.Join(skips, ","))
+		}
+		fmt.Fprintf(&lines, " range >=1.%d.0 <1.%d.0\n", i/100*100, i)
+	}
+	return catalogOf(t, "p", lines.String())
+}
+
+// openGraph opens the page that opm graph draws of a catalog. It may request nothing but itself.
+func openGraph(browser context.Context, t *testing.T, catalog string) *tab {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "graph.html")
-	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(mustOpm(t, catalog, "graph", "-", "-o", "html")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(browser)
-	t.Cleanup(cancel)
-	p := &tab{t, ctx}
-	p.do(chromedp.Navigate("about:blank"))
-	p.watch("file://" + name)
-	p.do(chromedp.Navigate("file://" + name))
-	return p
-}
-
-// watch collects complaints and requests from now on, and checks them at the end of the test.
-func (p *tab) watch(url string) {
-	var mu sync.Mutex
-	var requests []string
-	err := chromedp.Listen(p.ctx, func(event any) {
-		if r, ok := event.(*network.EventRequestWillBeSent); ok {
-			mu.Lock()
-			defer mu.Unlock()
-			requests = append(requests, r.Request.URL)
-		}
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	messages := chromedp.Console(p.ctx)
-	p.t.Cleanup(func() {
-		p.do(chromedp.Evaluate[chromedp.Void](`console.log("the end")`))
-		for m, err := range messages {
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			if m.Text == "the end" {
-				break
-			}
-			p.t.Errorf("the page says: %s", m.Text)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if !slices.Equal(requests, []string{url}) {
-			p.t.Errorf("the page asks for %q, want itself only", requests)
-		}
-	})
-}
-
-func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// eval returns what an expression is.
-func eval[T any](p *tab, expression string) T {
-	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
-	}
-	return v
+	url := "file://" + name
+	return openTab(browser, t, url, func(requested string) bool { return requested == url })
 }
 
 // bundle selects a box by its lane and row.
@@ -135,7 +204,7 @@ func (p *tab) classes(class string) string {
 }
 
 func testSelect(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	p.click(0, 3)
 	p.wantPanel(`p.v1.0.0
 Version 1.0.0
@@ -187,8 +256,7 @@ c`)
 	p.click(2, 0)
 	p.wantPanel("p.v0.1.0\nVersion 0.1.0\nIn no channel of package p\nNo channel leads to this bundle.")
 
-	i := slices.IndexFunc(goldens, func(g struct{ name, graph string }) bool { return g.name == "refused" })
-	p = open(browser, t, htmlOf(t, packageOf(t, "p", goldens[i].graph)))
+	p = openGraph(browser, t, catalogOf(t, "p", refused))
 	p.click(0, 2)
 	if got := p.panel(); !strings.Contains(got, "It gets no updates, as OLM Classic refuses the channel: a unique replacement chain") ||
 		!strings.Contains(got, "1 update to p.v2.0.0, the head of the channel:") {
@@ -196,8 +264,8 @@ c`)
 	}
 }
 
-func testKeyboard(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+func testGraphKeyboard(browser context.Context, t *testing.T) {
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	p.do(chromedp.Focus(chromedp.CSS("#zoom-fit")), chromedp.KeyEvent(kb.Tab))
 	focused := func() string {
 		return eval[string](p, `document.activeElement.querySelector(".label")?.textContent ?? document.activeElement.id`)
@@ -234,13 +302,13 @@ func testKeyboard(browser context.Context, t *testing.T) {
 		`panel.getAttribute("aria-live") === "polite"`,
 	} {
 		if !eval[bool](p, expression) {
-			t.Errorf("it is not so that %s", expression)
+			t.Errorf("false: %s", expression)
 		}
 	}
 }
 
 func testSearch(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, packageOf(t, "p", differing)))
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	status := func() string { return eval[string](p, `document.getElementById("matches").textContent`) }
 	query := chromedp.CSS("#query")
 	p.do(chromedp.SendKeys(query, "V1.0"))
@@ -258,7 +326,7 @@ func testSearch(browser context.Context, t *testing.T) {
 }
 
 func testZoom(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, chainOf(t, 60)))
+	p := openGraph(browser, t, chainOf(t, 60))
 	full := eval[float64](p, `picture.getBoundingClientRect().height`)
 	height := func() float64 { return eval[float64](p, `picture.getBoundingClientRect().height`) / full }
 	within := func(got, want float64) bool { return got > want*0.98 && got < want*1.02 }
@@ -292,8 +360,8 @@ func testZoom(browser context.Context, t *testing.T) {
 
 // testTextsFit measures texts: what is in a box must not leave it, nor meet another text in it.
 func testTextsFit(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, packageOf(t, "p", strings.ReplaceAll(goldens[0].graph, "p.v", "wwwwMMMM@@%%.v")),
-		packageOf(t, "q", goldens[1].graph), packageOf(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0")))
+	p := openGraph(browser, t, catalogOf(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+catalogOf(t, "q", ranges)+
+		catalogOf(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
 	problems := eval[[]string](p, `[...document.querySelectorAll(".bundle, .badge")].flatMap((g) => {
 		const box = g.querySelector("rect").getBBox();
 		const texts = [...g.querySelectorAll(":scope > text, :scope > .badge > rect")];
@@ -307,26 +375,18 @@ func testTextsFit(browser context.Context, t *testing.T) {
 	}
 }
 
-func testHostile(browser context.Context, t *testing.T) {
-	var packages []*graph.Package
-	for _, name := range hostile {
-		p := packageOf(t, name, "channel c\nv1.0.0\nv2.0.0 replaces v1.0.0")
-		p.Channels[0].Name = name
-		p.Bundles[1].Name = name
-		packages = append(packages, p)
-	}
-	p := open(browser, t, htmlOf(t, packages...))
-	for i, name := range hostile {
+func testHostileGraph(browser context.Context, t *testing.T) {
+	p := openGraph(browser, t, hostileCatalog(t))
+	for i, name := range slices.Sorted(slices.Values(hostile)) {
 		p.do(chromedp.Evaluate[chromedp.Void](bundle(i, 0) + `.dispatchEvent(new MouseEvent("click", { bubbles: true }))`))
-		want := strings.ToValidUTF8(name, "\ufffd")
-		if got := eval[string](p, `document.querySelector("#panel h2").textContent`); got != want {
-			t.Errorf("the panel is about %q, want %q", got, want)
+		if got := eval[string](p, `document.querySelector("#panel h2").textContent`); got != name {
+			t.Errorf("the panel is about %q, want %q", got, name)
 		}
 	}
 }
 
 func testLarge(browser context.Context, t *testing.T) {
-	p := open(browser, t, htmlOf(t, chainOf(t, 500)))
+	p := openGraph(browser, t, chainOf(t, 500))
 	if n := eval[int](p, `document.querySelectorAll(".bundle[role=button]").length`); n != 500 {
 		t.Errorf("%d bundles", n)
 	}

@@ -1,119 +1,90 @@
-package web_test
+package test
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // for a catalog
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
+	"testing/fstest"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/opm-toolchain/opm/internal/browser"
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// TestBrowser uses the page as people do, with mouse and keyboard.
-func TestBrowser(t *testing.T) {
-	ctx := browser.Start(t)
+// TestServePage uses the page of opm serve as people do, with mouse and keyboard.
+func TestServePage(t *testing.T) {
+	ctx := startBrowser(t)
 	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
 	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
-	t.Run("keyboard", func(t *testing.T) { testKeyboard(ctx, t) })
+	t.Run("keyboard", func(t *testing.T) { testServeKeyboard(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
 	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
 	t.Run("missing", func(t *testing.T) { testMissing(ctx, t) })
 }
 
-// A tab shows the page of a server. It fails its test where the page complains, or asks anyone but the server.
-type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	base string
+// kiln is a catalog with a deprecated package, channel and bundle, and a bundle that is missing.
+//
+//go:embed testdata/kiln.yaml
+var kiln string
+
+// A namedSource is a catalog and its name.
+type namedSource struct {
+	name   string
+	source declcfg.Source
 }
 
-func openTab(browser context.Context, t *testing.T, fragment string, sources ...namedSource) *tab {
+func textSource(text string) declcfg.Source {
+	return declcfg.Source{Name: "c", FS: fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}}
+}
+
+// serving starts a server of catalogs, which need not be valid, and returns the address of its page.
+func serving(t *testing.T, sources ...namedSource) string {
 	t.Helper()
-	server := httptest.NewServer(handlerOf(t, catalogsOf(t, sources...)...))
+	var catalogs []web.Catalog
+	for _, s := range sources {
+		key, err := store.KeyOf(t.Context(), s.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := store.Write(t.Context(), &b, key, store.BuildOptions{HTTP: true}, s.source); err != nil {
+			t.Fatal(err)
+		}
+		opened, err := store.New(bytes.NewReader(b.Bytes()), int64(b.Len()), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { opened.Close() })
+		catalogs = append(catalogs, web.Catalog{Name: s.name, Objects: opened.Catalogs()[0], Tag: key.String()})
+	}
+	server := httptest.NewServer(web.New(web.Options{
+		Acquire: func() ([]web.Catalog, func()) { return catalogs, func() {} },
+		Failed:  func(err error) { t.Errorf("the handler fails: %v", err) },
+	}))
 	t.Cleanup(server.Close)
-	ctx, cancel := chromedp.NewContext(browser)
-	t.Cleanup(cancel)
-	p := &tab{t, ctx, server.URL + "/"}
-	p.do(chromedp.Navigate("about:blank"))
-	p.watch()
-	p.do(chromedp.Navigate(p.base + fragment))
-	return p
+	return server.URL + "/"
 }
 
-// watch collects complaints and requests from now on, and checks them at the end of the test.
-func (p *tab) watch() {
-	var mu sync.Mutex
-	var strange []string
-	err := chromedp.Listen(p.ctx, func(event any) {
-		r, ok := event.(*network.EventRequestWillBeSent)
-		if ok && !strings.HasPrefix(r.Request.URL, p.base) && !strings.HasPrefix(r.Request.URL, "data:") {
-			mu.Lock()
-			defer mu.Unlock()
-			strange = append(strange, r.Request.URL)
-		}
+// openPage opens the page of a server of catalogs, at a fragment. It may request only what is on the server.
+func openPage(browser context.Context, t *testing.T, fragment string, sources ...namedSource) *tab {
+	t.Helper()
+	base := serving(t, sources...)
+	return openTab(browser, t, base+fragment, func(url string) bool {
+		return strings.HasPrefix(url, base) || strings.HasPrefix(url, "data:")
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	messages := chromedp.Console(p.ctx)
-	p.t.Cleanup(func() {
-		p.do(chromedp.Evaluate[chromedp.Void](`console.log("the end")`))
-		for m, err := range messages {
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			if m.Text == "the end" {
-				break
-			}
-			p.t.Errorf("the page says: %s", m.Text)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if len(strange) > 0 {
-			p.t.Errorf("the page asks for %q", strange)
-		}
-	})
-}
-
-func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// eval returns what an expression is.
-func eval[T any](p *tab, expression string) T {
-	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
-	}
-	return v
-}
-
-// until waits for an expression to be true.
-func (p *tab) until(expression string) {
-	p.t.Helper()
-	for range 200 {
-		if eval[bool](p, expression) {
-			return
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
-	p.t.Fatalf("it does not come to be that %s; the page says\n%s", expression, p.text("body"))
 }
 
 // untilHeading waits for the page with that heading.
@@ -122,14 +93,8 @@ func (p *tab) untilHeading(want string) {
 	p.until(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && !main.hasAttribute("aria-busy")`, want))
 }
 
-// text returns what an element says.
-func (p *tab) text(selector string) string {
-	p.t.Helper()
-	return eval[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
-}
-
-// click clicks a link by its text.
-func (p *tab) click(text string) {
+// clickLink clicks a link by its text.
+func (p *tab) clickLink(text string) {
 	p.t.Helper()
 	found := fmt.Sprintf(`[...document.querySelectorAll("main a")].find((a) => a.textContent === %q)`, text)
 	p.until(found + ` !== undefined`)
@@ -138,28 +103,11 @@ func (p *tab) click(text string) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// picture writes what is seen to a file in the directory OPM_PICTURES, for people to look at.
-func (p *tab) picture(name string) {
-	p.t.Helper()
-	dir := os.Getenv("OPM_PICTURES")
-	if dir == "" {
-		return
-	}
-	data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 // testPublishedPage searches for an operator, opens it, and looks at a bundle and its update.
 func testPublishedPage(browser context.Context, t *testing.T) {
-	dirs := publishedCatalogs(t)
-	dir := dirs[len(dirs)-1]
-	name := filepath.Base(dir)
-	p := openTab(browser, t, "", namedSource{name, dirSource(dir)})
+	const name = "v4.20"
+	dir := shared.Path(t, "data/catalogs/"+name)
+	p := openPage(browser, t, "", namedSource{name, declcfg.Source{Name: name, FS: os.DirFS(dir)}})
 	p.untilHeading("Packages of " + name)
 	cards := eval[int](p, `document.querySelectorAll(".card").length`)
 	if got := p.text("#status"); got != fmt.Sprintf("%d packages", cards) || cards < 10 {
@@ -186,10 +134,10 @@ func testPublishedPage(browser context.Context, t *testing.T) {
 	const last = `[...document.querySelectorAll("tbody tr")].filter((r) => r.cells[0].querySelector("a")).at(-1)`
 	oldest := eval[string](p, last+`.cells[0].textContent`)
 	next := eval[string](p, last+`.cells[3].querySelector("a").textContent`)
-	p.click(oldest)
+	p.clickLink(oldest)
 	p.untilHeading(oldest)
 	p.picture("bundle")
-	p.click(next)
+	p.clickLink(next)
 	p.untilHeading(next)
 	if got := p.text("main"); !strings.Contains(got, oldest) {
 		t.Errorf("%s does not say that it updates %s:\n%s", next, oldest, got)
@@ -199,7 +147,8 @@ func testPublishedPage(browser context.Context, t *testing.T) {
 }
 
 func testUpdates(browser context.Context, t *testing.T) {
-	p := openTab(browser, t, "#package=kiln", namedSource{"c", textSource(deprecatedCatalog)})
+	p := openPage(browser, t, "#package=kiln", namedSource{"c", textSource(kiln)})
+	base := eval[string](p, `location.origin`)
 	p.untilHeading("The Kiln")
 	if got := eval[[]string](p, `[...document.querySelectorAll(".notice")].map((e) => e.textContent)`); !slices.Equal(got,
 		[]string{"This package is deprecated. Use ovens.", "This channel is deprecated. No more."}) {
@@ -213,12 +162,12 @@ kiln.v1.0.0 | 1.0.0 | deprecated | kiln.v2.0.0 (replaces) | kiln.v2.0.0 (replace
 kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skips) | kiln.v2.0.0 (skips)`; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	p.click("kiln.v1.0.0")
+	p.clickLink("kiln.v1.0.0")
 	p.untilHeading("kiln.v1.0.0")
 	if got := p.text("main"); !strings.Contains(got, "Too hot.") {
 		t.Errorf("the bundle is shown as\n%s", got)
 	}
-	p.click("kiln.v2.0.0")
+	p.clickLink("kiln.v2.0.0")
 	p.untilHeading("kiln.v2.0.0")
 	got := p.text("main")
 	for _, want := range []string{
@@ -232,7 +181,7 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 		t.Errorf("the title is %q", got)
 	}
 	for _, href := range eval[[]string](p, `[...document.querySelectorAll("main a")].map((a) => a.href)`) {
-		if !strings.HasPrefix(href, p.base) {
+		if !strings.HasPrefix(href, base) {
 			t.Errorf("a link leads to %s", href)
 		}
 	}
@@ -240,13 +189,14 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 	if err != nil {
 		t.Fatal(err)
 	}
-	if raw := readAll(t, response); !strings.HasPrefix(raw, `{"image":"example.com/kiln:2"`) {
-		t.Errorf("the object itself is %.60s", raw)
+	defer response.Body.Close()
+	if raw, err := io.ReadAll(response.Body); err != nil || !bytes.HasPrefix(raw, []byte(`{"image":"example.com/kiln:2"`)) {
+		t.Errorf("the object itself is %.60s, %v", raw, err)
 	}
 }
 
-func testKeyboard(browser context.Context, t *testing.T) {
-	p := openTab(browser, t, "", namedSource{"c", textSource(deprecatedCatalog)})
+func testServeKeyboard(browser context.Context, t *testing.T) {
+	p := openPage(browser, t, "", namedSource{"c", textSource(kiln)})
 	p.untilHeading("Packages of c")
 	focused := func() string {
 		return eval[string](p, `document.activeElement.id || document.activeElement.textContent`)
@@ -313,7 +263,7 @@ const accessible = `(() => {
 })()`
 
 func testHostilePage(browser context.Context, t *testing.T) {
-	p := openTab(browser, t, "", namedSource{"c", textSource(hostileCatalog())})
+	p := openPage(browser, t, "", namedSource{"c", textSource(hostileCatalog(t))})
 	p.untilHeading("Packages of c")
 	if n := eval[int](p, `document.querySelectorAll(".card").length`); n != len(hostile) {
 		t.Errorf("%d cards, want %d", n, len(hostile))
@@ -322,7 +272,7 @@ func testHostilePage(browser context.Context, t *testing.T) {
 		for _, v := range []url.Values{{"package": {name}}, {"package": {name}, "channel": {name}, "bundle": {name}}} {
 			p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`location.hash = %q`, "#"+v.Encode())))
 			p.until(fmt.Sprintf(`document.querySelector("h1").textContent === %s && !main.hasAttribute("aria-busy") &&
-				location.hash === %q && document.querySelector("dl.facts") !== null`, jsonText(fmt.Sprintf("%q", name)), "#"+v.Encode()))
+				location.hash === %q && document.querySelector("dl.facts") !== null`, jsonOf(t, name), "#"+v.Encode()))
 		}
 	}
 	for _, expression := range []string{
@@ -330,18 +280,18 @@ func testHostilePage(browser context.Context, t *testing.T) {
 		`[...document.querySelectorAll("a")].every((a) => !a.href.startsWith("javascript:"))`,
 	} {
 		if !eval[bool](p, expression) {
-			t.Errorf("it is not so that %s", expression)
+			t.Errorf("false: %s", expression)
 		}
 	}
 }
 
 func testSeveral(browser context.Context, t *testing.T) {
-	p := openTab(browser, t, "", namedSource{"a", textSource(deprecatedCatalog)},
-		namedSource{"b", textSource(strings.ReplaceAll(small, "kiln", "oven"))})
+	p := openPage(browser, t, "", namedSource{"a", textSource(kiln)},
+		namedSource{"b", textSource(strings.NewReplacer("kiln", "oven", "The Kiln", "oven").Replace(kiln))})
 	p.untilHeading("Packages of a")
 	p.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.getElementById("catalog"); s.value = "b"; s.dispatchEvent(new Event("change")) })()`))
 	p.untilHeading("Packages of b")
-	p.click("oven")
+	p.clickLink("oven")
 	p.untilHeading("oven")
 	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "o"))
 	p.untilHeading("Packages of b")
@@ -351,13 +301,12 @@ func testSeveral(browser context.Context, t *testing.T) {
 }
 
 func testMissing(browser context.Context, t *testing.T) {
-	server := httptest.NewServer(handlerOf(t, catalogOf(t, "c", textSource(small))))
-	defer server.Close()
+	base := serving(t, namedSource{"c", textSource(kiln)})
 	ctx, cancel := chromedp.NewContext(browser)
 	defer cancel()
-	p := &tab{t, ctx, server.URL + "/"}
+	p := &tab{t, ctx} // not watched: the console reports what is missing
 	for _, fragment := range []string{"#package=none", "#package=kiln&channel=none", "#package=kiln&bundle=none", "#catalog=none"} {
-		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+fragment))
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(base+fragment))
 		p.untilHeading("Not found")
 		if got := p.text("main"); !strings.Contains(got, "There is no none here.") {
 			t.Errorf("%s: the page says\n%s", fragment, got)

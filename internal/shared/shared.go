@@ -1,0 +1,56 @@
+// Package shared finds what tests need and the repository does not have: published catalogs and operators, and what
+// upstream answers about them, in the directory shared beside it. Without them a test is skipped. If OPM_REQUIRE_DATA
+// is set, as it is in CI where the data are there, it fails.
+package shared
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Path returns the path of a file or directory in ../shared, seen from the directory of the test.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(dir(t), filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		Missing(t, path)
+	}
+	return path
+}
+
+// Glob returns the paths in ../shared that match a pattern, at least one, sorted.
+func Glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	pattern = filepath.Join(dir(t), filepath.FromSlash(pattern))
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		Missing(t, pattern)
+	}
+	return paths
+}
+
+// Missing skips a test that needs what is not there, or fails it if OPM_REQUIRE_DATA is set.
+func Missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("OPM_REQUIRE_DATA") != "" {
+		t.Fatalf("%s is missing, and OPM_REQUIRE_DATA is set", what)
+	}
+	t.Skipf("needs %s", what)
+}
+
+// dir returns the path of the directory shared.
+func dir(t testing.TB) string {
+	t.Helper()
+	for root := "."; ; root = filepath.Join(root, "..") {
+		if _, err := os.Stat(filepath.Join(root, "internal", "shared")); err == nil {
+			return filepath.Join(root, "..", "shared")
+		}
+		if abs, err := filepath.Abs(root); err != nil || abs == filepath.Dir(abs) {
+			t.Fatalf("the test does not run in a checkout of the repository: %v", err)
+		}
+	}
+}
