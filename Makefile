@@ -9,9 +9,9 @@ DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --fo
 MODULES := . bench test
 
 # Data that are not part of this repository.
-CONFORMANCE ?= ../shared/conformance
-BIG_CATALOG ?= ../shared/data/big-catalog.tar.xz
-OPERATORS   ?= ../shared/data/operators
+SHARED      := ../shared
+BIG_CATALOG ?= $(SHARED)/data/big-catalog.tar.xz
+OPERATORS   ?= $(SHARED)/data/operators
 
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -20,7 +20,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance bench budget bench-serve fuzz generate clean
+.PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance registry bench budget bench-serve fuzz generate clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -34,9 +34,11 @@ demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests of all modules
-	@set -e; for m in $(MODULES); do (set -x; go -C $$m test ./...); done
+	go test ./...
+	go -C bench test ./...
+	go -C test test -count=1 ./...
 
-check: fmt vet lint tidy generated test race startup conformance ## Everything that CI checks
+check: fmt vet lint tidy generated test race startup registry ## Everything that CI checks
 
 fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
@@ -59,8 +61,12 @@ race: ## Run the tests of concurrent code under the race detector (needs a C com
 startup: build ## Report how long bin/opm takes to start; fail if our own packages do much work there
 	@sh scripts/startup.sh bin/opm
 
-conformance: build ## Run the conformance scripts with bin/opm
-	@sh scripts/conformance.sh $(CONFORMANCE) $(TOOL) testscript
+conformance: ## Compare opm with upstream: run the conformance scripts, then registry
+	go -C test test -run TestConformance -count=1 .
+	@$(MAKE) --no-print-directory registry
+
+registry: build ## Compare the answers of opm serve for the published catalogs with those of upstream
+	@sh scripts/registry.sh bin/opm $(SHARED)
 
 bench: ## Run the Go benchmarks, compare them with the last run, then measure the budget
 	@mkdir -p .bench

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Serves the published catalogs, asks everything that they can be asked, and fails where an answer is not that of
-# DIRECTORY/registry, which README.md there explains.
+# Serves the published catalogs of SHARED, asks everything that can be asked, and fails if an answer differs from upstream's
+# in SHARED/conformance/registry. Without these data it is skipped, or fails if OPM_REQUIRE_DATA is set.
 #
-#	scripts/registry.sh PROGRAM DIRECTORY
+#	scripts/registry.sh PROGRAM SHARED
 set -eu
 opm=$1
-dir=$(cd "$2" && pwd)
-shared=$(dirname "$dir")
+shared=$2
+dumps=$shared/conformance/registry
 
-if [ ! -d "$dir/registry" ] || [ ! -d "$shared/tools/regdump" ]; then
-	echo "registry: skipped, $dir/registry or $shared/tools/regdump is not there"
-	exit 0
+if [ ! -d "$dumps" ] || [ ! -d "$shared/tools/regdump" ]; then
+	echo "registry: skipped, no $dumps or $shared/tools/regdump"
+	[ -z "${OPM_REQUIRE_DATA:-}" ]
+	exit
 fi
 
 tmp=$(mktemp -d)
@@ -21,23 +22,23 @@ stop() {
 }
 trap stop EXIT
 
-# The tool is a module of its own, and stays as it is.
+# The tool is a module of its own.
 go build -C "$shared/tools/regdump" -mod=readonly -buildvcs=false -o "$tmp/regdump" .
 
-# serve starts a server of a catalog and waits until its port is open, which is before it is ready.
+# serve starts a server of a catalog and waits until its port is open.
 serve() {
+	rm -f "$tmp/port"
 	"$opm" serve "$1" --addr localhost:0 --port-file "$tmp/port" 2>"$tmp/log" &
 	server=$!
-	for _ in $(seq 100); do
+	while kill -0 "$server" 2>/dev/null; do
 		[ ! -f "$tmp/port" ] || return 0
-		kill -0 "$server" 2>/dev/null || break
 		sleep 0.1
 	done
 	cat "$tmp/log"
 	exit 1
 }
 
-for dump in "$dir"/registry/*.jsonl.gz; do
+for dump in "$dumps"/*.jsonl.gz; do
 	version=$(basename "$dump" .jsonl.gz)
 	serve "$shared/data/catalogs/$version"
 	"$tmp/regdump" -hash "localhost:$(cat "$tmp/port")" >"$tmp/got"
@@ -50,8 +51,8 @@ for dump in "$dir"/registry/*.jsonl.gz; do
 	gunzip -c "$dump" >"$tmp/want"
 	if ! diff "$tmp/want" "$tmp/got" >"$tmp/diff"; then
 		head -c 4000 "$tmp/diff"
-		echo "registry: opm serve does not answer for $version as it should" >&2
+		echo "registry: opm serve answers for $version differ from upstream" >&2
 		exit 1
 	fi
-	echo "registry: $(wc -l <"$tmp/got") answers for $version are as they should be"
+	echo "registry: $(wc -l <"$tmp/got") answers for $version equal those of upstream"
 done

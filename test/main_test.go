@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestMain builds opm and puts it first on PATH.
+// TestMain builds opm and puts it first on PATH. The cache of go test knows nothing of that: run these tests with
+// -count=1 after a change of opm.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "opm-test-")
 	if err != nil {

@@ -129,9 +129,9 @@ func TestAddAfterIgnored(t *testing.T) {
 
 // TestConformance reads the scripts of opm's own behaviour: what they expect to be ignored says that it is lost.
 func TestConformance(t *testing.T) {
-	scripts, _ := filepath.Glob("../../../shared/conformance/load-indexignore*.txtar")
-	if len(scripts) == 0 {
-		t.Skip("no conformance scripts")
+	scripts, err := filepath.Glob("../../test/conformance/load-indexignore*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no conformance scripts: %v", err)
 	}
 	for _, script := range scripts {
 		archive, err := txtar.ParseFile(script)

@@ -1,7 +1,6 @@
 package bundle_test
 
 import (
-	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -16,16 +15,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// conformance has scripts with what upstream prints; it is not part of the module.
-const conformance = "../../../shared/conformance"
+// conformance has scripts with what upstream prints.
+const conformance = "../../test/conformance"
 
-// script returns the files of a conformance script, and skips the test where there is none.
+// script returns the files of a conformance script.
 func script(t testing.TB, name string) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join(conformance, name+".txtar"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no conformance scripts in %s", conformance)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

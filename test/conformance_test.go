@@ -1,0 +1,51 @@
+package test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+)
+
+// TestConformance runs the scripts in conformance, which say how upstream's opm behaves.
+func TestConformance(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "conformance", RequireExplicitExec: true, RequireUniqueNames: true})
+}
+
+// notHere has the scripts of ../shared/conformance that are not in conformance as they are, and why.
+var notHere = map[string]string{
+	"convert-template":     "comes with opm alpha convert-template",
+	"template-basic":       "comes with opm alpha render-template",
+	"template-semver":      "comes with opm alpha render-template",
+	"template-substitutes": "comes with opm alpha render-template",
+
+	// See docs/compatibility.md.
+	"quirk-dropped-objects": "an object without a package is an error",
+	"quirk-empty-documents": "empty documents are ignored",
+	"quirk-numbers":         "digits that floating point loses are kept",
+	"quirk-unknown-fields":  "unknown fields are kept",
+
+	"quirk-json-read-as-yaml": "changed: a number too large for floating point stays a number",
+}
+
+// TestConformanceScripts compares conformance with the scripts that upstream's behaviour was recorded in.
+func TestConformanceScripts(t *testing.T) {
+	for _, path := range shared.Glob(t, "conformance/*.txtar") {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		if _, listed := notHere[name]; listed {
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join("conformance", name+".txtar")); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs from the recorded script: %v", name, err)
+		}
+	}
+}
