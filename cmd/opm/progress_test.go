@@ -5,6 +5,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // What is written while a line tells what is being done takes its place, whoever writes it.
@@ -24,6 +28,26 @@ func TestConsole(t *testing.T) {
 	want := "a\nreading, 1 s" + erase + "b\nc\nreading, 2 s" + erase + "reading, 3 s" + erase + "d\n"
 	if got := terminal.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Quick work shows nothing.
+func TestProgress(t *testing.T) {
+	for took, want := range map[time.Duration]string{
+		999 * time.Millisecond:  "",
+		2500 * time.Millisecond: "opm: reading, 1 s\r\x1b[Kopm: reading, 2 s\r\x1b[K",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var terminal strings.Builder
+			cmd := &cobra.Command{}
+			cmd.SetErr(&console{terminal: &terminal})
+			done := progress(cmd, "reading")
+			time.Sleep(took)
+			done()
+			if got := terminal.String(); got != want {
+				t.Errorf("after %v: got %q, want %q", took, got, want)
+			}
+		})
 	}
 }
 
