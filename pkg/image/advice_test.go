@@ -104,7 +104,7 @@ func TestConnections(t *testing.T) {
 	registry := newRegistry(t)
 	registry.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.Host, "slow.example") {
-			time.Sleep(600 * time.Millisecond)
+			<-r.Context().Done()
 		}
 		return false
 	})
@@ -137,7 +137,7 @@ func TestConnections(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.ref, func(t *testing.T) {
 			opts := testOptions(t)
-			base := &http.Transport{DialContext: dial, ResponseHeaderTimeout: 300 * time.Millisecond}
+			base := &http.Transport{DialContext: dial, ResponseHeaderTimeout: 2 * time.Second}
 			t.Cleanup(base.CloseIdleConnections)
 			opts.Transport, opts.Insecure, opts.Keychain = base, tt.insecure, authn.NewMultiKeychain()
 			_, err := Open(t.Context(), tt.ref, opts)

@@ -140,7 +140,7 @@ func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) strin
 // testOptions are those of tests that need no others.
 func testOptions(t testing.TB) Options {
 	t.Helper()
-	way, err := NewTransport(TransportOptions{Insecure: true, Timeout: 2 * time.Second})
+	way, err := NewTransport(TransportOptions{Insecure: true, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,11 @@ func TestFaults(t *testing.T) {
 				return tt.fault(w, r, n)
 			})
 			opts := testOptions(t)
-			way, err := NewTransport(TransportOptions{Insecure: true, Timeout: 200 * time.Millisecond})
+			limit := time.Minute
+			if tt.name == "stalls" {
+				limit = time.Second
+			}
+			way, err := NewTransport(TransportOptions{Insecure: true, Timeout: limit})
 			if err != nil {
 				t.Fatal(err)
 			}

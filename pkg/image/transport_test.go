@@ -327,19 +327,21 @@ func silent(header, body bool) http.Handler {
 }
 
 func TestStall(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name         string
 		header, body bool
 		want         string
 	}{
-		{"no answer", false, false, "stalls: no answer for 30ms"},
-		{"no body", true, false, "stalls: no answer for 30ms"},
-		{"half a body", true, true, "stalls: no byte for 30ms, after 5 bytes"},
+		{"no answer", false, false, "stalls: no answer for 1s"},
+		{"no body", true, false, "stalls: no answer for 1s"},
+		{"half a body", true, true, "stalls: no byte for 1s, after 5 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(silent(test.header, test.body))
 			defer server.Close()
-			way := newStack(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir())
+			way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
 			_, err := get(t, way, server.URL)
 			stall, ok := errors.AsType[*stallError](err)
 			if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
@@ -356,21 +358,23 @@ func slowly(n int) http.Handler {
 		for range n {
 			_, _ = io.WriteString(w, "x")
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 	})
 }
 
 func TestSlowIsNoStall(t *testing.T) {
-	server := httptest.NewServer(slowly(10))
+	t.Parallel()
+	server := httptest.NewServer(slowly(15))
 	defer server.Close()
-	way := newStack(t, TransportOptions{Timeout: 90 * time.Millisecond}, t.TempDir())
-	if got, err := get(t, way, server.URL); len(got) != 10 || err != nil {
+	way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
+	if got, err := get(t, way, server.URL); len(got) != 15 || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestSlowReaderIsNoStall(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
 	}))
@@ -379,27 +383,29 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := newStack(t, TransportOptions{Timeout: 30 * time.Millisecond}, t.TempDir()).RoundTrip(request)
+	response, err := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir()).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond)
 	if n, err := io.Copy(io.Discard, response.Body); n != 1<<20 || err != nil {
 		t.Errorf("got %d bytes, %v", n, err)
 	}
 }
 
-// TestSlowUploadIsNoStall allows a registry 50 ms after an upload, and the source of the upload all the time it wants.
+// TestSlowUploadIsNoStall allows a registry 5 s after an upload, and the source of the upload all the time it wants.
 func TestSlowUploadIsNoStall(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name             string
 		source, registry time.Duration
 	}{
-		{"source", 80 * time.Millisecond, 0},
-		{"registry", 0, 25 * time.Millisecond},
+		{"source", 6 * time.Second, 0},
+		{"registry", 0, 1500 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				time.Sleep(test.registry)
@@ -415,7 +421,7 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			way := newStack(t, TransportOptions{Timeout: 10 * time.Millisecond}, t.TempDir())
+			way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
 			response, err := way.RoundTrip(request)
 			if err != nil {
 				t.Fatal(err)

@@ -241,7 +241,7 @@ func TestDrainEnds(t *testing.T) {
 
 // TestStalled cuts off a client that reads nothing, and no other.
 func TestStalled(t *testing.T) {
-	opts := serve.Options{Server: serve.ServerOptions{}.WithStall(50 * time.Millisecond)}
+	opts := serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}
 	r := run(t, opts, catalogDir(t, large())).ready(t)
 	stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 	if err != nil {
