@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // An object is one object of a catalog, with its schema.
@@ -51,11 +53,7 @@ func schemaOf(raw jsontext.Value) string {
 // publishedCatalogs returns the objects of the real catalogs beside the repository.
 func publishedCatalogs(t testing.TB) []object {
 	t.Helper()
-	const dir = "../../shared/data/catalogs"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no published catalogs to read: %v", err)
-	}
-	return readCatalog(t, dir)
+	return readCatalog(t, shared.Path(t, "data/catalogs"))
 }
 
 // bigCatalog returns the objects of a large catalog in JSON.

@@ -7,19 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// published is where real catalogs lie that are too large for this repository.
-const published = "../../../shared/data/catalogs"
+	"github.com/opm-toolchain/opm/internal/shared"
+)
 
 func TestPublishedCatalogs(t *testing.T) {
 	for _, name := range []string{"v4.12", "v4.20"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(published, name)
-			if _, err := os.Stat(dir); err != nil {
-				t.Skipf("needs %s", dir)
-			}
+			dir := shared.Path(t, "data/catalogs/"+name)
 			if got := opm(t, ".", "validate "+dir); got.code != 0 || got.stdout != "" {
 				t.Errorf("opm validate: exit code %d, standard output %q\n%s", got.code, got.stdout, got.stderr)
 			}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 )
 
@@ -262,10 +263,7 @@ func TestServeProfiles(t *testing.T) {
 
 // TestServeKilled kills servers while they make a cache, and then finds a good one or none.
 func TestServeKilled(t *testing.T) {
-	const catalog = "../../../shared/data/catalogs/v4.20"
-	if _, err := os.Stat(catalog); err != nil {
-		t.Skip("needs ../shared")
-	}
+	catalog := shared.Path(t, "data/catalogs/v4.20")
 	cache := t.TempDir()
 	for i := range 4 {
 		s := serving(t, ".", catalog, "--cache-dir", cache)

@@ -3,12 +3,13 @@ package format
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 func TestAppendJSON(t *testing.T) {
@@ -217,16 +218,10 @@ func TestDeepNesting(t *testing.T) {
 	check(t, text)
 }
 
-// catalogs are published catalogs; they are not part of the module.
-const catalogs = "../../../shared/data/catalogs"
-
 // catalogObjects returns the objects of published catalogs as JSON, every stride-th of them.
 func catalogObjects(tb testing.TB, stride int) [][]byte {
 	tb.Helper()
-	files, err := filepath.Glob(catalogs + "/*/*/*")
-	if err != nil || len(files) == 0 {
-		tb.Skipf("no published catalogs in %s", catalogs)
-	}
+	files := shared.Glob(tb, "data/catalogs/*/*/*")
 	var objects [][]byte
 	n := 0
 	for _, file := range files {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -146,12 +146,8 @@ func csvMetadata(t *testing.T, b *declcfg.Bundle) any {
 }
 
 func publishedBundles(t *testing.T, platform string) map[string]*declcfg.Bundle {
-	files, _ := filepath.Glob("../../../shared/data/catalogs/" + platform + "/*/catalog.yaml")
-	if len(files) == 0 {
-		t.Skip("no published catalogs in ../shared/data/catalogs")
-	}
 	bundles := map[string]*declcfg.Bundle{}
-	for _, file := range files {
+	for _, file := range shared.Glob(t, "data/catalogs/"+platform+"/*/catalog.yaml") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

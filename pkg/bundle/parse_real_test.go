@@ -6,19 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// operators has bundles as maintainers commit them; it is not part of the module.
-const operators = "../../../shared/data/operators"
-
-// realBundles returns the directories of all of them, and skips the test where there are none.
+// realBundles returns the directories of bundles as maintainers commit them.
 func realBundles(t testing.TB) []string {
-	dirs, err := filepath.Glob(operators + "/*/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no bundles in %s", operators)
-	}
-	return dirs
+	return shared.Glob(t, "data/operators/*/*")
 }
 
 func TestRealBundles(t *testing.T) {

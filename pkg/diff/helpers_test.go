@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
@@ -85,14 +85,8 @@ func bundle(name, version string) string {
 		"\nproperties:\n- type: olm.package\n  value:\n    packageName: p\n    version: " + version + "\n"
 }
 
-// published is where real catalogs lie that are too large for this repository.
-const published = "../../../shared/data/catalogs"
-
 func publishedCatalog(t testing.TB, name string) []declcfg.Source {
 	t.Helper()
-	dir := filepath.Join(published, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("needs %s", dir)
-	}
+	dir := shared.Path(t, "data/catalogs/"+name)
 	return []declcfg.Source{{Name: dir, FS: os.DirFS(dir)}}
 }

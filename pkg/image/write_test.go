@@ -20,6 +20,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // TestWrittenEverywhere holds that what is built is what is opened, from wherever it was written to.
@@ -360,17 +362,10 @@ func TestLayoutIndexNames(t *testing.T) {
 	}
 }
 
-// operators has bundles as maintainers commit them; it is not part of the module.
-const operators = "../../../shared/data/operators"
-
-// realBundles returns the directories of all of them, and skips the test where there are none.
+// realBundles returns the directories of bundles as maintainers commit them.
 func realBundles(t testing.TB) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(operators + "/*/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no bundles in %s", operators)
-	}
-	return dirs
+	return shared.Glob(t, "data/operators/*/*")
 }
 
 func realBundleOptions(dir string) BuildOptions {

@@ -7,20 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 )
 
-// published is where real catalogs lie that are too large for this repository.
-const published = "../../../shared/data/catalogs"
-
 func publishedCatalog(t testing.TB, name string) declcfg.Source {
 	t.Helper()
-	dir := filepath.Join(published, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("needs %s", dir)
-	}
+	dir := shared.Path(t, "data/catalogs/"+name)
 	return declcfg.Source{Name: name, FS: os.DirFS(dir)}
 }
 

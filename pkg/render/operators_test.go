@@ -8,6 +8,7 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -15,11 +16,7 @@ import (
 // operators returns the directories of real bundles.
 func operators(t testing.TB) []string {
 	t.Helper()
-	const published = "../../../shared/data/operators"
-	dirs, err := filepath.Glob(published + "/*/*/manifests")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no bundles in %s", published)
-	}
+	dirs := shared.Glob(t, "data/operators/*/*/manifests")
 	for i := range dirs {
 		dirs[i] = filepath.Dir(dirs[i])
 	}

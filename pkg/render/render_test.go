@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -248,10 +249,5 @@ func TestPublishedCatalogsAcrossFormats(t *testing.T) {
 
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	const published = "../../../shared/data/catalogs"
-	dirs, err := filepath.Glob(published + "/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no catalogs in %s", published)
-	}
-	return dirs
+	return shared.Glob(t, "data/catalogs/*")
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -400,11 +400,7 @@ func TestPublishedCatalogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads megabytes")
 	}
-	dirs, _ := filepath.Glob("../../../shared/data/catalogs/v*")
-	if len(dirs) == 0 {
-		t.Skip("the published catalogs are not here")
-	}
-	for _, dir := range dirs {
+	for _, dir := range shared.Glob(t, "data/catalogs/v*") {
 		report, err := validate.Catalog(t.Context(), validate.Options{}, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

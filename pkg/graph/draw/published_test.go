@@ -2,10 +2,10 @@ package draw
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -13,12 +13,8 @@ import (
 // publishedCatalogs returns catalogs that others have published, by their directories.
 func publishedCatalogs(t *testing.T) map[string]*declcfg.Index {
 	t.Helper()
-	dirs, _ := filepath.Glob("../../../../shared/data/catalogs/*")
-	if len(dirs) == 0 {
-		t.Skip("no published catalogs in ../shared/data/catalogs")
-	}
 	all := map[string]*declcfg.Index{}
-	for _, dir := range dirs {
+	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		x, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

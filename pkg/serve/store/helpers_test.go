@@ -3,7 +3,6 @@ package store_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -11,23 +10,17 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// published are the catalogs that real operators are published in.
-const published = "../../../../shared/data/catalogs"
-
-// publishedCatalogs returns the directories of all published catalogs, and skips the test where there are none.
+// publishedCatalogs returns the directories of all published catalogs.
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(published + "/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no catalogs in %s", published)
-	}
-	return dirs
+	return shared.Glob(t, "data/catalogs/*")
 }
 
 // publishedStores holds the stores of published catalogs, with HTTP, by directory.

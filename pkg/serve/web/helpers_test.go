@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
@@ -27,17 +27,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // modified is when catalogs of tests were changed.
 var modified = time.Date(2024, 2, 29, 12, 34, 56, 789, time.UTC)
 
-// published are the catalogs that real operators are published in.
-const published = "../../../../shared/data/catalogs"
-
-// publishedCatalogs returns the directories of all published catalogs, and skips the test where there are none.
+// publishedCatalogs returns the directories of all published catalogs.
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(published + "/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skipf("no catalogs in %s", published)
-	}
-	return dirs
+	return shared.Glob(t, "data/catalogs/*")
 }
 
 func dirSource(dir string) declcfg.Source { return declcfg.Source{Name: dir, FS: os.DirFS(dir)} }
