@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every fuzz target of the module, one after the other.
+# Runs every fuzz target, one after the other. All are in the main module.
 #
 #	scripts/fuzz.sh TIME-FOR-EACH
 set -eu

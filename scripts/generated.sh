@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails where `go generate` changes, adds or removes a file of the working tree, committed or not.
+# Fails if `go generate` changes, adds or removes a file of the working tree, committed or not.
 set -eu
 
 sums() { git ls-files -z --cached --others --exclude-standard | sort -zu | xargs -0r sha256sum 2>/dev/null || true; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs tests under the race detector, which makes them up to ten times slower: those of the packages that start
-# goroutines or guard against them, as their imports tell, and with -short. Left out are tests that start opm hundreds of
-# times, one command after the other: what runs at once in it is tested by the packages that it calls.
+# Runs tests under the race detector, which makes them up to ten times slower: with -short, those of the packages whose
+# imports show that they start goroutines or protect data from them. Tests that start opm hundreds of times are skipped: the
+# packages that it calls have tests of their own.
 set -eu
 module=$(go list -m)
 concurrent="sync|sync/atomic|golang.org/x/sync/[a-z]+|$module/internal/parallel"

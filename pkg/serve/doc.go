@@ -8,5 +8,5 @@
 //	})
 //
 // What the answers are is said in registry.proto and in package store. They are those of upstream, but for what
-// docs/design.md lists: not found is the code NOT_FOUND, and everything comes in one order.
+// docs/compatibility.md lists: not found is the code NOT_FOUND, and everything comes in one order.
 package serve
