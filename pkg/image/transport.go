@@ -335,7 +335,7 @@ func (b *resumedBody) next() (whole bool, err error) {
 	if b.size > 0 {
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.done, b.size-1))
 	}
-	resp, err := b.transport.RoundTrip(r)
+	resp, err := b.transport.RoundTrip(r) //nolint:bodyclose // it becomes the body of b
 	if err != nil {
 		return false, err
 	}

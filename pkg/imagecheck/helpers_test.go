@@ -109,6 +109,7 @@ func (r *testRegistry) push(t testing.TB, path string) string {
 func newOpener(t testing.TB, mirrors *image.Mirrors) *image.Opener {
 	t.Helper()
 	opener := image.NewOpener(image.Options{
+		Insecure:  true,
 		Keychain:  authn.NewMultiKeychain(),
 		Transport: http.DefaultTransport,
 		Mirrors:   mirrors,
