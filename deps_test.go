@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"examples/client":      {"pkg/api"},
 	"internal/atomicfile":  {},
 	"internal/dockerfile":  {},
-	"internal/format":      {json},
+	"internal/format":      {json, "internal/yamljson"},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},

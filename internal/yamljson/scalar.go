@@ -49,6 +49,21 @@ func resolve(s string) (k kind, number string) {
 	return kindText, ""
 }
 
+// IsText reports whether a plain scalar is text, and not a number or a word for a truth value or null.
+func IsText(s []byte) bool {
+	if len(s) == 0 {
+		return false
+	}
+	switch starts[s[0]] {
+	case anyText:
+		return true
+	case maybeWord:
+		return len(s) > len("false") || resolveWord(string(s)) == kindText
+	}
+	k, _ := resolveNumber(string(s))
+	return k == kindText
+}
+
 func resolveWord(s string) kind {
 	switch s {
 	case "~", "null", "Null", "NULL":
@@ -119,6 +134,9 @@ func digit(c byte) bool {
 
 // parseInteger reads an integer of 64 bits in any of the bases and returns it as JSON.
 func parseInteger(s string) (string, bool) {
+	if strings.IndexByte(s, '.') >= 0 {
+		return "", false // strconv takes long to say so
+	}
 	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
 		return strconv.FormatInt(n, 10), true
 	}
