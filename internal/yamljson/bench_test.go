@@ -34,11 +34,19 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkFull is the reader behind the fast one.
 func BenchmarkFull(b *testing.B) {
 	benchmark(b, 16, func(dst, doc []byte) []byte {
-		out, err := appendFull(dst, doc)
+		out, _, err := appendSlow(dst, doc)
 		if err != nil {
 			b.Fatal(err)
 		}
 		return out
+	})
+}
+
+// BenchmarkTrace is what it takes to find the places of a document.
+func BenchmarkTrace(b *testing.B) {
+	benchmark(b, 1, func(dst, doc []byte) []byte {
+		new(Source).Trace(doc)
+		return dst
 	})
 }
 

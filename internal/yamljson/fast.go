@@ -16,15 +16,19 @@ type fast struct {
 	out  []byte
 	buf  []byte // for scalars that are put together from several lines
 
+	source *Source // learns where values come from, unless nil
+	base   int     // where the document starts in out
+
 	depth     int
 	column    int  // of the line at pos; -1 at the end of the document
 	blanks    int  // how many blank lines precede it
 	commented bool // whether a comment line precedes it
 }
 
-// appendFast appends text, whose lines end in LF, to dst as JSON if it can.
-func appendFast(dst, text []byte) ([]byte, bool) {
-	f := fast{text: text, out: dst}
+// appendFast appends text, whose lines end in LF, to dst as JSON if it can. Source, unless it is nil, learns where keys
+// and values come from.
+func appendFast(dst, text []byte, source *Source) ([]byte, bool) {
+	f := fast{text: text, out: dst, source: source, base: len(dst)}
 	if line := firstLine(text); isMarker(line, "---") {
 		f.pos = 3
 		if !f.endLine() {
@@ -127,6 +131,7 @@ func (f *fast) skipSpaces() {
 
 // block reads the node that begins on this line, in a collection whose column is parent.
 func (f *fast) block(parent int) bool {
+	f.mark(f.pos)
 	if f.atDash() {
 		return f.list(f.column)
 	}
@@ -152,6 +157,7 @@ func (f *fast) mapping(column, colon int) bool {
 	f.depth++
 	f.out = append(f.out, '{')
 	for {
+		f.mark(f.pos)
 		if !f.key(colon) || !f.member(column) || f.column > column {
 			return false
 		}
@@ -170,8 +176,10 @@ func (f *fast) mapping(column, colon int) bool {
 
 // member reads the value of a key of the mapping at a column.
 func (f *fast) member(column int) bool {
+	behind := f.pos
 	f.skipSpaces()
 	if !f.endsHere() {
+		f.mark(f.pos)
 		return f.scalar(column)
 	}
 	f.skipLine()
@@ -179,16 +187,18 @@ func (f *fast) member(column int) bool {
 		return false
 	}
 	if f.column == column && f.atDash() {
+		f.mark(f.pos)
 		return f.list(column)
 	}
-	return f.nested(column)
+	return f.nested(column, behind)
 }
 
-// nested reads the node below a key or dash at a column. None is null.
-func (f *fast) nested(column int) bool {
+// nested reads the node below a key or dash at a column. None is null, which is missing behind the colon or dash.
+func (f *fast) nested(column, behind int) bool {
 	if f.column > column {
 		return f.block(column)
 	}
+	f.mark(behind)
 	f.out = append(f.out, "null"...)
 	return true
 }
@@ -222,8 +232,15 @@ func (f *fast) entry(column int) bool {
 	f.skipSpaces()
 	if f.endsHere() {
 		f.skipLine()
-		return f.next() && f.nested(column)
+		return f.next() && f.nested(column, dash+1)
 	}
 	f.column = column + f.pos - dash
 	return f.block(column)
+}
+
+// mark notes that what is written next comes from an offset of the text.
+func (f *fast) mark(at int) {
+	if f.source != nil {
+		f.source.marks = append(f.source.marks, mark{len(f.out) - f.base, at})
+	}
 }

@@ -85,8 +85,9 @@ func (f *fast) fold(parent int) (blanks int, ok bool) {
 }
 
 // simpleEscapes are those of a single character. Others than these are rare.
-var simpleEscapes = [256]byte{
-	'n': '\n', 't': '\t', 'r': '\r', '"': '"', '\\': '\\', ' ': ' ', 'a': '\a', 'b': '\b', 'e': 0x1b, 'f': '\f', 'v': '\v',
+var simpleEscapes = [256]string{
+	'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\\': `\`, ' ': " ", '0': "\x00", 'a': "\a", 'b': "\b", 'e': "\x1b", 'f': "\f",
+	'v': "\v", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
 // escape reads the escape at pos.
@@ -95,8 +96,8 @@ func (f *fast) escape(parent int) bool {
 	if len(rest) == 0 {
 		return false
 	}
-	if c := simpleEscapes[rest[0]]; c != 0 {
-		f.buf = append(f.buf, c)
+	if s := simpleEscapes[rest[0]]; s != "" {
+		f.buf = append(f.buf, s...)
 		f.pos += 2
 		return true
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v4"
 )
 
 func TestDepth(t *testing.T) {
@@ -24,7 +22,7 @@ func TestDepth(t *testing.T) {
 		{"1,000,000 dashes", dashes(1_000_000), "1:20001: nested deeper"},
 		{"6,000 lists in 6,000 dashes", strings.Repeat("- ", 6000) + lists(6000), "1:16001: nested deeper"},
 		{"an alias", "a: &a " + lists(6000) + "\nb: " + strings.Repeat("[", 5000) + "*a" + strings.Repeat("]", 5000),
-			"1:5006: nested deeper"},
+			"2:5004: nested deeper"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Append(nil, []byte(c.doc))
@@ -71,11 +69,16 @@ func TestAliasLimits(t *testing.T) {
 
 // What aliases become is limited, not what a document is.
 func TestExpanded(t *testing.T) {
-	w := walker{text: []byte("a: &a [b]\nc: *a\nd: [*a, *a]\ne: f\n"), open: make(map[*yaml.Node]bool)}
-	if _, err := w.convert(); err != nil {
-		t.Fatal(err)
-	}
-	if want := 3 * len(`["b"]`); w.expanded != want {
-		t.Errorf("%d bytes have come from aliases, want %d", w.expanded, want)
+	defer func(n int) { maxExpansion = n }(maxExpansion)
+	maxExpansion = 100
+	text := strings.Repeat("x", 1000)
+	for doc, want := range map[string]string{
+		"a: &a [b]\nc: *a\nd: " + text + "\n":                   "",
+		"{\"\\L\": [" + strings.Repeat("\"\\L\",", 1000) + "]}": "",
+		"a: &a [" + text + "]\nc: [*a, *a]\n":                   "2:4: aliases expand beyond 64 MB",
+	} {
+		if _, err := Append(nil, []byte(doc)); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%.40q: got %v, want %q", doc, err, want)
+		}
 	}
 }

@@ -91,11 +91,27 @@ func offsetOf(text []byte, line, column int) int {
 	for ; line > 1 && offset < len(text); line-- {
 		offset += len(firstLine(text[offset:]))
 	}
-	for ; column > 1 && offset < len(text); column-- {
-		_, size := utf8.DecodeRune(text[offset:])
-		offset += size
+	return offset + Characters(text[offset:], column-1)
+}
+
+// Lines returns where the lines of text start, as the YAML parser counts them.
+func Lines(text []byte) []int {
+	starts := []int{0}
+	for at := 0; at < len(text); {
+		at += lineLength(text[at:])
+		starts = append(starts, at)
 	}
-	return offset
+	return starts
+}
+
+// Characters returns how many bytes the first n characters of text have.
+func Characters(text []byte, n int) int {
+	size := 0
+	for ; n > 0 && size < len(text); n-- {
+		_, width := utf8.DecodeRune(text[size:])
+		size += width
+	}
+	return size
 }
 
 // firstLine is the first line of text with its line break. YAML 1.1 has more of them than LF.

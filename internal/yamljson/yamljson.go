@@ -5,21 +5,21 @@
 //	out, err := yamljson.Append(nil, []byte("schema: olm.package\nname: n\n"))
 //	// out is {"schema":"olm.package","name":false}
 //
-// It departs from that in few ways. Keys keep the order of the document. Numbers keep their digits, where upstream
-// passes them through 64-bit floating point. What upstream drops without a word is an error: content after a line
-// `...`, and content after a document in brackets or quotes. Aliases may become 64 MB of JSON. And every error has a
-// place.
-//
 // Two readers share the work. The fast one knows the block style that catalogs are written in and converts it in a
-// single pass, without a tree. What it does not know, and every error, it leaves to the full one, which is some thirty
-// times slower: it walks the nodes of go.yaml.in/yaml/v4 and has the result confirmed by sigs.k8s.io/yaml. On what the
-// fast one accepts both give the same bytes.
+// single pass, without a tree; it keeps the order of keys and the digits of numbers. What it does not know, and every
+// error, it leaves to the slow one, which is some thirty times slower: that is sigs.k8s.io/yaml, with go.yaml.in/yaml/v4
+// for the places of errors.
+//
+// What upstream drops without a word is an error: content after a line `...`, and content after a document in brackets
+// or quotes. Aliases may become 64 MB of JSON. And every error has a place.
 package yamljson
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 )
 
 // ErrEmpty is returned for a document that holds nothing but blanks, comments, `---` and `...`.
@@ -44,39 +44,83 @@ func (e *Error) Error() string {
 // with a byte order mark before it, and its lines may end in CR LF. After a line `...` only blanks and comments may
 // follow.
 //
-// Keys keep the order of the document, and equal keys are all kept: the last of them is the one that counts. Only the
-// keys that a merge key (`<<`) brings in are sorted out first: they precede the mapping's own, and of such a key and
-// equal ones of the mapping only the one that counts is kept. As upstream, that is the one that stands further down:
-// what the mapping says itself wins over the merge keys above it and loses to those below.
-//
-// In a few corners of the grammar, which yaml/v4 reads otherwise than upstream, the JSON is upstream's own, with sorted
-// keys and 64-bit numbers.
+// Equal keys are all kept in block style, where the last of them counts; [Convert] tells of others.
 //
 // The error is [ErrEmpty] or an [*Error], and dst is then returned as it was. Calls may run at once.
 func Append(dst, doc []byte) ([]byte, error) {
-	out, _, err := Convert(dst, doc)
+	out, _, err := Convert(dst, doc, nil)
 	return out, err
 }
 
-// Convert is [Append] that also tells whether the document is in the block style that the fast reader knows: its
-// structure can be seen from the indentation of its lines.
-func Convert(dst, doc []byte) (out []byte, block bool, err error) {
-	text := bytes.TrimPrefix(doc, []byte(byteOrderMark))
-	found, err := checkCharacters(text)
+// Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is nil,
+// becomes that of the JSON.
+func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err error) {
+	source.reset()
+	text, found, err := normalize(doc)
 	if err != nil {
 		return dst, false, err
 	}
+	if found == feeds {
+		if out, ok := appendFast(dst, text, source); ok {
+			source.set(text)
+			return out, false, nil
+		}
+	}
+	if out, repeated, err = appendSlow(dst, text); err != nil {
+		return dst, false, err
+	}
+	return out, repeated, nil
+}
+
+// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines.
+func normalize(doc []byte) (text []byte, found breaks, err error) {
+	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
+	found, err = checkCharacters(text)
 	if found == returns {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 		found = feeds
 	}
-	if found == feeds {
-		if out, ok := appendFast(dst, text); ok {
-			return out, true, nil
-		}
+	return text, found, err
+}
+
+// A Source knows where the keys and values of converted JSON come from. Its memory is used again when it is used again.
+type Source struct {
+	Text  []byte // the document, of which offsets are; nil if it is not in block style
+	marks []mark // by offset in the JSON
+}
+
+// A mark is where a key or value starts, in the JSON and in the text.
+type mark struct{ json, text int }
+
+func (s *Source) reset() {
+	if s != nil {
+		s.Text, s.marks = nil, s.marks[:0]
 	}
-	if out, err = appendFull(dst, text); err != nil {
-		return dst, false, err
+}
+
+func (s *Source) set(text []byte) {
+	if s != nil {
+		s.Text = text
 	}
-	return out, false, nil
+}
+
+// Trace converts a document that is in block style, and no other; Text stays nil then.
+func (s *Source) Trace(doc []byte) []byte {
+	s.reset()
+	text, found, err := normalize(doc)
+	if err != nil || found != feeds {
+		return nil
+	}
+	s.marks = slices.Grow(s.marks, len(text)/16)
+	out, ok := appendFast(make([]byte, 0, len(text)+len(text)/8), text, s)
+	if ok {
+		s.set(text)
+	}
+	return out
+}
+
+// Offset returns where in the text the key or value comes from that starts at an offset of the JSON.
+func (s *Source) Offset(at int) int {
+	i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].json >= at })
+	return s.marks[i].text
 }

@@ -92,7 +92,7 @@ func (p *parser) readMetadata() *metadata {
 
 // normalize brings the values of YAML into the form that they have in opm. Those of JSON stay as they are, if they can.
 func (d *document) normalize() {
-	if d.kind != jsonDocument || !d.json.IsValid() {
+	if d.YAML || d.Repaired {
 		d.json = escapeHTML(format.AppendCompact(nil, d.json))
 	}
 }

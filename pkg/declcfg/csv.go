@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
 )
 
 // KindCSV is the kind of a ClusterServiceVersion.
@@ -16,7 +18,7 @@ func IsCSV(manifest jsontext.Value) bool {
 	var head struct {
 		Kind string `json:"kind"`
 	}
-	return json.Unmarshal(manifest, &head, lenient) == nil && head.Kind == KindCSV
+	return json.Unmarshal(manifest, &head, document.Lenient) == nil && head.Kind == KindCSV
 }
 
 // readCSV returns what a ClusterServiceVersion says to people. It is empty if it cannot be read.
@@ -32,7 +34,7 @@ func readCSV(manifest jsontext.Value) *CSVMetadata {
 			CRDs CRDDescriptions       `json:"customresourcedefinitions"`
 		} `json:"spec"`
 	}
-	if json.Unmarshal(manifest, &csv, lenient, json.MatchCaseInsensitiveNames(true)) != nil {
+	if json.Unmarshal(manifest, &csv, document.Lenient, json.MatchCaseInsensitiveNames(true)) != nil {
 		return &CSVMetadata{}
 	}
 	m := csv.Spec.CSVMetadata

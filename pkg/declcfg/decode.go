@@ -26,13 +26,13 @@ func (o *Object) Decode() (any, error) {
 func (o *Object) decode() (any, error) {
 	switch o.Schema {
 	case SchemaPackage:
-		return unmarshal[Package](o.raw)
+		return unmarshal[Package](o.doc.JSON)
 	case SchemaChannel:
-		return unmarshal[Channel](o.raw)
+		return unmarshal[Channel](o.doc.JSON)
 	case SchemaBundle:
 		return o.bundle()
 	case SchemaDeprecations:
-		return unmarshal[Deprecations](o.raw)
+		return unmarshal[Deprecations](o.doc.JSON)
 	}
 	return nil, nil
 }
@@ -42,10 +42,10 @@ func (o *Object) bundle() (b *Bundle, err error) {
 		b = o.draft.bundle()
 		o.ready = false // its properties are the caller's now
 	} else {
-		b = bundleOf(o.raw)
+		b = bundleOf(o.doc.JSON)
 	}
 	if b == nil {
-		if b, err = unmarshal[Bundle](o.raw); err != nil {
+		if b, err = unmarshal[Bundle](o.doc.JSON); err != nil {
 			return nil, err
 		}
 	}

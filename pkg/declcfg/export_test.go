@@ -1,12 +1,16 @@
 package declcfg
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/document"
+)
 
 // SetChunkSize makes files be read in chunks of about that many bytes for the rest of the test.
 func SetChunkSize(t testing.TB, size int) {
-	old := chunkSize
-	chunkSize = size
-	t.Cleanup(func() { chunkSize = old })
+	old := document.ChunkSize
+	document.ChunkSize = size
+	t.Cleanup(func() { document.ChunkSize = old })
 }
 
 // The two ways to decode a bundle, nil where there is none.

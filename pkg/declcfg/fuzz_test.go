@@ -1,9 +1,12 @@
 package declcfg_test
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -79,11 +82,29 @@ func FuzzWrite(f *testing.F) {
 			{"JSON to YAML", write(t, fromJSON, yaml), asYAML},
 			{"YAML to JSON", write(t, fromYAML, json), asJSON},
 		} {
+			if strings.HasPrefix(tt.what, "YAML") && longNumber.MatchString(asJSON) && !isBlockStyle(asYAML) {
+				continue // upstream converts it, by way of 64-bit floating point
+			}
 			if tt.got != tt.want {
 				t.Errorf("%s: %q\nis %q\nwant %q", tt.what, in, tt.got, tt.want)
 			}
 		}
 	})
+}
+
+// longNumber matches what may be a number that 64-bit floating point changes.
+var longNumber = regexp.MustCompile(`[0-9]{16}|[0-9][eE]`)
+
+// isBlockStyle reports whether all documents are in the block style whose numbers keep their digits. Text with U+2028
+// in it is not, for example.
+func isBlockStyle(text string) bool {
+	for doc := range strings.SplitSeq(text, "---\n") {
+		var source yamljson.Source
+		if source.Trace([]byte(doc)); source.Text == nil && doc != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // writable returns the objects of a file that can be written.

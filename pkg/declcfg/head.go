@@ -16,19 +16,10 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
-// readHead reads the object that r is at, to its end, and takes over its schema, package and name. The errors are those
-// of [draft.read].
-func (o *Object) readHead(r reader) error {
-	o.draft = draft{}
-	err := o.draft.read(r)
-	o.Schema, o.Package, o.Name = o.draft.schema, o.draft.pkg, o.draft.name
-	o.ready = err == nil
-	return err
-}
-
 // read reads the object that r is at, to its end. The error is a *jsontext.SyntacticError if the object is not JSON,
 // and a *headError if it is not an object of a catalog.
 func (d *draft) read(r reader) error {
+	*d = draft{}
 	var bad *headError
 	fail := func(name, format string, args ...any) {
 		if bad == nil {

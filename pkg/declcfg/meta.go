@@ -7,12 +7,10 @@ import (
 	"hash/maphash"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/yamljson"
+	"github.com/opm-toolchain/opm/internal/document"
 )
 
 // A Meta is the identity of one object of a catalog, and its place: small enough to be kept for every object of the
@@ -29,19 +27,13 @@ type Meta struct {
 
 // A source is where the text of an object is.
 type source struct {
-	file *file // nil for an object that is in no file
-	off  int64
-	size int
-	pos  Pos // of the first byte of the text, which may be a comment before the object
-	sum  uint64
-	yaml bool
-
-	// block says that the YAML is in the block style in which places are quickly found; see [position.Block].
-	block bool
-
-	// repaired says that the object is not I-JSON: equal keys, of which the last wins, or bytes that are not UTF-8,
-	// which were replaced.
-	repaired bool
+	file     *file // nil for an object that is in no file
+	off      int64
+	size     int
+	start    document.Place // of the first byte of the text, which may be a comment before the object
+	sum      uint64
+	yaml     bool
+	repaired bool // see [document.Document]
 }
 
 // Owner returns the name of the package that m belongs to, "" for none: of an olm.package that is its own name.
@@ -79,11 +71,27 @@ func (m *Meta) Place(ptr jsontext.Pointer) Pos { return m.Places([]jsontext.Poin
 // Places reads the object again and returns where the values at ptrs are, or the nearest values around them that there
 // are. Where it cannot be read, all are at the object itself.
 func (m *Meta) Places(ptrs []jsontext.Pointer) []Pos {
-	o, err := m.Read()
-	if err != nil {
-		o = &Object{Meta: m}
+	var r rereader
+	defer r.close()
+	doc, _ := r.document(m, nil)
+	return m.placesIn(&doc, ptrs)
+}
+
+// placesIn returns places in doc, the text of m.
+func (m *Meta) placesIn(doc *document.Document, ptrs []jsontext.Pointer) []Pos {
+	places := make([]Pos, len(ptrs))
+	for i := range ptrs {
+		places[i] = m.Pos
 	}
-	return o.Places(ptrs)
+	if doc.Text == nil {
+		return places
+	}
+	for i, v := range doc.Find(ptrs...) {
+		if ptrs[i] != "" {
+			places[i] = m.src.file.pos(v.Place)
+		}
+	}
+	return places
 }
 
 var seed = maphash.MakeSeed()
@@ -101,33 +109,34 @@ type rereader struct {
 
 // read reads the object of m, perhaps into the memory of buf.
 func (r *rereader) read(m *Meta, buf []byte) (Object, error) {
+	doc, err := r.document(m, buf)
+	if err != nil {
+		return Object{}, err
+	}
+	if err := doc.Load(); err != nil { // it was read before
+		return Object{}, &Error{Pos: m.Pos, Err: err}
+	}
+	return Object{Meta: m, doc: doc}, nil
+}
+
+// document reads the text of m, perhaps into the memory of buf.
+func (r *rereader) document(m *Meta, buf []byte) (doc document.Document, err error) {
 	s := &m.src
 	if s.file == nil {
-		return Object{}, &Error{Pos: m.Pos, Err: errNoFile}
+		return doc, &Error{Pos: m.Pos, Err: errNoFile}
 	}
 	if err := r.open(s.file); err != nil {
-		return Object{}, err
+		return doc, err
 	}
 	text := slices.Grow(buf[:0], s.size)[:s.size]
 	n, err := r.handle.ReadAt(text, s.off)
 	if err != nil && err != io.EOF {
-		return Object{}, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
+		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
 	}
 	if n < s.size || maphash.Bytes(seed, text) != s.sum {
-		return Object{}, &Error{Pos: m.Pos, Err: errChanged}
+		return doc, &Error{Pos: m.Pos, Err: errChanged}
 	}
-	o := Object{Meta: m, raw: text, text: text}
-	if s.yaml {
-		both, err := yamljson.Append(text, text)
-		if err != nil { // it was read before
-			return Object{}, &Error{Pos: m.Pos, Err: err}
-		}
-		o.text, o.raw = both[:s.size], both[s.size:]
-	}
-	if s.repaired {
-		o.raw = repair(o.raw)
-	}
-	return o, nil
+	return document.Document{Text: text, Offset: s.off, Start: s.start, YAML: s.yaml, Repaired: s.repaired}, nil
 }
 
 func (r *rereader) open(f *file) (err error) {
@@ -148,14 +157,6 @@ func (r *rereader) close() {
 	}
 }
 
-// repair returns raw as upstream reads it: of equal keys the last is kept, and what is no UTF-8 is replaced.
-func repair(raw []byte) jsontext.Value {
-	if !utf8.Valid(raw) {
-		raw = []byte(string([]rune(string(raw))))
-	}
-	return format.AppendCompact(nil, raw)
-}
-
 // A Flaw is a part of an object that is not I-JSON, which upstream reads all the same.
 type Flaw struct {
 	Pos Pos
@@ -169,22 +170,22 @@ func (m *Meta) Flaws() []Flaw {
 	if !m.src.repaired {
 		return nil
 	}
-	o, err := m.Read()
+	var r rereader
+	defer r.close()
+	doc, err := r.document(m, nil)
 	if err != nil {
 		return nil
 	}
 	var flaws []Flaw
-	if doc := o.document(); doc != nil {
-		for _, d := range doc.Duplicates() {
-			flaws = append(flaws, Flaw{o.src.pos.at(d.Repeat.Line, d.Repeat.Column), d.Key})
-		}
+	for _, d := range doc.Duplicates() {
+		flaws = append(flaws, Flaw{m.src.file.pos(d.Repeat), d.Key})
 	}
-	if o.src.yaml {
+	if m.src.yaml {
 		return flaws
 	}
-	err = jsontext.NewDecoder(bytes.NewBuffer(o.text), jsontext.AllowDuplicateNames(true)).SkipValue()
+	err = jsontext.NewDecoder(bytes.NewBuffer(doc.Text), jsontext.AllowDuplicateNames(true)).SkipValue()
 	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		flaws = append(flaws, Flaw{Pos: o.src.pos.after(o.text[:s.ByteOffset])})
+		flaws = append(flaws, Flaw{Pos: m.src.file.pos(m.src.start.After(doc.Text[:s.ByteOffset]))})
 	}
 	return flaws
 }

@@ -1,11 +1,9 @@
 package declcfg
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -33,28 +31,6 @@ func (p Pos) String() string {
 func (p Pos) Compare(q Pos) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
-
-// after returns the place that follows text when text starts at p.
-func (p Pos) after(text []byte) Pos {
-	if n := bytes.Count(text, newline); n > 0 {
-		p.Line += n
-		p.Column = 1
-		text = text[bytes.LastIndexByte(text, '\n')+1:]
-	}
-	p.Column += utf8.RuneCount(text)
-	return p
-}
-
-// at returns the place that is line and column, counted from 1, of a text that starts at p.
-func (p Pos) at(line, column int) Pos {
-	if line == 1 {
-		p.Column += column - 1
-		return p
-	}
-	return Pos{File: p.File, Line: p.Line + line - 1, Column: column}
-}
-
-var newline = []byte{'\n'}
 
 // An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what, or,
 // about a value in an object, as file:line:column: entries[2].name: what.

@@ -81,7 +81,7 @@ var streams = []struct {
 		"hyphens inside a document", "schema: a\nx: ---\ny: |\n  ---\n  z\n ---\n",
 		[]string{"6:2: mapping"},
 	},
-	{"anchors", "schema: &s a\nname: *s\n", []string{`1:1 {"schema":"a","name":"a"}`}},
+	{"anchors", "schema: &s a\nname: *s\n", []string{`1:1 {"name":"a","schema":"a"}`}},
 	{
 		"anchors end with their document", "schema: &s a\n---\nschema: *s\n",
 		[]string{`1:1 {"schema":"a"}`, "3:9: unknown anchor"},
@@ -113,7 +113,7 @@ var streams = []struct {
 	},
 	{
 		"YAML that looks like JSON", "{\"schema\": a, # comment\n 'name': b, }\n---\nschema: c\n",
-		[]string{`1:1 {"schema":"a","name":"b"}`, `4:1 {"schema":"c"}`},
+		[]string{`1:1 {"name":"b","schema":"a"}`, `4:1 {"schema":"c"}`},
 	},
 
 	{"a scalar", "text\n---\nschema: a\n", []string{"1:1: want an object, found text", `3:1 {"schema":"a"}`}},

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
@@ -102,7 +103,7 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		err  error
 	}
 	encode := func(batch []*Meta) output {
-		text, err := opts.appendAll(buffers.Get(), batch)
+		text, err := opts.appendAll(document.Buffers.Get(), batch)
 		return output{text, err}
 	}
 	for out := range parallel.Map(ctx, 0, batches(metas), encode) {
@@ -112,7 +113,7 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		if _, err := w.Write(out.text); err != nil {
 			return err
 		}
-		buffers.Put(out.text)
+		document.Buffers.Put(out.text)
 	}
 	return ctx.Err()
 }
@@ -122,7 +123,7 @@ func batches(metas []*Meta) iter.Seq[[]*Meta] {
 	return func(yield func([]*Meta) bool) {
 		for len(metas) > 0 {
 			n, size := 0, 0
-			for n < len(metas) && size < chunkSize {
+			for n < len(metas) && size < document.ChunkSize {
 				size += metas[n].src.size
 				n++
 			}
@@ -137,15 +138,15 @@ func batches(metas []*Meta) iter.Seq[[]*Meta] {
 func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	var r rereader
 	defer r.close()
-	buf := buffers.Get()
-	defer func() { buffers.Put(buf) }()
+	buf := document.Buffers.Get()
+	defer func() { document.Buffers.Put(buf) }()
 	for _, m := range metas {
 		object, err := r.read(m, buf)
 		if err != nil {
 			return nil, err
 		}
-		if cap(object.text) > cap(buf) {
-			buf = object.text[:0]
+		if cap(object.doc.Text) > cap(buf) {
+			buf = object.doc.Text[:0]
 		}
 		v, err := object.Decode()
 		if err != nil {
@@ -156,7 +157,7 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 				return nil, &Error{Pos: m.Pos, Err: err}
 			}
 		}
-		dst = o.Format.appendObject(dst, v, object.raw)
+		dst = o.Format.appendObject(dst, v, object.doc.JSON)
 	}
 	return dst, nil
 }

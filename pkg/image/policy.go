@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-containerregistry/pkg/name"
 
-	"github.com/opm-toolchain/opm/internal/position"
+	"github.com/opm-toolchain/opm/internal/document"
 )
 
 // PolicyOptions say which signature policy holds. The zero value is what podman finds, if it finds one.
@@ -167,12 +167,8 @@ func policyScopes(ref name.Reference) []string {
 
 // policyLine returns the line of a value's key.
 func policyLine(data []byte, pointer jsontext.Pointer) int {
-	doc, err := position.JSON(data)
-	if err != nil {
-		return 1
-	}
-	place, _ := doc.Key(pointer)
-	return place.Line
+	doc := document.Document{Text: data, Start: document.Place{Line: 1, Column: 1}}
+	return doc.Find(pointer)[0].Key.Line
 }
 
 // policyErrorLine returns the line of what cannot be decoded.

@@ -1,4 +1,4 @@
-package declcfg
+package document
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/pool"
@@ -15,74 +14,67 @@ import (
 
 // Variables, so that tests can bring about with little text what takes much.
 var (
-	// chunkSize is how many bytes of a file are handed to a goroutine at once, unless one document is larger.
-	chunkSize = 512 << 10
+	// ChunkSize is how many bytes of a file are handed to a goroutine at once, unless one document is larger.
+	ChunkSize = 512 << 10
 
 	// probeSize is how long an object of a JSON file may get before the splitter makes sure that it is one: a missing
 	// bracket must not pull the rest of a large file into memory.
 	probeSize = 16 << 20
 )
 
-// buffers holds memory for chunks of text.
-var buffers = pool.Bytes(6, chunkSize+chunkSize/4, 4*chunkSize)
+// Buffers holds memory for chunks of text.
+var Buffers = pool.Bytes(6, ChunkSize+ChunkSize/4, 4*ChunkSize)
 
-// sniffSize is how far upstream looks for the first character that is no space, to tell JSON from YAML.
+// sniffSize is how far upstream looks for the first character that is not a space, to tell JSON from YAML.
 const sniffSize = 4096
 
-// A chunk is a run of whole documents of one file.
-type chunk struct {
-	file *file
-	data []byte // from a pool, see recycle
-	off  int64  // where data starts in the file
-	pos  Pos
-	yaml bool
-	more bool  // the file goes on behind data, at what looks like the start of a document
-	err  error // the file cannot be read; there is no data
+// A Chunk is a run of whole documents of one file.
+type Chunk struct {
+	data  []byte // from Buffers, see Recycle
+	off   int64  // where data starts in the file
+	place Place
+	yaml  bool
+	more  bool  // the file goes on behind data, at what looks like the start of a document
+	err   error // the file cannot be read; there is no data
 
 	// notJSON is why a file that begins with a brace is read as YAML from here on; nil for all others.
-	notJSON *jsontext.SyntacticError
+	notJSON error
 }
 
-// recycle gives the memory of c back. What points into c.data must not be used any more.
-func (c *chunk) recycle() {
-	buffers.Put(c.data)
+// Recycle gives the memory of c back. What points into it, as documents do, must not be used any more.
+func (c *Chunk) Recycle() {
+	Buffers.Put(c.data)
 	c.data = nil
 }
 
-// chunks yields the documents of f in order, some at a time. A chunk begins where the one before it ends.
-func (f *file) chunks() iter.Seq[*chunk] {
-	return func(yield func(*chunk) bool) {
-		r, size, err := f.open()
-		if err != nil {
-			yield(&chunk{file: f, pos: Pos{File: f.label}, err: err})
-			return
-		}
-		defer r.Close()
-		s := splitter{file: f, r: r, size: size, pos: Pos{File: f.label, Line: 1, Column: 1}}
+// Split yields the documents of a file of that size in order, some at a time. A chunk begins where the one before it
+// ends. How much text it is makes no difference: a chunk is large only if a document is.
+func Split(r io.ReaderAt, size int64) iter.Seq[*Chunk] {
+	return func(yield func(*Chunk) bool) {
+		s := splitter{r: r, size: size, place: Place{1, 1}}
 		s.run(yield)
 	}
 }
 
-// A splitter cuts one file into chunks. It finds where documents end by what cannot stand inside of one, and leaves all
+// A splitter cuts one file into chunks. It finds where documents end by what cannot be inside of one, and leaves all
 // checking to those who read the chunks.
 type splitter struct {
-	file *file
-	r    io.ReaderAt
-	size int64
-	buf  []byte // what was read and not yielded
-	off  int64  // of buf in the file
-	pos  Pos    // of buf
-	eof  bool
-	err  error // of reading, other than the end
+	r     io.ReaderAt
+	size  int64
+	buf   []byte // what was read and not yielded
+	off   int64  // of buf in the file
+	place Place  // of buf
+	eof   bool
+	err   error // of reading, other than the end
 
-	notJSON *jsontext.SyntacticError // for the next chunk
+	notJSON error // for the next chunk
 }
 
-func (s *splitter) run(yield func(*chunk) bool) {
-	s.buf = buffers.Get()
+func (s *splitter) run(yield func(*Chunk) bool) {
+	s.buf = Buffers.Get()
 	s.fill(sniffSize)
 	more := true
-	if s.looksLikeJSON() {
+	if looksLikeJSON(s.buf[:min(len(s.buf), sniffSize)]) {
 		var isJSON bool
 		if isJSON, more = s.firstObjects(yield); isJSON {
 			s.stream(yield, false, jsonBoundary)
@@ -97,29 +89,29 @@ func (s *splitter) run(yield func(*chunk) bool) {
 // fill reads on until buf holds n bytes, or a chunk if that is more, or the file ends.
 func (s *splitter) fill(n int) {
 	have, left := len(s.buf), s.size-s.off
-	n = int(min(int64(max(n, chunkSize)), left))
+	n = int(min(int64(max(n, ChunkSize)), left))
 	if have < n && !s.eof {
 		s.buf = slices.Grow(s.buf, n-have)
 		m, err := s.r.ReadAt(s.buf[have:n], s.off+int64(have))
 		s.buf = s.buf[:have+m]
 		s.eof = err != nil
 		if err != nil && err != io.EOF {
-			s.err = &Error{Pos: Pos{File: s.file.label}, Err: withoutPath(err)}
+			s.err = err
 		}
 	}
 	s.eof = s.eof || int64(len(s.buf)) == left
 }
 
-// looksLikeJSON is the rule of upstream: the first character that is no space is a brace.
-func (s *splitter) looksLikeJSON() bool {
-	head := bytes.TrimLeft(s.buf[:min(len(s.buf), sniffSize)], " \t\r\n\v\f")
+// looksLikeJSON is the rule of upstream: the first character that is not a space is a brace.
+func looksLikeJSON(head []byte) bool {
+	head = bytes.TrimLeft(head, space+"\v\f")
 	return len(head) > 0 && head[0] == '{'
 }
 
 // stream yields the rest of the file, cut at the last place in each chunkful that boundary finds: the index in data at
 // which a document starts, or 0.
-func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data []byte) int) {
-	for want := chunkSize; ; {
+func (s *splitter) stream(yield func(*Chunk) bool, yaml bool, boundary func(data []byte) int) {
+	for want := ChunkSize; ; {
 		s.fill(want)
 		if s.eof && len(s.buf) <= want {
 			s.yieldAll(yield, yaml)
@@ -131,7 +123,7 @@ func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data
 			if !s.cut(yield, n, yaml) {
 				return
 			}
-			want = chunkSize
+			want = ChunkSize
 		case want >= probeSize && s.isBrokenJSON(yaml):
 			s.yieldAll(yield, false)
 			return
@@ -141,7 +133,7 @@ func (s *splitter) stream(yield func(*chunk) bool, yaml bool, boundary func(data
 	}
 }
 
-// isBrokenJSON tells whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an
+// isBrokenJSON reports whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an
 // object that is not JSON, is taken for JSON if it begins as JSON does.
 func (s *splitter) isBrokenJSON(yaml bool) bool {
 	if yaml {
@@ -151,24 +143,24 @@ func (s *splitter) isBrokenJSON(yaml bool) bool {
 }
 
 // cut yields the first n bytes of buf, and there are more.
-func (s *splitter) cut(yield func(*chunk) bool, n int, yaml bool) bool {
+func (s *splitter) cut(yield func(*Chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
 	c.more = true
-	if rest := s.buf[n:]; len(rest) <= chunkSize {
-		s.buf = append(buffers.Get(), rest...)
+	if rest := s.buf[n:]; len(rest) <= ChunkSize {
+		s.buf = append(Buffers.Get(), rest...)
 	} else { // too much to copy: they share the memory, each its part
 		c.data, s.buf = s.buf[:n:n], rest
 	}
 	s.off += int64(n)
-	s.pos = s.pos.after(c.data)
+	s.place = s.place.After(c.data)
 	return yield(c)
 }
 
 // yieldAll yields the rest of buf. Where the file cannot be read to its end that is only an error, since the last
 // document is not whole, and nothing tells where it begins.
-func (s *splitter) yieldAll(yield func(*chunk) bool, yaml bool) {
+func (s *splitter) yieldAll(yield func(*Chunk) bool, yaml bool) {
 	if s.err != nil {
-		yield(&chunk{file: s.file, err: s.err})
+		yield(&Chunk{err: s.err})
 		return
 	}
 	if len(s.buf) > 0 {
@@ -178,18 +170,18 @@ func (s *splitter) yieldAll(yield func(*chunk) bool, yaml bool) {
 	}
 }
 
-func (s *splitter) chunk(n int, yaml bool) *chunk {
-	c := &chunk{file: s.file, data: s.buf[:n], off: s.off, pos: s.pos, yaml: yaml}
+func (s *splitter) chunk(n int, yaml bool) *Chunk {
+	c := &Chunk{data: s.buf[:n], off: s.off, place: s.place, yaml: yaml}
 	if yaml {
 		c.notJSON, s.notJSON = s.notJSON, nil
 	}
 	return c
 }
 
-// firstObjects tells whether a file that begins with a brace is JSON. As upstream does, it reads up to two objects as
+// firstObjects reports whether a file that begins with a brace is JSON. As upstream does, it reads up to two objects as
 // JSON; where one of them is none, the file is YAML from there on, and what came before is yielded. more is false when
 // the consumer wants no more.
-func (s *splitter) firstObjects(yield func(*chunk) bool) (isJSON, more bool) {
+func (s *splitter) firstObjects(yield func(*Chunk) bool) (isJSON, more bool) {
 	end := 0
 	for range 2 {
 		n, err := s.object(end)
@@ -197,7 +189,7 @@ func (s *splitter) firstObjects(yield func(*chunk) bool) (isJSON, more bool) {
 			return true, true
 		}
 		if err != nil {
-			s.notJSON, _ = errors.AsType[*jsontext.SyntacticError](err)
+			s.notJSON = err
 			return false, end == 0 || s.cut(yield, end, false)
 		}
 		end = n
@@ -209,7 +201,7 @@ func (s *splitter) firstObjects(yield func(*chunk) bool) (isJSON, more bool) {
 // nothing but space follows.
 func (s *splitter) object(from int) (end int, err error) {
 	for {
-		d := jsontext.NewDecoder(bytes.NewBuffer(s.buf[from:]), lenient)
+		d := jsontext.NewDecoder(bytes.NewBuffer(s.buf[from:]), Lenient)
 		_, err := d.ReadValue()
 		if err == nil {
 			return from + int(d.InputOffset()), nil
@@ -217,16 +209,13 @@ func (s *splitter) object(from int) (end int, err error) {
 		if s.eof || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
 		}
-		s.fill(2*len(s.buf) + chunkSize)
+		s.fill(2*len(s.buf) + ChunkSize)
 	}
 }
 
-// lenient reads what encoding/json reads, which is what upstream uses.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// validPrefix tells whether data may be the beginning of a stream of JSON values.
+// validPrefix reports whether data may be the beginning of a stream of JSON values.
 func validPrefix(data []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewBuffer(data), lenient)
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), Lenient)
 	for {
 		if err := d.SkipValue(); err != nil {
 			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -243,8 +232,6 @@ func yamlBoundary(data []byte) int {
 	}
 	return last
 }
-
-var separatorLine = []byte("\n---")
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
 // wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
@@ -263,7 +250,7 @@ func jsonBoundary(data []byte) int {
 	return last
 }
 
-// occurrences yields where sep stands in data. It goes forward, since that is many times faster than going back.
+// occurrences yields where sep is in data. It goes forward, since that is many times faster than going back.
 func occurrences(data, sep []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for from := 0; ; {
@@ -300,7 +287,7 @@ func lastObject(data []byte) int {
 	return last
 }
 
-// stringEnd returns how many bytes s takes to end a JSON string whose opening quote stands before it, or -1.
+// stringEnd returns how many bytes s takes to end a JSON string whose opening quote is before it, or -1.
 func stringEnd(s []byte) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexByte(s[i:], '"')

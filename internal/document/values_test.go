@@ -1,4 +1,4 @@
-package position
+package document
 
 import (
 	"os"
@@ -10,7 +10,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-type parser func([]byte) (*Document, error)
+var start = Place{1, 1}
+
+func inJSON(text string) *Document { return &Document{Text: []byte(text), Start: start} }
+
+func inYAML(text string) *Document { return &Document{Text: []byte(text), Start: start, YAML: true} }
+
+// inNodes is inYAML, as if the text were not in block style.
+func inNodes(text string) *Document {
+	d := inYAML(text)
+	d.from = nodesOf(d.Text)
+	return d
+}
 
 // at is what is expected of one pointer. A place of no line stands for a pointer that is not found; near is then the
 // place that is given instead.
@@ -21,20 +32,23 @@ type at struct {
 
 func check(t *testing.T, d *Document, text string, want []at) {
 	t.Helper()
+	var ptrs []jsontext.Pointer
 	for _, w := range want {
-		value, ok := d.Value(w.ptr)
-		key, keyOK := d.Key(w.ptr)
-		if ok != keyOK {
-			t.Errorf("%q: %q: Value reports %v, Key %v", text, w.ptr, ok, keyOK)
+		ptrs = append(ptrs, w.ptr)
+	}
+	for i, got := range d.Find(ptrs...) {
+		w := want[i]
+		if got.Found != (w.value != Place{}) {
+			t.Errorf("%q: %q: found %v", text, w.ptr, got.Found)
 		}
-		if ok != (w.value != Place{}) {
-			t.Errorf("%q: %q: found %v", text, w.ptr, ok)
-		}
-		if !ok {
+		if !got.Found {
 			w.value, w.key = w.near, w.near
 		}
-		if value != w.value || key != w.key {
-			t.Errorf("%q: %q: value at %v, key at %v, want %v and %v", text, w.ptr, value, key, w.value, w.key)
+		if got.Place != w.value || got.Key != w.key {
+			t.Errorf("%q: %q: value at %v, key at %v, want %v and %v", text, w.ptr, got.Place, got.Key, w.value, w.key)
+		}
+		if alone := d.Find(w.ptr)[0]; alone != got {
+			t.Errorf("%q: %q: asked for alone it is at %v, among others at %v", text, w.ptr, alone, got)
 		}
 	}
 }
@@ -82,11 +96,7 @@ func TestJSON(t *testing.T) {
 		{`{"a":tru,"b":2}`, []at{found("/a", 1, 6, 1, 2), missing("/b", 1, 1)}},
 		{`{"a"`, []at{missing("/a", 1, 1)}},
 	} {
-		d, err := JSON([]byte(test.text))
-		if err != nil {
-			t.Errorf("%q: %v", test.text, err)
-		}
-		check(t, d, test.text, test.want)
+		check(t, inJSON(test.text), test.text, test.want)
 	}
 }
 
@@ -116,7 +126,6 @@ func TestYAML(t *testing.T) {
 		{"\ufeffa: 1", []at{found("/a", 1, 4, 1, 1)}},
 		{"a: 'x\u0085y'\nb: \"p\u2028q\"\nc: 1\n", []at{found("/b", 2, 4, 2, 1), found("/c", 3, 4, 3, 1)}},
 		{"a: 1\rb: 2\n", []at{found("/b", 1, 9, 1, 6)}},
-		{"a: 1\n---\nb: 2\n", []at{found("/a", 1, 4, 1, 1), missing("/b", 1, 1)}},
 
 		{"y: 1\n0x10: 2\n1.50: 3\n'n': 4\n!!str 07: 5\n! on: 6\nOFF: 7\n.inf: 8\n0o7: 9\n", []at{
 			found("/16", 2, 7, 2, 1), found("/1.5", 3, 7, 3, 1), found("/n", 4, 6, 4, 1),
@@ -140,118 +149,80 @@ func TestYAML(t *testing.T) {
 		{"x: &x {a: 1}\nw: &w\n  <<: *x\n  b: 2\nz: {<<: *w, <<: {a: 3}}\n\"<<\": 4\n", []at{
 			found("/w/a", 1, 11, 1, 8), found("/z/b", 4, 6, 4, 3), found("/z/a", 5, 21, 5, 18), found("/<<", 6, 7, 6, 1),
 		}},
-		{"a: &a\n  <<: [*a, *a]\n  b: &b [*b]\n", []at{
-			found("/a/b/0/0/0", 3, 10, 3, 10), missing("/a/c", 1, 4),
-		}},
 	} {
-		d, err := YAML([]byte(test.text))
-		if err != nil {
-			t.Errorf("%q: %v", test.text, err)
-		}
-		check(t, d, test.text, test.want)
+		check(t, inYAML(test.text), test.text, test.want)
+		check(t, inNodes(test.text), test.text, test.want)
 	}
 }
 
-// TestPlainKey takes every kind of key the long way round too.
-func TestPlainKey(t *testing.T) {
-	words := []string{"y", "yes", "true", "on", "n", "no", "false", "off", "null", "~", "name", "nil", "of", "falsey", "ye"}
-	others := []string{"1", "0x1F", "017", "1.50", "-1", "+.5", ".inf", "-", "--", "1.2.3", "1_0", "a1", "e1", "_", "."}
-	plain := others
-	for _, w := range words {
-		plain = append(plain, w, strings.ToUpper(w), strings.ToUpper(w[:1])+w[1:], w[:1]+strings.ToUpper(w[1:]))
-	}
-	for _, p := range plain {
-		want := convertKey(p + ": 0\n")
-		got, ok := plainKey(p)
-		if ok != (want != noKey) || ok && got != want {
-			t.Errorf("%s: got %q, %v, want %q", p, got, ok, want)
-		}
+// TestPart takes a text that starts further down in a file.
+func TestPart(t *testing.T) {
+	for _, d := range []*Document{
+		{Text: []byte("{\"a\": 1,\n\"b\": 2}"), Start: Place{7, 5}},
+		{Text: []byte("{a : 1,\nb:   2}"), Start: Place{7, 5}, YAML: true},
+		{Text: []byte("a:   1\nb:   2"), Start: Place{7, 5}, YAML: true},
+	} {
+		check(t, d, string(d.Text), []at{found("/b", 8, 6, 8, 1)})
 	}
 }
 
 func TestBroken(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		parse parser
-		text  string
-		want  []at
-	}{
-		{"no JSON", JSON, "", []at{missing("", 1, 1), missing("/a", 1, 1)}},
-		{"blanks", JSON, " \n", []at{missing("/a", 1, 1)}},
-		{"no value", JSON, "\n}", []at{missing("", 1, 1)}},
-		{"no YAML", YAML, "", []at{missing("", 1, 1), missing("/a", 1, 1)}},
-		{"comment", YAML, "# c\n", []at{missing("/a", 1, 1)}},
-		{"bad line", YAML, "a: 1\nb:\n  c: 2\nd: e: f\ng: 3\nh: 4\ni: 5\nj: 6\nk: 7\n", []at{
-			found("/b/c", 3, 6, 3, 3), missing("/g", 1, 1),
-		}},
-		{"open list", YAML, "a: 1\nb: [\n", []at{found("/a", 1, 4, 1, 1), missing("/b", 1, 1)}},
-		{"bad character", YAML, "a: \x01\nb: 1\n", []at{missing("/b", 1, 1)}},
-	} {
-		d, err := test.parse([]byte(test.text))
-		if err == nil {
-			t.Errorf("%s: no error", test.name)
-		}
-		check(t, d, test.text, test.want)
+	for _, text := range []string{"", " \n", "\n}", "# c\n", "a: 1\nb: [\n"} {
+		want := []at{missing("", 1, 1), missing("/a", 1, 1)}
+		check(t, inJSON(text), text, want)
+		check(t, inYAML(text), text, want)
 	}
 }
 
 func TestDuplicates(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		parse parser
-		text  string
-		want  []Duplicate
+		name string
+		doc  func(string) *Document
+		text string
+		want []Duplicate
 	}{
-		{"none", JSON, `{"a":{"a":1},"A":[{"a":2},{"a":3}]}`, nil},
-		{"JSON", JSON, "{\"a\":1,\n\"b\":[0,{\"c\":1,\"c\":{\"d/\":1,\"\\u0064/\":2}}],\n\"a\":3,\n\"a\":4}", []Duplicate{
+		{"none", inJSON, `{"a":{"a":1},"A":[{"a":2},{"a":3}]}`, nil},
+		{"JSON", inJSON, "{\"a\":1,\n\"b\":[0,{\"c\":1,\"c\":{\"d/\":1,\"\\u0064/\":2}}],\n\"a\":3,\n\"a\":4}", []Duplicate{
 			{"/b/1", "c", Place{2, 9}, Place{2, 15}},
 			{"/b/1/c", "d/", Place{2, 20}, Place{2, 27}},
 			{"", "a", Place{1, 2}, Place{3, 1}},
 			{"", "a", Place{1, 2}, Place{4, 1}},
 		}},
-		{"replaced bytes are equal", JSON, "{\"a\xff\":1,\"a\xfe\":2}", []Duplicate{
+		{"replaced bytes are equal", inJSON, "{\"a\xff\":1,\"a\xfe\":2}", []Duplicate{
 			{"", "a\ufffd", Place{1, 2}, Place{1, 9}},
 		}},
-		{"up to an error", JSON, `{"a":1,"a":2,"a":tru`, []Duplicate{
+		{"up to an error", inJSON, `{"a":1,"a":2,"a":tru`, []Duplicate{
 			{"", "a", Place{1, 2}, Place{1, 8}},
 			{"", "a", Place{1, 2}, Place{1, 14}},
 		}},
-		{"no value", JSON, "", nil},
-		{"YAML", YAML, "a: {b: 1}\nyes: 1\nc:\n- d: 1\n  d: {e: 1, 'e': 2}\ny: 2\n3: 4\n\"3\": 5\n", []Duplicate{
+		{"no value", inJSON, "", nil},
+		{"YAML", inYAML, "a: {b: 1}\nyes: 1\nc:\n- d: 1\n  d: {e: 1, 'e': 2}\ny: 2\n3: 4\n\"3\": 5\n", []Duplicate{
 			{"/c/0", "d", Place{4, 3}, Place{5, 3}},
 			{"/c/0/d", "e", Place{5, 7}, Place{5, 13}},
 			{"", "true", Place{2, 1}, Place{6, 1}},
 			{"", "3", Place{7, 1}, Place{8, 1}},
 		}},
-		{"merges do not repeat", YAML, "x: &x {a: 1}\ny: {<<: *x, a: 2, <<: *x}\nz: {<<: [*x, {a: 3}], a: 1}\n", nil},
-		{"what is merged may", YAML, "a: {<<: {b: 1, b: 2}}\nc: [{<<: [{d: 1, d: 2}]}]\n", []Duplicate{
+		{"merges do not repeat", inYAML, "x: &x {a: 1}\ny: {<<: *x, a: 2, <<: *x}\nz: {<<: [*x, {a: 3}], a: 1}\n", nil},
+		{"what is merged may", inYAML, "a: {<<: {b: 1, b: 2}}\nc: [{<<: [{d: 1, d: 2}]}]\n", []Duplicate{
 			{"/a", "b", Place{1, 10}, Place{1, 16}},
 			{"/c/0", "d", Place{2, 12}, Place{2, 18}},
 		}},
-		{"an alias is looked at once", YAML, "a: &a {b: 1, b: 2}\nc: *a\n", []Duplicate{
+		{"an alias is looked at once", inYAML, "a: &a {b: 1, b: 2}\nc: *a\n", []Duplicate{
 			{"/a", "b", Place{1, 8}, Place{1, 14}},
 		}},
 	} {
-		d, err := test.parse([]byte(test.text))
-		if err != nil && test.text != "" {
-			t.Errorf("%s: %v", test.name, err)
-		}
-		if got := d.Duplicates(); !slices.Equal(got, test.want) {
+		if got := test.doc(test.text).Duplicates(); !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n got %v\nwant %v", test.name, got, test.want)
 		}
 	}
 }
 
-// TestLongLine asks for places that lie far apart, forwards and backwards, in a line that is remembered in pieces.
+// TestLongLine asks for places that lie far apart, forwards and backwards.
 func TestLongLine(t *testing.T) {
 	const n = 50_000
-	text := []byte(`["` + strings.Repeat("日本", markEvery/4) + `"` + strings.Repeat(`,"é"`, n) + "\n,0]")
-	d, err := JSON(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := 1 + 1 + markEvery/2 + 2 + 1
-	check(t, d, "long line", []at{
+	text := `["` + strings.Repeat("日本", 10_000) + `"` + strings.Repeat(`,"é"`, n) + "\n,0]"
+	first := 1 + 1 + 20_000 + 2 + 1
+	check(t, inJSON(text), "long line", []at{
 		found("/1", 1, first, 1, first),
 		found("/50000", 1, first+4*(n-1), 1, first+4*(n-1)),
 		found("/50001", 2, 2, 2, 2),
@@ -274,11 +245,7 @@ func TestPublished(t *testing.T) {
 			if len(doc) > 10_000 {
 				continue
 			}
-			d, err := YAML([]byte(doc))
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			checkConverted(t, d, doc)
+			checkConverted(t, inYAML(doc), doc)
 		}
 	}
 }

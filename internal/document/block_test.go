@@ -1,4 +1,4 @@
-package position
+package document
 
 import (
 	"bytes"
@@ -70,26 +70,10 @@ func TestBlock(t *testing.T) {
 			found("/0", 1, 3, 1, 3), found("/3", 4, 3, 4, 3), missing("/0/a\\", 1, 3), missing("/3/x # y", 4, 3),
 		}},
 	} {
-		check(t, Block([]byte(test.text)), test.text, test.want)
+		check(t, inYAML(test.text), test.text, test.want)
 		if !sameAsYAML(t, []byte(test.text)) {
 			t.Errorf("%q is not in block style", test.text)
 		}
-	}
-}
-
-// TestBlockElsewhere looks into documents that Block is not for.
-func TestBlockElsewhere(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want []at
-	}{
-		{"", []at{missing("", 1, 1), missing("/a", 1, 1)}},
-		{"---", []at{missing("", 1, 1)}},
-		{"# a\n \n", []at{missing("", 1, 1)}},
-		{"text", []at{found("", 1, 1, 1, 1), missing("/text", 1, 1)}},
-		{"a: {b: c}\n  d: e\nf\ng: h\n", []at{found("/a", 1, 4, 1, 1), missing("/g", 1, 1)}},
-	} {
-		check(t, Block([]byte(test.text)), test.text, test.want)
 	}
 }
 
@@ -107,7 +91,7 @@ func TestBlockDuplicates(t *testing.T) {
 	if !sameAsYAML(t, []byte(text)) {
 		t.Error("not in block style")
 	}
-	if got := Block([]byte(text)).Duplicates(); !slices.Equal(got, want) {
+	if got := inYAML(text).Duplicates(); !slices.Equal(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
 	}
 }
@@ -116,8 +100,9 @@ func TestBlockDuplicates(t *testing.T) {
 // not in block style.
 func sameAsYAML(t *testing.T, doc []byte) bool {
 	t.Helper()
-	converted, block, err := yamljson.Convert(nil, doc)
-	if err != nil || !block {
+	var source yamljson.Source
+	converted := source.Trace(doc)
+	if source.Text == nil {
 		return false
 	}
 	dec := json.NewDecoder(bytes.NewReader(converted))
@@ -126,34 +111,24 @@ func sameAsYAML(t *testing.T, doc []byte) bool {
 	if err := dec.Decode(&root); err != nil {
 		t.Fatalf("%q: %v", doc, err)
 	}
-	want, err := YAML(doc)
-	if err != nil {
-		t.Fatalf("%q: %v", doc, err)
-	}
-	got := Block(doc)
+	got, want := inYAML(string(doc)), inNodes(string(doc))
+	var ptrs []jsontext.Pointer
 	each("", root, func(ptr jsontext.Pointer, v any) {
-		samePlaces(t, doc, ptr, got, want)
+		ptrs = append(ptrs, ptr, ptr.AppendToken("no such"))
 		if list, ok := v.([]any); ok {
-			samePlaces(t, doc, ptr.AppendToken(strconv.Itoa(len(list))), got, want)
+			ptrs = append(ptrs, ptr.AppendToken(strconv.Itoa(len(list))))
 		}
-		samePlaces(t, doc, ptr.AppendToken("no such"), got, want)
 	})
+	places := got.Find(ptrs...)
+	for i, want := range want.Find(ptrs...) {
+		if places[i] != want {
+			t.Fatalf("%q: %q: got %v, want %v", doc, ptrs[i], places[i], want)
+		}
+	}
 	if got, want := got.Duplicates(), want.Duplicates(); !slices.Equal(got, want) {
 		t.Fatalf("%q:\n got %v\nwant %v", doc, got, want)
 	}
 	return true
-}
-
-func samePlaces(t *testing.T, doc []byte, ptr jsontext.Pointer, got, want *Document) {
-	t.Helper()
-	value, ok := got.Value(ptr)
-	key, _ := got.Key(ptr)
-	wantValue, wantOK := want.Value(ptr)
-	wantKey, _ := want.Key(ptr)
-	if value != wantValue || key != wantKey || ok != wantOK {
-		t.Fatalf("%q: %q: value at %v, key at %v, %v, want %v, %v, %v",
-			doc, ptr, value, key, ok, wantValue, wantKey, wantOK)
-	}
 }
 
 // TestBlockPublished asks for every value of the documents of published catalogs, in short mode of some.
@@ -204,35 +179,28 @@ func FuzzBlock(f *testing.F) {
 	f.Add("a:\n b: 1\n b:\n  c: 1\n  c: 2\na:\n", "/a/b")
 	f.Add("a: [\n- : \n -\n'\n\": :\n", "/a")
 	f.Fuzz(func(t *testing.T, doc, ptr string) {
-		d := Block([]byte(doc))
-		text := strings.TrimPrefix(doc, "\ufeff")
-		if !isUTF8(text) {
-			d.Value(jsontext.Pointer(ptr))
-			d.Duplicates()
-			return
+		if text := strings.TrimPrefix(doc, "\ufeff"); isUTF8(text) && sameAsYAML(t, []byte(doc)) {
+			checkInside(t, inYAML(doc), []byte(text), jsontext.Pointer(ptr))
 		}
-		checkInside(t, d, []byte(text), jsontext.Pointer(ptr))
-		sameAsYAML(t, []byte(doc))
 	})
 }
 
 // BenchmarkBlock looks for what stands at the end of a bundle of the usual size, in both ways.
 func BenchmarkBlock(b *testing.B) {
 	const gvk = "- type: olm.gvk\n  value:\n    group: example.com\n    kind: Thing\n    version: v1alpha1\n"
-	text := []byte("schema: olm.bundle\nproperties:\n" + strings.Repeat(gvk, 310) + "relatedImages:\n- image: i\n")
+	text := "schema: olm.bundle\nproperties:\n" + strings.Repeat(gvk, 310) + "relatedImages:\n- image: i\n"
 	for _, bench := range []struct {
-		name  string
-		parse parser
+		name string
+		doc  func(string) *Document
 	}{
-		{"Block", func(doc []byte) (*Document, error) { return Block(doc), nil }},
-		{"YAML", YAML},
+		{"Block", inYAML},
+		{"YAML", inNodes},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				d, _ := bench.parse(text)
-				if _, ok := d.Value("/relatedImages/0/image"); !ok {
+				if !bench.doc(text).Find("/relatedImages/0/image")[0].Found {
 					b.Fatal("not found")
 				}
 			}

@@ -1,4 +1,4 @@
-package position
+package document
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // offset finds a place by going through the text character by character.
@@ -33,10 +35,8 @@ func offset(text []byte, p Place) int {
 // checkInside asks for places that may exist or not. All have to lie in the text.
 func checkInside(t *testing.T, d *Document, text []byte, ptr jsontext.Pointer) {
 	t.Helper()
-	for _, ask := range []func(jsontext.Pointer) (Place, bool){d.Value, d.Key} {
-		if p, _ := ask(ptr); offset(text, p) < 0 {
-			t.Fatalf("%q: %q at %v, which is outside", text, ptr, p)
-		}
+	if v := d.Find(ptr)[0]; offset(text, v.Place) < 0 || offset(text, v.Key) < 0 {
+		t.Fatalf("%q: %q at %v, which is outside", text, ptr, v)
 	}
 	for _, dup := range d.Duplicates() {
 		if offset(text, dup.First) < 0 || offset(text, dup.Repeat) <= offset(text, dup.First) {
@@ -52,7 +52,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add("\ufeff[\"\\u0000\",{\"/~\":{\"\":1e400}}]", "/1/~1~0/")
 	f.Add("{\"\xff\":1,\"\xfe\":2", "x")
 	f.Fuzz(func(t *testing.T, doc, ptr string) {
-		d, _ := JSON([]byte(doc))
+		d := inJSON(doc)
 		if text := strings.TrimPrefix(doc, "\ufeff"); isUTF8(text) {
 			checkInside(t, d, []byte(text), jsontext.Pointer(ptr))
 			checkVisited(t, d, []byte(text))
@@ -92,9 +92,8 @@ func checkVisited(t *testing.T, d *Document, text []byte) {
 		}
 	}
 	for ptr, at := range want {
-		p, ok := d.Value(ptr)
-		if !ok || offset(text, p) != at {
-			t.Fatalf("%q: %q at %v, %v, want offset %d", text, ptr, p, ok, at)
+		if v := d.Find(ptr)[0]; !v.Found || offset(text, v.Place) != at {
+			t.Fatalf("%q: %q at %v, want offset %d", text, ptr, v, at)
 		}
 	}
 }
@@ -131,12 +130,12 @@ func FuzzYAML(f *testing.F) {
 	f.Add("k: |\n  text\nl: >-\n\n m\n? *k\n", "/l")
 	f.Fuzz(func(t *testing.T, doc, ptr string) {
 		text := strings.TrimPrefix(doc, "\ufeff")
-		if !isUTF8(text) {
+		if _, err := yamljson.Append(nil, []byte(doc)); err != nil || !isUTF8(text) {
 			return
 		}
-		d, err := YAML([]byte(doc))
+		d := inNodes(doc)
 		checkInside(t, d, []byte(text), jsontext.Pointer(ptr))
-		if err == nil && !disputed.MatchString(doc) {
+		if d.from.root != nil && !disputed.MatchString(doc) {
 			checkConverted(t, d, doc)
 		}
 	})
@@ -164,17 +163,21 @@ func checkConverted(t *testing.T, d *Document, doc string) {
 	if v == nil {
 		return
 	}
-	each("", v, func(ptr jsontext.Pointer, v any) {
-		p, ok := d.Value(ptr)
-		if !ok {
-			t.Fatalf("%q: no %q", doc, ptr)
-		}
-		rest := text[offset(text, p):]
-		if s, isString := v.(string); isString && isPlain(s) && !bytes.HasPrefix(rest, []byte(s)) &&
-			(len(rest) == 0 || !strings.ContainsRune("'\"|>&*!", rune(rest[0]))) {
-			t.Fatalf("%q: %q is %q, but at %v stands %q", doc, ptr, s, p, rest)
-		}
+	var ptrs []jsontext.Pointer
+	var values []any
+	each("", v, func(ptr jsontext.Pointer, value any) {
+		ptrs, values = append(ptrs, ptr), append(values, value)
 	})
+	for i, v := range d.Find(ptrs...) {
+		if !v.Found {
+			t.Fatalf("%q: no %q", doc, ptrs[i])
+		}
+		rest := text[offset(text, v.Place):]
+		if s, isString := values[i].(string); isString && isPlain(s) && !bytes.HasPrefix(rest, []byte(s)) &&
+			(len(rest) == 0 || !strings.ContainsRune("'\"|>&*!", rune(rest[0]))) {
+			t.Fatalf("%q: %q is %q, but at %v is %q", doc, ptrs[i], s, v.Place, rest)
+		}
+	}
 }
 
 func isPlain(s string) bool {
@@ -196,49 +199,29 @@ func each(ptr jsontext.Pointer, v any, visit func(jsontext.Pointer, any)) {
 }
 
 func BenchmarkJSON(b *testing.B) {
-	text := []byte(`[` + strings.Repeat(`{"schema":"olm.bundle","properties":[{"type":"a","value":{}}]},`, 100_000) + `0]`)
+	text := `[` + strings.Repeat(`{"schema":"olm.bundle","properties":[{"type":"a","value":{}}]},`, 100_000) + `0]`
+	var ptrs []jsontext.Pointer
+	for i := range 1000 {
+		ptrs = append(ptrs, jsontext.Pointer("/"+strconv.Itoa(100*i)+"/properties/0/value"))
+	}
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := JSON(text)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range 1000 {
-			ptr := jsontext.Pointer("/" + strconv.Itoa(100*i) + "/properties/0/value")
-			if _, ok := d.Value(ptr); !ok {
-				b.Fatal(ptr)
+		for _, v := range inJSON(text).Find(ptrs...) {
+			if !v.Found {
+				b.Fatal("not found")
 			}
 		}
 	}
 }
 
 func BenchmarkDuplicates(b *testing.B) {
-	text := []byte(`[` + strings.Repeat(`{"schema":"olm.bundle","properties":[{"type":"a","value":{}}]},`, 100_000) + `0]`)
+	text := `[` + strings.Repeat(`{"schema":"olm.bundle","properties":[{"type":"a","value":{}}]},`, 100_000) + `0]`
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := JSON(text)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if len(d.Duplicates()) > 0 {
+		if len(inJSON(text).Duplicates()) > 0 {
 			b.Fatal("duplicates")
-		}
-	}
-}
-
-func BenchmarkYAML(b *testing.B) {
-	text := []byte(strings.Repeat("- schema: olm.bundle\n  properties:\n  - type: a\n    value: {}\n", 20_000))
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		d, err := YAML(text)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, ok := d.Value("/19999/properties/0/value"); !ok {
-			b.Fatal("not found")
 		}
 	}
 }

@@ -1,0 +1,88 @@
+// Package document reads the documents of JSON and YAML files as opm does, and finds the places of what is in them.
+//
+//	for chunk := range document.Split(file, size) {
+//		err := chunk.Read(parse, visit) // for each document: its JSON, its text, where it is
+//	}
+//	doc, further, err := document.First(text, nil) // of a manifest
+//	values := doc.Find("/entries/2/name")          // [{{6 3} {6 9} true}]
+//
+// Catalogs are split and read on several goroutines. Places are for problems that are shown to people: they are found
+// in the text of one document when they are needed, and reading does without them.
+package document
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// A Document is one JSON value or YAML document of a file. Calls of its methods may not run at once.
+type Document struct {
+	Text   []byte // as it is in the file
+	Offset int64  // of Text in the file
+	Start  Place  // of Text
+	Place  Place  // of the value, which comments may precede
+	YAML   bool
+
+	JSON jsontext.Value
+
+	// Repaired says that the text is not I-JSON: keys are equal, of which the last wins, or bytes are not UTF-8, which
+	// were replaced.
+	Repaired bool
+
+	from *origin // nil until a place is asked for
+}
+
+// Load converts Text, which has been read before, to JSON; behind Text, if there is room in its memory.
+func (d *Document) Load() error {
+	d.JSON = d.Text
+	if d.YAML {
+		both, err := yamljson.Append(d.Text, d.Text)
+		if err != nil {
+			return err
+		}
+		n := len(d.Text)
+		d.Text, d.JSON = both[:n], both[n:]
+	}
+	if d.Repaired {
+		d.JSON = repair(d.JSON)
+	}
+	return nil
+}
+
+// repair returns raw as upstream reads it: of equal keys the last is kept, and what is not UTF-8 is replaced.
+func repair(raw []byte) jsontext.Value {
+	if !utf8.Valid(raw) {
+		raw = []byte(string([]rune(string(raw))))
+	}
+	return format.AppendCompact(nil, raw)
+}
+
+// Lenient reads what encoding/json reads, which is what upstream uses.
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// An Error is why a document cannot be read.
+type Error struct {
+	Place Place
+	Err   error
+	Text  []byte // what is lost; nil if nobody knows
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// space is what may be between the tokens of JSON.
+const space = " \t\r\n"
+
+func leadingSpace(text []byte) int {
+	return len(text) - len(bytes.TrimLeft(text, space))
+}
+
+var byteOrderMark = []byte("\ufeff")

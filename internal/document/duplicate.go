@@ -1,0 +1,109 @@
+package document
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// A Duplicate is a key that an object has more than once.
+type Duplicate struct {
+	Object jsontext.Pointer
+	Key    string
+	First  Place // of the first key that is equal
+	Repeat Place // of this one
+}
+
+// Duplicates lists every key that repeats an earlier one of the same object, in the order of the text. A key is not
+// repeated by one that a YAML merge brings in, and a mapping that aliases refer to is looked at once.
+func (d *Document) Duplicates() []Duplicate {
+	o := d.origin()
+	var all []repetition
+	if o.root != nil {
+		all = o.repeatedInNode(nil, o.root, "")
+	} else {
+		all = o.repeatedInJSON()
+	}
+	offsets := make([]int, 0, 2*len(all))
+	for _, r := range all {
+		offsets = append(offsets, r.first, r.again)
+	}
+	places := placesOf(o.text, d.Start, offsets)
+	var found []Duplicate
+	for i, r := range all {
+		found = append(found, Duplicate{r.object, r.key, places[2*i], places[2*i+1]})
+	}
+	return found
+}
+
+// A repetition is a Duplicate with offsets.
+type repetition struct {
+	object       jsontext.Pointer
+	key          string
+	first, again int
+}
+
+// repeatedInJSON returns the keys that repeat earlier ones, up to the end or the first error.
+func (o *origin) repeatedInJSON() (found []repetition) {
+	r := newReader(o.json)
+	var open []map[string]int // where the keys of each open object are first
+	for {
+		at, more := r.next()
+		kind, length := r.StackIndex(r.StackDepth())
+		isKey := more && kind == jsontext.KindBeginObject && length%2 == 0
+		token, err := r.ReadToken()
+		if err != nil {
+			return found
+		}
+		switch {
+		case isKey:
+			keys, name := open[len(open)-1], token.String()
+			if first, ok := keys[name]; ok {
+				found = append(found, repetition{r.StackPointer().Parent(), name, o.at(first), o.at(at)})
+			} else {
+				keys[name] = at
+			}
+		case token.Kind() == jsontext.KindBeginObject:
+			open = append(open, make(map[string]int))
+		case token.Kind() == jsontext.KindEndObject:
+			open = open[:len(open)-1]
+		}
+		if r.StackDepth() == 0 {
+			return found
+		}
+	}
+}
+
+// repeatedInNode appends the keys that repeat earlier ones in n and below.
+func (o *origin) repeatedInNode(found []repetition, n *yaml.Node, ptr jsontext.Pointer) []repetition {
+	if n.Kind == yaml.SequenceNode {
+		for i, element := range n.Content {
+			found = o.repeatedInNode(found, element, ptr.AppendToken(strconv.Itoa(i)))
+		}
+		return found
+	}
+	if n.Kind != yaml.MappingNode {
+		return found
+	}
+	first := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		node, child := n.Content[i], n.Content[i+1]
+		if yamljson.IsMerge(node) { // what is written out behind it is the object's own
+			for _, source := range yamljson.Merged(child) {
+				found = o.repeatedInNode(found, source, ptr)
+			}
+			continue
+		}
+		key, _ := yamljson.Key(node)
+		if earlier, ok := first[key]; ok {
+			found = append(found, repetition{ptr, key, o.offset(earlier), o.offset(node)})
+		} else {
+			first[key] = node
+		}
+		found = o.repeatedInNode(found, child, ptr.AppendToken(key))
+	}
+	return found
+}

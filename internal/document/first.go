@@ -1,0 +1,88 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// sniffFirst is how far upstream looks into a manifest for the first character that is not a space.
+const sniffFirst = 30
+
+// First reads the first document of a file, which is all that upstream reads of a manifest: JSON, or YAML where that
+// fails. A line of three hyphens or dots ends it, even if nothing but comments is before it. The JSON of YAML is
+// appended to buf.
+//
+// Further is where the file goes on behind the document, with more than comments and separators; nil if it does not.
+func First(text, buf []byte) (doc *Document, further *Place, err error) {
+	doc = &Document{Start: Place{1, 1}}
+	var notJSON error
+	if looksLikeJSON(text[:min(len(text), sniffFirst)]) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(text), Lenient)
+		value, err := d.ReadValue()
+		if err == nil {
+			doc.Text, doc.JSON = text[:d.InputOffset()], value
+			if doc.Repaired = !value.IsValid(); doc.Repaired {
+				doc.JSON = repair(value)
+			}
+			return doc, content(text, len(doc.Text)), nil
+		}
+		notJSON = err
+	}
+	if !bytes.HasSuffix(text, newline) {
+		text = append(text, '\n') // as upstream does, which shows where a block of text ends the file
+	}
+	doc.YAML = true
+	first, _, valid := nextYAML(text)
+	if !valid {
+		return nil, nil, &Error{Place{1, 1}, errSeparator, first}
+	}
+	if _, _, valid := nextYAML(text[len(first):]); !valid {
+		return nil, nil, &Error{Place{1, 1}.After(first), errSeparator, text[len(first):]}
+	}
+	end, next := untilDots(first)
+	doc.Text = first[:end]
+	further = content(text, next)
+	doc.JSON, doc.Repaired, err = yamljson.Convert(buf, doc.Text, nil)
+	switch {
+	case err == nil:
+		return doc, further, nil
+	case errors.Is(err, yamljson.ErrEmpty) && further != nil:
+		return nil, nil, &Error{*further, errors.New("only the first document of a file counts, and it is empty"), nil}
+	case errors.Is(err, yamljson.ErrEmpty):
+		return nil, nil, &Error{doc.Start, errors.New("the file is empty"), nil}
+	}
+	doc.Text = text[:len(first)]
+	return nil, nil, yamlError(doc, err, notJSON)
+}
+
+// untilDots returns where a document ends at a line of three dots, and where the file goes on. Upstream drops what
+// follows it, and package yamljson refuses that.
+func untilDots(text []byte) (end, next int) {
+	for i := range occurrences(text, []byte("\n...")) {
+		next := i + 1 + lineEnd(text[i+1:])
+		rest := text[i+len("\n...") : next]
+		if trimmed := bytes.TrimSpace(rest); len(trimmed) == 0 || trimmed[0] == '#' && rest[0] != '#' {
+			return i + 1, next
+		}
+	}
+	return len(text), len(text)
+}
+
+// content returns where the first content is from an offset on.
+func content(text []byte, from int) *Place {
+	for at := from; at < len(text); {
+		end := at + lineEnd(text[at:])
+		line := bytes.TrimSpace(text[at:end])
+		rest := bytes.TrimSpace(bytes.TrimPrefix(line, separator))
+		if len(rest) > 0 && rest[0] != '#' {
+			place := Place{1, 1}.After(trimMark(text[:at+bytes.IndexByte(text[at:], line[0])]))
+			return &place
+		}
+		at = end
+	}
+	return nil
+}

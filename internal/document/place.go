@@ -1,0 +1,49 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
+
+// A Place is a position in a text. Lines and columns count from 1. A line ends after a line feed; columns count
+// characters, not bytes, and a byte order mark at the start of a file is none.
+type Place struct{ Line, Column int }
+
+// After returns the place behind a text that starts at p.
+func (p Place) After(text []byte) Place {
+	if n := bytes.Count(text, newline); n > 0 {
+		p = Place{p.Line + n, 1}
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
+	}
+	p.Column += utf8.RuneCount(text)
+	return p
+}
+
+// In returns the place in a file of what is at p in a text that starts at start.
+func (p Place) In(start Place) Place {
+	if p.Line == 1 {
+		p.Column += start.Column - 1
+	}
+	p.Line += start.Line - 1
+	return p
+}
+
+var newline = []byte{'\n'}
+
+// placesOf returns the places of offsets in a text that starts at p. It goes through the text once.
+func placesOf(text []byte, p Place, offsets []int) []Place {
+	order := make([]int, len(offsets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(offsets[a], offsets[b]) })
+	places := make([]Place, len(offsets))
+	from := 0
+	for _, i := range order {
+		p = p.After(text[from:offsets[i]])
+		places[i], from = p, offsets[i]
+	}
+	return places
+}

@@ -1,0 +1,252 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// Read calls parse and then visit for every document of c. Parse reads the next value of the decoder, whose input is
+// text, and may fail: with a *[jsontext.SyntacticError] if the value is not I-JSON, and then it is called once more for
+// the repaired value, or as it likes. Visit is passed that error, or an *[Error] and no document if there is none. The
+// document is valid until visit returns.
+//
+// An error of Read itself means that the rest of the file is lost: an *[Error], or that of reading the file.
+func (c *Chunk) Read(parse func(r *jsontext.Decoder, text []byte) error, visit func(*Document, error)) error {
+	if c.err != nil {
+		return c.err
+	}
+	r := &chunkReader{Chunk: c, parse: parse, visit: visit}
+	if c.yaml {
+		r.readYAML()
+		return nil
+	}
+	return r.readJSON()
+}
+
+type chunkReader struct {
+	*Chunk
+	parse func(r *jsontext.Decoder, text []byte) error
+	visit func(*Document, error)
+	doc   Document
+
+	source yamljson.Source // of doc
+	origin origin
+}
+
+func newDecoder(text []byte) *jsontext.Decoder { return jsontext.NewDecoder(bytes.NewBuffer(text)) }
+
+// readJSON reads a stream of JSON values.
+func (c *chunkReader) readJSON() error {
+	text := c.data
+	d := newDecoder(text)
+	place := c.place
+	for from, base := 0, 0; ; {
+		start := from + leadingSpace(c.data[from:])
+		place = place.After(c.data[from:start])
+		if start == len(c.data) {
+			return nil
+		}
+		c.doc = Document{Offset: c.off + int64(start), Start: place, Place: place}
+		err := c.parse(d, text)
+		end := base + int(d.InputOffset())
+		if isSyntax(err) {
+			if end, err = c.readLenient(c.data[start:]); end < 0 {
+				return c.breaksOff(place, c.data[start:], err)
+			}
+			end += start
+			text, base = c.data[end:], end
+			d = newDecoder(text)
+		} else {
+			c.doc.JSON = c.data[start:end:end]
+		}
+		c.doc.Text = c.data[start:end]
+		c.visit(&c.doc, err)
+		place = place.After(c.doc.Text)
+		from = end
+	}
+}
+
+func isSyntax(err error) bool {
+	_, ok := errors.AsType[*jsontext.SyntacticError](err)
+	return ok
+}
+
+// readLenient reads the value at the start of text, which is not I-JSON, as encoding/json would. It returns the error
+// of parse and where the value ends, or -1 and a syntax error.
+func (c *chunkReader) readLenient(text []byte) (end int, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), Lenient)
+	value, err := d.ReadValue()
+	if err != nil {
+		return -1, err
+	}
+	c.doc.Repaired = true
+	c.doc.JSON = repair(value)
+	return int(d.InputOffset()), c.parse(newDecoder(c.doc.JSON), c.doc.JSON)
+}
+
+// breaksOff returns the error about text, where the stream of JSON that c is a part of cannot be read any further.
+func (c *Chunk) breaksOff(place Place, text []byte, err error) error {
+	if c.more && errors.Is(err, io.ErrUnexpectedEOF) {
+		// The splitter took the next brace for the start of an object, which it would be were this one whole.
+		_, err = jsontext.NewDecoder(bytes.NewBuffer(append(bytes.Clone(text), '{')), Lenient).ReadValue()
+	}
+	failure := syntaxError(place, text, err)
+	if c.more {
+		failure.Text = nil // no one looks at what else is lost
+	}
+	return failure
+}
+
+// readYAML reads YAML documents, separated by lines that begin with three hyphens.
+func (c *chunkReader) readYAML() {
+	buf := Buffers.Get()
+	defer func() { Buffers.Put(buf) }()
+	place, from := c.place, 0
+	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {
+		from = len(byteOrderMark) // and no column
+	}
+	for from < len(c.data) {
+		text, start, valid := nextYAML(c.data[from:])
+		if !valid {
+			c.visit(nil, &Error{Place{1, 4}.In(place), errSeparator, text})
+		}
+		c.doc = Document{Offset: c.off + int64(from+start), Start: place.After(text[:start]), Text: text[start:], YAML: true}
+		buf = c.readDocument(buf[:0])
+		c.notJSON = nil // only the first document was tried as JSON
+		place = place.After(text)
+		from += len(text)
+	}
+}
+
+var errSeparator = errors.New("only a comment may follow --- on its line")
+
+// nextYAML returns text up to the next line that separates documents, and where the document starts in it: behind the
+// separator that it begins with. It reports false if more than a comment follows that.
+func nextYAML(text []byte) (doc []byte, start int, valid bool) {
+	doc = text
+	if i := bytes.Index(text, separatorLine); i >= 0 {
+		doc = text[:i+1]
+	}
+	if !bytes.HasPrefix(doc, separator) {
+		return doc, 0, true
+	}
+	start = lineEnd(doc)
+	rest := bytes.TrimSpace(doc[len(separator):start])
+	return doc, start, len(rest) == 0 || rest[0] == '#'
+}
+
+var (
+	separatorLine = []byte("\n---")
+	separator     = separatorLine[1:]
+)
+
+// lineEnd returns where the line behind the first one starts.
+func lineEnd(text []byte) int {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
+}
+
+// readDocument reads a YAML document, which may be empty. It returns buf, perhaps grown.
+func (c *chunkReader) readDocument(buf []byte) []byte {
+	doc := &c.doc
+	lead := blankLines(doc.Text)
+	if lead == len(doc.Text) {
+		return buf
+	}
+	doc.Place = doc.Start.After(doc.Text[:lead])
+	if isList(doc.Text[lead:]) {
+		// A long list is not converted, since parse can tell that it is not what it wants without it.
+		doc.JSON = emptyList
+		c.visit(doc, c.parse(newDecoder(doc.JSON), doc.JSON))
+		return buf
+	}
+	raw, repeated, err := yamljson.Convert(buf, doc.Text, &c.source)
+	switch {
+	case errors.Is(err, yamljson.ErrEmpty):
+		return raw
+	case err != nil:
+		c.visit(nil, yamlError(doc, err, c.notJSON))
+		return buf
+	}
+	doc.JSON, doc.Repaired = raw, repeated
+	if c.source.Text != nil {
+		c.origin = origin{text: c.source.Text, json: raw, source: &c.source}
+		doc.from = &c.origin
+	}
+	err = c.parse(newDecoder(raw), raw)
+	if isSyntax(err) { // equal keys
+		_, err = c.readLenient(raw)
+	}
+	c.visit(doc, err)
+	return raw
+}
+
+var emptyList = jsontext.Value("[]")
+
+// isList reports cheaply whether a YAML document, which starts with text, is a list.
+func isList(text []byte) bool {
+	return text[0] == '[' || text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\n')
+}
+
+// blankLines returns how much of text is lines that are empty or hold a comment only.
+func blankLines(text []byte) int {
+	for i := 0; ; {
+		rest := bytes.TrimLeft(text[i:], space+"\ufeff")
+		if len(rest) == 0 {
+			return len(text)
+		}
+		i = len(text) - len(rest)
+		if rest[0] != '#' {
+			return i
+		}
+		i += lineEnd(rest)
+	}
+}
+
+// yamlError places an error of the YAML reader, or says what is wrong with the JSON if JSON was meant.
+func yamlError(doc *Document, err, notJSON error) *Error {
+	if notJSON != nil && beginsLikeJSON(doc.Text) {
+		return syntaxError(doc.Start, doc.Text, notJSON)
+	}
+	place := doc.Start
+	if y, ok := errors.AsType[*yamljson.Error](err); ok {
+		place, err = Place{y.Line, y.Column}.In(place), errors.New(y.Msg)
+	}
+	return &Error{place, err, doc.Text}
+}
+
+// syntaxError places and words an error of the JSON reader in text, which starts at a place.
+func syntaxError(start Place, text []byte, err error) *Error {
+	if bytes.HasPrefix(text, separator) {
+		return &Error{start, errors.New("YAML in a file that begins with two JSON objects, which is JSON to its end"), text}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		first := start.After(text[:leadingSpace(text)])
+		err := fmt.Errorf("the JSON object that starts at %d:%d does not end", first.Line, first.Column)
+		return &Error{start.After(bytes.TrimRight(text, space)), err, text}
+	}
+	s, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return &Error{start, err, text}
+	}
+	at := start.After(text[:min(int(s.ByteOffset), len(text))])
+	if s.Err.Error() == "exceeded max depth" { // it has no name
+		return &Error{at, errors.New("nested deeper than 10,000 levels"), text}
+	}
+	return &Error{at, fmt.Errorf("not valid JSON: %w", s.Err), text}
+}
+
+// beginsLikeJSON reports whether the author of text, which starts with a brace, has likely meant JSON: keys of YAML
+// need no quotes.
+func beginsLikeJSON(text []byte) bool {
+	inside, ok := bytes.CutPrefix(bytes.TrimLeft(text, space), []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"`))
+}

@@ -1,0 +1,268 @@
+package document
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// A Value is where a value is in a document.
+type Value struct {
+	Key   Place // where its key starts; in lists, and of the whole document, where the value does
+	Place Place // where it starts
+	Found bool  // false where there is no such value: the places are then those of the nearest one around it
+}
+
+// Find returns where the values at ptrs are in the file, in the order of ptrs. Of equal keys the last counts. Keys of
+// YAML are named as they are in JSON, where y is "true" and 0x10 is "16".
+//
+// A YAML alias is where it is used, what is in it where its anchor is. A null that is left out is where it is missing.
+func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
+	f := newFinder(ptrs)
+	o := d.origin()
+	if o.root != nil {
+		at := o.offset(o.root)
+		f.inNode(o, &f.root, o.root, at, at)
+	} else {
+		f.inJSON(o)
+	}
+	return f.values(o.text, d.Start)
+}
+
+// An origin is what the JSON of a document was made of.
+type origin struct {
+	text   []byte           // of which offsets are
+	json   []byte           // nil if there are nodes
+	source *yamljson.Source // of json; nil if that is the text
+
+	root  *yaml.Node // of YAML that is not in block style
+	lines []int      // where the lines start that the parser counts
+}
+
+func (d *Document) origin() *origin {
+	if d.from == nil {
+		d.from = d.newOrigin()
+	}
+	return d.from
+}
+
+func (d *Document) newOrigin() *origin {
+	if !d.YAML {
+		text := trimMark(d.Text)
+		return &origin{text: text, json: text}
+	}
+	source := new(yamljson.Source)
+	if converted := source.Trace(d.Text); source.Text != nil {
+		return &origin{text: source.Text, json: converted, source: source}
+	}
+	return nodesOf(d.Text)
+}
+
+// nodesOf returns the origin of YAML in any style.
+func nodesOf(text []byte) *origin {
+	root, text, err := yamljson.Parse(text)
+	if err != nil { // upstream reads it, yaml/v4 does not
+		return &origin{text: text}
+	}
+	return &origin{text: text, root: root, lines: yamljson.Lines(text)}
+}
+
+// at returns the offset in the text of one in the JSON.
+func (o *origin) at(offset int) int {
+	if o.source == nil {
+		return offset
+	}
+	return o.source.Offset(offset)
+}
+
+// offset returns where a node starts. The parser counts characters.
+func (o *origin) offset(n *yaml.Node) int {
+	at := o.lines[min(max(n.Line, 1), len(o.lines))-1]
+	return at + yamljson.Characters(o.text[at:], n.Column-1)
+}
+
+func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
+
+// A finder looks for several values in one pass.
+type finder struct {
+	root  wanted
+	found []location // of the values, in the order in which they were asked for
+}
+
+// A location is a Value with offsets.
+type location struct {
+	key, value int
+	ok         bool
+}
+
+// wanted is a value that is looked for itself, or something in it is.
+type wanted struct {
+	found    []int // the indices of its locations
+	children map[string]*wanted
+}
+
+func newFinder(ptrs []jsontext.Pointer) *finder {
+	f := &finder{found: make([]location, len(ptrs))}
+	for i, ptr := range ptrs {
+		w := &f.root
+		for token := range ptr.Tokens() {
+			child := w.children[token]
+			if child == nil {
+				if w.children == nil {
+					w.children = make(map[string]*wanted)
+				}
+				child = new(wanted)
+				w.children[token] = child
+			}
+			w = child
+		}
+		w.found = append(w.found, i)
+	}
+	return f
+}
+
+// at notes where w is. Until something in it is found, that is the nearest value around it.
+func (f *finder) at(w *wanted, key, value int) {
+	for _, child := range w.children {
+		f.around(child, value)
+	}
+	for _, i := range w.found {
+		f.found[i] = location{key, value, true}
+	}
+}
+
+func (f *finder) around(w *wanted, at int) {
+	for _, i := range w.found {
+		f.found[i] = location{at, at, false}
+	}
+	for _, child := range w.children {
+		f.around(child, at)
+	}
+}
+
+// values returns the places of what was found in a text that starts at a place.
+func (f *finder) values(text []byte, start Place) []Value {
+	offsets := make([]int, 0, 2*len(f.found))
+	for _, l := range f.found {
+		offsets = append(offsets, l.key, l.value)
+	}
+	places := placesOf(text, start, offsets)
+	values := make([]Value, len(f.found))
+	for i, l := range f.found {
+		values[i] = Value{places[2*i], places[2*i+1], l.ok}
+	}
+	return values
+}
+
+func (f *finder) inJSON(o *origin) {
+	r := newReader(o.json)
+	if at, ok := r.next(); ok {
+		f.inValue(r, &f.root, o, at, at)
+	}
+}
+
+// inValue reads the next value, w. It reports false where the text cannot be read any further.
+func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
+	f.at(w, o.at(key), o.at(value))
+	kind := r.PeekKind()
+	if len(w.children) == 0 || kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
+		return r.SkipValue() == nil
+	}
+	if _, err := r.ReadToken(); err != nil {
+		return false
+	}
+	for i := 0; ; i++ {
+		key, value, name, ok := r.child(kind, i)
+		if !ok {
+			break
+		}
+		if child := w.children[name]; child == nil {
+			ok = r.SkipValue() == nil
+		} else {
+			ok = f.inValue(r, child, o, key, value)
+		}
+		if !ok {
+			return false
+		}
+	}
+	_, err := r.ReadToken()
+	return err == nil
+}
+
+// A reader is a decoder that knows where the next value starts.
+type reader struct {
+	*jsontext.Decoder
+	text []byte
+}
+
+func newReader(text []byte) reader {
+	return reader{jsontext.NewDecoder(bytes.NewBuffer(text), Lenient), text}
+}
+
+// next returns where the next key or value starts. It reports false at the end of a container and before an error.
+func (r reader) next() (int, bool) {
+	switch r.PeekKind() {
+	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
+		return 0, false
+	}
+	at := int(r.InputOffset())
+	for bytes.IndexByte([]byte(space+",:"), r.text[at]) >= 0 {
+		at++
+	}
+	return at, true
+}
+
+// child goes to the value of the next member of an object, or to the element of an array with index i.
+func (r reader) child(kind jsontext.Kind, i int) (key, value int, name string, ok bool) {
+	key, ok = r.next()
+	if !ok || kind == jsontext.KindBeginArray {
+		return key, key, strconv.Itoa(i), ok
+	}
+	token, err := r.ReadToken()
+	if err != nil {
+		return 0, 0, "", false
+	}
+	name = token.String()
+	value, ok = r.next()
+	return key, value, name, ok
+}
+
+// inNode looks through a node, w.
+func (f *finder) inNode(o *origin, w *wanted, n *yaml.Node, key, value int) {
+	f.at(w, key, value)
+	if len(w.children) == 0 {
+		return
+	}
+	n = yamljson.Target(n)
+	if n.Kind == yaml.MappingNode {
+		f.inMapping(o, w, n)
+		return
+	}
+	for i, element := range n.Content {
+		if child := w.children[strconv.Itoa(i)]; child != nil {
+			at := o.offset(element)
+			f.inNode(o, child, element, at, at)
+		}
+	}
+}
+
+// inMapping looks through the members of a mapping in the order in which upstream sets them, for later ones count.
+func (f *finder) inMapping(o *origin, w *wanted, n *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if yamljson.IsMerge(n.Content[i]) {
+			for _, source := range slices.Backward(yamljson.Merged(n.Content[i+1])) {
+				f.inMapping(o, w, yamljson.Target(source))
+			}
+			continue
+		}
+		key, _ := yamljson.Key(n.Content[i])
+		if child := w.children[key]; child != nil {
+			f.inNode(o, child, n.Content[i+1], o.offset(n.Content[i]), o.offset(n.Content[i+1]))
+		}
+	}
+}

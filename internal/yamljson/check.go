@@ -1,0 +1,197 @@
+package yamljson
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+	upstream "sigs.k8s.io/yaml"
+)
+
+// maxExpansion is how many bytes the aliases of a document may become, in all. It is a variable for tests.
+var maxExpansion = 64 << 20
+
+// A checker looks through the nodes of a document for what upstream refuses, to give it a place, and for what upstream
+// does not notice.
+type checker struct {
+	text     []byte
+	anchors  map[*yaml.Node]*extent // nil while the node is being looked at
+	repeated bool                   // a mapping has a key twice
+	final    bool                   // the error holds whatever upstream says
+}
+
+// An extent is how large a node is when its aliases are expanded.
+type extent struct {
+	size  int // in bytes, not more than what its text takes if it has no aliases
+	depth int // of collections in it
+}
+
+// document looks at the whole text.
+func (c *checker) document() error {
+	root, final, err := parse(c.text)
+	if err != nil {
+		c.final = final
+		return err
+	}
+	_, err = c.node(root, 0)
+	return err
+}
+
+func (c *checker) fail(n *yaml.Node, format string, args ...any) error {
+	return errorAt(c.text, offsetOf(c.text, n.Line, n.Column), fmt.Sprintf(format, args...))
+}
+
+// node looks at n, which is in so many collections.
+func (c *checker) node(n *yaml.Node, depth int) (extent, error) {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return c.alias(n, depth)
+	case yaml.ScalarNode:
+		e := extent{size: len(n.Value)}
+		if n.Anchor != "" {
+			c.anchors[n] = &e
+		}
+		return e, c.scalar(n)
+	}
+	if depth == maxDepth {
+		c.final = true
+		return extent{}, c.fail(n, "%v", errDepth)
+	}
+	if n.Anchor != "" {
+		c.anchors[n] = nil
+	}
+	if n.Kind == yaml.MappingNode {
+		if err := c.keys(n); err != nil {
+			return extent{}, err
+		}
+	}
+	e := extent{size: 1, depth: 1}
+	for _, child := range n.Content {
+		inner, err := c.node(child, depth+1)
+		if err != nil {
+			return e, err
+		}
+		e = extent{e.size + 1 + inner.size, max(e.depth, 1+inner.depth)}
+		if e.size > maxExpansion+2*len(c.text) { // escapes are up to half as long as what they become
+			c.final = true
+			return e, c.fail(child, "aliases expand beyond 64 MB")
+		}
+	}
+	if n.Anchor != "" {
+		c.anchors[n] = &e
+	}
+	return e, nil
+}
+
+func (c *checker) alias(n *yaml.Node, depth int) (extent, error) {
+	e := c.anchors[n.Alias]
+	switch {
+	case e == nil:
+		return extent{}, c.fail(n, "anchor %q contains itself", n.Value)
+	case depth+e.depth > maxDepth:
+		c.final = true
+		return extent{}, c.fail(n, "%v", errDepth)
+	}
+	return *e, nil
+}
+
+// keys looks at the keys of a mapping.
+func (c *checker) keys(n *yaml.Node) error {
+	seen := make(map[string]kind, len(n.Content)/2)
+	for i := 0; i < len(n.Content); i += 2 {
+		if IsMerge(n.Content[i]) {
+			if err := c.merge(n.Content[i+1]); err != nil {
+				return err
+			}
+			continue
+		}
+		node := Target(n.Content[i])
+		if node.Kind != yaml.ScalarNode {
+			return c.fail(n.Content[i], "a key must be a scalar")
+		}
+		k, key, ok := keyOf(node)
+		if !ok {
+			return c.fail(n.Content[i], "%s cannot be a key", node.Value)
+		}
+		before, repeated := seen[key]
+		if repeated && before != k { // upstream takes any of them
+			c.final = true
+			return c.fail(n.Content[i], "the key %q is there twice, in different notations", key)
+		}
+		c.repeated = c.repeated || repeated
+		seen[key] = k
+	}
+	return nil
+}
+
+// merge looks at the value of a merge key.
+func (c *checker) merge(value *yaml.Node) error {
+	for _, source := range Merged(value) {
+		if Target(source).Kind != yaml.MappingNode {
+			return c.fail(source, "a merge key takes a mapping or a list of mappings")
+		}
+	}
+	return nil
+}
+
+func (c *checker) scalar(n *yaml.Node) error {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		if _, err := upstream.YAMLToJSON(fmt.Appendf(nil, "!<%s> %s", n.LongTag(), appendString(nil, []byte(n.Value)))); err != nil {
+			return c.fail(n, "%q is not valid with the tag %s", n.Value, n.Tag)
+		}
+	case isPlain(n):
+		if k, _ := resolve(n.Value); k == kindInfinite {
+			return c.fail(n, "%s has no form in JSON", n.Value)
+		}
+	}
+	return nil
+}
+
+// isPlain reports whether the type of a scalar depends on its text.
+func isPlain(n *yaml.Node) bool {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	return n.Style&quoted == 0 && n.Tag != "!"
+}
+
+// IsMerge reports whether a key is the merge key: plain << without a tag, or << with the tag ! or !!merge.
+func IsMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "!!merge" || key.Tag == "!")
+}
+
+// Merged returns the nodes that the value of a merge key names. The first that has a key decides.
+func Merged(value *yaml.Node) []*yaml.Node {
+	if value.Kind == yaml.SequenceNode {
+		return value.Content
+	}
+	return []*yaml.Node{value}
+}
+
+// Target returns what an alias refers to, and other nodes as they are.
+func Target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// Key returns what a key is called in JSON. It reports false for what cannot be a key, such as a list.
+func Key(n *yaml.Node) (string, bool) {
+	n = Target(n)
+	if n.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	_, key, ok := keyOf(n)
+	return key, ok
+}
+
+func keyOf(n *yaml.Node) (kind, string, bool) {
+	tagged := n.Style&yaml.TaggedStyle != 0
+	switch {
+	case tagged && (n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool" || n.Tag == "!!null"):
+	case tagged, !isPlain(n):
+		return kindText, n.Value, true
+	}
+	k, number := resolve(n.Value)
+	key, ok := keyText(k, n.Value, number)
+	return k, key, ok
+}

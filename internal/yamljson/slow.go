@@ -1,0 +1,128 @@
+package yamljson
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+	upstream "sigs.k8s.io/yaml"
+)
+
+// maxDepth is how deep collections may nest. encoding/json, through which upstream reads, has the same limit.
+const maxDepth = 10_000
+
+var errDepth = errors.New("nested deeper than 10,000 levels")
+
+// appendSlow appends any document, whose characters have been checked. What it appends is what sigs.k8s.io/yaml makes
+// of the text. The nodes of yaml/v4 give errors a place, and show what sigs.k8s.io/yaml does not notice: content that it
+// drops, aliases that expand without end, and repeated keys.
+func appendSlow(dst, text []byte) (out []byte, repeated bool, err error) {
+	if holdsNothing(text) {
+		return nil, false, ErrEmpty
+	}
+	body, err := untilEnd(text)
+	if err != nil {
+		return nil, false, err
+	}
+	c := checker{text: body, anchors: make(map[*yaml.Node]*extent)}
+	err = c.document()
+	if c.final || err != nil && mayHaveAliases(body) {
+		return nil, false, err // upstream does not limit the size of what aliases expand to
+	}
+	converted, upstreamErr := upstream.YAMLToJSON(body)
+	switch {
+	case upstreamErr == nil: // where only yaml/v4 refuses a document, upstream has the last word
+		return append(dst, converted...), c.repeated, nil
+	case err != nil:
+		return nil, false, err // of the two it has the better place
+	}
+	return nil, false, upstreamError(body, upstreamErr.Error())
+}
+
+func mayHaveAliases(body []byte) bool {
+	return bytes.IndexByte(body, '&') >= 0 && bytes.IndexByte(body, '*') >= 0
+}
+
+// Parse returns the root node of a document that [Append] accepts, and the text that its lines and columns are about.
+func Parse(doc []byte) (root *yaml.Node, text []byte, err error) {
+	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
+	body, err := untilEnd(text)
+	if err != nil {
+		return nil, text, err
+	}
+	root, _, err = parse(body)
+	return root, text, err
+}
+
+// parse returns the root node of body, which holds something. Content after a root in brackets, in quotes or further
+// right is dropped by upstream, as after a line `...`, and as there it is a final error.
+func parse(body []byte) (root *yaml.Node, final bool, err error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(body), yaml.WithPlugin(loaderlimits.New(
+		loaderlimits.AliasNone(), // the checker has its own limit
+		loaderlimits.DepthFunc(checkDepth),
+	)))
+	if err != nil {
+		return nil, true, err
+	}
+	var doc yaml.Node
+	err = loader.Load(&doc)
+	if err == nil {
+		return doc.Content[0], false, nil
+	}
+	failure := syntaxError(body, err)
+	switch failure.Msg {
+	case "did not find expected <document start>":
+		failure.Msg = "content after the end of the document"
+		return nil, true, failure
+	case errDepth.Error():
+		return nil, true, failure
+	}
+	return nil, false, failure
+}
+
+func checkDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return errDepth
+	}
+	return nil
+}
+
+// syntaxError is an error of the YAML parser with its place in text. An error at the end of the text is moved to the
+// beginning of what has no end, which is where to look.
+func syntaxError(text []byte, err error) *Error {
+	var syntax *yaml.LoadError
+	if !errors.As(err, &syntax) {
+		return &Error{Line: 1, Column: 1, Msg: err.Error()}
+	}
+	offset := offsetOf(text, syntax.Mark.Line, syntax.Mark.Column)
+	if isBlank(text[offset:]) && syntax.ContextMark.Line > 0 {
+		offset = offsetOf(text, syntax.ContextMark.Line, syntax.ContextMark.Column)
+	}
+	switch {
+	case syntax.Message == errDepth.Error(), syntax.ContextMsg == "":
+		return errorAt(text, offset, syntax.Message)
+	case offset < len(text) && text[offset] == '\t':
+		return errorAt(text, offset, "a tab, where only spaces may indent")
+	}
+	return errorAt(text, offset, syntax.ContextMsg+": "+syntax.Message)
+}
+
+var upstreamMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// upstreamError gives an error of upstream a place: the first tab of its line, for it is mostly about one, or else the
+// first character.
+func upstreamError(body []byte, msg string) error {
+	offset := 0
+	if m := upstreamMessage.FindStringSubmatch(msg); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		offset, msg = offsetOf(body, line, 1), m[2]
+	}
+	line := firstLine(body[offset:])
+	if tab := bytes.IndexByte(line, '\t'); tab >= 0 {
+		return errorAt(body, offset+tab, "a tab, where YAML 1.1 takes only spaces")
+	}
+	return errorAt(body, offset+len(line)-len(bytes.TrimLeft(line, " ")), msg)
+}
