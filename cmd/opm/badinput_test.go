@@ -29,7 +29,7 @@ var badInputs = []struct {
 	{"tab in YAML", "c.yaml", "schema: a\nentries:\n- name: x\n\treplaces: y\n",
 		"bad/c.yaml:4:1: a tab, where only spaces may indent"},
 	{"YAML bomb", "c.yaml", yamlBomb(),
-		"bad/c.yaml:7:30: aliases expand beyond 64 MB"},
+		"bad/c.yaml:7:34: aliases expand beyond 64 MB"},
 	{"deep JSON", "c.json", `{"schema": "a", "v": ` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
 		"bad/c.json:1:10021: nested deeper than 10,000 levels"},
 	{"deep YAML", "c.yaml", "schema: a\nv: " + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),

@@ -136,7 +136,8 @@ func (c *checker) merge(value *yaml.Node) error {
 func (c *checker) scalar(n *yaml.Node) error {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
-		if _, err := upstream.YAMLToJSON(fmt.Appendf(nil, "!<%s> %s", n.LongTag(), appendString(nil, []byte(n.Value)))); err != nil {
+		alone := fmt.Appendf(nil, "!<%s> %s", n.LongTag(), appendString(nil, []byte(n.Value)))
+		if _, err := upstream.YAMLToJSON(alone); err != nil {
 			return c.fail(n, "%q is not valid with the tag %s", n.Value, n.Tag)
 		}
 	case isPlain(n):

@@ -17,8 +17,8 @@ const maxDepth = 10_000
 var errDepth = errors.New("nested deeper than 10,000 levels")
 
 // appendSlow appends any document, whose characters have been checked. What it appends is what sigs.k8s.io/yaml makes
-// of the text. The nodes of yaml/v4 give errors a place, and show what sigs.k8s.io/yaml does not notice: content that it
-// drops, aliases that expand without end, and repeated keys.
+// of the text. The nodes of yaml/v4 give errors a place, and show what sigs.k8s.io/yaml does not notice: content that
+// it drops, aliases that expand without end, and repeated keys.
 func appendSlow(dst, text []byte) (out []byte, repeated bool, err error) {
 	if holdsNothing(text) {
 		return nil, false, ErrEmpty

@@ -7,8 +7,8 @@
 //
 // Two readers share the work. The fast one knows the block style that catalogs are written in and converts it in a
 // single pass, without a tree; it keeps the order of keys and the digits of numbers. What it does not know, and every
-// error, it leaves to the slow one, which is some thirty times slower: that is sigs.k8s.io/yaml, with go.yaml.in/yaml/v4
-// for the places of errors.
+// error, it leaves to the slow one, which is some thirty times slower: that is sigs.k8s.io/yaml, with
+// go.yaml.in/yaml/v4 for the places of errors.
 //
 // What upstream drops without a word is an error: content after a line `...`, and content after a document in brackets
 // or quotes. Aliases may become 64 MB of JSON. And every error has a place.
@@ -52,8 +52,8 @@ func Append(dst, doc []byte) ([]byte, error) {
 	return out, err
 }
 
-// Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is nil,
-// becomes that of the JSON.
+// Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is
+// nil, becomes that of the JSON.
 func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err error) {
 	source.reset()
 	text, found, err := normalize(doc)

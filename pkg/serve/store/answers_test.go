@@ -301,7 +301,7 @@ func TestBundle(t *testing.T) {
 				{"type": "olm.gvk", "value": "{\"group\":\"kiln.io\",\"kind\":\"Kiln\",\"version\":\"v1\"}"},
 				{"type": "olm.gvk.required", "value": "{\"group\":\"fire.io\",\"kind\":\"Fire\",\"version\":\"v1\"}"},
 				{"type": "olm.package.required", "value": "{\"packageName\":\"fire\",\"versionRange\":\">=1.0.0\"}"},
-				{"type": "olm.constraint", "value": "{\"a\":\"<x>\",\"b\":[1,1.5,1e400]}"}
+				{"type": "olm.constraint", "value": "{\"a\":\"<x>\",\"b\":[1,1.5,\"1e400\"]}"}
 			], ` + manifests(kilnV2) + `}`},
 	} {
 		checkMessage(t, tt.name, getBundle(t, s, "kiln", tt.channel, tt.name), &api.Bundle{}, tt.want)
