@@ -26,21 +26,18 @@ var order = binary.LittleEndian
 // append appends the index as it is in the file: how many rows each table has and how many bytes of strings there are,
 // the tables, the strings. Names has the strings.
 func (x *index) append(dst []byte) ([]byte, error) {
-	for table := range x.tables {
-		if uint64(table.Elem().Len()) > math.MaxUint32 {
-			return nil, fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), table.Type())
+	for t := range x.tables {
+		if uint64(t.rows.Len()) > math.MaxUint32 {
+			return nil, fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), t.row)
 		}
-		dst = order.AppendUint32(dst, uint32(table.Elem().Len()))
+		dst = order.AppendUint32(dst, uint32(t.rows.Len()))
 	}
 	if uint64(len(x.text)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
 	}
 	dst = order.AppendUint32(dst, uint32(len(x.text)))
-	for table := range x.tables {
-		var err error
-		if dst, err = binary.Append(dst, order, table.Elem().Interface()); err != nil {
-			return nil, err
-		}
+	for t := range x.tables {
+		dst = t.append(dst, littleEndian)
 	}
 	return append(dst, x.text...), nil
 }
@@ -53,48 +50,31 @@ func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 		return nil, fmt.Errorf("an index of %d bytes", len(data))
 	}
 	x := &index{}
-	counts := map[reflect.Type]int{} // by the type of rows; of types with several tables none refers to
-	rest, rows := data[head:], data
-	for table := range x.tables {
-		typ := table.Type().Elem().Elem()
-		n := order.Uint32(rows)
-		rows = rows[4:]
-		size := uint64(n) * uint64(typ.Size())
-		if size > uint64(len(rest)) {
-			return nil, fmt.Errorf("the table of %v ends behind the index", typ)
+	rows := map[reflect.Type]int{} // by their type; no column refers to a type that several tables have
+	counts, rest := data[:head], data[head:]
+	for t := range x.tables {
+		n := order.Uint32(counts)
+		counts = counts[4:]
+		if uint64(n) > uint64(len(rest)/t.width) {
+			return nil, fmt.Errorf("the table of %v ends behind the index", t.row)
 		}
-		table.Elem().Set(reflect.MakeSlice(table.Type().Elem(), int(n), int(n)))
-		if _, err := binary.Decode(rest[:size], order, table.Elem().Interface()); err != nil {
-			return nil, err
-		}
-		counts[typ] = int(n)
+		size := int(n) * t.width
+		t.decode(rest[:size], littleEndian)
+		rows[t.row] = int(n)
 		rest = rest[size:]
 	}
-	if n := order.Uint32(rows); uint64(n) != uint64(len(rest)) {
-		return nil, fmt.Errorf("%d bytes of strings where %d are to be", len(rest), n)
+	if n := order.Uint32(counts); uint64(n) != uint64(len(rest)) {
+		return nil, fmt.Errorf("%d bytes of strings, want %d", len(rest), n)
 	}
 	x.text = slices.Clone(rest) // without the tables
-	if err := checkReferences(x, data[head:], counts); err != nil {
-		return nil, err
-	}
-	return x, x.check(recordsEnd)
-}
-
-// checkReferences returns an error about a row in data that refers to none.
-func checkReferences(x *index, data []byte, counts map[reflect.Type]int) error {
-	for table := range x.tables {
-		row := table.Type().Elem().Elem()
-		columns, width := columnsOf(row), int(row.Size())
-		for range table.Elem().Len() {
-			for _, c := range columns {
-				if !c.holds(data[:width], counts[c.to]) {
-					return fmt.Errorf("a row of %v refers to no %v", row, c.to)
-				}
+	for t := range x.tables {
+		for _, c := range t.columns() {
+			if !c.within(t.memory(), t.width, rows[c.to]) {
+				return nil, fmt.Errorf("a row of %v refers to no %v", t.row, c.to)
 			}
-			data = data[width:]
 		}
 	}
-	return nil
+	return x, x.check(recordsEnd)
 }
 
 // check returns an error about strings, lines and records that are not where the tables say.
@@ -145,24 +125,15 @@ func (n *names) id(s string) stringID {
 // finish enters the strings into the index, and gives those that its tables refer to their final numbers.
 func (n *names) finish(x *index) {
 	n.id("")
-	final := make([]stringID, len(n.list))
+	final := make([]uint32, len(n.list)) // by the number until now
 	for _, s := range slices.Sorted(slices.Values(n.list)) {
 		x.text = append(x.text, s...)
-		final[n.ids[s]] = add(&x.Strings, stringRow{uint32(len(x.text))})
+		final[n.ids[s]] = uint32(add(&x.Strings, stringRow{uint32(len(x.text))}))
 	}
-	for table := range x.tables {
-		rows := table.Elem()
-		for _, c := range columnsOf(rows.Type().Elem()) {
-			if c.to != reflect.TypeFor[stringRow]() {
-				continue
-			}
-			for i := range rows.Len() {
-				switch v := rows.Index(i).Field(c.field); {
-				case c.kind == toRow:
-					v.SetUint(uint64(final[v.Uint()]))
-				case v.Uint() > 0:
-					v.SetUint(uint64(some(final[v.Uint()-1])))
-				}
+	for t := range x.tables {
+		for _, c := range t.columns() {
+			if c.to == reflect.TypeFor[stringRow]() {
+				c.renumber(t.memory(), t.width, final)
 			}
 		}
 	}

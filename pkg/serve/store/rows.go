@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"reflect"
 	"sort"
 )
 
@@ -123,7 +122,7 @@ type (
 	}
 	frameRow struct {
 		Record             id[recordRow]
-		_                  uint32 // so that memory has no gaps that the file has not
+		Zero               uint32 // keeps memory free of padding, which the file has none of
 		Offset, ZstdOffset uint64 // where it begins in the catalog, and in its zstd
 	}
 	lineRow struct {
@@ -171,64 +170,3 @@ func search[T any](table []T, compare func(T) int) []T {
 	first, end := equalRun(len(table), func(i int) int { return compare(table[i]) })
 	return table[first:end]
 }
-
-// A reference is an id, an optional or a run.
-type reference interface {
-	refersTo() (kind columnKind, row reflect.Type)
-}
-
-// A column is one of a table that refers to rows.
-type column struct {
-	kind   columnKind
-	to     reflect.Type // the type of the rows
-	field  int          // of the row
-	offset int          // of the bytes in a row
-}
-
-type columnKind int
-
-const (
-	toRow columnKind = iota
-	toOptional
-	toRun
-)
-
-func (id[T]) refersTo() (columnKind, reflect.Type)       { return toRow, reflect.TypeFor[T]() }
-func (optional[T]) refersTo() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
-func (run[T]) refersTo() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
-
-// columnsOf returns the columns of a table that refer to rows.
-func columnsOf(row reflect.Type) (all []column) {
-	for f := range row.Fields() {
-		if r, ok := reflect.TypeAssert[reference](reflect.Zero(f.Type)); ok {
-			kind, to := r.refersTo()
-			all = append(all, column{kind, to, f.Index[0], int(f.Offset)})
-		}
-	}
-	return all
-}
-
-// holds reports whether a row, as it is in the file, refers to rows of a table with that many.
-func (c column) holds(row []byte, rows int) bool {
-	n, limit := uint64(order.Uint32(row[c.offset:])), uint64(rows)
-	switch c.kind {
-	case toRow:
-		return n < limit
-	case toOptional:
-		return n <= limit
-	default:
-		return n+uint64(order.Uint32(row[c.offset+4:])) <= limit
-	}
-}
-
-// tables yields the tables, each as a pointer to a slice.
-func (x *index) tables(yield func(table reflect.Value) bool) {
-	v := reflect.ValueOf(x).Elem()
-	for i := range tableCount {
-		if !yield(v.Field(i).Addr()) {
-			return
-		}
-	}
-}
-
-const tableCount = 18

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"encoding/binary"
+	"reflect"
+	"unsafe"
+)
+
+// A table is a slice of rows in an index. Rows consist of numbers of 32 and 64 bits, without padding, so where numbers
+// are little endian their memory is what the file contains: a table is read and written by copying it.
+type table struct {
+	rows  reflect.Value // the slice
+	row   reflect.Type
+	width int // of a row in bytes
+}
+
+const tableCount = 18
+
+// littleEndian reports whether this machine stores numbers as the file does.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// tables yields the tables in their order in the file.
+func (x *index) tables(yield func(table) bool) {
+	v := reflect.ValueOf(x).Elem()
+	for i := range tableCount {
+		rows := v.Field(i)
+		row := rows.Type().Elem()
+		if !yield(table{rows, row, int(row.Size())}) {
+			return
+		}
+	}
+}
+
+// memory returns the memory of all rows.
+func (t table) memory() []byte {
+	return unsafe.Slice((*byte)(t.rows.UnsafePointer()), t.rows.Len()*t.width)
+}
+
+// append appends the rows as they are in the file.
+func (t table) append(dst []byte, little bool) []byte {
+	if little {
+		return append(dst, t.memory()...)
+	}
+	dst, err := binary.Append(dst, order, t.rows.Interface())
+	if err != nil { // a row has a type that has no fixed size
+		panic(err)
+	}
+	return dst
+}
+
+// decode sets the rows to those in data.
+func (t table) decode(data []byte, little bool) {
+	n := len(data) / t.width
+	t.rows.Set(reflect.MakeSlice(t.rows.Type(), n, n))
+	if little {
+		copy(t.memory(), data)
+		return
+	}
+	if _, err := binary.Decode(data, order, t.rows.Interface()); err != nil {
+		panic(err) // as in append
+	}
+}
+
+// A reference is an id, an optional or a run.
+type reference interface {
+	refersTo() (kind columnKind, row reflect.Type)
+}
+
+// A column is one of a table that refers to rows.
+type column struct {
+	kind   columnKind
+	to     reflect.Type // the type of the rows
+	offset int          // in a row
+}
+
+type columnKind int
+
+const (
+	toRow columnKind = iota
+	toOptional
+	toRun
+)
+
+func (id[T]) refersTo() (columnKind, reflect.Type)       { return toRow, reflect.TypeFor[T]() }
+func (optional[T]) refersTo() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
+func (run[T]) refersTo() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
+
+// columns returns the columns that refer to rows.
+func (t table) columns() (all []column) {
+	for f := range t.row.Fields() {
+		if r, ok := reflect.TypeAssert[reference](reflect.Zero(f.Type)); ok {
+			kind, to := r.refersTo()
+			all = append(all, column{kind, to, int(f.Offset)})
+		}
+	}
+	return all
+}
+
+// within reports whether the column refers only to rows of a table with that many, in every row of memory.
+func (c column) within(memory []byte, width, rows int) bool {
+	limit := uint64(rows)
+	for ; len(memory) > 0; memory = memory[width:] {
+		end := uint64(binary.NativeEndian.Uint32(memory[c.offset:]))
+		switch c.kind {
+		case toRow:
+			end++
+		case toRun:
+			end += uint64(binary.NativeEndian.Uint32(memory[c.offset+4:]))
+		}
+		if end > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// renumber replaces the numbers of strings in every row of memory by what final has for them.
+func (c column) renumber(memory []byte, width int, final []uint32) {
+	for ; len(memory) > 0; memory = memory[width:] {
+		field := memory[c.offset:]
+		n := binary.NativeEndian.Uint32(field)
+		switch {
+		case c.kind == toRow:
+			n = final[n]
+		case n > 0:
+			n = final[n-1] + 1
+		}
+		binary.NativeEndian.PutUint32(field, n)
+	}
+}
