@@ -13,7 +13,7 @@ import (
 func authCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                        "auth",
-		Short:                      "Tell which credentials registries get",
+		Short:                      "Show which credentials registries get",
 		Example:                    "  opm auth explain quay.io/example/kiln:v1",
 		SuggestionsMinimumDistance: 2,
 		Args:                       noSuchCommand,
@@ -27,11 +27,11 @@ func authExplainCmd() *cobra.Command {
 	var format, authFile string
 	cmd := &cobra.Command{
 		Use:   "explain REF",
-		Short: "Tell which credentials are used for an image, and how they are found",
-		Long: `Tell in which files credentials for an image are looked for, which entry and which helper give
-them, and whose they are. Helpers are asked, registries are not. No secret is printed. The
-exit code is 1 if the image could not be opened because of the credentials, such as those in
-a file that cannot be read; that there are none is no failure.`,
+		Short: "Show which credentials are used for an image, and where they are found",
+		Long: `List the files and credential helpers that are asked for credentials for an image, in order, and
+the user of those that are used. Helpers are asked, registries are not. No secret is printed.
+Exit code 1 means that the image cannot be opened because a file cannot be read or a helper
+fails. Finding no credentials is not a failure.`,
 		Example: `  opm auth explain quay.io/example/kiln:v1
   opm auth explain registry.redhat.io/ubi9 --authfile auth.json -o json`,
 		Args:              exactArgs("REF"),

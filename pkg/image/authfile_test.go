@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"go.podman.io/image/v5/pkg/docker/config"
 	"go.podman.io/image/v5/types"
 )
@@ -36,12 +38,6 @@ func writeFile(t testing.TB, path, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// targetOf returns the target of a repository as the files have it.
-func targetOf(repository string) authTarget {
-	host, _, _ := strings.Cut(repository, "/")
-	return authTarget{repository, host}
 }
 
 func TestAuthPlaces(t *testing.T) {
@@ -84,18 +80,19 @@ func TestAuthPlaces(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	for _, test := range []struct {
-		name, file, repository string
-		want                   string // key, or helper, server
-	}{
+func TestAuthFile(t *testing.T) {
+	helpers := newAuthHome(t)
+	for _, name := range []string{"h", "s"} {
+		helpers.helper(t, name, `read -r server; printf '{"Username":"`+name+` %s","Secret":"s"}' "$server"`)
+	}
+	for _, test := range []struct{ name, file, repository, want string }{
 		{"repository before namespace", authJSON("q.io/o/a", "q.io/o", "q.io"), "q.io/o/a", "q.io/o/a"},
 		{"namespace before registry", authJSON("q.io/o", "q.io"), "q.io/o/a", "q.io/o"},
 		{"registry", authJSON("q.io", "q.io/o"), "q.io/p/a", "q.io"},
 		{"a name is no prefix", authJSON("q.io/o"), "q.io/org/a", ""},
 		{"port", authJSON("q.io"), "q.io:5000/o/a", ""},
-		{"URL", authJSON("https://q.io/v1/"), "q.io/o/a", "https://q.io/v1/"},
-		{"docker hub", authJSON("https://index.docker.io/v1/"), "docker.io/library/a", "https://index.docker.io/v1/"},
+		{"URL", `{"auths":{"https://q.io/v1/":{"auth":"dTpw"}}}`, "q.io/o/a", "u"},
+		{"docker hub", `{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}`, "docker.io/library/a", "u"},
 		{"docker hub namespace", authJSON("docker.io/o", "https://index.docker.io/v1/"), "docker.io/o/a", "docker.io/o"},
 		{"helper before entry", `{"credHelpers":{"q.io":"h"},"auths":{"q.io/o":{"auth":"YTpi"}}}`, "q.io/o/a", "h q.io"},
 		{"helper of another registry", `{"credHelpers":{"q.io":"h"}}`, "r.io/o/a", ""},
@@ -103,97 +100,50 @@ func TestFind(t *testing.T) {
 			"h https://index.docker.io/v1/"},
 		{"store", `{"credsStore":"s"}`, "q.io/o/a", "s q.io"},
 		{"store for a marker", `{"credsStore":"s","auths":{"q.io":{}}}`, "q.io/o/a", "s q.io"},
-		{"entry before store", `{"credsStore":"s","auths":{"q.io":{"auth":"YTpi"}}}`, "q.io/o/a", "q.io"},
+		{"entry before store", `{"credsStore":"s","auths":{"q.io":{"auth":"YTpi"}}}`, "q.io/o/a", "a"},
 		{"store of docker hub", `{"credsStore":"s"}`, "docker.io/library/a", "s https://index.docker.io/v1/"},
 		{"empty entry hides shorter ones", `{"auths":{"q.io/o":{},"q.io":{"auth":"YTpi"}}}`, "q.io/o/a", ""},
-		{"name and password", `{"auths":{"q.io":{"username":"u","password":"p"}}}`, "q.io/o/a", "q.io"},
+		{"name and password", `{"auths":{"q.io":{"username":"u","password":"p"}}}`, "q.io/o/a", "u"},
+		{"name and password for a URL", `{"auths":{"https://q.io/v1/":{"username":"u","password":"p"}}}`, "q.io/o/a", "u"},
+		{"token", `{"auths":{"index.docker.io":{"identitytoken":"t"}}}`, "docker.io/library/a", "t"},
+		{"another entry is broken", `{"auths":{"r.io":{"auth":"?"},"q.io":{"auth":"YTpi"}}}`, "q.io/o/a", "a"},
 		{"blank file", " \n", "q.io/o/a", ""},
+		{"legacy URL", `legacy {"https://q.io/v1/":{"auth":"dTpw"}}`, "q.io/o/a", "u"},
+		{"legacy has no namespaces", `legacy {"q.io/o":{"auth":"bjpw"},"q.io":{"auth":"dTpw"}}`, "q.io/o/a", "u"},
+		{"syntax", "{\n \"auths\": {\n  \"q.io\": {]\n}}", "q.io/o/a", "error: line 3: not valid JSON"},
+		{"type", "{\n \"auths\": {\n  \"q.io\": \"hunter2\"\n}}", "q.io/o/a", "error: line 3: auths has the wrong type"},
+		{"number", `{"auths":{"q.io":{"auth":7777777}}}`, "q.io/o/a", "error: line 1: auths.auth has the wrong type"},
+		{"root", `["hunter2"]`, "q.io/o/a", "error: line 1: the file has the wrong type"},
+		{"not base64", `{"auths":{"q.io":{"auth":"hunter2"}}}`, "q.io/o/a", "error: auth is not the base64"},
+		{"no password", `{"auths":{"q.io":{"auth":"aHVudGVyMg=="}}}`, "q.io/o/a", `error: entry "q.io": .* auth field`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			path := writeFile(t, filepath.Join(t.TempDir(), "auth.json"), test.file)
-			file, err := readAuthFile(authPlace{path: path})
+			content, legacy := strings.CutPrefix(test.file, "legacy ")
+			place := authPlace{path: writeFile(t, filepath.Join(t.TempDir(), "auth.json"), content), legacy: legacy}
+			c, err := credentialsIn(place, test.repository)
+			got := c.Username + c.IdentityToken
 			if err != nil {
-				t.Fatal(err)
+				got = "error: " + err.Error()
 			}
-			m, _ := file.find(targetOf(test.repository))
-			got := m.key
-			if m.helper != "" {
-				got = m.helper + " " + m.server
-			}
-			if got != test.want {
+			if !matches(got, test.want) || strings.Contains(got, "hunter2") || strings.Contains(got, "7777777") {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 }
 
-func TestLegacyFile(t *testing.T) {
-	for _, test := range []struct{ file, want string }{
-		{`{"https://q.io/v1/":{"auth":"dTpw"}}`, "https://q.io/v1/"},
-		{`{"q.io/o":{"auth":"dTpw"},"q.io":{"auth":"dTpw"}}`, "q.io"},
-	} {
-		path := writeFile(t, filepath.Join(t.TempDir(), ".dockercfg"), test.file)
-		file, err := readAuthFile(authPlace{path: path, legacy: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m, ok := file.find(targetOf("q.io/o/a")); !ok || m.key != test.want {
-			t.Errorf("%s: got %+v, %v, want %s", test.file, m, ok, test.want)
-		}
-	}
-}
-
-func TestAuthFileErrors(t *testing.T) {
-	for _, test := range []struct{ name, file, want string }{
-		{"syntax", "{\n \"auths\": {\n  \"q.io\": {]\n}}", "line 3: not JSON"},
-		{"type", "{\n \"auths\": {\n  \"q.io\": \"hunter2\"\n}}", "line 3: auths is of the wrong type"},
-		{"root", `["hunter2"]`, "line 1: the file is of the wrong type"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := readAuthFile(authPlace{path: writeFile(t, filepath.Join(t.TempDir(), "a"), test.file)})
-			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("got %v, want %s", err, test.want)
-			}
-			if err != nil && strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("secret in %v", err)
-			}
-		})
-	}
-}
-
-// sameAsPodman compares the entry of a file for a repository with what podman takes, where podman takes any.
-func sameAsPodman(t *testing.T, path, repository string, legacy bool) {
-	t.Helper()
-	conf := filepath.Join(filepath.Dir(path), "registries.conf")
-	sys := registriesConf(conf)
-	if legacy {
-		sys.LegacyFormatAuthFilePath = path
-	} else {
-		sys.AuthFilePath = path
-	}
-	want, err := config.GetCredentials(sys, repository)
-	if err != nil || want == (types.DockerAuthConfig{}) {
-		return
-	}
-	file, err := readAuthFile(authPlace{path: path, legacy: legacy})
-	if err != nil {
-		t.Fatalf("%v, but podman takes it", err)
-	}
-	m, _ := file.find(targetOf(repository))
-	if m.entry == nil {
-		t.Fatalf("%s: got %+v, want %+v", repository, m, want)
-	}
-	got, err := m.entry.config()
-	same := types.DockerAuthConfig{Username: got.Username, Password: got.Password, IdentityToken: got.IdentityToken}
-	if err != nil || same != want {
-		t.Errorf("%s: got %+v (%v), want %+v", repository, got, err, want)
-	}
+// credentialsIn returns the credentials that one file has for a repository.
+func credentialsIn(p authPlace, repository string) (authn.AuthConfig, error) {
+	host, _, _ := strings.Cut(repository, "/")
+	k := NewKeychain(AuthOptions{}).(*keychain)
+	return k.fromFile(context.Background(), p, authTarget{repository, host}, &AuthSource{})
 }
 
 var repositories = []string{
 	"q.io/o/a", "q.io/o/a/b", "q.io:5000/o/a", "q.io", "docker.io/library/a", "docker.io", "localhost/a",
 }
 
+// FuzzFindAsPodman compares the credentials from a file with podman's, if podman finds any.
 func FuzzFindAsPodman(f *testing.F) {
 	f.Add("{}")
 	f.Add(authJSON("q.io/o/a", "q.io/o", "q.io"))
@@ -202,16 +152,29 @@ func FuzzFindAsPodman(f *testing.F) {
 	f.Add(`{"auths":{"q.io":{"auth":"dTpwAAA=","identitytoken":"t"},"q.io/o":{"auth":"YTo="}}}`)
 	f.Add(`{"q.io":{"auth":"dTpw"},"http://docker.io/x":{"auth":"YTpi"}}`)
 	dir := f.TempDir()
-	writeFile(f, filepath.Join(dir, "registries.conf"), "")
+	conf := writeFile(f, filepath.Join(dir, "registries.conf"), "")
 	f.Fuzz(func(t *testing.T, content string) {
 		// Helpers would run programs, and of equal hosts podman takes any.
 		if strings.Contains(strings.ToLower(content), "cred") || strings.Count(content, "://") > 1 {
 			t.Skip()
 		}
 		path := writeFile(t, filepath.Join(dir, "auth.json"), content)
+		auth, legacy := registriesConf(conf), registriesConf(conf)
+		auth.AuthFilePath, legacy.LegacyFormatAuthFilePath = path, path
 		for _, repository := range repositories {
-			sameAsPodman(t, path, repository, false)
-			sameAsPodman(t, path, repository, true)
+			for _, sys := range []*types.SystemContext{auth, legacy} {
+				want, err := config.GetCredentials(sys, repository)
+				if err != nil || want == (types.DockerAuthConfig{}) {
+					continue
+				}
+				got, err := credentialsIn(authPlace{path: path, legacy: sys == legacy}, repository)
+				same := types.DockerAuthConfig{
+					Username: got.Username, Password: got.Password, IdentityToken: got.IdentityToken,
+				}
+				if err != nil || same != want {
+					t.Errorf("%s: got %+v (%v), want %+v", repository, got, err, want)
+				}
+			}
 		}
 	})
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// errNotInstalled is returned for a helper whose program is not there.
+// errNotInstalled is returned for a helper whose program does not exist.
 var errNotInstalled = errors.New("is not installed")
 
-// askHelper asks the program docker-credential-NAME for the credentials of a registry. The zero AuthConfig says that
-// it has none.
+// askHelper asks the program docker-credential-NAME for the credentials of a registry. The zero AuthConfig means none.
+// Podman's library can ask too, but cannot be cancelled.
 func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	program := "docker-credential-" + name
 	if _, err := exec.LookPath(program); err != nil {
@@ -39,13 +39,12 @@ func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, erro
 	return authn.AuthConfig{Username: got.Username, Password: got.Secret}, nil
 }
 
-// A helperProgram is a helper to be run once.
+// A helperProgram is one run of a helper.
 type helperProgram struct{ *exec.Cmd }
 
 func (p helperProgram) Input(in io.Reader) { p.Stdin = in }
 
-// Output runs the program. Its error has what the program says on stderr: helpers should say it on stdout, but not all
-// of them do.
+// Output runs the program. Its error includes stderr: helpers should report errors on stdout, but not all do.
 func (p helperProgram) Output() ([]byte, error) {
 	out, err := p.Cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// AuthOptions say where credentials are looked for. The zero value is where podman and docker look.
+// AuthOptions say where credentials are looked for. The zero value means where podman and docker look.
 type AuthOptions struct {
-	// AuthFile is the only file that is looked into; "" means the usual places. It must exist.
+	// AuthFile is the only file to read; "" means the usual ones. It must exist.
 	AuthFile string
 
 	// RegistriesConf is the registries.conf whose credential-helpers are asked; "" means the usual places.
@@ -58,15 +58,15 @@ func under(dir string, elem ...string) string {
 // An authPlace is a file that may hold credentials.
 type authPlace struct {
 	path   string
-	origin string // what makes it a place: an option, a variable, or ""
+	origin string // the option or variable that names it, or ""
 	legacy bool   // a .dockercfg, which has the registries at its top level
-	must   bool   // it is an error if there is no such file
+	must   bool   // a missing file is an error
 }
 
-// authPlaces returns the files to look into, in this order, whether they exist or not.
+// authPlaces returns the files to read, in this order, whether they exist or not.
 //
-// The first is the one that a variable names, or else docker's. Then come those of podman, see containers-auth.json(5),
-// which end with docker's once more.
+// The first is $REGISTRY_AUTH_FILE or else docker's, as in upstream's opm. Then come those of podman, see
+// containers-auth.json(5). All paths that we make are absolute, also without a home directory.
 func authPlaces(o AuthOptions) []authPlace {
 	if o.AuthFile != "" {
 		return []authPlace{{path: o.AuthFile, origin: "--authfile", must: true}}

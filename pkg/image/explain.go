@@ -11,30 +11,27 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// An Explanation tells which credentials are used for an image and how they were found. It never has a secret.
+// An Explanation says which credentials are used for an image and where they were looked for. It has no secrets.
 type Explanation struct {
 	Reference string       `json:"reference"`
-	Keys      []string     `json:"keys"`    // what entries of files may be called, the most specific first
-	Sources   []AuthSource `json:"sources"` // where was looked, in this order, up to the one that is used
+	Sources   []AuthSource `json:"sources"` // in the order asked, up to the one that is used
 	Used      *AuthSource  `json:"used,omitempty"`
 	Error     string       `json:"error,omitempty"`
 }
 
-// An AuthSource is a place that credentials are looked for in: a file, or a helper that registries.conf lists.
+// An AuthSource is a file that may have credentials, or a helper that registries.conf lists.
 type AuthSource struct {
 	File     string `json:"file,omitempty"`
-	Origin   string `json:"origin,omitempty"` // what makes it a place, such as $REGISTRY_AUTH_FILE; "" for the usual ones
+	Origin   string `json:"origin,omitempty"` // what names it, such as $REGISTRY_AUTH_FILE; "" for the usual files
 	Exists   bool   `json:"exists"`
-	Readable bool   `json:"readable"`
-	Key      string `json:"key,omitempty"`      // the entry that is about the image
-	Helper   string `json:"helper,omitempty"`   // who was asked: docker-credential-HELPER
+	Helper   string `json:"helper,omitempty"`   // the program asked is docker-credential-HELPER
 	Username string `json:"username,omitempty"` // of the credentials
 	Token    bool   `json:"token,omitempty"`    // the credentials are a token
 	Note     string `json:"note,omitempty"`     // why it is not used, though it exists
 	used     bool
 }
 
-// conclude notes what a source has given.
+// conclude notes the answer of a source.
 func (s *AuthSource) conclude(c authn.AuthConfig, err error) {
 	s.used = c != (authn.AuthConfig{})
 	s.Username = c.Username
@@ -46,21 +43,20 @@ func (s *AuthSource) conclude(c authn.AuthConfig, err error) {
 	case s.Helper != "":
 		s.Note = fmt.Sprintf("docker-credential-%s has no credentials for it", s.Helper)
 	default:
-		s.Note = "no entry for it"
+		s.Note = "no credentials for it"
 	}
 }
 
-// Explain tells which file, key and helper give the credentials for ref. Helpers are asked.
+// Explain says which file or helper gives the credentials for ref. Helpers are asked.
 //
-// The error is what [NewKeychain] fails with for it. The explanation comes with it, and is nil only if registries.conf
-// cannot be read.
+// The error is the one that [NewKeychain] returns for ref. The explanation comes with it, and is nil only if
+// registries.conf cannot be read.
 func Explain(ref name.Reference, o AuthOptions) (*Explanation, error) {
-	t := newAuthTarget(ref.Context())
-	_, sources, err := NewKeychain(o).(*keychain).lookup(context.Background(), t)
+	_, sources, err := NewKeychain(o).(*keychain).lookup(context.Background(), newAuthTarget(ref.Context()))
 	if sources == nil && err != nil {
 		return nil, err
 	}
-	e := &Explanation{Reference: ref.Name(), Keys: t.keys(), Sources: sources}
+	e := &Explanation{Reference: ref.Name(), Sources: sources}
 	if err != nil {
 		e.Error = err.Error()
 	}
@@ -70,10 +66,10 @@ func Explain(ref name.Reference, o AuthOptions) (*Explanation, error) {
 	return e, err
 }
 
-// String returns the explanation for people: a line for every place, and at last the result.
+// String returns the explanation for people: a line for each source, then the result.
 func (e *Explanation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: looked for %s\n", e.Reference, strings.Join(e.Keys, ", "))
+	fmt.Fprintf(&b, "%s\n", e.Reference)
 	for i := range e.Sources {
 		fmt.Fprintf(&b, "  %s\n", e.Sources[i].line())
 	}
@@ -83,7 +79,7 @@ func (e *Explanation) String() string {
 	case e.Error != "":
 		b.WriteString("credentials: none, because of the error above\n")
 	default:
-		b.WriteString("credentials: none, the registry is asked anonymously\n")
+		b.WriteString("credentials: none, requests are anonymous\n")
 	}
 	return b.String()
 }
@@ -94,8 +90,6 @@ func (s *AuthSource) line() string {
 		where += " (" + s.Origin + ")"
 	}
 	switch {
-	case s.used && s.Key != "":
-		return fmt.Sprintf("%s: entry %q", where, s.Key)
 	case s.used:
 		return where + ": used"
 	case !s.Exists:
@@ -104,7 +98,7 @@ func (s *AuthSource) line() string {
 	return where + ": " + s.Note
 }
 
-// credentials says whose credentials they are and where they come from.
+// credentials says whose the credentials are and where they come from.
 func (s *AuthSource) credentials() string {
 	what := "user " + strconv.Quote(s.Username)
 	if s.Token {
@@ -113,11 +107,11 @@ func (s *AuthSource) credentials() string {
 			what = "a token of user " + strconv.Quote(s.Username)
 		}
 	}
-	if s.Helper != "" {
-		what += " from docker-credential-" + s.Helper
+	switch {
+	case s.Helper == "":
+		return what + " from " + s.File
+	case s.File == "":
+		return what + " from docker-credential-" + s.Helper
 	}
-	if s.File != "" {
-		what += " by " + s.File
-	}
-	return what
+	return what + " from docker-credential-" + s.Helper + ", which is named in " + s.File
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -12,33 +13,23 @@ import (
 )
 
 // NewKeychain returns the credentials of the user, as podman and docker find them: in the files of [AuthOptions], most
-// specific entry first, and from the helpers that those files and registries.conf name. Where there are none, it
-// returns [authn.Anonymous].
+// specific entry first, and from the helpers that those files and registries.conf name. Without any it returns
+// [authn.Anonymous].
 //
-// A file that is there but cannot be read and a helper that fails are errors. Of that, docker's credsStore is left out
-// if its program is not installed: a configuration that was made on a desktop must not keep anyone from public images.
+// A file that exists but cannot be read and a helper that fails are errors, except docker's credsStore if its program
+// is not installed: a configuration that was made on a desktop must not prevent access to public images.
 //
-// Files are read once and helpers asked once for a registry. Calls may run at once.
+// A helper is asked once for a registry. Calls may run at once.
 func NewKeychain(o AuthOptions) authn.Keychain {
-	return &keychain{
-		options: o,
-		files:   map[string]readFile{},
-		helped:  map[helperCall]helperAnswer{},
-	}
+	return &keychain{options: o, helped: map[helperCall]helperAnswer{}}
 }
 
-// A keychain looks credentials up, and remembers what it has read and been told.
+// A keychain looks up credentials and remembers the answers of helpers.
 type keychain struct {
 	options AuthOptions
 
 	mu     sync.Mutex
-	files  map[string]readFile // by path
 	helped map[helperCall]helperAnswer
-}
-
-type readFile struct {
-	file *authFile
-	err  error
 }
 
 type helperCall struct{ name, server string }
@@ -67,10 +58,10 @@ func (k *keychain) ResolveContext(ctx context.Context, r authn.Resource) (authn.
 	return authn.FromConfig(config), nil
 }
 
-// lookup returns the credentials for a target, zero for none, and where it looked. It is the only way to either, so
-// that an explanation is what happens.
+// lookup returns the credentials for a target, zero for none, and the sources it asked. The keychain and Explain both
+// call it, so an explanation is what happens.
 //
-// registries.conf lists who is asked: helpers, and the files under a name of their own. As in podman, one that fails
+// registries.conf lists the sources: helpers, and the files under a reserved name. As in podman, a source that fails
 // is an error only if none that follows has credentials.
 func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
 	k.mu.Lock()
@@ -94,7 +85,7 @@ func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, 
 	return authn.AuthConfig{}, sources, errors.Join(errs...)
 }
 
-// askListed asks a helper that registries.conf lists, which may stand for the files.
+// askListed asks a source that registries.conf lists: a helper or the files.
 func (k *keychain) askListed(ctx context.Context, name string, t authTarget) (
 	authn.AuthConfig, []AuthSource, error,
 ) {
@@ -107,7 +98,7 @@ func (k *keychain) askListed(ctx context.Context, name string, t authTarget) (
 	return config, []AuthSource{source}, err
 }
 
-// searchFiles looks into one file after the other, up to the first that has credentials or cannot be used.
+// searchFiles reads one file after the other, up to the first that has credentials or fails.
 func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
 	var sources []AuthSource
 	for _, place := range authPlaces(k.options) {
@@ -122,16 +113,14 @@ func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthCon
 
 func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (authn.AuthConfig, AuthSource, error) {
 	source := AuthSource{File: p.path, Origin: p.origin}
-	file, err := k.read(p)
-	source.Exists = !errors.Is(err, errNoFile)
-	source.Readable = err == nil
-	if !source.Exists && !p.must {
+	// What is in a directory that is closed to us is another user's.
+	if _, err := os.Stat(p.path); err != nil && !p.must {
 		return authn.AuthConfig{}, source, nil
+	} else if err != nil {
+		return authn.AuthConfig{}, source, fmt.Errorf("%s: does not exist", p.path)
 	}
-	var config authn.AuthConfig
-	if err == nil {
-		config, err = k.match(ctx, file, t, &source)
-	}
+	source.Exists = true
+	config, err := k.fromFile(ctx, p, t, &source)
 	source.conclude(config, err)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", p.path, err)
@@ -139,37 +128,42 @@ func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (a
 	return config, source, err
 }
 
-// match returns the credentials that a file has for a target or leads to, and tells source how.
-func (k *keychain) match(ctx context.Context, f *authFile, t authTarget, source *AuthSource) (
-	authn.AuthConfig, error,
+// fromFile returns the credentials in a file or from a helper that it names, and notes the helper in source. As in
+// podman, the helper of a registry replaces its entries; what only docker knows comes last.
+func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, source *AuthSource) (
+	config authn.AuthConfig, err error,
 ) {
-	m, ok := f.find(t)
-	if !ok {
-		return authn.AuthConfig{}, nil
+	file, data, err := readAuthFile(p)
+	if err != nil || file == nil {
+		return config, err
 	}
-	source.Key, source.Helper = m.key, m.helper
-	if m.entry != nil {
-		config, err := m.entry.config()
-		if err != nil {
-			return config, fmt.Errorf("entry %q: %w", m.key, err)
+	if helper, ok := file.CredHelpers[t.host]; ok {
+		source.Helper = helper
+		return k.ask(ctx, helper, t.host)
+	}
+	if config, err = podmanEntry(p, data, t); err != nil || config != (authn.AuthConfig{}) {
+		return config, err
+	}
+	if config, err = file.dockerEntry(t); err != nil || config != (authn.AuthConfig{}) {
+		return config, err
+	}
+	servers := t.servers()
+	for _, server := range servers {
+		if helper, ok := file.CredHelpers[server]; ok {
+			source.Helper = helper
+			return k.ask(ctx, helper, server)
 		}
+	}
+	if file.CredsStore == "" {
 		return config, nil
 	}
-	config, err := k.ask(ctx, m.helper, m.server)
-	if m.store && errors.Is(err, errNotInstalled) {
+	source.Helper = file.CredsStore
+	config, err = k.ask(ctx, file.CredsStore, servers[0])
+	if errors.Is(err, errNotInstalled) {
 		source.Note = err.Error()
 		return authn.AuthConfig{}, nil
 	}
 	return config, err
-}
-
-func (k *keychain) read(p authPlace) (*authFile, error) {
-	got, ok := k.files[p.path]
-	if !ok {
-		got.file, got.err = readAuthFile(p)
-		k.files[p.path] = got
-	}
-	return got.file, got.err
 }
 
 func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConfig, error) {
@@ -185,8 +179,8 @@ func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConf
 	return got.config, got.err
 }
 
-// registriesConf returns the context that makes the podman libraries read a registries.conf, and the files of the
-// directory NAME.d beside it; "" are the usual places.
+// registriesConf returns the context that makes podman's libraries read a registries.conf and the files in the directory
+// NAME.d beside it; "" means the usual places.
 func registriesConf(path string) *types.SystemContext {
 	if path == "" {
 		return &types.SystemContext{}

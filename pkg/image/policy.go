@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,9 +15,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// PolicyOptions say which signature policy holds. The zero value is what podman finds, if it finds one.
+// PolicyOptions say which signature policy applies. The zero value means the one that podman finds, if any.
 type PolicyOptions struct {
-	// Ignore passes over the policy: --ignore-signature-policy.
+	// Ignore skips the check: --ignore-signature-policy.
 	Ignore bool
 
 	// File is a policy.json; "" means the first of $CONTAINERS_POLICY_JSON, ~/.config/containers/policy.json,
@@ -31,22 +32,22 @@ type PolicyOptions struct {
 type policyError struct {
 	File  string
 	Line  int
-	Scope string // as the policy has it, such as registry.redhat.io; "default" if none is about the image
-	Type  string // of the requirement that is not met: reject, or one that demands signatures
+	Scope string // key in the policy, such as registry.redhat.io; "default" if none matches the image
+	Type  string // of the requirement that is not met: reject, or one that requires signatures
 }
 
 func (e *policyError) Error() string {
 	what := "rejects the image"
 	if e.Type != "reject" {
-		what = fmt.Sprintf("demands signatures (%s), which opm does not check", e.Type)
+		what = fmt.Sprintf("requires signatures (%s), which opm does not check", e.Type)
 	}
-	return fmt.Sprintf("%s:%d: signature policy: scope %q %s; --ignore-signature-policy passes over it",
+	return fmt.Sprintf("%s:%d: signature policy: scope %q %s; to ignore the policy, use --ignore-signature-policy",
 		e.File, e.Line, e.Scope, what)
 }
 
-// checkHostPolicy returns an error unless the containers policy of the host, see containers-policy.json(5), lets an
-// image be used by a program that checks no signatures. There need not be one. ref is the image as it was asked for,
-// not a mirror's.
+// checkHostPolicy returns an error unless the containers policy of the host, see containers-policy.json(5), allows an
+// image to a program that checks no signatures. Without a policy, all images are allowed. ref is the image as the user
+// gave it, not a mirror's.
 //
 // The error is a *policyError, or says why the policy cannot be read.
 func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
@@ -59,30 +60,30 @@ func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
 			return checkPolicy(ref, file.path, data)
 		}
 		if file.must || exists(file.path) {
-			return fmt.Errorf("read signature policy: %w; --ignore-signature-policy does without it", err)
+			return fmt.Errorf("read signature policy: %w; to ignore the policy, use --ignore-signature-policy", err)
 		}
 	}
 	return nil
 }
 
-// exists tells whether there is a file, as far as we may look.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
+// exists reports whether a file exists. It is false in a directory that is closed to us.
+func exists(file string) bool {
+	_, err := os.Lstat(file)
 	return err == nil
 }
 
 type policyFile struct {
 	path string
-	must bool // it was named
+	must bool // a missing file is an error
 }
 
-// policyFiles returns where a policy may be. The first that exists is the only one that counts.
+// policyFiles returns the files that may have the policy. Only the first that exists is used.
 func policyFiles(o PolicyOptions) []policyFile {
 	if o.File != "" {
 		return []policyFile{{o.File, true}}
 	}
-	if path := getenv(o.Env, "CONTAINERS_POLICY_JSON"); path != "" {
-		return []policyFile{{path, true}}
+	if file := getenv(o.Env, "CONTAINERS_POLICY_JSON"); file != "" {
+		return []policyFile{{file, true}}
 	}
 	files := []policyFile{
 		{path: under(configHome(o.Env), "containers", "policy.json")},
@@ -98,7 +99,7 @@ type signaturePolicy struct {
 	Transports map[string]map[string][]requirement `json:"transports"`
 }
 
-// A requirement of a policy, of which only the type is of interest. An image must meet all of those of its scope.
+// A requirement of a policy; only its type matters here. An image must meet all those of its scope.
 type requirement map[string]jsontext.Value
 
 // kind returns the type, "" if there is none.
@@ -112,8 +113,7 @@ func (r requirement) kind() string {
 
 var requirementTypes = []string{"insecureAcceptAnything", "reject", "signedBy", "signedBaseLayer", "sigstoreSigned"}
 
-// checkPolicy applies the policy in data. Members that a policy does not have are errors, as in podman: a typing error
-// must not open a door.
+// checkPolicy applies the policy in data. Unknown members are errors, as in podman: a typo must not allow an image.
 func checkPolicy(ref name.Reference, file string, data []byte) error {
 	var p signaturePolicy
 	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
@@ -139,7 +139,7 @@ func checkPolicy(ref name.Reference, file string, data []byte) error {
 	return &policyError{file, policyLine(data, pointer), scope, requirements[i].kind()}
 }
 
-// requirements returns those for an image, and the scope that they are of.
+// requirements returns the requirements for an image, and their scope.
 func (p *signaturePolicy) requirements(ref name.Reference) (scope string, at jsontext.Pointer, all []requirement) {
 	for _, scope := range policyScopes(ref) {
 		if all, ok := p.Transports["docker"][scope]; ok {
@@ -149,11 +149,14 @@ func (p *signaturePolicy) requirements(ref name.Reference) (scope string, at jso
 	return "default", "/default", p.Default
 }
 
-// policyScopes returns the scopes that an image is in, the most specific first: the reference, its repository, what is
-// above that, domains of the registry, and "" for all.
+// policyScopes returns the scopes of an image, most specific first: the reference, its repository, the namespaces above
+// it, the registry, its domains, and "" for all.
 func policyScopes(ref name.Reference) []string {
 	target := newAuthTarget(ref.Context())
-	scopes := append([]string{podmanName(ref.Name())}, target.keys()...)
+	scopes := []string{podmanName(ref.Name())}
+	for key := target.repository; key != "."; key = path.Dir(key) {
+		scopes = append(scopes, key)
+	}
 	domain, _, _ := strings.Cut(target.host, ":")
 	for {
 		_, parent, ok := strings.Cut(domain, ".")
@@ -171,7 +174,7 @@ func policyLine(data []byte, pointer jsontext.Pointer) int {
 	return doc.Find(pointer)[0].Key.Line
 }
 
-// policyErrorLine returns the line of what cannot be decoded.
+// policyErrorLine returns the line of a decoding error.
 func policyErrorLine(data []byte, err error) int {
 	offset := int64(0)
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
