@@ -178,9 +178,10 @@ func FuzzBlock(f *testing.F) {
 	f.Add("- \"a\\\": b\"\n- 'c: d'\n- x # y: z\n- {}\n- [] # z\n", "/0")
 	f.Add("a:\n b: 1\n b:\n  c: 1\n  c: 2\na:\n", "/a/b")
 	f.Add("a: [\n- : \n -\n'\n\": :\n", "/a")
+	f.Add("? 'a\u2028 b'\n: |\n c\u2028 d\n? e\n: - f: g\n", "/e/0/f")
 	f.Fuzz(func(t *testing.T, doc, ptr string) {
-		if text := strings.TrimPrefix(doc, "\ufeff"); isUTF8(text) && sameAsYAML(t, []byte(doc)) {
-			checkInside(t, inYAML(doc), []byte(text), jsontext.Pointer(ptr))
+		if text, ok := convertible(doc); ok && sameAsYAML(t, []byte(doc)) {
+			checkInside(t, inYAML(doc), text, jsontext.Pointer(ptr))
 		}
 	})
 }

@@ -9,19 +9,16 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// breaks tells which line breaks a text has.
-type breaks uint8
-
-const (
-	feeds   breaks = iota // LF only
-	returns               // CR LF too
-	others                // CR alone, those that only Unicode knows, or a byte order mark, which YAML skips at line starts
-)
+// breaks are the line breaks of a text other than LF.
+type breaks struct {
+	separators int  // how many U+2028 and U+2029
+	returns    bool // CR LF
+	others     bool // CR alone, U+0085, or a byte order mark, which YAML skips at line starts
+}
 
 // checkCharacters refuses a text that is not UTF-8 or has characters that YAML 1.1 does not allow
 // (https://yaml.org/spec/1.1/#c-printable), with the place of the first of them.
-func checkCharacters(text []byte) (breaks, error) {
-	found := feeds
+func checkCharacters(text []byte) (found breaks, err error) {
 	for i := 0; i < len(text); {
 		n := ordinary(text[i:])
 		i += n
@@ -33,9 +30,11 @@ func checkCharacters(text []byte) (breaks, error) {
 		case r == utf8.RuneError && size == 1:
 			return found, errorAt(text, i, "not UTF-8")
 		case r == '\r' && i+1 < len(text) && text[i+1] == '\n':
-			found = max(found, returns)
-		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029, r == 0xfeff:
-			found = others
+			found.returns = true
+		case r == 0x2028, r == 0x2029:
+			found.separators++
+		case r == '\r', r == 0x85, r == 0xfeff:
+			found.others = true
 		case r < ' ' && r != '\t' && r != '\n', r >= 0x7f && r < 0xa0, r == 0xfffe, r == 0xffff:
 			return found, errorAt(text, i, fmt.Sprintf("control character %U", r))
 		}
@@ -49,9 +48,9 @@ func ordinary(text []byte) int {
 	n := 0
 	for ; len(text)-n >= 8; n += 8 {
 		w := binary.LittleEndian.Uint64(text[n:])
-		odd := w&highBits | below(w, ' ')&^equal(w, '\n') | equal(w, 0x7f)
-		if odd != 0 {
-			return n + bits.TrailingZeros64(odd)/8
+		special := w&highBits | below(w, ' ')&^equal(w, '\n') | equal(w, 0x7f)
+		if special != 0 {
+			return n + bits.TrailingZeros64(special)/8
 		}
 	}
 	return n

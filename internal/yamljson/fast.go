@@ -2,19 +2,19 @@ package yamljson
 
 import "bytes"
 
-// fastDepth is how deep the fast reader follows collections. Deeper ones are left to the full reader.
-const fastDepth = 200
-
-// A fast reader converts block mappings and lists of plain, quoted and literal scalars, with comments, in one pass.
+// A fast reader converts block mappings and lists of plain, quoted and literal scalars, with comments, in one pass: all
+// that package format writes, and more.
 //
-// Between values it stands on the first character of a line, and column is that character's. Its methods report false
-// for what the reader does not know; an error is nothing else to it. What it accepts must mean the same to upstream,
-// so it is always the stricter of the two.
+// Between values pos is at the first character of a line, and column is that character's. Methods report false for
+// syntax that the reader does not know and for errors alike. What it accepts must mean the same to upstream, so it is
+// always the stricter of the two.
 type fast struct {
 	text []byte
 	pos  int
 	out  []byte
 	buf  []byte // for scalars that are put together from several lines
+
+	separators int // U+2028 and U+2029 that no scalar has taken in; elsewhere they are line breaks
 
 	source *Source // learns where values come from, unless nil
 	base   int     // where the document starts in out
@@ -25,10 +25,14 @@ type fast struct {
 	commented bool // whether a comment line precedes it
 }
 
-// appendFast appends text, whose lines end in LF, to dst as JSON if it can. Source, unless it is nil, learns where keys
-// and values come from.
-func appendFast(dst, text []byte, source *Source) ([]byte, bool) {
-	f := fast{text: text, out: dst, source: source, base: len(dst)}
+// appendFast appends text, which has those line breaks but no CR LF, to dst as JSON if it can. Source, unless it is nil,
+// learns where keys and values come from.
+func appendFast(dst, text []byte, found breaks, source *Source) ([]byte, bool) {
+	if found.others {
+		return dst, false
+	}
+	var buf [64]byte
+	f := fast{text: text, out: dst, buf: buf[:0], separators: found.separators, source: source, base: len(dst)}
 	if line := firstLine(text); isMarker(line, "---") {
 		f.pos = 3
 		if !f.endLine() {
@@ -37,7 +41,7 @@ func appendFast(dst, text []byte, source *Source) ([]byte, bool) {
 	} else if !f.next() {
 		return dst, false
 	}
-	if f.column != 0 || !f.block(-1) || f.column != -1 {
+	if f.column != 0 || !f.block(-1) || f.column != -1 || f.separators != 0 {
 		return dst, false
 	}
 	return f.out, true
@@ -132,39 +136,45 @@ func (f *fast) skipSpaces() {
 // block reads the node that begins on this line, in a collection whose column is parent.
 func (f *fast) block(parent int) bool {
 	f.mark(f.pos)
-	if f.atDash() {
+	if f.at('-') {
 		return f.list(f.column)
 	}
-	if colon := f.colon(); colon >= 0 {
+	if colon := f.colon(); colon >= 0 || f.at('?') {
 		return f.mapping(f.column, colon)
 	}
 	return parent >= 0 && f.scalar(parent)
 }
 
-// atDash reports whether pos is at the dash of a list entry.
-func (f *fast) atDash() bool {
-	if f.pos == len(f.text) || f.text[f.pos] != '-' {
+// at reports whether pos is at the indicator of an entry: a dash, question mark or colon with a blank behind it.
+func (f *fast) at(indicator byte) bool {
+	if f.pos == len(f.text) || f.text[f.pos] != indicator {
 		return false
 	}
 	return f.pos+1 == len(f.text) || f.text[f.pos+1] == ' ' || f.text[f.pos+1] == '\n'
 }
 
-// mapping reads the mapping at a column. The first key of it ends before colon.
+// mapping reads the mapping at a column. Its first key ends before colon; -1 if it has a question mark.
 func (f *fast) mapping(column, colon int) bool {
-	if f.depth == fastDepth {
+	if f.depth == maxDepth {
 		return false
 	}
 	f.depth++
 	f.out = append(f.out, '{')
 	for {
-		f.mark(f.pos)
-		if !f.key(colon) || !f.member(column) || f.column > column {
+		ok := false
+		if colon < 0 {
+			ok = f.complexMember(column)
+		} else {
+			f.mark(f.pos)
+			ok = f.key(colon) && f.member(column)
+		}
+		if !ok || f.column > column {
 			return false
 		}
 		if f.column < column {
 			break
 		}
-		if colon = f.colon(); colon < 0 {
+		if colon = f.colon(); colon < 0 && !f.at('?') {
 			return false
 		}
 		f.out = append(f.out, ',')
@@ -186,11 +196,31 @@ func (f *fast) member(column int) bool {
 	if !f.next() {
 		return false
 	}
-	if f.column == column && f.atDash() {
+	if f.column == column && f.at('-') {
 		f.mark(f.pos)
 		return f.list(column)
 	}
 	return f.nested(column, behind)
+}
+
+// complexMember reads a key of text behind a question mark, and its value behind a colon on a line of its own.
+func (f *fast) complexMember(column int) bool {
+	f.pos++
+	f.skipSpaces()
+	if f.endsHere() {
+		return false
+	}
+	f.mark(f.pos)
+	key := len(f.out)
+	if !f.scalar(column) || f.out[key] != '"' || f.column != column || !f.at(':') {
+		return false
+	}
+	f.out = append(f.out, ':')
+	colon := f.pos
+	f.pos++
+	f.skipSpaces()
+	f.column = column + f.pos - colon
+	return !f.endsHere() && f.block(column)
 }
 
 // nested reads the node below a key or dash at a column. None is null, which is missing behind the colon or dash.
@@ -205,7 +235,7 @@ func (f *fast) nested(column, behind int) bool {
 
 // list reads the list whose dashes are at a column.
 func (f *fast) list(column int) bool {
-	if f.depth == fastDepth {
+	if f.depth == maxDepth {
 		return false
 	}
 	f.depth++
@@ -215,7 +245,7 @@ func (f *fast) list(column int) bool {
 			return false
 		}
 		// At the same column a key may follow, in the mapping that this list is a value of.
-		if f.column < column || !f.atDash() {
+		if f.column < column || !f.at('-') {
 			break
 		}
 		f.out = append(f.out, ',')

@@ -15,22 +15,24 @@ func (f *fast) quoted(parent int) bool {
 		return false
 	}
 	s := f.text[f.pos : f.pos+end]
-	special := bytes.IndexByte(s, '\n') >= 0
+	special := bytes.IndexByte(s, '\n') >= 0 || f.separators > 0
 	if quote == '"' {
 		special = special || bytes.IndexByte(s, '\\') >= 0
 	} else {
 		special = special || bytes.HasPrefix(f.text[f.pos+end+1:], []byte("'"))
 	}
 	if special {
-		return f.quotedLines(quote, parent)
+		ok := f.quotedText(quote, parent)
+		f.out = appendString(f.out, f.buf)
+		return ok && f.endLine()
 	}
 	f.out = appendString(f.out, s)
 	f.pos += end + 1
 	return f.endLine()
 }
 
-// quotedLines reads a quoted scalar with escapes or line breaks. Pos is behind the first quote.
-func (f *fast) quotedLines(quote byte, parent int) bool {
+// quotedText reads a quoted scalar with escapes or line breaks into buf. Pos is behind the first quote.
+func (f *fast) quotedText(quote byte, parent int) bool {
 	f.buf = f.buf[:0]
 	kept := 0 // so much of buf is not from blanks, which a line break swallows
 	for f.pos < len(f.text) {
@@ -41,8 +43,7 @@ func (f *fast) quotedLines(quote byte, parent int) bool {
 			f.pos += 2
 		case c == quote:
 			f.pos++
-			f.out = appendString(f.out, f.buf)
-			return f.endLine()
+			return true
 		case c == '\\' && quote == '"':
 			if !f.escape(parent) {
 				return false
@@ -57,6 +58,11 @@ func (f *fast) quotedLines(quote byte, parent int) bool {
 			}
 			f.buf = appendFold(f.buf, blanks)
 			kept = len(f.buf)
+		case f.separators > 0 && quote == '\'' && startsWithSeparator(f.text[f.pos:]):
+			if !f.separator(parent) {
+				return false
+			}
+			kept = len(f.buf)
 		default:
 			f.buf = append(f.buf, c)
 			f.pos++
@@ -65,8 +71,26 @@ func (f *fast) quotedLines(quote byte, parent int) bool {
 	return false
 }
 
-// fold goes from the end of a line to the content of the next one that is not blank. It must stand further right than
-// the parent: upstream takes less, but then the markers of documents need care.
+// separator reads a line separator in single quotes, which stays, and the indentation behind it, which does not.
+func (f *fast) separator(parent int) bool {
+	if n := len(f.buf); n > 0 && (f.buf[n-1] == ' ' || f.buf[n-1] == '\t') {
+		return false
+	}
+	f.buf = append(f.buf, f.text[f.pos:f.pos+len(separator)]...)
+	f.pos += len(separator)
+	f.separators--
+	rest := f.text[f.pos:]
+	if startsWithSeparator(rest) || bytes.HasPrefix(rest, []byte("'")) {
+		return true
+	}
+	spaces := leadingSpaces(rest)
+	f.pos += spaces
+	return spaces > parent && spaces < len(rest) && rest[spaces] != '\t' && rest[spaces] != '\n' &&
+		!startsWithSeparator(rest[spaces:])
+}
+
+// fold goes from the end of a line to the content of the next one that is not blank. It must be further right than the
+// parent: upstream takes less, but then the markers of documents need care.
 func (f *fast) fold(parent int) (blanks int, ok bool) {
 	f.pos++
 	for {
@@ -74,7 +98,7 @@ func (f *fast) fold(parent int) (blanks int, ok bool) {
 		spaces := leadingSpaces(line)
 		f.pos += spaces
 		if spaces < len(line) {
-			return blanks, spaces > parent && line[spaces] != '\t'
+			return blanks, spaces > parent && line[spaces] != '\t' && !startsWithSeparator(line[spaces:])
 		}
 		if f.pos == len(f.text) {
 			return 0, false

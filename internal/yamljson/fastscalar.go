@@ -5,10 +5,10 @@ import "bytes"
 // maxKey is how many bytes a key may have here. Upstream stops at 1,024 characters.
 const maxKey = 1000
 
-// indicators are the characters that a plain scalar does not begin with. A dash may, before a character; a question
-// mark and a colon may too, but nobody writes that.
+// indicators are the characters that a plain scalar does not begin with. A dash, a question mark and a colon may begin
+// one unless a blank follows.
 var indicators = [256]bool{
-	'?': true, ':': true, ',': true, '[': true, ']': true, '{': true, '}': true, '#': true, '&': true, '*': true,
+	',': true, '[': true, ']': true, '{': true, '}': true, '#': true, '&': true, '*': true,
 	'!': true, '|': true, '>': true, '\'': true, '"': true, '%': true, '@': true, '`': true, '\t': true,
 }
 
@@ -18,7 +18,7 @@ func (f *fast) colon() int {
 	if c := f.text[start]; c == '"' || c == '\'' {
 		return f.colonAfterQuote(c)
 	}
-	if indicators[f.text[start]] || f.atDash() {
+	if indicators[f.text[start]] || f.at('-') || f.at('?') || f.at(':') {
 		return -1
 	}
 	line := f.line()
@@ -40,27 +40,46 @@ func (f *fast) colon() int {
 
 func (f *fast) colonAfterQuote(quote byte) int {
 	line := f.line()
-	end := 1 + bytes.IndexByte(line[1:], quote)
-	if end == 0 || end+1 >= len(line) || line[end+1] != ':' || end > maxKey {
+	end := quoteEnd(line)
+	if end < 0 || end+1 >= len(line) || line[end+1] != ':' || end > maxKey {
 		return -1
 	}
 	if end+2 < len(line) && line[end+2] != ' ' {
 		return -1
 	}
-	if bytes.IndexByte(line[:end], '\\') >= 0 {
+	if f.separators > 0 && firstBreak(line[:end]) < end {
 		return -1
 	}
 	return f.pos + end + 1
 }
 
+// quoteEnd returns where the quote is that ends the scalar at the start of s, or -1.
+func quoteEnd(s []byte) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && s[0] == '"':
+			i++
+		case s[i] != s[0]:
+		case s[0] == '\'' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+		default:
+			return i
+		}
+	}
+	return -1
+}
+
 // key reads the key from pos to colon.
 func (f *fast) key(colon int) bool {
 	s := f.text[f.pos:colon]
-	f.pos = colon + 1
 	if s[0] == '"' || s[0] == '\'' {
-		f.out = append(appendString(f.out, s[1:len(s)-1]), ':')
-		return true
+		f.pos++
+		ok := f.quotedText(s[0], 0)
+		f.out = append(appendString(f.out, f.buf), ':')
+		f.pos = colon + 1
+		return ok
 	}
+	f.pos = colon + 1
 	s = bytes.TrimRight(s, " ")
 	if starts[s[0]] == anyText {
 		f.out = append(appendString(f.out, s), ':')
@@ -82,7 +101,7 @@ func (f *fast) scalar(parent int) bool {
 	case '{', '[':
 		return f.empty(c + 2) // which closes the bracket
 	default:
-		return !indicators[c] && !f.atDash() && f.plain(parent)
+		return !indicators[c] && !f.at('-') && !f.at('?') && !f.at(':') && f.plain(parent)
 	}
 }
 
@@ -204,21 +223,21 @@ func (f *fast) literal(parent int) bool {
 	f.skip(len(header))
 	f.out = append(f.out, '"')
 	empty := len(f.out)
-	breaks, ok := f.literalLines(parent, indent)
-	switch {
-	case !ok:
+	if !f.literalLines(parent, indent) {
 		return false
-	case chomp == 0 && len(f.out) == empty, chomp == '-':
-		breaks = 0
-	case chomp == 0:
-		breaks = min(breaks, 1)
 	}
-	f.out = append(appendBreaks(f.out, breaks), '"')
+	switch {
+	case chomp == '+':
+		f.out = append(f.out, f.buf...)
+	case chomp == 0 && len(f.out) > empty:
+		f.out = append(f.out, f.buf[:firstBreakJSON(f.buf)]...)
+	}
+	f.out = append(f.out, '"')
 	return f.next()
 }
 
-// indicatorsOf reads what may stand behind the bar of a text block: how its last line breaks are treated, 0 by default,
-// and how much deeper than its parent it is indented, 0 where the first line tells; in any order.
+// indicatorsOf reads the indicators behind the bar of a text block, in any order: how its last line breaks are treated,
+// 0 by default, and how much deeper than its parent it is indented, 0 if as the first line is.
 func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	for _, c := range s {
 		switch {
@@ -234,40 +253,79 @@ func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 }
 
 // literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is.
-// It returns how many line breaks follow the last line that is not blank.
-func (f *fast) literalLines(parent, indent int) (breaks int, ok bool) {
+// It leaves the line breaks that follow the last line that is not blank in buf, in JSON.
+func (f *fast) literalLines(parent, indent int) bool {
+	f.buf = f.buf[:0]
 	for f.pos < len(f.text) {
 		line := f.line()
+		lineBreak := 1
+		if f.separators > 0 {
+			if n := firstBreak(line); n < len(line) {
+				line, lineBreak = line[:n], len(separator)
+			}
+		}
 		if f.pos+len(line) == len(f.text) {
-			return 0, false // the end of a text without a last line feed is a matter of its own
+			return false // a last line without a line break has rules of its own
 		}
 		spaces := leadingSpaces(line)
 		switch {
 		case spaces == len(line) && (spaces <= indent || indent == 0):
 			if indent == 0 && spaces > 0 {
-				return 0, false // may set the indent
+				return false // may set the indent
 			}
-			breaks++
-			f.skip(len(line))
+			f.endLiteralLine(len(line), lineBreak)
 			continue
 		case spaces <= parent || spaces < indent:
-			return breaks, line[spaces] != '\t'
+			return line[spaces] != '\t'
 		case indent == 0 && line[spaces] == '\t':
-			return 0, false
+			return false
 		case indent == 0:
 			indent = spaces
 		}
-		f.out = appendBreaks(f.out, breaks)
+		f.out = append(f.out, f.buf...)
 		f.out = appendEscaped(f.out, line[indent:])
-		breaks = 1
-		f.skip(len(line))
+		f.buf = f.buf[:0]
+		f.endLiteralLine(len(line), lineBreak)
 	}
-	return breaks, true
+	return true
 }
 
-func appendBreaks(dst []byte, n int) []byte {
-	for ; n > 0; n-- {
-		dst = append(dst, '\\', 'n')
+// endLiteralLine goes to the next line, n bytes and a line break away, and keeps the line break in buf.
+func (f *fast) endLiteralLine(n, lineBreak int) {
+	f.pos += n
+	if lineBreak == 1 {
+		f.buf = append(f.buf, '\\', 'n')
+	} else {
+		f.buf = append(f.buf, f.text[f.pos:f.pos+lineBreak]...)
+		f.separators--
 	}
-	return dst
+	f.pos += lineBreak
+}
+
+// firstBreakJSON returns the length of the line break at the start of s, which has nothing but line breaks in JSON.
+func firstBreakJSON(s []byte) int {
+	switch {
+	case len(s) == 0:
+		return 0
+	case s[0] == '\\':
+		return len(`\n`)
+	}
+	return len(separator)
+}
+
+// separator is one of the two line separators of Unicode, U+2028 and U+2029, which are of one length.
+const separator = "\u2028"
+
+func startsWithSeparator(s []byte) bool {
+	return len(s) >= len(separator) && s[0] == separator[0] && s[1] == separator[1] && s[2]|1 == 0xA9
+}
+
+// firstBreak returns where in s the first line separator is, or the length of s.
+func firstBreak(s []byte) int {
+	for i := range s {
+		if startsWithSeparator(s[i:]) {
+			return i
+		}
+	}
+	return len(s)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	yamlv4 "go.yaml.in/yaml/v4"
 	"sigs.k8s.io/yaml"
 )
 
@@ -30,7 +31,10 @@ var seeds = []string{
 	"a:\n  b\n  c\n\"d\":\n  'e'\n",
 	"a:\tb\n\tc\n",
 	"a: \"b\n---\n c\"\n",
-	"a: <<\n=: -\n-a: ?b\n",
+	"a: <<\n=: -\n-a: ?b\n:c: :d\n",
+	"? 'a\u2028  b'\n: c\n? |-\n  d\n  e\n: - f\n  - g\n? \"h\\n\"\n: i: j\n  k: l\n",
+	"a: |+\n  b\n\u2028c: |2\n\n   d\u2028  e\u2029\n\nf: '\u2028  g\u2029\u2028'\nh: |-\n\n\u2028  i\n",
+	"\"a\\tb\": 1\n'c''d': 2\n\"\": 3\n\"<<\": 4\n\"e\\\\\": \"f\\\"\"\n",
 }
 
 // departures are what Append refuses and sigs.k8s.io/yaml reads, by the beginning of the message.
@@ -109,10 +113,11 @@ func FuzzFast(f *testing.F) {
 		f.Add([]byte(c.doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		if found, err := checkCharacters(doc); err != nil || found != feeds {
+		found, err := checkCharacters(doc)
+		if err != nil || found.returns {
 			return
 		}
-		got, ok := appendFast([]byte("before"), doc, nil)
+		got, ok := appendFast([]byte("before"), doc, found, nil)
 		got, isAfter := bytes.CutPrefix(got, []byte("before"))
 		if !isAfter || !ok && len(got) > 0 {
 			t.Fatalf("dst is now %q", got)
@@ -133,10 +138,13 @@ func FuzzFast(f *testing.F) {
 	})
 }
 
-// FuzzTrace compares where values come from with the nodes of yaml/v4.
+// FuzzTrace compares where keys and values come from with the nodes of yaml/v4.
 func FuzzTrace(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
+	}
+	for _, c := range conversions {
+		f.Add([]byte(c.doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		var source Source
@@ -144,10 +152,42 @@ func FuzzTrace(f *testing.F) {
 		if source.Text == nil {
 			return
 		}
-		for _, m := range source.marks {
-			if m.json >= len(out) || m.text > len(source.Text) || source.Offset(m.json) > m.text {
-				t.Fatalf("%q: %v", doc, m)
+		root, _, err := Parse(source.Text)
+		if err != nil {
+			return // of the two YAML libraries only upstream's reads it
+		}
+		nodes := flatten(nil, root)
+		if len(nodes) != len(source.marks) {
+			t.Fatalf("%q: %d places for %d keys and values", doc, len(source.marks), len(nodes))
+		}
+		for i, m := range source.marks {
+			want := offsetOf(source.Text, nodes[i].Line, nodes[i].Column)
+			if m.text != want || source.Offset(m.json) != want || out[m.json] != firstByte(nodes[i], out[m.json]) {
+				t.Fatalf("%q: %s comes from %d, want %d", doc, out[m.json:], m.text, want)
 			}
 		}
 	})
+}
+
+// flatten appends n and all keys and values in it, in the order of the text.
+func flatten(nodes []*yamlv4.Node, n *yamlv4.Node) []*yamlv4.Node {
+	nodes = append(nodes, n)
+	for _, child := range n.Content {
+		nodes = flatten(nodes, child)
+	}
+	return nodes
+}
+
+// firstByte returns how the JSON of n begins: any way for a scalar that is not a collection.
+func firstByte(n *yamlv4.Node, begins byte) byte {
+	switch n.Kind {
+	case yamlv4.MappingNode:
+		return '{'
+	case yamlv4.SequenceNode:
+		return '['
+	}
+	if strings.IndexByte("{[]}:,", begins) >= 0 {
+		return 0
+	}
+	return begins
 }

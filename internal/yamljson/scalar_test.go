@@ -21,7 +21,7 @@ func TestResolve(t *testing.T) {
 			s = append([]byte("18446744073709551615")[:14+random.IntN(7)], s...)
 		}
 		for _, doc := range []string{"- " + string(s) + "\n", string(s) + ": 1\n"} {
-			got, ok := appendFast(nil, []byte(doc), nil)
+			got, ok := appendFast(nil, []byte(doc), breaks{}, nil)
 			if !ok {
 				continue
 			}

@@ -60,11 +60,9 @@ func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err er
 	if err != nil {
 		return dst, false, err
 	}
-	if found == feeds {
-		if out, ok := appendFast(dst, text, source); ok {
-			source.set(text)
-			return out, false, nil
-		}
+	if out, ok := appendFast(dst, text, found, source); ok {
+		source.set(text)
+		return out, false, nil
 	}
 	if out, repeated, err = appendSlow(dst, text); err != nil {
 		return dst, false, err
@@ -76,9 +74,8 @@ func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err er
 func normalize(doc []byte) (text []byte, found breaks, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	found, err = checkCharacters(text)
-	if found == returns {
+	if found.returns && !found.others {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-		found = feeds
 	}
 	return text, found, err
 }
@@ -108,11 +105,11 @@ func (s *Source) set(text []byte) {
 func (s *Source) Trace(doc []byte) []byte {
 	s.reset()
 	text, found, err := normalize(doc)
-	if err != nil || found != feeds {
+	if err != nil {
 		return nil
 	}
 	s.marks = slices.Grow(s.marks, len(text)/16)
-	out, ok := appendFast(make([]byte, 0, len(text)+len(text)/8), text, s)
+	out, ok := appendFast(make([]byte, 0, len(text)+len(text)/8), text, found, s)
 	if ok {
 		s.set(text)
 	}

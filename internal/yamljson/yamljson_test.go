@@ -245,7 +245,8 @@ func TestCatalogs(t *testing.T) {
 		if holdsNothing(doc) {
 			continue
 		}
-		fast, ok := appendFast(nil, doc, nil)
+		found, _ := checkCharacters(doc)
+		fast, ok := appendFast(nil, doc, found, nil)
 		if !ok {
 			slow++
 		}

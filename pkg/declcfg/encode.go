@@ -33,7 +33,11 @@ func (f Format) appendObject(dst []byte, v any, raw jsontext.Value) []byte {
 			e.object(v)
 			raw = e.dst
 		}
-		return format.AppendYAML(dst, raw)
+		dst = format.AppendYAML(dst, raw)
+		if dst[len(dst)-1] != '\n' {
+			dst = append(dst, "#\n"...) // U+2028 ends the text block, but only LF makes the next --- a separator
+		}
+		return dst
 	}
 	if v == nil {
 		return append(format.AppendJSON(dst, raw, 0), '\n')
