@@ -15,13 +15,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// bundleCmd, as listCmd, stands at the top and among the alpha commands, where upstream has it. Without a command that
-// it knows it prints its help, as upstream does.
+// bundleCmd returns the bundle commands, which exist at the top level and, as upstream, below alpha. Without a known
+// subcommand it prints its help, as upstream does.
 func bundleCmd(path string) *cobra.Command {
 	path += " bundle"
 	cmd := &cobra.Command{
 		Use:     "bundle",
-		Short:   "Make, check and unpack bundles",
+		Short:   "Generate, validate and unpack bundles",
 		Example: "  " + path + " validate bundle -o json",
 	}
 	cmd.AddCommand(
@@ -42,7 +42,7 @@ type openBundle struct {
 	close  func() error
 }
 
-// openBundleRef opens a directory or an image. Of an image, those files are read that are named, all without names.
+// openBundleRef opens a directory or an image. Of an image, it reads the named files, or all without names.
 func openBundleRef(ctx context.Context, ref string, images *images, names ...string) (*openBundle, error) {
 	switch r := reference.Of(ref); r.Kind {
 	case reference.LayoutDirectory:
@@ -65,8 +65,8 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 	if err != nil {
 		return nil, err
 	}
-	if kind, _, _ := img.Kind(); kind == image.Catalog { // what has no labels at all may be a bundle, which lacks them
-		return nil, errors.Join(fmt.Errorf("open bundle %q: the image holds a catalog", ref), img.Close())
+	if kind, _, _ := img.Kind(); kind == image.Catalog { // an image without labels may be a bundle that lacks them
+		return nil, errors.Join(fmt.Errorf("open bundle %q: the image is a catalog, not a bundle", ref), img.Close())
 	}
 	files, err := img.Files(ctx, "/", names...)
 	if err != nil {
@@ -79,7 +79,7 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 	return &openBundle{ref, files, labels, img.Close}, nil
 }
 
-// check returns what is wrong with the bundle.
+// check returns the problems of the bundle.
 func (b *openBundle) check(opts bundle.CheckOptions) []*problem.Problem {
 	opts.Labels = b.labels
 	return bundle.Check(b.files, b.name, opts)

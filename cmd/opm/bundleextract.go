@@ -18,13 +18,13 @@ func bundleExtractCmd(path string) *cobra.Command {
 	var f bundleExtractFlags
 	cmd := &cobra.Command{
 		Use:   "extract",
-		Short: "Write a bundle into a ConfigMap of a cluster",
-		Long: `Write the files of manifests/ and metadata/ into a ConfigMap, which has to exist, in the place
-of its data. This is how OLM reads the image of a bundle. With --dry-run the ConfigMap is
-printed, and no cluster is asked.
+		Short: "Write a bundle to a ConfigMap in a cluster",
+		Long: `Replace the data of an existing ConfigMap with the files in manifests/ and metadata/. OLM reads
+bundle images this way. With --dry-run, the ConfigMap is printed and the cluster is not
+contacted.
 
-Without --kubeconfig and $KUBECONFIG, which goes before it, the cluster is the one that opm runs
-in. $CONTAINER_IMAGE is noted as the image of the bundle.`,
+$KUBECONFIG takes precedence over --kubeconfig; without either, opm uses the cluster that it
+runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 		Example:           "  " + path + ` extract --manifestsdir bundle --configmapname kiln --dry-run`,
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -46,14 +46,14 @@ type bundleExtractFlags struct {
 
 func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "reach the cluster as `FILE` says")
-	flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that holds manifests/ and metadata/")
+	flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "kubeconfig `FILE` of the cluster")
+	flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that contains manifests/ and metadata/")
 	flags.StringVarP(&f.name, "configmapname", "c", "", "`NAME` of the ConfigMap")
 	flags.StringVarP(&f.namespace, "namespace", "n", "openshift-operator-lifecycle-manager",
 		"`NAMESPACE` of the ConfigMap")
-	flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "`BYTES` that the data may have")
+	flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "maximum size of the data in `BYTES`")
 	flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
 	flags.Bool("debug", false, "has no effect")
 	hide(flags, "debug")
 	must(cmd.MarkFlagDirname("manifestsdir"))
@@ -62,7 +62,7 @@ func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 
 func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	if f.name == "" {
-		return usageError{errors.New("--configmapname is missing")}
+		return usageError{errors.New("--configmapname is required")}
 	}
 	f.options.Image = os.Getenv("CONTAINER_IMAGE")
 	configMap, err := bundle.Extract(os.DirFS(f.directory), f.directory, f.options)
@@ -83,7 +83,7 @@ func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	return bundle.UpdateConfigMap(ctx, config, configMap)
 }
 
-// printObject prints an object of Kubernetes in YAML.
+// printObject prints a Kubernetes object as YAML.
 func printObject(w io.Writer, object any) error {
 	raw, err := json.Marshal(object)
 	if err != nil {

@@ -23,10 +23,10 @@ func (f *bundleFlags) add(cmd *cobra.Command) {
 	if !showAlpha() {
 		hide(flags, "alpha-image-ref-template")
 	}
-	flags.BoolVar(&f.strict, "strict", false, "refuse bundles with files that would be left out with a warning")
+	flags.BoolVar(&f.strict, "strict", false, "fail on bundles with files that would be ignored with a warning")
 }
 
-// options returns how bundles are read. What is left out of them is told on standard error.
+// options returns how bundles are read. Warnings about ignored files go to standard error.
 func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	opts := &bundle.Options{Strict: f.strict, Warn: func(e *declcfg.Error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))

@@ -6,13 +6,12 @@ func bundleGenerateCmd(path string) *cobra.Command {
 	f := bundleMaker{overwrite: true}
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Write the metadata of a bundle and a Dockerfile",
-		Long: `Write metadata/annotations.yaml beside the directory of the manifests of a bundle, or into the
-directory of --output-dir, and bundle.Dockerfile into the current directory. Files that exist
-are written over.
+		Short: "Write the metadata and Dockerfile of a bundle",
+		Long: `Write metadata/annotations.yaml next to the manifests directory of a bundle, or into
+--output-dir, and bundle.Dockerfile into the current directory. Existing files are overwritten.
 
-Package and channels that are not given are those of the package manifest that lies beside the
-directory, as far as its channels lead through the bundle.`,
+Without --package or --channels, opm infers them from the package manifest next to the manifests
+directory: the channels are those whose updates include the bundle.`,
 		Example: "  " + path + ` generate --directory bundle/manifests --package kiln --channels stable,beta --default stable
   ` + path + ` generate -d bundle/manifests -p kiln -c stable --output-dir kiln-bundle`,
 		Args:              rangeArgs(0),

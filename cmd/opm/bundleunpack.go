@@ -17,13 +17,13 @@ func bundleUnpackCmd(path string) *cobra.Command {
 	var f bundleUnpackFlags
 	cmd := &cobra.Command{
 		Use:   "unpack BUNDLE",
-		Short: "Unpack the image of a bundle into a directory",
-		Long: `Check the image of a bundle, as opm bundle validate does, and unpack all files of it into a
-directory. Files of the same names are written over, others stay. Nothing is written for a
-bundle that is refused or for an image with links that leave it.
+		Short: "Unpack a bundle image into a directory",
+		Long: `Validate a bundle image, as opm bundle validate does, and unpack all of its files into a
+directory. Existing files of the same name are overwritten; others are kept. Nothing is written
+if the bundle is invalid or the image has links that point outside of it.
 
-A BUNDLE is an image in a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI layout
-(oci:DIRECTORY[:TAG]) or in an archive (FILE[:TAG]). Of the flags about TLS, --skip-tls-verify
+BUNDLE is an image in a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI layout
+(oci:DIRECTORY[:TAG]) or in an archive (FILE[:TAG]). Unlike in other commands, --skip-tls-verify
 does not allow plain HTTP here.`,
 		Example: "  " + path + ` unpack registry.example/pottery/kiln-bundle:v2.0.0 --out kiln
   ` + path + ` unpack oci:layout:v2.0.0 -o kiln --skip-validation`,
@@ -46,13 +46,13 @@ type bundleUnpackFlags struct {
 
 func (f *bundleUnpackFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.debug, "debug", "d", false, "tell which registry or mirror answered, as --verbose")
+	flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
 	flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
 	hide(flags, "skip-tls")
 	must(flags.MarkDeprecated("skip-tls", "use --use-http or --skip-tls-verify instead"))
-	flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not check the bundle")
-	flags.StringVarP(&f.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM file `FILE`")
-	flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is made if there is none")
+	flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
+	flags.StringVarP(&f.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
+	flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
 	f.images.add(cmd)
 	must(cmd.MarkFlagDirname("out"))
 }
@@ -72,11 +72,11 @@ func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {
 	})
 }
 
-// adapt makes of the flags about TLS what upstream makes of them in this command.
+// adapt gives the TLS flags the meaning that they have for this command upstream.
 func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error {
 	opts.Insecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls")
 	transport := image.TransportOptions{
-		// Where plain HTTP will do, a certificate that is verified protects from no one.
+		// Verifying certificates is pointless where plain HTTP is allowed.
 		Insecure: opts.Insecure || isSet(cmd, "skip-tls-verify"),
 		CertDir:  f.images.certDir,
 		RootCAs:  f.rootCA,
@@ -114,4 +114,13 @@ func (f *bundleUnpackFlags) unpackOpen(ctx context.Context, cmd *cobra.Command, 
 		}
 		return nil
 	})
+}
+
+// withOptions calls fn with the image options, and closes their cache.
+func withOptions(options func() (image.Options, error), fn func(image.Options) error) error {
+	opts, err := options()
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(opts), opts.Cache.Close())
 }

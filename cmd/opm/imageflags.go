@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -204,9 +203,9 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 	}
 }
 
-// spoolOptions say where what cannot be read twice is held.
-func spoolOptions(cmd *cobra.Command) spool.Options {
-	return spool.Options{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: func(message string) {
+// spoolOptions say where input that cannot be read twice is held.
+func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
+	return image.SpoolOptions{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: func(message string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message)
 	}}
 }

@@ -13,8 +13,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"golang.org/x/sync/singleflight"
-
-	"github.com/opm-toolchain/opm/internal/spool"
 )
 
 // A Cache keeps the manifests, configs and layers that registries sent, each under its digest, in a directory that any
@@ -38,7 +36,7 @@ type CacheOptions struct {
 	// Cache is first written to, as it grows, and when it is closed. Zero means 2 GB.
 	MaxSize int64
 	// Spool says where what cannot be written to the directory is held.
-	Spool spool.Options
+	Spool SpoolOptions
 	// Log is told when the directory cannot be written, and of damaged files. Nil drops it.
 	Log *slog.Logger
 }
@@ -49,7 +47,7 @@ const defaultCacheSize = 2 << 30
 // OpenCache returns the cache in dir, which is made when there is something to write. A directory that can only be read
 // is read; what is new is then kept while the Cache lives, as all is where dir is empty.
 func OpenCache(dir string, opts CacheOptions) *Cache {
-	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool}}
+	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool.internal()}}
 	if dir != "" {
 		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, defaultCacheSize), log: c.log}
 		c.memory.opts.Dir = cmp.Or(c.memory.opts.Dir, dir)

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"github.com/opm-toolchain/opm/internal/spool"
 )
 
 // content returns bytes that do not compress, and their digest.
@@ -299,7 +297,7 @@ func TestMemoryBudget(t *testing.T) {
 	for _, tmp := range []string{t.TempDir(), "/dev/null/none"} {
 		t.Setenv("TMPDIR", tmp)
 		warned := 0
-		c := OpenCache("", CacheOptions{Spool: spool.Options{Warn: func(string) { warned++ }}})
+		c := OpenCache("", CacheOptions{Spool: SpoolOptions{Warn: func(string) { warned++ }}})
 		var calls atomic.Int32
 		const size = memoryBlobMax + 100
 		first, h := content(t, 0, size)

@@ -43,7 +43,7 @@ type Options struct {
 	// Limits bound what an image may cost.
 	Limits Limits
 	// Spool says where the files of images are held.
-	Spool spool.Options
+	Spool SpoolOptions
 	// Log tells, at level Info, which registry answered. Nil drops it.
 	Log *slog.Logger
 }
@@ -202,7 +202,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 
 // spool returns where files are held: beside the cache, if nothing else is said.
 func (o *Opener) spool() spool.Options {
-	opts := o.opts.Spool
+	opts := o.opts.Spool.internal()
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)
 	return opts
 }

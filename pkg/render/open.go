@@ -45,11 +45,8 @@ type Options struct {
 	LeftOut func(error)
 
 	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
-	Spool SpoolOptions
+	Spool image.SpoolOptions
 }
-
-// SpoolOptions say where what cannot be read twice is held.
-type SpoolOptions = spool.Options
 
 // Stdin is the reference to standard input.
 const Stdin = reference.Stdin
@@ -105,7 +102,7 @@ func (o *opened) openPipe(ctx context.Context) error {
 
 // openStream holds what r yields, which may be a catalog file or an archive.
 func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
-	blob, err := hold(ctx, r, o.Spool)
+	blob, err := hold(ctx, r, spool.Options(o.Spool))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
@@ -180,7 +177,7 @@ func (o *opened) openFile(ctx context.Context) error {
 
 // openArchive opens an archive of images, of a bundle or of a catalog, as what is in it tells.
 func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
-	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Spool: o.Spool})
+	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Spool: spool.Options(o.Spool)})
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}

@@ -69,7 +69,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
-	with.bundles = newBundleStore(opts.Spool)
+	with.bundles = newBundleStore(spool.Options(opts.Spool))
 	with.onClose(with.bundles.Close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
