@@ -21,14 +21,14 @@ func checkImagesCmd() *cobra.Command {
 		Short: "Report images of a catalog that do not exist",
 		Long: `Ask registries, and their mirrors, for every image that a catalog names: those of its bundles
 and the related images that have to be mirrored. Nothing is downloaded. Every image that does
-not exist, or cannot be asked for, is reported with the bundles that name it; the exit code
-is 1 if there are any. The report is the output: unlike the problems of validate, it goes to
-standard output as text, too, and only how many there are to standard error. A registry, or a
-repository, that fails three times in a row is not asked any more, which the report says.
+not exist or cannot be checked is reported with the bundles that name it; the exit code is 1
+if there are any. Unlike validate, the report goes to standard output in text format, too;
+standard error has the number of problems only. A registry or repository that fails three
+times in a row is not asked again; the report says so.
 
 A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or a
-catalog image. As on a cluster, an image without a tag has the tag latest, and beside a digest
-a tag means nothing.`,
+catalog image. As on a cluster, an image without a tag has the tag latest, and a tag is
+ignored if there is a digest.`,
 		Example: `  opm check-images catalog
   opm check-images catalog --package kiln --authfile auth.json
   opm check-images catalog --image-mirrors mirrors.yaml -o json > images.json`,

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// imageFlags are the flags of commands that open images, beside the global ones about TLS.
+// imageFlags are the flags of commands that open images, in addition to the global ones about TLS.
 type imageFlags struct {
 	authFile     string
 	certDir      string
@@ -39,21 +39,21 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.certDir, "cert-dir", "", "`DIRECTORY` with certificates for registries: *.crt, *.cert and *.key")
 	flags.StringArrayVar(&f.mirrors, "image-mirrors", nil,
 		"`FILE` with ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy objects")
-	flags.StringVar(&f.platform, "platform", "", "`OS/ARCH` of the image to take where there are several "+
+	flags.StringVar(&f.platform, "platform", "", "choose the image for `OS/ARCH` from an index "+
 		"(default linux and this machine's)")
 	flags.BoolVar(&f.ignorePolicy, "ignore-signature-policy", false,
-		"pass over the signature policy of this machine, which opm does not check")
-	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout, "how long a registry may be silent")
+		"ignore the signature policy of this host; opm does not check signatures")
+	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout, "how long a registry may send nothing")
 	flags.StringVar(&f.cache, "image-cache", "",
-		"`DIRECTORY` that keeps what registries send (default opm-images in $OLM_CACHE_DIR; without that, nothing is kept)")
-	flags.Var(&f.cacheMax, "image-cache-max-size", "bound the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
+		"cache images in `DIRECTORY` (default $OLM_CACHE_DIR/opm-images; without that, there is no cache)")
+	flags.Var(&f.cacheMax, "image-cache-max-size", "limit the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
 	flags.Var(&f.unpackedMax, "image-max-size",
-		"refuse images of which the layers unpack to more than `SIZE` (default 8G)")
+		"reject images whose layers unpack to more than `SIZE` (default 8G)")
 	short := "v"
 	if flags.ShorthandLookup(short) != nil {
 		short = ""
 	}
-	flags.BoolVarP(&f.verbose, "verbose", short, false, "tell which registry or mirror answered")
+	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
 }
 
 // A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.
@@ -77,16 +77,16 @@ func (s *byteSize) Set(text string) error {
 	return nil
 }
 
-// images opens images for one command. Nothing is read or made before the first.
+// images opens images for one command. Nothing is read or created before the first is opened.
 type images struct {
 	opener func() (*image.Opener, error)
 	closer func() error
 }
 
-// close lets go of what was opened.
+// close releases what was opened.
 func (i *images) close() error { return i.closer() }
 
-// open returns what opens images as the flags say. The error is about flags that exclude each other.
+// open returns an opener of images for the flags. The error is about flags that exclude each other.
 func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 	opts, err := f.options(cmd)
 	if err != nil {
@@ -105,8 +105,8 @@ func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 	return i, nil
 }
 
-// options returns a function that reads what the flags name and returns how images are opened; its Cache is to be
-// closed. It checks at once what can be checked without reading anything.
+// options returns a function that reads the files of the flags and returns the options of image.NewOpener; the caller
+// closes their Cache. What can be checked without reading files is checked at once.
 func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error), error) {
 	insecure, err := insecureFlags(cmd)
 	if err != nil {
@@ -149,7 +149,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 	}, nil
 }
 
-// cacheDir returns where images are kept; "" is nowhere.
+// cacheDir returns the directory of the image cache; "" means no cache.
 func (f *imageFlags) cacheDir() string {
 	if f.cache != "" {
 		return f.cache
@@ -160,8 +160,8 @@ func (f *imageFlags) cacheDir() string {
 	return ""
 }
 
-// giveHome gives a user without a home directory the one that container runtimes give him. Without any, the library
-// that reads registries.conf gives up.
+// giveHome sets HOME to / for a user without a home directory, as container runtimes do. Without HOME, the library that
+// reads registries.conf fails.
 func giveHome() {
 	if os.Getenv("HOME") != "" {
 		return
@@ -189,21 +189,21 @@ func insecureFlags(cmd *cobra.Command) (bool, error) {
 // isSet returns the value of a boolean flag.
 func isSet(cmd *cobra.Command, name string) bool { return cmd.Flag(name).Value.String() == "true" }
 
-// warnOfOtherFlag returns what warns of a registry for which the flag that was given was needed for what the other is
-// for: --use-http and --skip-tls-verify mean the same, as in upstream.
+// warnOfOtherFlag returns a function that warns if the flag in use allowed what the other flag is for: --use-http and
+// --skip-tls-verify mean the same, as in upstream.
 func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, reason error) {
 	return func(host string, reason error) {
 		switch isPlain := errors.Is(reason, image.ErrPlainHTTP); {
 		case isPlain && isSet(cmd, "skip-tls-verify"):
-			log.Warn("--skip-tls-verify has allowed plain HTTP, which --use-http is for", "registry", host)
+			log.Warn("--skip-tls-verify allowed plain HTTP; use --use-http for that", "registry", host)
 		case !isPlain && isSet(cmd, "use-http"):
-			log.Warn("--use-http has allowed a bad TLS certificate, which --skip-tls-verify is for",
+			log.Warn("--use-http allowed an invalid TLS certificate; use --skip-tls-verify for that",
 				"registry", host, "error", reason)
 		}
 	}
 }
 
-// spoolOptions say where input that cannot be read twice is held.
+// spoolOptions say where input that cannot be read twice is buffered.
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
 	return image.SpoolOptions{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: func(message string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message)

@@ -1,4 +1,4 @@
-// Package atomicfile writes files that appear as a whole or not at all. The bytes go to a file beside the target,
+// Package atomicfile writes files that appear as a whole or not at all. The bytes go to a file next to the target,
 // which takes the target's name once all of them are on the disk.
 //
 //	err := atomicfile.Write("catalog.Dockerfile", atomicfile.Options{}, func(w io.Writer) error {
@@ -30,8 +30,8 @@ type Options struct {
 	Mode fs.FileMode
 }
 
-// Write makes the file at path out of what fill writes. Where fill or anything else fails there is no new file, an
-// old one is as it was, and the error of fill comes back as it is.
+// Write creates the file at path with what fill writes. If fill or anything else fails, there is no new file and an old
+// one is unchanged. An error of fill is returned as it is.
 func Write(path string, opts Options, fill func(io.Writer) error) error {
 	f, err := create(path, opts)
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// commit gives the file its name. Where it fails the file is gone, as after abort.
+// commit gives the file its name. If it fails, the file is removed, as after abort.
 func (f *file) commit() error {
 	if f.done {
 		return pathError("write", f.path, fs.ErrClosed)
@@ -188,7 +188,7 @@ func (f *file) abort() {
 	f.closeRoot()
 }
 
-// pathError says what was being done to the target, in place of what the system was doing to the file beside it.
+// pathError replaces the operation and path of err, which are those of the temporary file, by those of the target.
 func pathError(doing, path string, err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err

@@ -56,7 +56,7 @@ func newBlob(f *frames, size int64) (*Blob, error) {
 // Size returns the number of bytes held, uncompressed.
 func (b *Blob) Size() int64 { return b.size }
 
-// Close lets go of the spool file, if there is one. Later reads fail with fs.ErrClosed.
+// Close closes the spool file, if there is one. Later reads fail with fs.ErrClosed.
 func (b *Blob) Close() error {
 	if b.closed.Swap(true) || b.frames == nil {
 		return nil
@@ -89,7 +89,7 @@ func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readFrame copies what frame number index has from its byte start on.
+// readFrame copies frame number index, from its byte start on.
 func (b *Blob) readFrame(p []byte, index, start int) (int, error) {
 	s := b.slotFor(index)
 	s.mu.Lock()

@@ -21,7 +21,7 @@ import (
 // of a few bytes does not decompress much else.
 const frameSize = 1 << 20
 
-// defaultMemoryLimit is the limit that the zero value of Options stands for.
+// defaultMemoryLimit is the limit of zero Options.
 const defaultMemoryLimit = 64 << 20
 
 // Options say where the bytes may be held. The zero value is the default.
@@ -31,8 +31,8 @@ type Options struct {
 	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
 	// negative limit sends everything to the file that is larger than 1 MB.
 	MemoryLimit int64
-	// Warn is told, once, when more than the limit is held in memory because no file could be made.
-	// Nil drops the warning.
+	// Warn is called once if more than the limit is held in memory because no file can be created. Nil drops the
+	// warning.
 	Warn func(message string)
 }
 
@@ -46,7 +46,7 @@ func (o Options) warn(message string) {
 	}
 }
 
-// Read reads r to its end and holds what it read. The error of a failed read comes back as it is.
+// Read reads r to its end into a Blob. An error of r is returned as it is.
 func Read(r io.Reader, opts Options) (*Blob, error) {
 	w := NewWriter(opts)
 	defer w.Close()

@@ -51,7 +51,7 @@ func (f *frames) put(index int, data []byte) error {
 	return nil
 }
 
-// keepInMemory reports whether n more bytes stay in memory. Where it reports false there is a file.
+// keepInMemory reports whether n more bytes stay in memory. If not, there is a file.
 func (f *frames) keepInMemory(n int) bool {
 	if f.file != nil || f.noFile {
 		return f.noFile
@@ -93,7 +93,7 @@ func (f *frames) writeError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	return fmt.Errorf("hold input that cannot be read twice: write spool file in %s, %d MB so far: %w",
+	return fmt.Errorf("buffer input: write spool file in %s, %d MB so far: %w",
 		filepath.Dir(f.file.Name()), f.fileEnd>>20, err)
 }
 

@@ -17,7 +17,7 @@ type Store struct {
 // NewStore returns a Store.
 func NewStore(opts Options) *Store { return &Store{w: NewWriter(opts)} }
 
-// Add reads r to its end and holds what it read. The error of a failed read comes back as it is.
+// Add reads r to its end and holds what it read. An error of r is returned as it is.
 func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

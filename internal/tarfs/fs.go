@@ -29,7 +29,7 @@ var (
 	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
-// Close lets go of what is held. What Open was given to read from is the caller's to close.
+// Close releases the buffered files. The reader that Open was given is the caller's to close.
 func (f *FS) Close() error {
 	if f.closer == nil {
 		return nil

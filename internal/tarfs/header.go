@@ -26,8 +26,8 @@ const (
 	opaqueName     = ".wh..wh..opq"
 )
 
-// isTar reports whether the block is the first of a tar archive. The sum over it is in every format of tar, a magic
-// word only in the later ones.
+// isTar reports whether the block is the first of a tar archive. Every tar format has the checksum, only later ones
+// have a magic word.
 func isTar(block []byte) bool {
 	if len(block) < blockSize || block[0] == 0 {
 		return false
@@ -47,7 +47,8 @@ func isTar(block []byte) bool {
 	return sum == want
 }
 
-// checkTar tells what is no tar archive at all from one that is damaged. An archive without entries begins with zeros.
+// checkTar returns an error for a file that is not a tar archive, as opposed to a damaged one. An archive without
+// entries begins with zeros.
 func checkTar(r io.ReaderAt) error {
 	block := make([]byte, blockSize)
 	n, err := r.ReadAt(block, 0)
@@ -55,7 +56,7 @@ func checkTar(r io.ReaderAt) error {
 		return err
 	}
 	if n < blockSize || !isTar(block) && !bytes.Equal(block, make([]byte, blockSize)) {
-		return errors.New("it is not a tar archive")
+		return errors.New("not a tar archive")
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func (t *tree) readEntries(r *tar.Reader, l *layer, fn func(*tar.Header, *node) 
 	}
 }
 
-// newEntry returns what a header says.
+// newEntry returns the entry for a header.
 func (t *tree) newEntry(l *layer, hdr *tar.Header) (entry, error) {
 	name, err := CleanName(hdr.Name)
 	if err != nil {
@@ -116,7 +117,7 @@ func (t *tree) newEntry(l *layer, hdr *tar.Header) (entry, error) {
 	return e, t.budget.add(len(name) + len(hdr.Linkname))
 }
 
-// hide makes an entry that is named as a whiteout one.
+// hide makes an entry a whiteout, as its name says.
 func (e *entry) hide() error {
 	dir, base := path.Split(e.name)
 	switch hidden := strings.TrimPrefix(base, WhiteoutPrefix); {
@@ -125,7 +126,7 @@ func (e *entry) hide() error {
 	case strings.HasPrefix(base, reservedPrefix):
 		e.hides = hidesNothing
 	case hidden == "" || hidden == "." || hidden == "..":
-		return errors.New("it is a whiteout of nothing")
+		return errors.New("whiteout without a name")
 	default:
 		e.name, e.hides = path.Join(dir, hidden), hidesFile
 	}
@@ -152,7 +153,7 @@ func newNode(l *layer, hdr *tar.Header) (*node, error) {
 	return n, nil
 }
 
-// checkPortable refuses what a catalog directory on a disk does not hold.
+// checkPortable rejects entries that a catalog directory on disk cannot have.
 func checkPortable(hdr *tar.Header, n *node) error {
 	switch {
 	case !utf8.ValidString(hdr.Name):

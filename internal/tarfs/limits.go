@@ -13,15 +13,14 @@ import (
 // ErrLimit is in the chain of errors that say that an archive is larger than Limits allow.
 var ErrLimit = errors.New("larger than allowed")
 
-// Limits bound what an archive, or all layers of a union, may cost, since anybody can write one. A zero field sets no
-// bound.
+// Limits bound the size of an archive, or of all layers of a union, which may come from anybody. Zero means no limit.
 type Limits struct {
 	Unpacked int64 // bytes that it decompresses to, holes of sparse files included
 	Entries  int   // files, directories and links
-	Names    int64 // bytes that their names, and what links lead to, have together
+	Names    int64 // bytes of all names and link targets
 }
 
-// A budget is what is left of the limits while layers are read, by several goroutines at once.
+// A budget is the rest of the limits while layers are read, by several goroutines at once.
 type budget struct {
 	limits   Limits
 	unpacked atomic.Int64

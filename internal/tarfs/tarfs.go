@@ -29,13 +29,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// Options say what archives may cost and where their files are held. The zero value sets no bounds.
+// Options are the limits of archives and where their files are buffered. The zero value has no limits.
 type Options struct {
 	Limits Limits
 	Spool  spool.Options
 }
 
-// HeaderSize is how much of a file Is needs to see.
+// HeaderSize is the number of bytes of a file that Is needs.
 const HeaderSize = blockSize
 
 // The memory that a zstd frame may ask for: of an archive as much as the zstd tool itself grants.
@@ -50,7 +50,7 @@ var (
 )
 
 // Is reports whether a file that begins with header is for Open: a tar archive, or anything in gzip or zstd, which
-// cannot be told from a compressed archive before it is decompressed. Names and extensions do not count.
+// cannot be distinguished from a compressed archive without decompressing it. Names and extensions do not matter.
 func Is(header []byte) bool {
 	return isCompressed(header) || isTar(header)
 }
@@ -60,10 +60,10 @@ func isCompressed(header []byte) bool {
 }
 
 // Open reads the headers of the archive in the first size bytes of r, which must stay readable as long as the FS is
-// used. A compressed archive is decompressed as a whole first, held as opts say.
+// used. A compressed archive is first decompressed completely into the spool of opts.
 //
-// An archive that is damaged, cut short or holds what no catalog directory holds is an error, which names the entry.
-// An error of r itself comes back wrapped.
+// An archive that is damaged, truncated or has entries that a catalog directory cannot have is an error, which names
+// the entry. An error of r is wrapped.
 func Open(ctx context.Context, r io.ReaderAt, size int64, opts Options) (*FS, error) {
 	b := &budget{limits: opts.Limits}
 	section := io.NewSectionReader(r, 0, size)
@@ -137,7 +137,7 @@ func Decompress(r io.Reader) (io.ReadCloser, error) {
 	return decompress(bufio.NewReader(r), layerWindow)
 }
 
-// decompress tells how r is compressed by how it begins; media types are often wrong.
+// decompress detects the compression of r by its first bytes; media types are often wrong.
 func decompress(r *bufio.Reader, window uint64) (io.ReadCloser, error) {
 	magic, err := r.Peek(len(zstdMagic))
 	if err != nil && err != io.EOF {
@@ -158,7 +158,7 @@ func decompress(r *bufio.Reader, window uint64) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
-// cutShort adds to the error of a stream that ended too early what that means.
+// cutShort explains the error of a stream that ended too early.
 func cutShort(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("it is cut short: %w", err)

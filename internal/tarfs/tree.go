@@ -29,7 +29,7 @@ var (
 	errLong   = errors.New("the path is too long")
 )
 
-// A layer is what one archive does to a tree.
+// A layer has the changes that one archive makes to a tree.
 type layer struct {
 	Layer
 	entries []entry // in the order of the archive
@@ -40,8 +40,8 @@ type layer struct {
 type entry struct {
 	name  string // clean
 	node  *node  // nil for a hard link and a whiteout
-	hard  string // what a hard link gives another name to, as the header has it
-	hides byte   // what of name a whiteout hides in the layers below
+	hard  string // the target of a hard link, as the header has it
+	hides byte   // what a whiteout hides in the layers below
 }
 
 func (e *entry) base() string { return path.Base(e.name) }
@@ -52,7 +52,7 @@ const (
 	hidesContent
 )
 
-// A node is a file, a directory, a symbolic link or something special, by its mode.
+// A node is a file, a directory, a symbolic link or a special file, by its mode.
 type node struct {
 	parent   *node // nil for the root
 	name     string
@@ -69,9 +69,9 @@ type node struct {
 	layer   *layer // nil for a directory that no entry describes
 }
 
-// Data is what a file holds.
+// Data is the content of a file.
 type data struct {
-	io.ReaderAt      // nil as long as it is not held
+	io.ReaderAt      // nil until it is held
 	want        bool // to be held
 }
 
@@ -138,7 +138,7 @@ func (t *tree) apply(ctx context.Context, l *layer) error {
 		if e.hides != 0 {
 			continue
 		}
-		// Elsewhere, a layer may hold what it likes.
+		// Elsewhere, entries do not matter.
 		dir, err := t.insert(e)
 		if err != nil && (errors.Is(err, ErrLimit) || t.wants(e.name) || t.wants(path.Join(dir.path(), e.base()))) {
 			return fmt.Errorf("entry %.200q: %w", e.name, err)
@@ -162,7 +162,7 @@ func (t *tree) hide(e entry) {
 }
 
 // insert puts an entry into the tree, makes the directories above it, and replaces what is there; a directory only adds
-// to one. It returns the directory that the entry is in, or the last on the way there.
+// to one. It returns the directory of the entry, or the last that was reached.
 func (t *tree) insert(e entry) (*node, error) {
 	dir, err := t.walk(t.root, path.Dir(e.name), create)
 	if err == nil && !dir.mode.IsDir() {
@@ -207,7 +207,7 @@ func (t *tree) put(dir *node, name string, n *node) error {
 	return nil
 }
 
-// hardLink returns a copy of what a hard link leads to, so that what replaces the one leaves the other as it was.
+// hardLink returns a copy of the target of a hard link, so that replacing one does not change the other.
 func (t *tree) hardLink(target string) (*node, error) {
 	name, err := CleanName(target)
 	if err != nil {
@@ -233,7 +233,7 @@ const (
 	create // directories that are not there
 )
 
-// walk returns what is at name, seen from a directory. With an error, it returns how far it came.
+// walk returns the node at name, relative to a directory. With an error, it returns the last node reached.
 func (t *tree) walk(here *node, name string, mode walkMode) (*node, error) {
 	rest, links := name, 0
 	for steps := 0; rest != ""; steps++ {

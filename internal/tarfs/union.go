@@ -32,7 +32,7 @@ type Layer struct {
 // again.
 //
 // Symbolic links are followed as in a container: they may lead out of dir, but not out of the root. Devices and pipes
-// are left out below /dev, and errors elsewhere in what is asked for. A layer that decompresses to anything but an
+// are ignored below /dev, and errors elsewhere in what is asked for. A layer that decompresses to anything but an
 // archive is an error, unless the stream itself has one, such as a wrong digest. Errors name the layer.
 //
 // A directory that does not exist is an error that wraps fs.ErrNotExist.
@@ -113,7 +113,7 @@ func layerError(l *layer, err error) error {
 	return fmt.Errorf("layer %s: %w", l.Name, err)
 }
 
-// read holds what the layers have of what is wanted.
+// read buffers the wanted files of the layers.
 func (u *union) read(ctx context.Context, layers []*layer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(layersAtOnce)
@@ -134,8 +134,7 @@ func (u *union) readLayer(ctx context.Context, l *layer) error {
 	if ctx.Err() != nil || errors.Is(err, ErrLimit) {
 		return err
 	}
-	// What follows the end of the archive belongs to the content that a digest is of. Where there was an error, one
-	// of the stream explains best why it cannot be read.
+	// The digest covers what follows the end of the archive, too. An error of the stream explains a failure best.
 	_, failed := io.Copy(io.Discard, u.budget.reader(ctx, packed))
 	if err != nil && (failed == nil || errors.Is(failed, ErrLimit)) {
 		return err

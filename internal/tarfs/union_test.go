@@ -84,8 +84,8 @@ func TestUnion(t *testing.T) {
 			[]string{"d=3"}, ""},
 		{"names of union file systems", layers{{"c/a=1", ".wh..wh.plnk/x=1", ".wh..wh.aufs="}}, "c", []string{"a=1"}, ""},
 		{"whiteout comes back", layers{{"c/a=1"}, {"c/.wh.a="}, {"c/a=3"}}, "c", []string{"a=3"}, ""},
-		{"whiteout of nothing", layers{{"c/a=1"}, {"c/.wh.="}}, "c", nil, `entry "c/.wh.": it is a whiteout of nothing`},
-		{"whiteout of the parent", layers{{"c/a=1"}, {"c/.wh...="}}, "c", nil, "a whiteout of nothing"},
+		{"whiteout of nothing", layers{{"c/a=1"}, {"c/.wh.="}}, "c", nil, `entry "c/.wh.": whiteout without a name`},
+		{"whiteout of the parent", layers{{"c/a=1"}, {"c/.wh...="}}, "c", nil, "whiteout without a name"},
 
 		{"file over directory", layers{{"c/d/a=1"}, {"c/d=2"}}, "c", []string{"d=2"}, ""},
 		{"directory over file", layers{{"c/d=1"}, {"c/d/", "c/d/a=2"}}, "c", []string{"d/a=2"}, ""},

@@ -20,7 +20,7 @@ import (
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// An adviceError is the failure of a registry in words for people, with what they can do about it.
+// An adviceError is the failure of a registry, and what users can do about it.
 type adviceError struct {
 	what   string
 	advice string
@@ -42,7 +42,7 @@ func (e *adviceError) Is(target error) bool {
 	return target == ErrNotFound && ok && answer.StatusCode == http.StatusNotFound
 }
 
-// An access is what was tried.
+// An access is an attempt to reach a repository.
 type access struct {
 	repo        name.Repository
 	credentials bool // the requests carried any
@@ -54,7 +54,7 @@ func (a access) advise(err error) error {
 	if err == nil {
 		return nil
 	}
-	// Where plain HTTP is tried after TLS has failed, that is what went wrong first.
+	// If plain HTTP is tried after TLS has failed, the TLS error explains more.
 	if found := a.onFailure(certificateFailures, err); found != nil {
 		return found
 	}
@@ -67,7 +67,7 @@ func (a access) advise(err error) error {
 	return err
 }
 
-// onFailure returns what the first row that fits says, or nil.
+// onFailure returns the advice of the first row that matches, or nil.
 func (a access) onFailure(rows []failure, err error) error {
 	for _, row := range rows {
 		if row.is(err) {
@@ -77,7 +77,7 @@ func (a access) onFailure(rows []failure, err error) error {
 	return nil
 }
 
-// onAnswer is about an answer with a code that says no.
+// onAnswer returns the advice for an error status.
 func (a access) onAnswer(answer *gcr.Error, err error) error {
 	what := fmt.Sprintf("%s answers %d %s", a.repo.RegistryStr(), answer.StatusCode, http.StatusText(answer.StatusCode))
 	if len(answer.Errors) > 0 {
@@ -87,7 +87,7 @@ func (a access) onAnswer(answer *gcr.Error, err error) error {
 	return &adviceError{what, a.onCode(answer.StatusCode, isBlobRequest(answer.Request)), err}
 }
 
-// isBlobRequest reports whether a part of an image was asked for, which its manifest names.
+// isBlobRequest reports whether r asks for a config or layer, which a manifest names.
 func isBlobRequest(r *http.Request) bool {
 	return r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/")
 }
@@ -97,8 +97,8 @@ func (a access) onCode(code int, blob bool) string {
 	if a.push {
 		do = "write"
 	}
-	login := fmt.Sprintf("log in with \"podman login %s\", or name a file that has credentials for it with --authfile; "+
-		"\"opm auth explain\" shows where they are looked for", host)
+	login := fmt.Sprintf("log in with \"podman login %s\", or pass a file with credentials for it as --authfile; "+
+		"\"opm auth explain\" shows where credentials are looked for", host)
 	switch {
 	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !a.credentials:
 		return "there are no credentials for it: " + login
@@ -108,24 +108,24 @@ func (a access) onCode(code int, blob bool) string {
 		return fmt.Sprintf("the credentials are not allowed to %s %s: ask its owner, or %s", do,
 			a.repo.RepositoryStr(), login)
 	case code == http.StatusNotFound && blob:
-		return "it has the manifest of the image, but not all that this names: push the image again, or use a mirror"
+		return "it has the manifest of the image, but not all its blobs: push the image again, or use a mirror"
 	case code == http.StatusNotFound && !a.credentials:
-		return "check the name; many registries answer so for private images, too: " + login
+		return "check the name; many registries answer 404 for private images, too: " + login
 	case code == http.StatusNotFound:
 		return "check the name and the tag, and whether the credentials are for it"
 	case code == http.StatusTooManyRequests && !a.credentials:
-		return "it limits how much is asked of it: wait, or log in, which often raises the limit: " + login
+		return "it limits the rate of requests: wait, or log in, which often raises the limit: " + login
 	case code == http.StatusTooManyRequests:
-		return "it limits how much is asked of it: wait, ask for less at once with --jobs, or use a mirror"
+		return "it limits the rate of requests: wait, lower --jobs, or use a mirror"
 	case code >= http.StatusInternalServerError && a.push:
-		return "that is a failure of the registry: try again later"
+		return "the registry has failed: try again later"
 	case code >= http.StatusInternalServerError:
-		return "that is a failure of the registry: try again later, or use a mirror"
+		return "the registry has failed: try again later, or use a mirror"
 	}
 	return ""
 }
 
-// A failure is a row of what may go wrong on the way to a registry. The first that fits counts.
+// A failure is a row of the errors in reaching a registry. The first that matches is used.
 type failure struct {
 	is     func(error) bool
 	say    string // a format for the host
@@ -136,15 +136,15 @@ func (f failure) what(host string, err error) string {
 	return fmt.Sprintf(f.say, host) + ": " + innermost(err)
 }
 
-// innermost returns what err is about, without the request that is named around it.
+// innermost returns the text of err without the request that wraps it.
 func innermost(err error) string {
-	if request, ok := err.(*url.Error); ok { //nolint:errorlint // what is wrapped around one has more to say
+	if request, ok := err.(*url.Error); ok { //nolint:errorlint // an error around one says more
 		err = request.Err
 	}
 	return printable(err.Error())
 }
 
-const certAdvice = "name its certificate authority with --cert-dir, or pass --skip-tls-verify"
+const certAdvice = "pass its certificate authority with --cert-dir, or --skip-tls-verify"
 
 var certificateFailures = []failure{
 	{as[x509.UnknownAuthorityError], "the certificate of %s is signed by an unknown authority", certAdvice},
@@ -156,19 +156,19 @@ var certificateFailures = []failure{
 }
 
 var failures = []failure{
-	{as[*cacheError], "cannot keep what %s sends", ""},
+	{as[*cacheError], "cannot cache data from %s", ""},
 	{either(as[tls.RecordHeaderError], as[tls.AlertError]), "no TLS connection to %s",
-		"check the port and whether a proxy is in the way"},
-	{as[*net.DNSError], "the host %s is not known", "check the name, the network, and whether a proxy must be used"},
-	{isAny(syscall.ECONNREFUSED), "%s refuses the connection", "check the port, and whether the registry runs"},
-	{isTimeout, "%s does not answer", "check the network and whether a proxy must be used, or try again later"},
+		"check the port and the proxy settings"},
+	{as[*net.DNSError], "the host %s is not known", "check the name, the network and the proxy settings"},
+	{isAny(syscall.ECONNREFUSED), "%s refuses the connection", "check the port, and that the registry is running"},
+	{isTimeout, "%s does not answer", "check the network and the proxy settings, or try again later"},
 	{either(as[*brokenError], isAny(io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET)), "%s closes the connection",
 		"try again later, or use a mirror"},
-	{isAny(errDigest), "what %s sends is damaged",
-		"try again; if it stays so, the registry, a mirror or a proxy on the way changes images"},
-	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "pass --use-http if that is meant to be"},
-	// Of a registry that may be reached either way, the failure of plain HTTP counts, which is above.
-	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "pass --use-http if that is meant to be"},
+	{isAny(errDigest), "%s sent damaged data",
+		"try again; if it persists, the registry, a mirror or a proxy changes images"},
+	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "if that is intended, pass --use-http"},
+	// For a registry that may use plain HTTP, the failure of that is above.
+	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "if that is intended, pass --use-http"},
 }
 
 func as[E error](err error) bool {
@@ -186,7 +186,7 @@ func either(a, b func(error) bool) func(error) bool {
 	return func(err error) bool { return a(err) || b(err) }
 }
 
-// isTimeout looks for all kinds of timeouts, since the error of two attempts shows only one of each kind.
+// isTimeout looks for all kinds of timeouts, since errors.As finds only the first of each kind in a joined error.
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout() || as[*stallError](err) || errors.Is(err, context.DeadlineExceeded) ||

@@ -39,12 +39,12 @@ func TestAdvice(t *testing.T) {
 		{401, user, "it refuses the credentials: log in"},
 		{403, nil, "there are no credentials for it"},
 		{403, user, "the credentials are not allowed to read org/image: ask its owner, or log in"},
-		{404, nil, "check the name; many registries answer so for private images"},
+		{404, nil, "check the name; many registries answer 404 for private images"},
 		{404, user, "check the name and the tag"},
-		{429, nil, "it limits how much is asked of it: wait, or log in"},
-		{429, user, "ask for less at once with --jobs"},
-		{500, user, "answers 500 Internal Server Error (not\\x1btoday): that is a failure of the registry: try again later"},
-		{503, user, "that is a failure of the registry"},
+		{429, nil, "it limits the rate of requests: wait, or log in"},
+		{429, user, "lower --jobs"},
+		{500, user, "answers 500 Internal Server Error (not\\x1btoday): the registry has failed: try again later"},
+		{503, user, "the registry has failed"},
 		{418, user, "answers 418 I'm a teapot (not\\x1btoday)"},
 	}
 	for _, tt := range tests {
@@ -66,7 +66,7 @@ func TestAdvice(t *testing.T) {
 				_, err := Open(t.Context(), ref, opts)
 				want := tt.want
 				if tt.code == 404 && at == "/blobs/" {
-					want = "it has the manifest of the image, but not all that this names: push the image again"
+					want = "it has the manifest of the image, but not all its blobs: push the image again"
 				}
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, want %q", err, want)
@@ -126,10 +126,10 @@ func TestConnections(t *testing.T) {
 		want     string
 	}{
 		{"plain.example/a:v1", false, "plain.example does not speak TLS: "},
-		{"plain.example/a:v1", false, ": pass --use-http if that is meant to be"},
+		{"plain.example/a:v1", false, ": if that is intended, pass --use-http"},
 		{"tls.example/a:v1", false, "the certificate of tls.example is for another host: "},
 		{"example.com/a:v1", false, "the certificate of example.com is signed by an unknown authority: "},
-		{"example.com/a:v1", false, "name its certificate authority with --cert-dir, or pass --skip-tls-verify"},
+		{"example.com/a:v1", false, "pass its certificate authority with --cert-dir, or --skip-tls-verify"},
 		{"closed.example/a:v1", false, "closed.example refuses the connection"},
 		{"missing.invalid/a:v1", false, "missing.invalid"},
 		{"slow.example/a:v1", true, "slow.example does not answer: "},

@@ -17,11 +17,11 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// dockerFile lists the images of an archive that docker save has written.
+// dockerFile lists the images of an archive from docker save.
 const dockerFile = "manifest.json"
 
-// IsArchive tells an archive of images, OCI or docker, from one of a catalog by what is in it: an oci-layout file, or a
-// manifest.json that lists images. fsys is the archive as a file system, for which OpenArchive then is.
+// IsArchive reports whether fsys, the files of an archive, is an OCI or docker archive of images, for OpenArchive, and
+// not of a catalog: it has an oci-layout file, or a manifest.json that lists images.
 func IsArchive(fsys fs.FS) bool {
 	if _, err := fs.Stat(fsys, layoutFile); err == nil {
 		return true
@@ -66,7 +66,7 @@ func (o *Opener) openArchive(ctx context.Context, ref string, fsys fs.FS, name s
 		return o.openLayout(ctx, ref, fsys, name)
 	}
 	if _, err := fs.Stat(fsys, dockerFile); err != nil {
-		return nil, fmt.Errorf("it is no archive of images: it has neither %s nor %s", layoutFile, dockerFile)
+		return nil, fmt.Errorf("not an image archive: it has neither %s nor %s", layoutFile, dockerFile)
 	}
 	return o.openDocker(ref, fsys, name)
 }
@@ -102,7 +102,7 @@ func openTar(ctx context.Context, f *os.File, opts tarfs.Options) (*tarfs.FS, er
 		return nil, err
 	}
 	if !tarfs.Is(head[:n]) {
-		return nil, errors.New("it is no archive")
+		return nil, errors.New("not an archive")
 	}
 	return tarfs.Open(ctx, f, info.Size(), opts)
 }

@@ -22,16 +22,15 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// BuildOptions say what Build makes.
+// BuildOptions are the options of Build.
 type BuildOptions struct {
 	// Labels are those of the image, such as LabelPackage.
 	Labels map[string]string
 	// Contents are what is copied into the image, each into a layer of its own, the lowest first.
 	Contents []Content
-	// Platform is what the image is said to be for: os/arch or os/arch/variant; "" is linux and the architecture of
-	// this program.
+	// Platform is that of the image: os/arch or os/arch/variant; "" means linux and the architecture of this program.
 	Platform string
-	// Created is when the image and all files in it are said to be made, in whole seconds; zero is the Unix epoch. See
+	// Created is the time of the image and all its files, in whole seconds; zero means the Unix epoch. See
 	// https://reproducible-builds.org/specs/source-date-epoch/ for where it should come from.
 	Created time.Time
 }
@@ -147,7 +146,7 @@ func (w *layerWriter) copy(c *Content) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // of which add has more to say
+	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add explains links better
 		return fmt.Errorf("%s: not a directory", root)
 	}
 	if err := w.above(target); err != nil {
@@ -178,7 +177,7 @@ func (w *layerWriter) above(name string) error {
 	return nil
 }
 
-// add writes what stands at name of fsys, and is listed as listed, under the name that it has in the image.
+// add writes the file or directory name of fsys, which ReadDir lists with a mode, under its name in the image.
 func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) error {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
@@ -189,13 +188,13 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	}
 	switch {
 	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system can tell by Lstat
-		return fmt.Errorf("%s: it is a symbolic link; put what it leads to in its place", name)
+		return fmt.Errorf("%s: it is a symbolic link; replace it by its target", name)
 	case info.IsDir() && target == ".":
 		return nil // every image has a root
 	case info.IsDir():
 		return w.directory(target)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: it is neither a file nor a directory", name)
+		return fmt.Errorf("%s: neither a file nor a directory", name)
 	}
 	return w.file(fsys, name, target, info.Size())
 }

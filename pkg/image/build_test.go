@@ -148,7 +148,7 @@ func TestBuildOfDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Build(BuildOptions{Contents: []Content{{os.DirFS(dir), "", ""}}})
-		if err == nil || err.Error() != "build image: "+link+": it is a symbolic link; put what it leads to in its place" {
+		if err == nil || err.Error() != "build image: "+link+": it is a symbolic link; replace it by its target" {
 			t.Errorf("got %v", err)
 		}
 		if err := os.Remove(path); err != nil {
@@ -174,7 +174,7 @@ func TestBuildErrors(t *testing.T) {
 	}{
 		{"missing", Content{fsys, "none", "x"}, "lstat none: file does not exist"},
 		{"file", Content{fsys, "a/b", "x"}, "a/b: not a directory"},
-		{"device", Content{fsys, "d", "x"}, "d/null: it is neither a file nor a directory"},
+		{"device", Content{fsys, "d", "x"}, "d/null: neither a file nor a directory"},
 		{"whiteout", Content{fsys, "w", "x"}, "w/.wh.x: in an image, a name that begins with .wh. hides other files"},
 		{"whiteout of all", Content{fsys, "a", "x/.wh.y"}, "a: in an image, a name that begins with .wh."},
 		{"target outside", Content{fsys, "a", "../x"}, `target "../x": it leads out of the root directory`},

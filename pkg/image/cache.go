@@ -16,8 +16,8 @@ import (
 )
 
 // A Cache keeps the manifests, configs and layers that registries sent, each under its digest, in a directory that any
-// number of processes may share or, where there is none, for as long as the Cache lives. What it gives back has the
-// digest that was asked for: a file that was damaged is fetched again.
+// number of processes may share or, without one, for as long as the Cache lives. Its content always has the digest that
+// was asked for: a damaged file is fetched again.
 //
 // A file takes its name once all of it was written and checked, so a process that is killed leaves nothing that others
 // would see. There are no locks; a file that another process removes is fetched again. Calls may run at once, and those
@@ -30,18 +30,18 @@ type Cache struct {
 	noDir   atomic.Bool // the directory cannot be written
 }
 
-// CacheOptions say how much a Cache keeps. The zero value is the default.
+// CacheOptions are the options of OpenCache. The zero value is the default.
 type CacheOptions struct {
 	// MaxSize is how many bytes the directory may hold: what was not used for the longest time is removed when the
 	// Cache is first written to, as it grows, and when it is closed. Zero means 2 GB.
 	MaxSize int64
 	// Spool says where what cannot be written to the directory is held.
 	Spool SpoolOptions
-	// Log is told when the directory cannot be written, and of damaged files. Nil drops it.
+	// Log gets warnings about damaged files and a directory that cannot be written. Nil drops them.
 	Log *slog.Logger
 }
 
-// defaultCacheSize is what the zero MaxSize stands for.
+// defaultCacheSize is the size that a zero MaxSize means.
 const defaultCacheSize = 2 << 30
 
 // OpenCache returns the cache in dir, which is made when there is something to write. A directory that can only be read
@@ -55,8 +55,7 @@ func OpenCache(dir string, opts CacheOptions) *Cache {
 	return c
 }
 
-// Close removes what is over the size and lets go of what is held outside the directory. What was opened before can
-// still be read.
+// Close shrinks the directory to its size and releases what is held outside it. Open content can still be read.
 func (c *Cache) Close() error {
 	c.memory.close()
 	if c.dir != nil {
@@ -78,9 +77,9 @@ var errDigest = errors.New("digest mismatch")
 // maxLost is how often a download is repeated because another goroutine's was gone before it was read, or given up.
 const maxLost = 10
 
-// fetch returns the content with digest h. Where it is not there, download writes it; what it writes is checked.
-// Errors of download come back as they are. Goroutines that want the same content at once share one download, unless
-// the context of the one that downloads ends.
+// fetch returns the content with digest h. If the cache lacks it, download writes it, and the digest is checked. Errors
+// of download are returned as they are. Goroutines that want the same content at once share one download, unless the
+// context of the one that downloads ends.
 func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
 	for range maxLost {
 		if s := c.open(h); s != nil {
@@ -103,7 +102,7 @@ func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) e
 			return filled, err
 		}
 	}
-	return nil, fmt.Errorf("%s was removed from the image cache again and again while it was read", h)
+	return nil, fmt.Errorf("%s was repeatedly removed from the image cache while it was read", h)
 }
 
 // errGaveUp is the error of a download whose context ended.
@@ -152,7 +151,7 @@ func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) 
 			return s, err
 		}
 		if !c.noDir.Swap(true) {
-			c.log.Warn("the image cache cannot be written; images are held for this run only",
+			c.log.Warn("cannot write the image cache; images are kept for this run only",
 				"dir", c.dir.root, "error", failed.err)
 		}
 	}

@@ -37,7 +37,7 @@ const touchAfter = time.Minute
 func (d *cacheDir) path(h v1.Hash) string { return filepath.Join(d.root, "blobs", h.Algorithm, h.Hex) }
 func (d *cacheDir) tmp() string           { return filepath.Join(d.root, "tmp") }
 
-// open returns the content with digest h, or nil where it is not there or damaged.
+// open returns the content with digest h, or nil if it is missing or damaged.
 func (d *cacheDir) open(h v1.Hash) stored {
 	name := d.path(h)
 	f, err := os.Open(name)
@@ -52,13 +52,13 @@ func (d *cacheDir) open(h v1.Hash) stored {
 		err = d.check(f, h)
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		d.log.Warn("the image cache holds a damaged file, which is fetched again", "file", name, "error", err)
+		d.log.Warn("damaged file in the image cache; downloading it again", "file", name, "error", err)
 		f.Close()
 		_ = os.Remove(name) // or the rename that puts the new content there replaces it
 		return nil
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
-		_ = os.Chtimes(name, now, now) // a cache that can only be read has no order of use
+		_ = os.Chtimes(name, now, now) // it fails in a read-only cache
 	}
 	return &cacheFile{f, info.Size()}
 }
@@ -132,7 +132,7 @@ func (d *cacheDir) create() (*os.File, error) {
 }
 
 // commit gives the file its name, and returns it, opened before anybody could remove it for its size. It is not synced:
-// after a power failure the digest tells what is damaged.
+// after a power failure the digest shows the damage.
 func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 	size, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -170,19 +170,18 @@ type cacheFile struct {
 
 func (f *cacheFile) Size() int64 { return f.size }
 
-// staleAfter is the age at which what stands in tmp belongs to a process that was killed: one that still downloads
-// writes now and then.
+// staleAfter is the age at which a file in tmp is taken for one of a killed process: a running download writes often.
 const staleAfter = time.Hour
 
-// A cachedFile is what evict knows of a file.
+// A cachedFile is a file that evict may remove.
 type cachedFile struct {
 	name string
 	size int64
 	used time.Time
 }
 
-// evict removes files until the directory is a tenth below its size, those first that were not used for the longest
-// time. What cannot be removed, or another process has removed, is passed over.
+// evict removes the least recently used files until the directory is a tenth below its size. It ignores files that
+// cannot be removed or that another process has removed.
 func (d *cacheDir) evict() {
 	d.written.Store(0)
 	d.removeStale()

@@ -28,7 +28,7 @@ type memoryCache struct {
 	noFile bool                      // a spool file could not be made
 }
 
-// A memoryBlob is what one digest stands for. It is closed by its last user, of which the cache is one.
+// A memoryBlob is the content with one digest. Its last user closes it; the cache is one of them.
 type memoryBlob struct {
 	*spool.Blob
 	digest v1.Hash
@@ -71,7 +71,7 @@ func (m *memoryCache) warn(message string) {
 	}
 }
 
-// add makes content possible to find, in the place of what was used least recently, and returns it.
+// add adds content, evicts the least recently used, and returns content.
 func (m *memoryCache) add(content *memoryBlob) stored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (m *memoryCache) add(content *memoryBlob) stored {
 	return m.use(content)
 }
 
-// remove makes content impossible to find. Those who read it go on.
+// remove removes content. Its readers can go on.
 func (m *memoryCache) remove(e *list.Element) {
 	content := m.recent.Remove(e).(*memoryBlob)
 	delete(m.blobs, content.digest)

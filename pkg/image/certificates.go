@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// certPlaces returns the directories that may have one with certificates for each registry. The first that has counts.
+// certPlaces returns the directories that may have a directory of certificates for each registry. The first is used.
 func certPlaces(env func(string) string) []string {
 	places := []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
 	if own := under(configHome(env), "containers", "certs.d"); own != "" {
@@ -19,7 +19,7 @@ func certPlaces(env func(string) string) []string {
 	return places
 }
 
-// addCertificates adds what a directory has: CAs in *.crt, and pairs of *.cert and *.key, neither of which may miss.
+// addCertificates adds the certificates of a directory: CAs in *.crt, and pairs of *.cert and *.key, both required.
 func addCertificates(config *tls.Config, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

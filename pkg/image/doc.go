@@ -27,6 +27,6 @@
 //	}
 //	digest, err := image.Push(ctx, img, "quay.io/org/foo-bundle:v1.0.0", image.Options{})
 //
-// Images are written by strangers: whatever an image holds, reading it touches no file outside the cache, and what it
+// Images are untrusted: reading one touches no file outside the cache, and what it
 // costs is bounded by Limits. Everything is checked against its digest.
 package image

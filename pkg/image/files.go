@@ -15,7 +15,7 @@ import (
 // read to their end, usually once; nothing is unpacked to disk.
 //
 // Symbolic links are followed as in a container: they may lead out of dir, but not out of the image. Devices and pipes
-// are left out below /dev, and errors elsewhere in what is asked for. The result implements fs.ReadDirFS, fs.StatFS and
+// are ignored below /dev, and errors elsewhere in what is asked for. The result implements fs.ReadDirFS, fs.StatFS and
 // fs.ReadLinkFS, its regular files io.ReaderAt and io.Seeker; its methods may be called at once, until the Image is
 // closed.
 //

@@ -28,19 +28,19 @@ const (
 	LabelDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
 )
 
-// An Image is a container image of which the manifest and the configuration were read. Its methods may be called at
-// once, but for Close.
+// An Image is a container image whose manifest and configuration were read. Calls of methods other than Close may run
+// at once.
 type Image struct {
 	// Ref is the reference as it was given to Open.
 	Ref string
 	// Digest is that of the manifest, for the platform that was asked for. It is empty for a docker archive, which has
 	// no manifest.
 	Digest string
-	// RefDigest is that of what Ref names: of the index where there is one, else Digest.
+	// RefDigest is the digest that Ref names: that of the index if there is one, else Digest.
 	RefDigest string
-	// Pinned is the reference by RefDigest for an image in a registry, and empty for any other.
+	// Pinned is the reference by RefDigest of an image in a registry, and empty for other images.
 	Pinned string
-	// Platform is what the image was made for, as its configuration says: os/arch or os/arch/variant.
+	// Platform is that of the configuration: os/arch or os/arch/variant.
 	Platform string
 	// Labels are those of the configuration.
 	Labels map[string]string
@@ -54,15 +54,15 @@ type Image struct {
 	closers closers
 }
 
-// A source is where the manifests and layers of an image come from. What it gives has the digest that was asked for.
+// A source has the manifests and layers of an image. Its content has the digest that was asked for.
 type source interface {
 	// document returns a manifest, an index or a config. One that is larger than the limit is an error.
 	document(ctx context.Context, desc v1.Descriptor) ([]byte, error)
-	// blob opens a layer. Where its content is not what its digest says, that is an error at the end of it.
+	// blob opens a layer. A wrong digest is an error at the end of its content.
 	blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error)
 }
 
-// Close lets go of what the image holds. The file systems that Files returned cannot be read any more.
+// Close releases the resources of the image. The file systems from Files can no longer be read.
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -96,8 +96,8 @@ func (k Kind) String() string {
 // ErrKind is in the chain of errors about images that hold neither a catalog nor a bundle.
 var ErrKind = errors.New("neither a file-based catalog nor a bundle")
 
-// Kind tells by the labels what the image holds. Beside it stands, for a catalog, the directory that it is in and, for
-// a bundle, the name of its package. For anything else the error wraps ErrKind.
+// Kind returns the kind of the image by its labels, and the directory of a catalog or the package of a bundle. For
+// anything else the error wraps ErrKind.
 func (i *Image) Kind() (Kind, string, error) {
 	if dir, ok := i.Labels[LabelConfigs]; ok {
 		return Catalog, dir, nil

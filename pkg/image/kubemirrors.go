@@ -9,7 +9,7 @@ import (
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 )
 
-// mirrorSets collect what objects say about each source, in the order of the files.
+// mirrorSets collect the mirrors of each source, in the order of the files.
 type mirrorSets struct {
 	sources  []string
 	lists    map[mirrorUse][][]string // lists of mirrors as they were given
@@ -34,7 +34,7 @@ func (s *mirrorSets) add(use mirrorUse, mirrors []string, blocker string) {
 	}
 }
 
-// registries returns what is known of the sources in the form of registries.conf.
+// registries returns the sources in the form of registries.conf.
 func (s *mirrorSets) registries() []sysregistriesv2.Registry {
 	var registries []sysregistriesv2.Registry
 	for _, source := range s.sources {
@@ -53,8 +53,8 @@ func (s *mirrorSets) registries() []sysregistriesv2.Registry {
 	return registries
 }
 
-// mergeOrders returns the elements of all lists once, each behind those that precede it in any list. Where the lists
-// contradict each other and where they leave it open, the first that comes is first.
+// mergeOrders returns the elements of all lists once, each behind those that precede it in any list. If the lists
+// contradict each other or do not say, the first that comes is first.
 func mergeOrders(lists [][]string) []string {
 	var open, merged []string
 	for _, list := range lists {
@@ -73,7 +73,7 @@ func mergeOrders(lists [][]string) []string {
 	return merged
 }
 
-// isFree tells whether in no list an open element precedes element.
+// isFree reports whether no open element precedes element in any list.
 func isFree(element string, open []string, lists [][]string) bool {
 	for _, list := range lists {
 		before := list[:max(slices.Index(list, element), 0)]
@@ -84,13 +84,13 @@ func isFree(element string, open []string, lists [][]string) bool {
 	return true
 }
 
-// checkLocation tells whether s is a registry or a repository in one, without scheme, tag or digest. A source may be
-// all registries of a domain.
+// checkLocation returns an error unless s is a registry or a repository, without scheme, tag or digest. A source may
+// also be all registries of a domain.
 func checkLocation(s string, source bool) error {
 	host, path, isRepository := strings.Cut(s, "/")
 	if domain, ok := strings.CutPrefix(host, "*."); ok && source {
 		if isRepository || strings.Contains(domain, ":") {
-			return fmt.Errorf("%q: after a wildcard only a domain may follow", s)
+			return fmt.Errorf("%q: a wildcard must be followed by a domain only", s)
 		}
 		host = domain
 	}

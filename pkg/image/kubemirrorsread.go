@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A mirrorKind says where objects of a kind have their mirrors, and what these are for.
+// A mirrorKind says which field of a kind has the mirrors, and what they are for.
 type mirrorKind struct {
 	apiVersion string
 	field      string // of spec
@@ -35,7 +35,7 @@ var mirrorKinds = map[string]mirrorKind{
 	},
 }
 
-// A mirrorReader reads the objects of a file into sets, and collects what is wrong.
+// A mirrorReader reads the objects of a file into sets, and collects errors.
 type mirrorReader struct {
 	file string
 	sets *mirrorSets
@@ -73,7 +73,7 @@ func (r *mirrorReader) documents(data []byte) {
 	}
 }
 
-// syntax gives an error of the parser its place.
+// syntax adds the place to an error of the parser.
 func (r *mirrorReader) syntax(err error) error {
 	if at, ok := errors.AsType[*yaml.LoadError](err); ok && at.Mark.Line > 0 {
 		return fmt.Errorf("%s:%d:%d: %s", r.file, at.Mark.Line, max(at.Mark.Column, 1), at.Message)
@@ -160,7 +160,7 @@ func (r *mirrorReader) policy(n *yaml.Node) string {
 	return s
 }
 
-// fields yields the keys and values of an object. What is left out or null has none.
+// fields yields the keys and values of an object, none if it is missing or null.
 func (r *mirrorReader) fields(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		content := r.content(n, yaml.MappingNode, "an object")
@@ -172,7 +172,7 @@ func (r *mirrorReader) fields(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// items returns the elements of a list. What is left out or null has none.
+// items returns the elements of a list, none if it is missing or null.
 func (r *mirrorReader) items(n *yaml.Node) []*yaml.Node {
 	return r.content(n, yaml.SequenceNode, "a list")
 }
@@ -183,26 +183,26 @@ func (r *mirrorReader) content(n *yaml.Node, kind yaml.Kind, what string) []*yam
 		return nil
 	}
 	if n.Kind != kind {
-		r.fail(n, "this is not %s", what)
+		r.fail(n, "not %s", what)
 		return nil
 	}
 	return n.Content
 }
 
-// text returns the value of a string, "" if it is left out.
+// text returns the value of a string, "" if it is missing.
 func (r *mirrorReader) text(n *yaml.Node) string {
 	n = resolve(n)
 	if n == nil || n.Tag == "!!null" {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		r.fail(n, "this is not a text")
+		r.fail(n, "not a string")
 		return ""
 	}
 	return n.Value
 }
 
-// resolve returns what an alias stands for.
+// resolve returns the target of an alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -210,7 +210,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// fail notes what is wrong at a node.
+// fail adds an error at a node.
 func (r *mirrorReader) fail(n *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("%s:%d:%d: %w", r.file, n.Line, n.Column, fmt.Errorf(format, args...)))
 }

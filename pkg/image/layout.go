@@ -32,11 +32,10 @@ type layout struct {
 	limits Limits
 }
 
-// root returns the descriptor of what name, a tag or a digest, stands for in the index; without a name, of the only
-// image there is.
+// root returns the descriptor of name, a tag or a digest, in the index; without a name, that of the only image.
 func (l *layout) root(name string) (v1.Descriptor, error) {
 	if _, err := fs.Stat(l.fsys, layoutFile); err != nil {
-		return v1.Descriptor{}, fmt.Errorf("it is no OCI layout: it has no file %s", layoutFile)
+		return v1.Descriptor{}, fmt.Errorf("not an OCI layout: it has no file %s", layoutFile)
 	}
 	raw, err := readSmall(l.fsys, indexFile, l.limits)
 	if err != nil {
@@ -52,8 +51,8 @@ func (l *layout) root(name string) (v1.Descriptor, error) {
 	return choose(slices.DeleteFunc(index.Manifests, isAttestation), name, namesInLayout)
 }
 
-// choose returns the only image that is called name, or the only one there is where name is empty. names returns what
-// an image is called for people, and then what it may be called.
+// choose returns the only image called name, or the only image if name is empty. names returns the name of an image for
+// messages, followed by all its names.
 func choose[T any](all []T, name string, names func(T) []string) (T, error) {
 	var none T
 	found := slices.DeleteFunc(slices.Clone(all), func(img T) bool {
@@ -63,7 +62,7 @@ func choose[T any](all []T, name string, names func(T) []string) (T, error) {
 		return found[0], nil
 	}
 	if len(all) == 0 {
-		return none, errors.New("there is no image in it")
+		return none, errors.New("it contains no image")
 	}
 	var known []string
 	for _, img := range all {
@@ -134,7 +133,7 @@ func readSmall(fsys fs.FS, name string, limits Limits) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, size))
 }
 
-// openRegular opens a file, and nothing that would keep a reader waiting.
+// openRegular opens a regular file, not a pipe that would block a reader.
 func openRegular(fsys fs.FS, name string) (fs.File, int64, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {

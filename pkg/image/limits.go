@@ -11,7 +11,7 @@ import (
 // ErrLimit is in the chain of errors that say that an image is larger than Limits allow.
 var ErrLimit = tarfs.ErrLimit
 
-// Limits bound what an image may cost, since anybody can write one. A zero field stands for its default.
+// Limits bound the size of an image, which may come from anybody. Zero means the default.
 type Limits struct {
 	Manifest int64 // bytes of a manifest, an index or a config; 4 MB
 	Layers   int   // layers of an image; 1,000
@@ -28,7 +28,7 @@ func (l Limits) archive() tarfs.Limits {
 	return tarfs.Limits{Unpacked: l.unpacked(), Entries: cmp.Or(l.Files, 200_000), Names: 32 << 20}
 }
 
-// limitError says which limit, in words that go after the name of what is too large.
+// limitError returns an ErrLimit with a text.
 func limitError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
 }

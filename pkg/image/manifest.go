@@ -39,7 +39,7 @@ func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 		// Whoever takes it for the one and whoever takes it for the other would see different images.
 		return nil, errors.New("the manifest is an index and an image at once")
 	case !isIndex && !isImage:
-		return nil, fmt.Errorf("it is no image: its media type is %q", printable(string(cmp.Or(m.MediaType, said))))
+		return nil, fmt.Errorf("not an image: its media type is %q", printable(string(cmp.Or(m.MediaType, said))))
 	case isImage && m.Config == nil:
 		return nil, errors.New("the manifest has no config")
 	}
@@ -51,7 +51,7 @@ func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	return &m, m.checkDigests()
 }
 
-// checkDigests refuses descriptors without one; where there is one, it was read as such.
+// checkDigests rejects descriptors without a digest; a digest was checked when it was decoded.
 func (m *manifest) checkDigests() error {
 	all := slices.Concat(m.Manifests, m.Layers)
 	if m.Config != nil {
@@ -63,7 +63,7 @@ func (m *manifest) checkDigests() error {
 	return nil
 }
 
-// isMedia reports whether t is a media type of something in an image, as opposed to what servers say of any JSON.
+// isMedia reports whether t is a media type of images, not the one that servers use for any JSON.
 func isMedia(t types.MediaType) bool {
 	return t.IsImage() || t.IsIndex() || t.IsConfig() || isLayer(t) || t.IsSchema1()
 }
@@ -141,7 +141,7 @@ func checkDigest(raw []byte, desc v1.Descriptor) error {
 	return checkSum(sum, desc.Digest)
 }
 
-// A checkedReader fails at the end of its content where that does not have the digest, and before where there is more
+// A checkedReader fails at the end of its content if that does not have the digest, and before if there is more
 // of it than the size says.
 type checkedReader struct {
 	io.Closer

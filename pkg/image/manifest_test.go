@@ -36,7 +36,7 @@ func TestManifests(t *testing.T) {
 		{"layer for a manifest", string(types.OCILayer), manifest(func(*v1.Manifest) {}), "media type of the manifest is wrong"},
 		{"no config", "", `{"layers":[]}`, "the manifest has no config"},
 		{"artifact", "", manifest(func(m *v1.Manifest) { m.Config.MediaType = "application/vnd.cncf.helm.config.v1+json" }),
-			`it is no container image: its config has the media type "application/vnd.cncf.helm.config.v1+json"`},
+			`not a container image: its config has the media type "application/vnd.cncf.helm.config.v1+json"`},
 		{"layer of an artifact", "", manifest(func(m *v1.Manifest) { m.Layers[0].MediaType = "text/plain" }),
 			`layer sha256:1111111111111111111111111111111111111111111111111111111111111111: its media type "text/plain"`},
 		{"negative size", "", manifest(func(m *v1.Manifest) { m.Layers[0].Size = -1 }), "its size is -1"},

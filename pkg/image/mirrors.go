@@ -15,10 +15,10 @@ import (
 // ErrBlocked is wrapped by the error for an image whose registry must not be contacted and that no mirror is for.
 var ErrBlocked = errors.New("blocked")
 
-// MirrorOptions say which mirrors there are. The zero value is what registries.conf says, if there is one.
+// MirrorOptions are the sources of mirrors. The zero value means registries.conf, if there is one.
 type MirrorOptions struct {
 	// RegistriesConf is a registries.conf in format 2; "" means the usual places, see containers-registries.conf(5).
-	// With it, only the files of the directory of the same name with .d are read besides.
+	// With it, only the files of the directory of the same name with .d are also read.
 	RegistriesConf string
 
 	// Files have ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy objects, in YAML or JSON.
@@ -28,10 +28,10 @@ type MirrorOptions struct {
 	Insecure bool
 }
 
-// Mirrors know where else images are. A nil *Mirrors knows of none. Calls may run at once.
+// Mirrors are the mirrors of registries. A nil *Mirrors has none. Calls may run at once.
 type Mirrors struct {
 	conf     *types.SystemContext
-	sets     []sysregistriesv2.Registry // what Files say: one for each source
+	sets     []sysregistriesv2.Registry // from Files: one for each source
 	blockers map[string]string          // the places that forbid contact with the source, by source
 	insecure bool
 	none     bool // nothing is configured
@@ -41,7 +41,7 @@ type Mirrors struct {
 type candidate struct {
 	Ref      name.Reference
 	Insecure bool // unverified TLS and plain HTTP are allowed; Ref is made with [name.Insecure]
-	Mirror   bool // it is not where the reference itself leads
+	Mirror   bool // not the registry of the reference itself
 }
 
 // LoadMirrors reads the configuration. An error has the file and, in those of [MirrorOptions.Files], the line; there
@@ -70,7 +70,7 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 // registries.conf, and ref itself or what registries.conf rewrites it to. Only the most specific source of the objects
 // counts, and only that of registries.conf.
 //
-// A source that must not be contacted and mirrors that are blocked are left out. If nothing remains, the error wraps
+// A source that must not be contacted and mirrors that are blocked are skipped. If nothing remains, the error wraps
 // [ErrBlocked].
 func (m *Mirrors) candidates(ref name.Reference) ([]candidate, error) {
 	if m == nil || m.none {
@@ -141,7 +141,7 @@ func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 	return c, err
 }
 
-// set returns what the Kubernetes objects say about a repository, or nil.
+// set returns the mirrors of a repository from the Kubernetes objects, or nil.
 func (m *Mirrors) set(repository string) *sysregistriesv2.Registry {
 	best := -1
 	for i, set := range m.sets {
@@ -219,7 +219,7 @@ func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Re
 	return ""
 }
 
-// blocked returns the error for an image that there is no way to.
+// blocked returns the error for an image without candidates.
 func (m *Mirrors) blocked(named reference.Named, why string) error {
 	kind := "tags"
 	if _, ok := named.(reference.Canonical); ok {
@@ -234,7 +234,7 @@ func (m *Mirrors) blocked(named reference.Named, why string) error {
 // specificity is higher for the more specific of two sources that match.
 func specificity(source string) int { return len(strings.TrimPrefix(source, "*")) }
 
-// sourceMatches tells whether a source such as quay.io/org or *.example.com is about a repository.
+// sourceMatches reports whether a source such as quay.io/org or *.example.com matches a repository.
 func sourceMatches(source, repository string) bool {
 	if domain, ok := strings.CutPrefix(source, "*"); ok {
 		host, _, _ := strings.Cut(repository, "/")

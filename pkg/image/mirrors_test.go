@@ -227,7 +227,7 @@ func TestMirrorErrors(t *testing.T) {
 			"mirrors.yaml:4:3: unknown field spec.imageTagMirrors"},
 		{"field of entry", "", digestSet("  - source: q.io\n    mirror: m.io\n"),
 			`mirrors.yaml:6:5: unknown field "mirror"`},
-		{"no list", "", digestSet("    a: b\n"), "mirrors.yaml:5:5: this is not a list"},
+		{"no list", "", digestSet("    a: b\n"), "mirrors.yaml:5:5: not a list"},
 		{"no source", "", digestSet("  - mirrors: [m.io]\n"),
 			"mirrors.yaml:5:5: an entry of imageDigestMirrors without source"},
 		{"scheme", "", digestSet("  - source: https://q.io\n"), "mirrors.yaml:5:13: "},

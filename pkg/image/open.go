@@ -17,42 +17,42 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// Options say how images are opened. The zero value is the default.
+// Options are the options of an Opener. The zero value is the default.
 type Options struct {
 	// Platform is os/arch or os/arch/variant; "" is linux and the architecture of this program. It chooses among the
 	// images of an index only.
 	Platform string
 
-	// Insecure allows plain HTTP where a registry does not speak TLS. Whether certificates are verified is the
-	// Transport's to say.
+	// Insecure allows plain HTTP if a registry does not speak TLS. The Transport decides whether certificates are
+	// verified.
 	Insecure bool
-	// Keychain has the credentials; nil is NewKeychain's.
+	// Keychain has the credentials; nil means NewKeychain's.
 	Keychain authn.Keychain
-	// Transport is how registries are reached; nil is NewTransport's. Retries and timeouts are its own.
+	// Transport sends requests, with retries and timeouts; nil means NewTransport's.
 	Transport http.RoundTripper
-	// InsecureTransport is how the registries are reached that Mirrors call insecure, unless Insecure is set; nil is
+	// InsecureTransport sends requests to registries that Mirrors call insecure, unless Insecure is set; nil means
 	// NewTransport's that verifies no certificates.
 	InsecureTransport http.RoundTripper
-	// Mirrors know where else images are; nil knows of none.
+	// Mirrors are the mirrors of registries; nil means none.
 	Mirrors *Mirrors
-	// Policy is what the signature policy of the host says; it holds for registries only.
+	// Policy is the signature policy; it applies to registries only.
 	Policy PolicyOptions
 
-	// Cache keeps what registries send; nil keeps it as long as the Opener lives.
+	// Cache keeps downloads; nil keeps them as long as the Opener lives.
 	Cache *Cache
-	// Limits bound what an image may cost.
+	// Limits bound the size of an image.
 	Limits Limits
-	// Spool says where the files of images are held.
+	// Spool says where the files of images are buffered.
 	Spool SpoolOptions
-	// Log tells, at level Info, which registry answered. Nil drops it.
+	// Log says, at level Info, which registry answered. Nil drops it.
 	Log *slog.Logger
 }
 
-// ErrNotFound is in the chain of the error of an image that does not exist, although whoever should have it answered.
+// ErrNotFound is wrapped by the error for an image that the registry, layout or archive does not have.
 var ErrNotFound = errors.New("not found")
 
-// An Opener opens images and shares among them what they have in common: connections, tokens and downloads, so that no
-// digest is fetched twice. Calls may run at once.
+// An Opener opens images, which share connections, tokens and downloads: no digest is fetched twice. Calls may run at
+// once.
 type Opener struct {
 	opts     Options
 	platform v1.Platform
@@ -63,7 +63,7 @@ type Opener struct {
 	secure, insecure func() (registryClient, error)
 }
 
-// NewOpener returns an Opener. Options that are wrong are errors of Open.
+// NewOpener returns an Opener. Open returns the errors of the options.
 func NewOpener(opts Options) *Opener {
 	o := &Opener{opts: opts, cache: opts.Cache}
 	o.opts.Log = logger(opts.Log)
@@ -83,7 +83,7 @@ func NewOpener(opts Options) *Opener {
 	return o
 }
 
-// Close lets go of what the Opener keeps. Images that it opened stay open.
+// Close releases what the Opener keeps. Images that it opened stay open.
 func (o *Opener) Close() error {
 	if !o.ownCache {
 		return nil
@@ -109,9 +109,8 @@ func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
 //	oci:DIR, oci:DIR:TAG, oci:DIR@sha256:...          in an OCI layout
 //	FILE, FILE:TAG, FILE@sha256:...                   in an OCI or docker archive, compressed or not
 //
-// Without a tag or a digest, a layout or an archive must have one image. Where there are images for several platforms,
-// the one for the platform of the options is opened. The error says what to do about it, as far as that is known; it
-// wraps ErrNotFound where there is no such image.
+// Without a tag or a digest, a layout or an archive must have one image. Of images for several platforms, the one for
+// the platform of the options is opened. The error advises what to do, and wraps ErrNotFound if there is no such image.
 func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
 	img, err := o.open(ctx, ref)
 	if err != nil {
@@ -141,7 +140,7 @@ func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
 	}
 	img, err := o.openRemote(ctx, ref)
 	if errors.Is(err, errNotFull) {
-		err = fmt.Errorf("there is no such file, and %w", err)
+		err = fmt.Errorf("no such file, and %w", err)
 	}
 	return img, err
 }
@@ -174,7 +173,7 @@ func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, 
 		return nil, err
 	}
 	if t := m.Config.MediaType; !t.IsConfig() {
-		return nil, fmt.Errorf("it is no container image: its config has the media type %q", printable(string(t)))
+		return nil, fmt.Errorf("not a container image: its config has the media type %q", printable(string(t)))
 	}
 	rawConfig, err := s.document(ctx, *m.Config)
 	if err != nil {
@@ -200,7 +199,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 	}
 }
 
-// spool returns where files are held: beside the cache, if nothing else is said.
+// spool returns where files are buffered: by default, in the directory of the cache.
 func (o *Opener) spool() spool.Options {
 	opts := o.opts.Spool.internal()
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)

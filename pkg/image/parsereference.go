@@ -7,10 +7,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// ParseReference reads a reference to an image in a registry as it stands in a manifest of Kubernetes: without a tag
-// and a digest it means the tag latest, beside a digest a tag means nothing, and docker.io/redis is
-// docker.io/library/redis. As for [Opener.Open], the host must be given: what a short name means depends on the host
-// that pulls it.
+// ParseReference parses a reference to an image in a registry as Kubernetes does: without a tag and a digest it means
+// the tag latest, with a digest the tag is ignored, and docker.io/redis is docker.io/library/redis. As for
+// [Opener.Open], the registry must be given: the meaning of a short name depends on the host that pulls it.
 func ParseReference(text string) (name.Reference, error) {
 	full, digest, hasDigest := strings.Cut(text, "@")
 	repo, tag := cutTag(full)

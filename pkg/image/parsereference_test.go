@@ -28,7 +28,7 @@ func TestParseReference(t *testing.T) {
 		{"org/image:v1", "the host of a registry, as in docker.io/org/image:v1"},
 		{"quay.io/Org/image:v1", "Org/image"},
 		{"quay.io/org/image@sha256:1", "sha256:1"},
-		{"@" + someDigest, "no full image reference"},
+		{"@" + someDigest, "not a full image reference"},
 	} {
 		if got, err := ParseReference(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("ParseReference(%q) = %v, %v; want an error with %q", tt.text, got, err, tt.want)

@@ -18,7 +18,7 @@ const (
 	maxIndexes = 32
 )
 
-// attestation marks, as an annotation, what a builder says about an image and stores beside it.
+// attestation is the annotation of attestations, which builders store next to images.
 const attestation = "vnd.docker.reference.type"
 
 // parsePlatform reads os/arch or os/arch/variant; the empty text is linux and the architecture of this program.
@@ -57,7 +57,7 @@ type choice struct {
 	digest v1.Hash
 }
 
-// choose returns the manifest of m for the platform, which is m itself where it is no index.
+// choose returns the manifest of m for the platform, which is m itself unless it is an index.
 func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choice, error) {
 	found, err := c.search(ctx, m, digest, 0)
 	if err != nil || found.manifest != nil {
@@ -65,10 +65,10 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 	}
 	want := c.want.String()
 	if len(c.offered) == 0 {
-		return choice{}, fmt.Errorf("there is no image for %s: the index is empty", want)
+		return choice{}, fmt.Errorf("no image for %s: the index is empty", want)
 	}
 	slices.Sort(c.offered)
-	return choice{}, fmt.Errorf("there is no image for %s, only for %s: choose one as the platform", want,
+	return choice{}, fmt.Errorf("no image for %s, only for %s: choose one as the platform", want,
 		strings.Join(slices.Compact(c.offered), ", "))
 }
 

@@ -49,11 +49,11 @@ func TestPlatforms(t *testing.T) {
 		{"variant of one that has none", "linux/arm/v7", indexOf(t, map[string]mutate.Appendable{"linux/arm": arm7}), "arm7", ""},
 		{"lowest variant", "linux/amd64/v1", multi, "amd64", ""},
 		{"docker", "linux/amd64", docker, "amd64", ""},
-		{"missing", "linux/s390x", multi, "", "there is no image for linux/s390x, only for linux/amd64, linux/arm/v6, " +
+		{"missing", "linux/s390x", multi, "", "no image for linux/s390x, only for linux/amd64, linux/arm/v6, " +
 			"linux/arm/v7, linux/arm64: choose one as the platform"},
 		{"variant missing", "linux/arm/v5", multi, "", "no image for linux/arm/v5"},
 		{"attestations only", "linux/amd64", indexOf(t, map[string]mutate.Appendable{"unknown/unknown": none}), "",
-			"there is no image for linux/amd64: the index is empty"},
+			"no image for linux/amd64: the index is empty"},
 		{"nested", "linux/arm64", indexOf(t, map[string]mutate.Appendable{"": multi}), "arm64", ""},
 		{"nested by platform", "linux/arm64", indexOf(t, map[string]mutate.Appendable{"linux/arm64": multi}), "arm64", ""},
 		{"without platform", "linux/s390x", indexOf(t, map[string]mutate.Appendable{"": none}), "none", ""},

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// errNotFull is in the chain of errors about references that a registry cannot be told from.
-var errNotFull = errors.New("it is no full image reference")
+// errNotFull is wrapped by errors about references that do not name a registry.
+var errNotFull = errors.New("not a full image reference")
 
 // dockerHub is how references call the registry of Docker, and the folder of the images that have none.
 const (
@@ -17,11 +17,11 @@ const (
 	dockerLibrary = "library"
 )
 
-// parseRemote reads a reference to an image in a registry. It has to say all: what a short name means depends on the
+// parseRemote parses a reference to an image in a registry. It must be complete: what a short name means depends on the
 // host, and what no tag means may change.
 func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	if before, after, ok := strings.Cut(ref, "://"); ok {
-		return nil, fmt.Errorf("leave out %q: write %s", before+"://", after)
+		return nil, fmt.Errorf("remove %q: write %s", before+"://", after)
 	}
 	repo, digest, hasDigest := strings.Cut(ref, "@")
 	repo, tag := cutTag(repo)
@@ -36,7 +36,7 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 		return nil, fmt.Errorf("%w: write %s/%s/%s", errNotFull, dockerHub, dockerLibrary,
 			strings.TrimPrefix(ref, dockerHub+"/"))
 	case hasDigest && tag != "":
-		return nil, fmt.Errorf("it has a tag and a digest: leave out the tag, as in %s@%s", repo, digest)
+		return nil, fmt.Errorf("it has a tag and a digest: remove the tag, as in %s@%s", repo, digest)
 	case !hasDigest && tag == "":
 		return nil, fmt.Errorf("it has neither a tag nor a digest: add one, as in %s:latest", repo)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A registryClient is how registries are talked to: verified or not. Its puller logs in once for each repository.
+// A registryClient talks to registries, with or without verified TLS. Its puller logs in once for each repository.
 type registryClient struct {
 	transport http.RoundTripper
 	puller    *remote.Puller
@@ -29,8 +29,8 @@ type registryClient struct {
 // pullsAtOnce bounds the downloads of a registryClient. Callers bound theirs, which are far fewer.
 const pullsAtOnce = 1 << 10
 
-// newClient returns a function that makes a client when it is first called, of the transport if there is one, else of
-// one with the options. Plain HTTP is allowed where insecure is set.
+// newClient returns a function that creates a client when it is first called, with the transport or else with one for
+// opts. insecure allows plain HTTP.
 func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, insecure bool) func() (registryClient,
 	error) {
 	return sync.OnceValues(func() (registryClient, error) {
@@ -51,7 +51,7 @@ func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, i
 	})
 }
 
-// client returns how to talk to the registry of a place.
+// client returns the client for the registry of a place.
 func (o *Opener) client(place candidate) (registryClient, error) {
 	if place.Insecure || o.opts.Insecure {
 		return o.insecure()
@@ -63,7 +63,7 @@ func (o *Opener) client(place candidate) (registryClient, error) {
 type remoteSource struct {
 	opener *Opener
 	places []candidate
-	answer atomic.Int32 // the place that has answered last, which is asked first
+	answer atomic.Int32 // the place that answered last, which is asked first
 }
 
 func (o *Opener) openRemote(ctx context.Context, text string) (*Image, error) {
@@ -83,7 +83,7 @@ func (o *Opener) openRemote(ctx context.Context, text string) (*Image, error) {
 	return img, nil
 }
 
-// remote reads a reference and finds the places where it leads.
+// remote parses a reference and finds its candidates.
 func (o *Opener) remote(text string) (name.Reference, *remoteSource, error) {
 	ref, err := parseRemote(text, o.opts.Insecure)
 	if err != nil {
@@ -109,7 +109,7 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	var digest string
 	err = r.each(ctx, func(p *remote.Puller, at name.Reference) error {
 		desc, err := p.Head(ctx, at)
-		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // an answer that does not tell
+		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // an answer without a digest
 			_, desc, err = manifestAt(ctx, p, at)
 		}
 		if err == nil {
@@ -135,7 +135,7 @@ func manifestAt(ctx context.Context, p *remote.Puller, ref name.Reference) ([]by
 	return got.Manifest, &desc, nil
 }
 
-// root returns what ref names, and its descriptor. What a tag stands for is asked for each time.
+// root returns the manifest or index that ref names, and its descriptor. A tag is resolved each time.
 func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte, desc v1.Descriptor, err error) {
 	cache, at := r.opener.cache, ""
 	if digest, ok := ref.(name.Digest); ok {
@@ -225,7 +225,7 @@ func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
 	return content, err
 }
 
-// download writes a blob to w. Where the right to download ends before the download, it is asked for once more.
+// download writes a blob to w. If its authorization expires before the end, it asks for a new one.
 func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64, w io.Writer) error {
 	for done := int64(0); ; {
 		n, err := downloadFrom(ctx, p, ref, done, size, w)
@@ -237,7 +237,7 @@ func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64
 	}
 }
 
-// downloadFrom writes a blob but for its first bytes, and returns how much it wrote.
+// downloadFrom writes a blob without its first bytes, and returns how much it wrote.
 func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start, size int64, w io.Writer) (int64,
 	error) {
 	layer, err := p.Layer(ctx, ref)
@@ -265,7 +265,7 @@ func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start,
 	return n, fmt.Errorf("%w: %w", errDigest, err) // the library has found less, or something else
 }
 
-// each calls fn for one place after the other until it returns nil, the place first that has answered last.
+// each calls fn for one place after the other until it returns nil, beginning with the place that answered last.
 func (r *remoteSource) each(ctx context.Context, fn func(*remote.Puller, name.Reference) error) error {
 	last := int(r.answer.Load())
 	order := slices.Concat(r.places[last:last+1], r.places[:last], r.places[last+1:])
@@ -293,7 +293,7 @@ func (r *remoteSource) try(ctx context.Context, place candidate, fn func(*remote
 		return err
 	}
 	err = fn(client.puller, place.Ref)
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // of another image, which was to log in for both
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // of another image's login, which both wait for
 		err = fn(client.puller, place.Ref)
 	}
 	return r.opener.advise(ctx, place.Ref.Context(), err, false)
@@ -314,8 +314,7 @@ type placeError struct {
 	err   error
 }
 
-// A placesError is why none of several places could be used. What it is, is the error of the last: where the reference
-// itself leads.
+// A placesError has the errors of all places. It wraps that of the last: the registry of the reference itself.
 type placesError []placeError
 
 func (p placesError) join() error {
@@ -343,7 +342,7 @@ func (p placesError) Error() string {
 		}
 		text = append(text, fmt.Sprintf("%s %s: %v", what, e.place.Ref, e.err))
 	}
-	return "it was tried in several places: " + strings.Join(text, "; ")
+	return "all registries and mirrors failed: " + strings.Join(text, "; ")
 }
 
 func (p placesError) Unwrap() error { return p[len(p)-1].err }

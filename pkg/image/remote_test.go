@@ -141,7 +141,7 @@ spec:
 
 	_, err = Open(t.Context(), "quay.invalid/org/other@"+digest, opts)
 	for _, want := range []string{"mirror " + first.host + "/none/other", "mirror " + second.host + "/mirror/other",
-		"registry quay.invalid/org/other", "it was tried in several places"} {
+		"registry quay.invalid/org/other", "all registries and mirrors failed"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -315,8 +315,8 @@ func TestNowhereToWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, fsys, filesOf("x=1", "a="+noise))
-	if n := strings.Count(logged.String(), "the image cache cannot be written"); n != 1 {
-		t.Errorf("the log tells %d times that there is no cache:\n%s", n, logged.String())
+	if n := strings.Count(logged.String(), "cannot write the image cache"); n != 1 {
+		t.Errorf("the log says %d times that there is no cache:\n%s", n, logged.String())
 	}
 	if err := opts.Cache.Close(); err != nil {
 		t.Error(err)

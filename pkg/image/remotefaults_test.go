@@ -76,11 +76,11 @@ func TestFaults(t *testing.T) {
 			bad[1<<20] ^= 1
 			_, _ = w.Write(bad)
 			return true
-		}, "is damaged: digest mismatch: the content of " + layer + " has the digest sha256:", 1},
+		}, "sent damaged data: digest mismatch: the content of " + layer + " has the digest sha256:", 1},
 		{"short", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			_, _ = w.Write(data[:100])
 			return true
-		}, "is damaged: digest mismatch: error verifying sha256 checksum after reading 100 bytes", 1},
+		}, "sent damaged data: digest mismatch: error verifying sha256 checksum after reading 100 bytes", 1},
 		{"long", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			_ = http.NewResponseController(w).Flush()
 			_, _ = w.Write(append(bytes.Clone(data), 'x'))

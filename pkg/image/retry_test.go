@@ -182,7 +182,7 @@ func TestRetryIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := log.String()
-	for _, want := range []string{"status=429", "wait=7.2s", "broke off", "path=/v2/x"} {
+	for _, want := range []string{"status=429", "wait=7.2s", "closed the connection", "path=/v2/x"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}

@@ -31,27 +31,27 @@ import (
 // DefaultTimeout is how long a registry may stay silent.
 const DefaultTimeout = 30 * time.Second
 
-// TransportOptions say how registries are reached. The zero value verifies TLS and trusts whom the system trusts.
+// TransportOptions are the options of NewTransport. The zero value verifies TLS with the CAs of the system.
 type TransportOptions struct {
-	// Insecure skips the verification of TLS certificates. Plain HTTP is up to Options.Insecure.
+	// Insecure skips the verification of TLS certificates. Options.Insecure decides about plain HTTP.
 	Insecure bool
 
-	// OnInsecure is called once for each registry that could not be reached without Insecure or over plain HTTP, with
-	// what is insecure about it: ErrPlainHTTP, or what is wrong with its certificate. Nil is nobody.
+	// OnInsecure is called once for each registry that is reached only thanks to Insecure or over plain HTTP, with the
+	// reason: ErrPlainHTTP, or the error of its certificate.
 	OnInsecure func(host string, reason error)
 
 	// CertDir has certificates for all registries: CAs in *.crt, and clients' in *.cert with the key in *.key. "" means
 	// those of each registry in the places of podman and docker, such as /etc/containers/certs.d/HOST.
 	CertDir string
 
-	// RootCAs is a PEM file of CAs to be trusted in addition to those of the system.
+	// RootCAs is a PEM file of CAs to trust in addition to those of the system.
 	RootCAs string
 
 	// Timeout is how long a registry may be silent: before it answers, and within the body of an answer; five times as
 	// long after an upload. 0 is DefaultTimeout.
 	Timeout time.Duration
 
-	// Log is told about retries; nil drops it.
+	// Log gets retries; nil drops them.
 	Log *slog.Logger
 
 	// Env returns environment variables; nil is os.Getenv. Proxies are always those of the process.
@@ -194,7 +194,7 @@ func (p *ping) ask(t http.RoundTripper, r *http.Request) error {
 	case err == nil:
 		defer resp.Body.Close()
 		p.silent = 0
-		// A body that breaks off does not matter: the headers say how to log in.
+		// A truncated body does not matter: the headers say how to log in.
 		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxPing))
 		p.answer = resp
 		p.answer.ContentLength = int64(len(p.body))
@@ -389,7 +389,7 @@ func newRetryTransport(inner http.RoundTripper, log *slog.Logger) *retryTranspor
 	return &retryTransport{inner: inner, log: log, now: time.Now, random: rand.Float64, sleep: sleep}
 }
 
-// RoundTrip implements [http.RoundTripper]. The last answer is the result, whatever it is.
+// RoundTrip implements [http.RoundTripper]. The last answer is the result, also if it is an error.
 func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		response, err := t.inner.RoundTrip(r)
@@ -404,7 +404,7 @@ func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if copyErr != nil {
 			return response, err
 		}
-		t.tell(r, response, err, wait)
+		t.logRetry(r, response, err, wait)
 		discard(response)
 		if err := t.sleep(r.Context(), wait); err != nil {
 			return nil, err
@@ -433,8 +433,8 @@ var isBroken = isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EC
 
 // wait returns how long to wait before the next attempt, false if that is longer than anyone wants.
 //
-// It doubles with each attempt, less up to a half at random, so that those who were refused together do not come back
-// together. What the registry asks for is the least.
+// It doubles with each attempt, less up to a half at random, to spread clients that were rejected together. It is never
+// shorter than the registry asks for.
 func (t *retryTransport) wait(ctx context.Context, response *http.Response, attempt int) (time.Duration, bool) {
 	backoff := min(retryBase<<(attempt-1), retryMax)
 	wait := backoff - time.Duration(t.random()*float64(backoff)/2)
@@ -479,14 +479,14 @@ func repeat(r *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// tell logs that and why a request is repeated. Of the URL only the path is told: the query may have secrets.
-func (t *retryTransport) tell(r *http.Request, response *http.Response, err error, wait time.Duration) {
+// logRetry logs why a request is repeated. It omits the query of the URL, which may have secrets.
+func (t *retryTransport) logRetry(r *http.Request, response *http.Response, err error, wait time.Duration) {
 	attributes := []any{"registry", r.URL.Host, "path", r.URL.Path, "wait", wait.Round(time.Millisecond)}
 	if err != nil {
-		t.log.Info("registry broke off, asking again", append(attributes, "error", err)...)
+		t.log.Info("registry closed the connection, retrying", append(attributes, "error", err)...)
 		return
 	}
-	t.log.Info("registry is busy, asking again", append(attributes, "status", response.StatusCode)...)
+	t.log.Info("registry is busy, retrying", append(attributes, "status", response.StatusCode)...)
 }
 
 // discard reads the rest of a short answer, so that its connection can be used again.
@@ -653,7 +653,7 @@ func (w *stallWatch) end() {
 	w.timer.Stop()
 }
 
-// explain returns the stall or whatever else ended the request in place of what came of that.
+// explain returns the stall or another reason that ended the request, in place of err.
 func (w *stallWatch) explain(err error) error {
 	if cause := context.Cause(w.ctx); cause != nil {
 		return cause
@@ -674,7 +674,7 @@ func (u *watchedUpload) Read(p []byte) (int, error) {
 	return u.ReadCloser.Read(p)
 }
 
-// A watchedBody is the body of a response. The registry has its time for each read, whatever the reader does between.
+// A watchedBody is the body of a response. The timeout applies to each read; the time between reads does not count.
 type watchedBody struct {
 	io.ReadCloser
 	watch *stallWatch

@@ -26,9 +26,8 @@ import (
 // Push stores img in a registry and returns the digest that it has there. ref names a repository and a tag, as in
 // quay.io/org/image:v1. Blobs that the repository has are not sent again.
 //
-// Of the options, those count that say how a registry is reached: Insecure, Keychain, Transport, InsecureTransport and,
-// of Mirrors, what registries.conf says about the registry itself: mirrors are for pulling. The error says what to do
-// about it, as far as that is known.
+// It uses these options: Insecure, Keychain, Transport, InsecureTransport and, of Mirrors, what registries.conf says
+// about the registry itself, since mirrors are for pulling. The error advises what to do.
 func Push(ctx context.Context, img v1.Image, ref string, opts Options) (string, error) {
 	o := NewOpener(opts)
 	digest, err := o.push(ctx, img, ref)
@@ -45,7 +44,7 @@ func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, e
 	}
 	tag, ok := parsed.(name.Tag)
 	if !ok {
-		return "", errors.New("an image is pushed to a tag: its digest follows from what it is")
+		return "", errors.New("an image is pushed to a tag, not to a digest")
 	}
 	digest, err := img.Digest()
 	if err != nil {
@@ -68,7 +67,7 @@ func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, e
 }
 
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.
-// The same image gives the same bytes. Where it fails, a part may be written.
+// The same image gives the same bytes. If it fails, a part may be written.
 func WriteArchive(w io.Writer, img v1.Image, tag string) error {
 	if err := writeArchive(w, img, tag); err != nil {
 		return fmt.Errorf("write archive: %w", err)
@@ -121,8 +120,8 @@ func bytesEntry(name string, data []byte) layoutEntry {
 	}}
 }
 
-// layoutFiles returns the files of a layout that has, beside what is in index, an image: oci-layout, the index, and the
-// blobs of the image by digest.
+// layoutFiles returns the files of a layout with the images of index and one more: oci-layout, the index, and the blobs
+// of the added image by digest.
 func layoutFiles(img v1.Image, tag string, index *layoutIndex) ([]layoutEntry, error) {
 	if err := checkTag(tag); err != nil {
 		return nil, err

@@ -237,7 +237,7 @@ func TestWriteLayoutErrors(t *testing.T) {
 		{"file", "v1", "not a directory"},
 		{"broken", "v1", "index.json is broken: "},
 		{"list", "v1", "index.json is broken: "},
-		{"none/layout", "v1", "make a directory beside it: no such file or directory"},
+		{"none/layout", "v1", "create a directory next to it: no such file or directory"},
 		{"new", "v 1", `the tag "v 1" has other characters`},
 		{"leads", "v1", "escapes"},
 	} {
@@ -274,10 +274,10 @@ func TestPushErrors(t *testing.T) {
 		{403, ref, "answers 403 Forbidden (not today): the credentials are not allowed to write org/image: ask its owner"},
 		{401, ref, "it refuses the credentials: log in"},
 		{404, ref, "answers 404 Not Found (not today): check the name"},
-		{507, ref, "answers 507 Insufficient Storage (not today): that is a failure of the registry: try again later"},
+		{507, ref, "answers 507 Insufficient Storage (not today): the registry has failed: try again later"},
 		{0, registry.host + "/org/image@" + someDigest, "an image is pushed to a tag"},
 		{0, registry.host + "/org/image", "neither a tag nor a digest: add one"},
-		{0, "org/image:v1", "image org/image:v1: it is no full image reference: it must begin with the host"},
+		{0, "org/image:v1", "image org/image:v1: not a full image reference: it must begin with the host"},
 	} {
 		t.Run(fmt.Sprint(tt.code, strings.ReplaceAll(tt.ref, registry.host, "")), func(t *testing.T) {
 			code.Store(int32(tt.code))

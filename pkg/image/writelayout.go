@@ -19,7 +19,7 @@ import (
 // is none, in a directory that exists. In a layout that is there, the image takes the name of one that has it, and
 // nothing is removed.
 //
-// It appears as a whole or not at all: a new layout is written beside dir and renamed, and in an old one the index is
+// It appears as a whole or not at all: a new layout is written next to dir and renamed, and in an old one the index is
 // replaced last. Processes that write to one layout at once wait for each other, where the system can lock a directory.
 // A directory that holds anything else is an error.
 func WriteLayout(img v1.Image, dir, tag string) error {
@@ -40,13 +40,13 @@ func writeLayout(img v1.Image, dir, tag string) error {
 	return addToLayoutDir(img, dir, tag) // which may have come into being just now
 }
 
-// newLayoutDir makes a layout. Where dir exists by then, the error wraps fs.ErrExist.
+// newLayoutDir creates a layout. If dir exists by then, the error wraps fs.ErrExist.
 func newLayoutDir(img v1.Image, dir, tag string) error {
 	tmp := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+"."+rand.Text())
 	if err := os.Mkdir(tmp, 0o777); err != nil {
-		return fmt.Errorf("make a directory beside it: %w", cmp.Or(errors.Unwrap(err), err))
+		return fmt.Errorf("create a directory next to it: %w", cmp.Or(errors.Unwrap(err), err))
 	}
-	defer os.RemoveAll(tmp) // which has another name where all went well
+	defer os.RemoveAll(tmp) // already renamed after success
 	if err := addToLayoutDir(img, tmp, tag); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func replaceFiles(root *os.Root, files []layoutEntry) error {
 	if err := root.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
-	defer func() { _ = root.RemoveAll(tmp) }() // what failed says more
+	defer func() { _ = root.RemoveAll(tmp) }() // the first error says more
 	at := func(n int) string { return path.Join(tmp, strconv.Itoa(n)) }
 	for n, file := range files {
 		f, err := root.Create(at(n))

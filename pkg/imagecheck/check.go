@@ -31,7 +31,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Registries tell whether images exist. An [image.Opener] does.
+// Registries know which images exist. [image.Opener] implements it.
 type Registries interface {
 	// Digest returns the digest of the image named by ref. The error wraps [image.ErrNotFound] if whoever should have
 	// the image answers but has none. A report has the reason without what is wrapped around it, which names ref.
@@ -39,15 +39,14 @@ type Registries interface {
 	Digest(ctx context.Context, ref string) (string, error)
 }
 
-// Options say how registries are asked. The zero value is the default.
+// Options are the options of Check. The zero value is the default.
 type Options struct {
-	// Jobs is how many images are asked for at once; 0 means DefaultJobs. What a registry says of its own pace is
-	// honoured besides.
+	// Jobs is how many images are asked for at once; 0 means DefaultJobs. Retry-After is honoured as well.
 	Jobs int
 }
 
-// DefaultJobs is how many images are asked for at once where nothing else is said. It is few, since most of a catalog
-// is often in one registry.
+// DefaultJobs is how many images are asked for at once by default. It is few, since most of a catalog is often in one
+// registry.
 const DefaultJobs = 8
 
 // Rules returns the table of all rules: why an image that a catalog names cannot be pulled.
@@ -60,10 +59,10 @@ var Rules = sync.OnceValue(func() *problem.Rules {
 Registries answer that there is no such image, so the bundle cannot be installed or mirrored.
 
 ## unknown: error: every image can be asked for
-Nobody could be asked, or the answer was neither yes nor no.
+No registry could be asked, or the answer was neither yes nor no.
 
 ## invalid: error: the images that a catalog names are references
-No container tool can pull what is not a reference with the host of a registry, so nobody was asked.
+No container tool can pull a reference without the host of a registry, so no registry was asked.
 `)
 })
 
@@ -99,8 +98,8 @@ func (r *Report) Summary() string {
 	return "of " + plural.Of(r.Images, "image") + " " + strings.Join(parts, ", ")
 }
 
-// Check asks for every reference once. What is written differently but means the same, such as with a tag beside the
-// digest, is asked for as often as it is written.
+// Check asks for every reference once. References that are spelled differently but mean the same, such as with a tag in
+// addition to the digest, are asked for separately.
 //
 // A registry that cannot be reached, is silent or has too much to do (429, 503) several times in a row, without an
 // answer about an image in between, is not asked any more; where it fails otherwise (5xx), that holds for the
@@ -188,8 +187,8 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 	return verdict{"unknown", reasonOf(err)}
 }
 
-// reasonOf returns what is wrong, without the reference that is named around it: a problem has it already. It is the
-// same for many images, and what the error holds, such as the request, is not kept.
+// reasonOf returns the text of err without the reference around it, which a problem has already. The text is the same
+// for many images and kept once; the error is not kept.
 func reasonOf(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner

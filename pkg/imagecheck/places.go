@@ -16,8 +16,8 @@ import (
 // and each may take as long as a timeout, or all the retries of a busy registry.
 const patience = 3
 
-// places remember which registries and repositories are down, under the names that they have in references. The zero
-// value knows of none. Calls may run at once.
+// places remember which registries and repositories are down, by their names in references. The zero value has none.
+// Calls may run at once.
 type places struct {
 	mu   sync.Mutex
 	down map[string]downtime
@@ -29,8 +29,8 @@ type downtime struct {
 	reason   string
 }
 
-// note takes in how a registry answered about an image of a repository. Any answer about an image shows that the
-// registry is there, and one about an image of the repository that this is.
+// note records the answer of a registry about an image. Any answer about an image shows that its registry and its
+// repository are up.
 func (p *places) note(repo name.Repository, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *places) fail(place string, err error) {
 	p.down[place] = downtime{p.down[place].failures + 1, reasonOf(err)}
 }
 
-// givenUp tells whether a repository, or its registry, is given up, and how it failed at last.
+// givenUp reports whether a repository or its registry is given up, and its last failure.
 func (p *places) givenUp(repo name.Repository) (reason string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,13 +64,13 @@ func (p *places) givenUp(repo name.Repository) (reason string, ok bool) {
 	return "", false
 }
 
-// A blamed is whose failure it is that an image cannot be asked for.
+// A blamed is the cause of a failure to ask for an image.
 type blamed int
 
 const (
-	nobody     blamed = iota // an answer about the image, whatever it is
+	nobody     blamed = iota // any answer about the image
 	registry                 // it cannot be reached, is silent, or has too much to do
-	repository               // a failure of the server, which others may be spared
+	repository               // a failure of the server, which may not affect other repositories
 )
 
 func blame(err error) blamed {
@@ -95,7 +95,7 @@ func blame(err error) blamed {
 	return nobody
 }
 
-// timeout is what timeouts call themselves.
+// timeout is the interface of timeouts.
 type timeout interface {
 	error
 	Timeout() bool

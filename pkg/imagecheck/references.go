@@ -57,7 +57,7 @@ func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 // Packages returns the names of all packages of the catalog, sorted.
 func (r *References) Packages() []string { return slices.Sorted(maps.Keys(r.packages)) }
 
-// Of returns the references of one package, none where there is no such package.
+// Of returns the references of one package, none if there is no such package.
 func (r *References) Of(pkg string) *References {
 	of := &References{packages: map[string]bool{}}
 	if r.packages[pkg] {
@@ -81,7 +81,7 @@ func (r *References) all() []string {
 	return slices.Compact(refs)
 }
 
-// An object is what of an object of the catalog is needed here.
+// An object has the parts of an object of the catalog that are needed here.
 type object struct {
 	owner string
 	uses  []use
@@ -115,7 +115,7 @@ func usesOf(pos declcfg.Pos, b *declcfg.Bundle) []use {
 	return all
 }
 
-// kind says what the image is to the bundle.
+// kind returns how the bundle uses the image.
 func (u use) kind() string {
 	if u.related {
 		return "related image"

@@ -198,7 +198,7 @@ func TestPlacesInImages(t *testing.T) {
 		r.host + "/none:v1":         "open image " + r.host + "/none:v1: ",
 		"none":                      `open catalog "none": no such file or directory`,
 		"quay.io/none":              `open catalog "quay.io/none": no such file or directory; an image needs a tag or a digest`,
-		"none:v1":                   "open image none:v1: there is no such file, and it is no full image reference",
+		"none:v1":                   "open image none:v1: no such file, and not a full image reference",
 		"oci:" + t.TempDir() + "/x": "open image oci:",
 	} {
 		_, err := rendered(t.Context(), []string{ref}, withImages(t, ""), "", "")
