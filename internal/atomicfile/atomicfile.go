@@ -183,7 +183,7 @@ func (f *file) abort() {
 		return
 	}
 	f.done = true
-	_ = f.file.Close()       // closed already on the way through commit
+	_ = f.file.Close()       // commit closed it already
 	_ = f.root.Remove(f.tmp) // renamed already after a commit that replaced
 	f.closeRoot()
 }

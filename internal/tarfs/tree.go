@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxLinks is how many symbolic links are followed on the way to a file, as on Linux.
+	// maxLinks is how many symbolic links are followed to reach a file, as on Linux.
 	maxLinks = 40
-	// maxSteps is how many names such a way may have, those in the links included.
+	// maxSteps is how many path elements are followed to reach a file, those in links included.
 	maxSteps = 4096
 )
 

@@ -50,6 +50,14 @@ func fetchAll(t testing.TB, c *Cache, h v1.Hash, download func(io.Writer) error)
 	return io.ReadAll(io.NewSectionReader(s, 0, s.Size()))
 }
 
+// wantFetch reports an error unless c holds data by the digest, or downloads it, which adds to calls.
+func wantFetch(t testing.TB, c *Cache, h v1.Hash, data []byte, calls *atomic.Int32) {
+	t.Helper()
+	if got, err := fetchAll(t, c, h, writing(data, calls)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(data))
+	}
+}
+
 func writing(data []byte, calls *atomic.Int32) func(io.Writer) error {
 	return func(w io.Writer) error {
 		calls.Add(1)
@@ -84,10 +92,7 @@ func TestCache(t *testing.T) {
 			data, h := content(t, n, size)
 			var calls atomic.Int32
 			for range 2 {
-				got, err := fetchAll(t, c, h, writing(data, &calls))
-				if err != nil || !bytes.Equal(got, data) {
-					t.Fatalf("%d bytes: got %d, %v", size, len(got), err)
-				}
+				wantFetch(t, c, h, data, &calls)
 			}
 			if calls.Load() != 1 {
 				t.Errorf("%d bytes: fetched %d times", size, calls.Load())
@@ -113,9 +118,7 @@ func TestCacheChecks(t *testing.T) {
 		if c.has(h) {
 			t.Error("a failed download is kept")
 		}
-		if got, err := fetchAll(t, c, h, writing(data, &calls)); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("got %d bytes, %v", len(got), err)
-		}
+		wantFetch(t, c, h, data, &calls)
 		if c.dir == nil {
 			return
 		}
@@ -168,10 +171,7 @@ func TestFetchGoesOn(t *testing.T) {
 		<-started
 		group.Go(func() {
 			var calls atomic.Int32
-			got, err := fetchAll(t, c, h, writing(data, &calls))
-			if err != nil || !bytes.Equal(got, data) {
-				t.Errorf("got %d bytes, %v", len(got), err)
-			}
+			wantFetch(t, c, h, data, &calls)
 		})
 		time.Sleep(5 * time.Millisecond)
 		cancel()
@@ -218,9 +218,7 @@ func TestCacheSize(t *testing.T) {
 	c := OpenCache(dir, CacheOptions{MaxSize: 100 * size})
 	for n := range 10 {
 		data, h := content(t, n, size)
-		if _, err := fetchAll(t, c, h, writing(data, &calls)); err != nil {
-			t.Fatal(err)
-		}
+		wantFetch(t, c, h, data, &calls)
 		old := time.Now().Add(time.Duration(n-20) * time.Hour)
 		if err := os.Chtimes(c.dir.path(h), old, old); err != nil {
 			t.Fatal(err)
@@ -240,9 +238,7 @@ func TestCacheSize(t *testing.T) {
 		t.Fatal("the oldest is gone too early")
 	}
 	data, h := content(t, 100, size)
-	if _, err := fetchAll(t, c, h, writing(data, &calls)); err != nil {
-		t.Fatal(err)
-	}
+	wantFetch(t, c, h, data, &calls)
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -301,9 +297,7 @@ func TestMemoryBudget(t *testing.T) {
 		var calls atomic.Int32
 		const size = memoryBlobMax + 100
 		first, h := content(t, 0, size)
-		if _, err := fetchAll(t, c, h, writing(first, &calls)); err != nil {
-			t.Fatal(err)
-		}
+		wantFetch(t, c, h, first, &calls)
 		held := c.open(h)
 		for n := range memoryBudget/memoryBlobMax + 1 {
 			data := append([]byte{byte(n)}, first...)
@@ -311,9 +305,7 @@ func TestMemoryBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := fetchAll(t, c, h, writing(data, &calls)); err != nil {
-				t.Fatal(err)
-			}
+			wantFetch(t, c, h, data, &calls)
 		}
 		if c.has(h) || c.memory.weight > memoryBudget {
 			t.Errorf("it weighs %d MB", c.memory.weight>>20)
@@ -338,9 +330,7 @@ func TestReadOnlyCache(t *testing.T) {
 	more, h2 := content(t, 2, 1000)
 	var calls atomic.Int32
 	c := OpenCache(dir, CacheOptions{})
-	if _, err := fetchAll(t, c, h, writing(data, &calls)); err != nil {
-		t.Fatal(err)
-	}
+	wantFetch(t, c, h, data, &calls)
 	// As root, who may write anywhere, a file in the way is what keeps a process from writing.
 	if err := errors.Join(c.Close(), os.RemoveAll(c.dir.tmp()), os.WriteFile(c.dir.tmp(), nil, 0o400)); err != nil {
 		t.Fatal(err)
@@ -348,12 +338,8 @@ func TestReadOnlyCache(t *testing.T) {
 	c = OpenCache(dir, CacheOptions{})
 	defer c.Close()
 	for range 2 {
-		if got, err := fetchAll(t, c, h, writing(data, &calls)); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("got %d bytes, %v", len(got), err)
-		}
-		if got, err := fetchAll(t, c, h2, writing(more, &calls)); err != nil || !bytes.Equal(got, more) {
-			t.Errorf("got %d bytes, %v", len(got), err)
-		}
+		wantFetch(t, c, h, data, &calls)
+		wantFetch(t, c, h2, more, &calls)
 	}
 	if calls.Load() != 2 {
 		t.Errorf("fetched %d times", calls.Load())
@@ -365,9 +351,7 @@ func BenchmarkCacheRead(b *testing.B) {
 	dir := b.TempDir()
 	var calls atomic.Int32
 	c := OpenCache(dir, CacheOptions{})
-	if _, err := fetchAll(b, c, h, writing(data, &calls)); err != nil {
-		b.Fatal(err)
-	}
+	wantFetch(b, c, h, data, &calls)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -140,12 +140,12 @@ func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) strin
 // testOptions are those of tests that need no others.
 func testOptions(t testing.TB) Options {
 	t.Helper()
-	way, err := NewTransport(TransportOptions{Insecure: true, Timeout: 30 * time.Second})
+	transport, err := NewTransport(TransportOptions{Insecure: true, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
-	return Options{Transport: way, Insecure: true, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
+	t.Cleanup((&http.Client{Transport: transport}).CloseIdleConnections)
+	return Options{Transport: transport, Insecure: true, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
 }
 
 func mustOpen(t testing.TB, ref string, opts Options) *Image {

@@ -29,6 +29,7 @@ func newAuthHome(t testing.TB) authHome {
 
 func (h authHome) options() AuthOptions {
 	return AuthOptions{
+		AuthFile:       h.env["--authfile"],
 		RegistriesConf: filepath.Join(h.dir, "registries.conf"),
 		Env:            func(s string) string { return h.env[s] },
 	}
@@ -85,6 +86,13 @@ func TestKeychain(t *testing.T) {
 		want  string // user, or the error after "error: "
 	}{
 		{"nothing", func(*testing.T, authHome) {}, "q.io/o/a:1", ""},
+		{"missing --authfile", func(_ *testing.T, h authHome) {
+			h.env["--authfile"] = h.path("gone.json")
+		}, "q.io/o/a:1", "error: gone.json: does not exist"},
+		{"without a home directory", func(t *testing.T, h authHome) {
+			delete(h.env, "HOME")
+			h.env["REGISTRY_AUTH_FILE"] = writeFile(t, h.path("a.json"), authJSON("q.io"))
+		}, "q.io/o/a:1", "q.io"},
 		{"namespace", func(t *testing.T, h authHome) {
 			writeFile(t, h.path("run/containers/auth.json"), authJSON("q.io/o", "q.io"))
 		}, "q.io/o/a:1", "q.io/o"},
@@ -150,11 +158,15 @@ func TestKeychain(t *testing.T) {
 			if strings.Contains(e.String(), "hunter2") {
 				t.Errorf("secret in %s", e)
 			}
+			if isAnonymous := strings.HasSuffix(e.String(), "requests are anonymous\n"); isAnonymous != (got == "") ||
+				(e.Used == nil) != (got == "" || err != nil) {
+				t.Errorf("credentials of %q are explained by %s", got, e)
+			}
 		})
 	}
 }
 
-// matches tells whether got is want, or contains the parts of an error in their order.
+// matches reports whether got is want, or contains the parts of an error in their order.
 func matches(got, want string) bool {
 	parts, ok := strings.CutPrefix(want, "error: ")
 	if !ok {
@@ -168,25 +180,6 @@ func matches(got, want string) bool {
 		got = rest
 	}
 	return true
-}
-
-func TestAuthFileMustExist(t *testing.T) {
-	h := newAuthHome(t)
-	o := h.options()
-	o.AuthFile = h.path("gone.json")
-	_, err := userFor(t, NewKeychain(o), "q.io/o/a:1")
-	if err == nil || !strings.Contains(err.Error(), "gone.json: does not exist") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestWithoutHome(t *testing.T) {
-	h := newAuthHome(t)
-	delete(h.env, "HOME")
-	h.env["REGISTRY_AUTH_FILE"] = writeFile(t, h.path("a.json"), authJSON("q.io"))
-	if got, err := userFor(t, NewKeychain(h.options()), "q.io/o/a:1"); got != "q.io" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
 }
 
 func TestHelperRunsOnce(t *testing.T) {
@@ -240,14 +233,6 @@ credentials: user "q.io/o" from HOME/.docker/config.json
 	}
 	if e.Used == nil || e.Used.Username != "q.io/o" || !e.Used.Exists {
 		t.Errorf("used is %+v", e.Used)
-	}
-}
-
-func TestExplainAnonymous(t *testing.T) {
-	h := newAuthHome(t)
-	e, err := Explain(mustReference(t, "q.io/o/a:1"), h.options())
-	if err != nil || e.Used != nil || !strings.HasSuffix(e.String(), "requests are anonymous\n") {
-		t.Errorf("got %s, %v", e, err)
 	}
 }
 

@@ -115,11 +115,11 @@ func TestFaults(t *testing.T) {
 			if tt.name == "stalls" {
 				limit = time.Second
 			}
-			way, err := NewTransport(TransportOptions{Insecure: true, Timeout: limit})
+			transport, err := NewTransport(TransportOptions{Insecure: true, Timeout: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			opts.Transport = way
+			opts.Transport = transport
 			opened := mustOpen(t, ref, opts)
 			fsys, err := opened.Files(t.Context(), "/")
 			if tt.want == "" {

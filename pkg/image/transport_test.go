@@ -34,13 +34,13 @@ func newStack(t testing.TB, o TransportOptions, dir string) *registryTransport {
 	return &registryTransport{inner: inner, insecure: true}
 }
 
-func get(t testing.TB, way http.RoundTripper, url string) (string, error) {
+func get(t testing.TB, transport http.RoundTripper, url string) (string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := way.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return "", err
 	}
@@ -152,11 +152,11 @@ func TestCertificatesAreOfOneHost(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, ".config/containers/certs.d", strings.TrimPrefix(server.URL, "https://"))
 	writeFile(t, filepath.Join(own, "x.crt"), ca)
-	way := newStack(t, TransportOptions{}, dir)
-	if _, err := get(t, way, server.URL); err != nil {
+	transport := newStack(t, TransportOptions{}, dir)
+	if _, err := get(t, transport, server.URL); err != nil {
 		t.Error(err)
 	}
-	if _, err := get(t, way, other.URL); err == nil {
+	if _, err := get(t, transport, other.URL); err == nil {
 		t.Error("another host is trusted for the CA of the first")
 	}
 }
@@ -341,8 +341,8 @@ func TestStall(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(silent(test.header, test.body))
 			defer server.Close()
-			way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-			_, err := get(t, way, server.URL)
+			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
+			_, err := get(t, transport, server.URL)
 			stall, ok := errors.AsType[*stallError](err)
 			if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
@@ -367,8 +367,8 @@ func TestSlowIsNoStall(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(slowly(15))
 	defer server.Close()
-	way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-	if got, err := get(t, way, server.URL); len(got) != 15 || err != nil {
+	transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
+	if got, err := get(t, transport, server.URL); len(got) != 15 || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -421,8 +421,8 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			way := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-			response, err := way.RoundTrip(request)
+			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
+			response, err := transport.RoundTrip(request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -458,11 +458,11 @@ func BenchmarkBody(b *testing.B) {
 	defer server.Close()
 	plain := &http.Transport{}
 	defer plain.CloseIdleConnections()
-	for _, way := range []struct {
+	for _, transport := range []struct {
 		name string
 		http.RoundTripper
 	}{{"plain", plain}, {"opm", newStack(b, TransportOptions{}, b.TempDir())}} {
-		b.Run(way.name, func(b *testing.B) {
+		b.Run(transport.name, func(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -470,7 +470,7 @@ func BenchmarkBody(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				response, err := way.RoundTrip(request)
+				response, err := transport.RoundTrip(request)
 				if err != nil {
 					b.Fatal(err)
 				}
