@@ -179,8 +179,8 @@ func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConf
 	return got.config, got.err
 }
 
-// registriesConf returns the context that makes podman's libraries read a registries.conf and the files in the directory
-// NAME.d beside it; "" means the usual places.
+// registriesConf returns the context for podman's libraries to read a registries.conf and the files in the directory
+// NAME.d next to it; "" means the usual places.
 func registriesConf(path string) *types.SystemContext {
 	if path == "" {
 		return &types.SystemContext{}

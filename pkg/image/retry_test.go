@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// someTime is when the clock of the tests stands.
+// someTime is the time on the clock of the tests.
 var someTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // A retryTest is a registry, and transports to it that note the waits instead of waiting.
@@ -91,7 +91,7 @@ func TestRetry(t *testing.T) {
 		name    string
 		method  string
 		answers []http.HandlerFunc
-		status  int
+		status  int // 0: the connection breaks
 		waits   []time.Duration
 	}{
 		{"fine", "GET", nil, 200, nil},
@@ -106,37 +106,28 @@ func TestRetry(t *testing.T) {
 		{"nonsense", "GET", []http.HandlerFunc{status(429, "soon")}, 200, []time.Duration{200 * ms}},
 		{"too long", "GET", always(status(429, "3600")), 429, nil},
 		{"broken connection", "GET", []http.HandlerFunc{breakOff, breakOff}, 200, []time.Duration{200 * ms, 400 * ms}},
+		{"broken for good", "GET", always(breakOff), 0, []time.Duration{200 * ms, 400 * ms, 800 * ms, 1600 * ms}},
+		{"upload that broke", "POST", always(breakOff), 0, nil},
 		{"upload that was refused", "POST", []http.HandlerFunc{status(429, "")}, 200, []time.Duration{200 * ms}},
 		{"upload that failed", "POST", always(status(503, "")), 503, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRetryTest(t, test.answers...)
-			got, text, err := r.do(t, test.method, "")
-			if err != nil || got != test.status || !slices.Equal(r.waits, test.waits) {
-				t.Errorf("got %d %q, %v after %v, want %d after %v", got, text, err, r.waits, test.status, test.waits)
+			body := ""
+			if test.method == http.MethodPost {
+				body = "+body"
+			}
+			got, text, err := r.do(t, test.method, body)
+			if got != test.status || errors.Is(err, io.EOF) != (got == 0) || !slices.Equal(r.waits, test.waits) {
+				t.Errorf("got %d, %v after %v, want %d after %v", got, err, r.waits, test.status, test.waits)
+			}
+			if got == http.StatusOK && text != "fine"+body {
+				t.Errorf("got %q", text)
+			}
+			if asked := int(r.asked.Load()); asked != len(test.waits)+1 {
+				t.Errorf("%d requests", asked)
 			}
 		})
-	}
-}
-
-func TestRetryGivesUp(t *testing.T) {
-	r := newRetryTest(t, slices.Repeat([]http.HandlerFunc{breakOff}, 10)...)
-	if _, _, err := r.do(t, http.MethodGet, ""); !errors.Is(err, io.EOF) || r.asked.Load() != retryAttempts {
-		t.Errorf("got %v after %d requests", err, r.asked.Load())
-	}
-}
-
-func TestUploadIsNotRepeatedWhenItBreaks(t *testing.T) {
-	r := newRetryTest(t, breakOff)
-	if _, _, err := r.do(t, http.MethodPost, "body"); err == nil || r.asked.Load() != 1 {
-		t.Errorf("got %v after %d requests", err, r.asked.Load())
-	}
-}
-
-func TestRetrySendsBodyAgain(t *testing.T) {
-	r := newRetryTest(t, status(429, ""))
-	if _, text, err := r.do(t, http.MethodPost, "+body"); text != "fine+body" || err != nil {
-		t.Errorf("got %q, %v", text, err)
 	}
 }
 
