@@ -10,12 +10,26 @@ import (
 
 // A Finding is one departure of an object from a definition.
 type Finding struct {
-	Pointer    jsontext.Pointer // to the value that is wrong, or to the object that lacks a key
-	Message    string           // what is wrong, such as "must not be empty" or "name: required, but missing"
-	Missing    string           // the key that the object lacks, "" for none
-	Definition string           // the definition that it breaks, such as #Bundle
-	Extra      bool             // the definition is the user's own
+	Pointer    jsontext.Pointer // to the value that is wrong or missing
+	Kind       Kind
+	Message    string // what is wrong, such as "must not be empty"
+	Definition string // the definition that it breaks, such as #Bundle
+	Extra      bool   // the definition is the user's own
+	Empty      bool   // the value is an empty string
 }
+
+// A Kind says in what way a value departs from its definition.
+type Kind int
+
+// The kinds of findings.
+const (
+	Invalid   Kind = iota // the value is of the right type, but not one that the definition allows
+	Missing               // a required key is missing
+	Null                  // null, where the definition wants a value
+	WrongType             // the value is of another type
+	Unknown               // the definition does not name the key
+	Excess                // the key must be left out, or other keys beside it
+)
 
 // A Checker checks objects against the definitions. It remembers what it has seen, in bounded memory, and serves one
 // goroutine. What CUE keeps for as long as the process runs are the names of keys that the user's own definitions are

@@ -7,20 +7,50 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// explainConstraint explains what CUE does not: it blames only the outermost constraint for whatever is wrong inside,
-// and does not speak of unknown keys where a key is missing too. What is explained is taken out of the tree.
-func (r *rules) explainConstraint(at jsontext.Pointer, tree any) []Finding {
-	value, _ := lookup(tree, tokens(at))
+// constraintKeys are the kinds of constraints, of which a constraint has one; #ConstraintKinds states their values.
+var constraintKeys = []string{"all", "any", "cel", "gvk", "not", "package"}
+
+// constraintProperty explains an olm.constraint, and takes it apart in doing so.
+func (r *rules) constraintProperty(tree any) []Finding {
+	object, _ := tree.(map[string]any)
 	var found []Finding
-	for _, key := range []string{"all", "any", "not"} {
-		terms, _ := lookup(value, []string{key})
-		found = append(found, r.explainTerms(at.AppendToken(key), terms)...)
+	if value := object["value"]; value != nil {
+		found = r.constraint("/value", value)
 	}
-	return append(found, unknownKeys(r.definition("#ConstraintKinds"), value, at)...)
+	return append(found, findings(r.definition(property.name), tree)...)
 }
 
-// explainTerms explains the constraints that a constraint is made of.
-func (r *rules) explainTerms(at jsontext.Pointer, terms any) []Finding {
+// constraint explains one constraint. CUE would blame the outermost one for whatever is wrong inside, and would try each
+// kind at each level, so the constraints inside are explained one by one.
+func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
+	object, ok := tree.(map[string]any)
+	if !ok {
+		return []Finding{wrongKind(at, cue.StructKind, tree)}
+	}
+	var found []Finding
+	kinds := 0
+	for _, key := range constraintKeys {
+		if terms, ok := object[key]; ok {
+			kinds++
+			found = append(found, r.terms(at.AppendToken(key).AppendToken("constraints"), terms)...)
+		}
+	}
+	found = append(found, unknownKeys(r.definition("#ConstraintKinds"), tree, at)...)
+	for _, f := range findings(r.definition("#ConstraintKinds"), tree) {
+		f.Pointer = at + f.Pointer
+		found = append(found, f)
+	}
+	switch {
+	case kinds == 0 && len(found) == 0:
+		found = append(found, Finding{Pointer: at, Message: "want one of the keys " + orList(constraintKeys)})
+	case kinds > 1 && len(found) == 0:
+		found = append(found, Finding{Pointer: at, Kind: Excess, Message: "want only one of the keys " + orList(constraintKeys)})
+	}
+	return found
+}
+
+// terms explains the constraints that a constraint is made of, and takes them out of it.
+func (r *rules) terms(at jsontext.Pointer, terms any) []Finding {
 	object, _ := terms.(map[string]any)
 	list, ok := object["constraints"].([]any)
 	if !ok {
@@ -28,16 +58,14 @@ func (r *rules) explainTerms(at jsontext.Pointer, terms any) []Finding {
 	}
 	var found []Finding
 	for i, term := range list {
-		for _, f := range r.explain(constraint, term) {
-			f.Pointer = at.AppendToken("constraints").AppendToken(strconv.Itoa(i)) + f.Pointer
-			found = append(found, f)
-		}
+		found = append(found, r.constraint(at.AppendToken(strconv.Itoa(i)), term)...)
 	}
 	object["constraints"] = []any{}
 	return found
 }
 
-// unknownKeys reports the keys of an object, and of the objects in it, that a definition does not allow.
+// unknownKeys reports the keys of an object, and of the objects in it, that a definition does not allow, and takes them
+// out. CUE never sees them, because it keeps every name that it has seen.
 func unknownKeys(def cue.Value, tree any, at jsontext.Pointer) []Finding {
 	object, ok := tree.(map[string]any)
 	if !ok || def.IncompleteKind()&cue.StructKind == 0 {
@@ -47,11 +75,9 @@ func unknownKeys(def cue.Value, tree any, at jsontext.Pointer) []Finding {
 	for key, value := range object {
 		next := at.AppendToken(key)
 		if !fieldNames()[key] || !def.Allows(cue.Str(key)) {
-			found = append(found, Finding{Pointer: next, Message: unknownKey})
+			found = append(found, Finding{Pointer: next, Kind: Unknown, Message: "unknown key"})
 			delete(object, key)
-			continue
-		}
-		if inner := field(def, cue.Str(key)); inner.Exists() {
+		} else if inner := field(def, key); inner.Exists() {
 			found = append(found, unknownKeys(inner, value, next)...)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A definition is what the checker knows about a definition of the CUE files.
@@ -24,9 +23,8 @@ type definition struct {
 	// lists are the fields whose elements are checked one by one, and are not part of the value itself.
 	lists map[string]*definition
 
-	// constraint is set for a value that has a #Constraint in it, at constraintAt.
-	constraint   bool
-	constraintAt jsontext.Pointer
+	// constraint is set for olm.constraint, whose constraints are checked one by one.
+	constraint bool
 }
 
 var (
@@ -35,7 +33,6 @@ var (
 	channelEntry = &definition{name: "#ChannelEntry", depth: 2}
 	relatedImage = &definition{name: "#RelatedImage", depth: 1}
 	deprecation  = &definition{name: "#Deprecation", depth: 2}
-	constraint   = &definition{name: "#Constraint", depth: whole.depth, constraint: true}
 )
 
 var meta = &definition{name: "#Meta", file: "meta", depth: 1, lists: map[string]*definition{"properties": property}}
@@ -69,10 +66,7 @@ var propertyDefinitions = map[string]*definition{
 	"olm.csv.metadata":        {name: "#PropertyCSVMetadata", depth: 2},
 	"olm.bundle.object":       {name: "#PropertyBundleObject", depth: 2},
 	"olm.maxOpenShiftVersion": {name: "#PropertyMaxOpenShiftVersion", depth: 1, text: true},
-	"olm.constraint": {
-		name: "#PropertyConstraint", depth: whole.depth,
-		constraint: true, constraintAt: "/value",
-	},
+	"olm.constraint":          {name: "#PropertyConstraint", depth: whole.depth, constraint: true},
 }
 
 func objectDefinition(schema string) *definition {

@@ -6,53 +6,45 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cuelang.org/go/cue"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-const unknownKey = "unknown key"
-
-// outOfBound says which bound of CUE, such as !="" or >3, a value breaks.
-func outOfBound(value any, bound string) string {
-	switch {
-	case bound == `!=""`:
-		return "must not be empty"
-	case strings.HasPrefix(bound, "=~"):
-		return "must match " + bound[len("=~"):] + ", found " + describe(value)
-	case strings.HasPrefix(bound, "!~"):
-		return "must not match " + bound[len("!~"):] + ", found " + describe(value)
-	case strings.HasPrefix(bound, "!="):
-		return "must not be " + bound[len("!="):]
+// wrongKind returns the finding on a value that is not of the wanted kind.
+func wrongKind(at jsontext.Pointer, want cue.Kind, value any) Finding {
+	f := Finding{Pointer: at, Kind: WrongType, Message: "want " + kindWords(want) + ", found " + describe(value)}
+	if value == nil {
+		f.Kind = Null
 	}
-	return "must be " + bound + ", found " + describe(value)
+	if value == nil && want == cue.TopKind&^cue.NullKind {
+		f.Message = "must not be null"
+	}
+	return f
 }
 
-func wrongKind(want string, value any) string {
-	return "wrong type: want " + want + ", found " + describe(value)
-}
-
-// isKind reports whether a value is of a kind that CUE names.
-func isKind(value any, kind string) bool {
+// isKind reports whether a value is of one of the kinds.
+func isKind(value any, kind cue.Kind) bool {
 	switch value.(type) {
 	case nil:
-		return kind == "null"
+		return kind&cue.NullKind != 0
 	case bool:
-		return kind == "bool"
+		return kind&cue.BoolKind != 0
 	case string:
-		return kind == "string"
+		return kind&cue.StringKind != 0
 	case []any:
-		return kind == "list"
+		return kind&cue.ListKind != 0
 	case map[string]any:
-		return kind == "struct"
+		return kind&cue.StructKind != 0
 	}
-	if strings.ContainsAny(literal(value), ".eE") {
-		return kind == "float" || kind == "number"
+	if strings.ContainsAny(fmt.Sprint(value), ".eE") {
+		return kind&cue.FloatKind != 0
 	}
-	return kind == "int" || kind == "number"
+	return kind&cue.IntKind != 0
 }
 
-// kindWords turns a kind of CUE, such as (string|struct), into words.
-func kindWords(kind string) string {
-	words := strings.Split(strings.Trim(kind, "()"), "|")
+// kindWords turns kinds of CUE into words.
+func kindWords(kind cue.Kind) string {
+	words := strings.Split(strings.Trim(kind.String(), "()"), "|")
 	for i, word := range words {
 		switch word {
 		case "struct":
@@ -75,7 +67,7 @@ func orList(words []string) string {
 // longestText is how much of a string a message shows, in characters.
 const longestText = 40
 
-// describe says in a few words what a value is.
+// describe returns a few words about a value.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -84,28 +76,11 @@ func describe(value any) string {
 		return "list"
 	case map[string]any:
 		return "object"
-	case bool:
-		return fmt.Sprintf("bool (%t)", v)
 	case string:
-		return "string (" + shortened(v) + ")"
-	}
-	return fmt.Sprintf("number (%s)", literal(value))
-}
-
-func shortened(text string) string {
-	if utf8.RuneCountInString(text) <= longestText {
-		return strconv.Quote(text)
-	}
-	return strconv.Quote(string([]rune(text)[:longestText])) + "…"
-}
-
-// literal writes a value that is not an object or a list as CUE does.
-func literal(value any) string {
-	switch v := value.(type) {
-	case string:
+		if utf8.RuneCountInString(v) > longestText {
+			return strconv.Quote(string([]rune(v)[:longestText])) + "…"
+		}
 		return strconv.Quote(v)
-	case jsontext.Value:
-		return string(v)
 	}
 	return fmt.Sprint(value)
 }

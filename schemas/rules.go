@@ -1,8 +1,6 @@
 package schemas
 
 import (
-	"cmp"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,11 +39,12 @@ func (r *rules) definition(name string) cue.Value { return r.format.LookupPath(c
 func (r *rules) explain(def *definition, tree any) []Finding {
 	var found []Finding
 	if def.constraint {
-		found = r.explainConstraint(def.constraintAt, tree)
+		found = r.constraintProperty(tree)
+	} else {
+		found = findings(r.definition(def.name), tree)
 	}
-	found = append(found, findings(r.definition(def.name), tree)...)
 	for i := range found {
-		found[i].Definition = cmp.Or(found[i].Definition, def.name)
+		found[i].Definition = def.name
 	}
 	return found
 }
@@ -61,8 +60,13 @@ func (r *rules) user(i int, raw jsontext.Value) []Finding {
 }
 
 func unify(def cue.Value, tree any) error {
+	return fill(def, tree).Validate(cue.Concrete(true))
+}
+
+// fill returns a definition unified with a tree.
+func fill(def cue.Value, tree any) cue.Value {
 	context := def.Context() //nolint:staticcheck // a context costs more than a check, and all definitions are of one
-	return def.Unify(context.Encode(tree, cue.NilIsAny(false))).Validate(cue.Concrete(true))
+	return def.Unify(context.Encode(tree, cue.NilIsAny(false)))
 }
 
 // findings says all that is wrong with a tree, and takes it apart in doing so. CUE does not speak of missing keys while
@@ -70,14 +74,14 @@ func unify(def cue.Value, tree any) error {
 // Whatever else turns up then may be due to what was taken out.
 func findings(def cue.Value, tree any) []Finding {
 	if _, ok := tree.(map[string]any); !ok {
-		return []Finding{{Message: wrongKind("object", tree)}}
+		return []Finding{wrongKind("", cue.StructKind, tree)}
 	}
 	var found []Finding
 	gone := map[jsontext.Pointer]bool{}
 	for round := 0; ; round++ {
 		now := translate(def, tree, unify(def, tree))
 		for _, f := range now {
-			if round == 0 || f.Missing != "" && !gone[f.Pointer.AppendToken(f.Missing)] || f.Message == unknownKey {
+			if round == 0 || f.Kind == Missing && !gone[f.Pointer] || f.Kind == Unknown {
 				found = append(found, f)
 			}
 		}
@@ -91,7 +95,7 @@ func findings(def cue.Value, tree any) []Finding {
 func takeOut(tree any, found []Finding, gone map[jsontext.Pointer]bool) bool {
 	var removed bool
 	for _, f := range found {
-		if f.Missing != "" {
+		if f.Kind == Missing {
 			continue
 		}
 		if path, ok := remove(tree, tokens(f.Pointer)); ok {

@@ -39,11 +39,13 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		}
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			if err := p.CheckManifest(); err != nil {
+				s.refuse(i)
 				s.add("bundle-object", at+"/value"+err.Pointer, "property of type %q: %v", p.Type, err.Err)
 			}
 			continue
 		}
 		if p.Check() != nil {
+			s.refuse(i)
 			s.badValue(at+"/value", p)
 			continue
 		}
@@ -52,6 +54,8 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		}
 	}
 }
+
+func (s *scope) refuse(property int) { s.refused = with(s.refused, itoa(property)) }
 
 // badValue reports what in the value of p has not the shape of its type.
 func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
@@ -121,18 +125,16 @@ func (s *scope) propertyAt(b *declcfg.Bundle, typ string) jsontext.Pointer {
 
 func (s *scope) image(b *declcfg.Bundle) {
 	if b.Image == "" {
-		if !hasProperty(b, declcfg.PropertyBundleObject) {
-			s.add("bundle-image", "/image", "bundle %q has neither an image nor manifests", b.Name)
+		rule := "bundle-image"
+		if count(b, declcfg.PropertyBundleObject) > 0 {
+			rule = "schema" // the manifests can be installed
 		}
+		s.add(rule, "/image", "bundle %q has no image", b.Name)
 		return
 	}
 	if _, err := reference.ParseNormalizedNamed(b.Image); err != nil {
 		s.add("image-reference", "/image", "%q is no image reference: %v", b.Image, err)
 	}
-}
-
-func hasProperty(b *declcfg.Bundle, typ string) bool {
-	return count(b, typ) > 0
 }
 
 func count(b *declcfg.Bundle, typ string) (n int) {

@@ -45,8 +45,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 			continue
 		}
 		if err := checkRange(e.SkipRange); err != nil {
-			s.add("skip-range", at+"/skipRange", "the skipRange %q of %q is no range of versions: %v",
-				e.SkipRange, e.Name, err)
+			s.add("skip-range", at+"/skipRange", "skipRange of entry %q: %v", e.Name, err)
 		}
 	}
 }

@@ -16,31 +16,18 @@ import (
 // maxConstraint is how many bytes OLM takes for a constraint; documents that speak of 64 KB are wrong.
 const maxConstraint = 2 << 16
 
-// A constraint is the value of olm.constraint: one term, which may be made of others.
+// A constraint is what is checked here of the value of an olm.constraint; package schemas states its shape.
 type constraint struct {
-	FailureMessage string       `json:"failureMessage"`
-	GVK            *gvkTerm     `json:"gvk"`
-	Package        *packageTerm `json:"package"`
-	CEL            *celTerm     `json:"cel"`
-	All            *terms       `json:"all"`
-	Any            *terms       `json:"any"`
-	Not            *terms       `json:"not"`
-	None           *terms       `json:"none"` // what not was called first
-}
-
-type gvkTerm struct {
-	Group   string `json:"group"`
-	Version string `json:"version"`
-	Kind    string `json:"kind"`
-}
-
-type packageTerm struct {
-	PackageName  string `json:"packageName"`
-	VersionRange string `json:"versionRange"`
-}
-
-type celTerm struct {
-	Rule string `json:"rule"`
+	Package *struct {
+		VersionRange string `json:"versionRange"`
+	} `json:"package"`
+	CEL *struct {
+		Rule string `json:"rule"`
+	} `json:"cel"`
+	All  terms `json:"all"`
+	Any  terms `json:"any"`
+	Not  terms `json:"not"`
+	None terms `json:"none"` // the former name of not
 }
 
 type terms struct {
@@ -50,56 +37,40 @@ type terms struct {
 // constraint checks what stops OLM Classic from resolving a namespace: a constraint that it cannot read.
 func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	if n := len(p.Value); n > maxConstraint {
-		s.add("constraint", at, "the constraint has %d bytes, OLM takes %d", n, maxConstraint)
+		s.add("constraint", at, "the constraint has %d bytes, OLM accepts %d", n, maxConstraint)
 		return
 	}
 	var c constraint
-	if err := json.Unmarshal(p.Value, &c, json.RejectUnknownMembers(true)); err != nil {
-		s.badConstraint(at, err)
+	err := json.Unmarshal(p.Value, &c)
+	if _, wrongType := errors.AsType[*json.SemanticError](err); wrongType {
+		return // the shape is wrong
+	}
+	if err != nil {
+		s.add("constraint", at, "not a valid constraint: %v", err)
 		return
 	}
 	s.term(at, &c)
 }
 
-func (s *scope) badConstraint(at jsontext.Pointer, err error) {
-	bad, ok := errors.AsType[*json.SemanticError](err)
-	switch {
-	case !ok:
-		s.add("constraint", at, "no constraint: %v", err)
-	case errors.Is(err, json.ErrUnknownName):
-		s.add("constraint", at+bad.JSONPointer, "a constraint has no key %q", bad.JSONPointer.LastToken())
-	default:
-		s.add("constraint", at+bad.JSONPointer, "a value of a constraint has the wrong type")
-	}
-}
-
-// term checks one term. Of several keys OLM takes the first in this order.
+// term checks one constraint, and those in it.
 func (s *scope) term(at jsontext.Pointer, c *constraint) {
-	switch {
-	case c.GVK != nil:
-	case c.Package != nil:
+	if c.Package != nil && c.Package.VersionRange != "" {
 		if err := checkRange(c.Package.VersionRange); err != nil {
-			s.add("constraint", at+"/package/versionRange", "%q is no range of versions: %v", c.Package.VersionRange, err)
+			s.add("constraint", at+"/package/versionRange", "%v", err)
 		}
-	case c.All != nil:
-		s.terms(at+"/all/constraints", c.All)
-	case c.Any != nil:
-		s.terms(at+"/any/constraints", c.Any)
-	case c.Not != nil:
-		s.terms(at+"/not/constraints", c.Not)
-	case c.None != nil:
-		s.add("constraint", at+"/none", "the key none is deprecated; call it not")
-		s.terms(at+"/none/constraints", c.None)
-	case c.CEL != nil:
+	}
+	if c.CEL != nil && c.CEL.Rule != "" {
 		if err := compileRule(c.CEL.Rule); err != nil {
 			s.add("constraint", at+"/cel/rule", "%v", err)
 		}
-	default:
-		s.add("constraint", at, "the constraint is empty")
 	}
+	s.terms(at+"/all/constraints", c.All)
+	s.terms(at+"/any/constraints", c.Any)
+	s.terms(at+"/not/constraints", c.Not)
+	s.terms(at+"/none/constraints", c.None)
 }
 
-func (s *scope) terms(at jsontext.Pointer, t *terms) {
+func (s *scope) terms(at jsontext.Pointer, t terms) {
 	for i := range t.Constraints {
 		s.term(index(at, i), &t.Constraints[i])
 	}

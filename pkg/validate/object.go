@@ -97,8 +97,7 @@ func (s *scope) other() {
 	}
 }
 
-// schema checks the shape of the object by the CUE schemas. What a rule of Go found at the same place is not said
-// again, and neither are wrong types where decoding failed by one of them.
+// schema checks the shape of the object by the CUE schemas. Wrong types are left to decoding where it failed.
 func (s *scope) schema(raw jsontext.Value, decoded bool) {
 	if !s.v.shapes() {
 		return
@@ -109,13 +108,9 @@ func (s *scope) schema(raw jsontext.Value, decoded bool) {
 	if len(findings) == 0 {
 		return
 	}
-	was := s.said()
 	for _, f := range findings {
-		switch {
-		case f.Extra:
-			s.add("user-schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
-		case decoded && !was.already(f):
-			s.add("schema", f.Pointer, "%s (%s)", f.Message, f.Definition)
+		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && decoded {
+			s.add(rule, f.Pointer, "%s (%s)", f.Message, f.Definition)
 		}
 	}
 }

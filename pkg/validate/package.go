@@ -13,7 +13,7 @@ func (s *scope) pkg(p *declcfg.Package) {
 	if p.Name == "" {
 		s.add("package-name", "/name", "the package has no name")
 	} else if err := k8sname.Label(p.Name); err != nil {
-		s.add("package-name", "/name", "%q is no package name: %v", p.Name, err)
+		s.add("package-name", "/name", "%q is not a valid package name: %v", p.Name, err)
 	}
 	if p.DefaultChannel == "" {
 		s.add("default-channel", "/defaultChannel", "package %q has no default channel", p.Name)
@@ -24,18 +24,19 @@ func (s *scope) pkg(p *declcfg.Package) {
 }
 
 func (s *scope) icon(i *declcfg.Icon) {
-	if len(i.Data) == 0 {
-		s.add("icon-data", "/icon/base64data", "the icon is empty")
-		return
-	}
 	found := icon.Type(i.Data)
+	if found == "" {
+		what := "not an image of a known type"
+		if len(i.Data) == 0 {
+			what = "empty"
+		}
+		s.add("icon-data", "/icon/base64data", "the icon is %s", what)
+	}
 	switch {
-	case found == "":
-		s.add("icon-data", "/icon/base64data", "the icon is no image of a known type")
 	case i.MediaType == "":
-		s.add("icon-type", "/icon/mediatype", "the icon has no media type, its data is %s", found)
-	case !icon.SameType(i.MediaType, found):
-		s.add("icon-type", "/icon/mediatype", "the media type is %q, the data is %s", i.MediaType, found)
+		s.add("icon-type", "/icon/mediatype", "the icon has no media type")
+	case found != "" && !icon.SameType(i.MediaType, found):
+		s.add("icon-type", "/icon/mediatype", "the media type is %q, but the data is %s", i.MediaType, found)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -24,7 +23,7 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 		return
 	}
 	if err := checkRange(required.VersionRange); err != nil {
-		s.add("required-range", at+"/versionRange", "%q is no range of versions: %v", required.VersionRange, err)
+		s.add("required-range", at+"/versionRange", "%v", err)
 	}
 }
 
@@ -33,20 +32,18 @@ func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
 		declcfg.PropertyDeprecated)
 }
 
-// maxOpenShiftVersion checks for X.Y, as OLM Classic and OLM v1 both read it.
+// maxOpenShiftVersion checks that a number is X.Y, as OLM Classic and OLM v1 both read it; package schemas checks text.
 func (s *scope) maxOpenShiftVersion(at jsontext.Pointer, p *declcfg.Property) {
+	if p.Value.Kind() != '0' {
+		return
+	}
 	const rule = "max-openshift-version"
 	text := string(p.Value)
-	if p.Value.Kind() == '"' {
-		if json.Unmarshal(p.Value, &text) != nil {
-			return
-		}
-	}
 	switch major, minor, ok := strings.Cut(text, "."); {
 	case !ok || !digits(major) || !digits(minor):
-		s.add(rule, at, "want a version X.Y, found %s", p.Value)
-	case p.Value.Kind() == '0' && strings.HasSuffix(minor, "0") && len(minor) > 1:
-		s.add(rule, at, "the number %s is read as %s", text, strings.TrimRight(text, "0"))
+		s.add(rule, at, "want a version such as \"4.18\", found %s", text)
+	case strings.HasSuffix(minor, "0") && len(minor) > 1:
+		s.add(rule, at, "the number %s is read as %s; write it in quotes", text, strings.TrimRight(text, "0"))
 	}
 }
 

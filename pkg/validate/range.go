@@ -1,23 +1,24 @@
 package validate
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// checkRange returns what keeps text from being a range of versions as OLM reads them, in few words.
+// checkRange returns why text is not a range of versions as OLM reads them.
 func checkRange(text string) error {
-	if text == "" {
-		return errors.New("it is empty")
+	why := "it is empty"
+	if text != "" {
+		_, err := graph.ParseRange(text)
+		if err == nil {
+			return nil
+		}
+		why = err.Error()
+		if _, detail, ok := strings.Cut(why, `": `); ok && strings.HasPrefix(why, "Could not parse Range ") {
+			why = strings.Replace(detail, "Could not parse", "cannot parse the", 1)
+		}
 	}
-	_, err := graph.ParseRange(text)
-	if err == nil {
-		return nil
-	}
-	if _, detail, ok := strings.Cut(err.Error(), `": `); ok && strings.HasPrefix(err.Error(), "Could not parse Range ") {
-		return errors.New(strings.Replace(detail, "Could not parse", "cannot read the", 1))
-	}
-	return err
+	return fmt.Errorf("%q is not a valid version range: %s", text, why)
 }

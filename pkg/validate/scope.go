@@ -47,8 +47,10 @@ func newValidator(opts Options) (*validator, error) {
 	return v, nil
 }
 
-// shapes tells whether CUE has anything to check.
-func (v *validator) shapes() bool { return !v.off["schema"] || len(v.opts.Schemas) > 0 }
+// shapes reports whether CUE has anything to check.
+func (v *validator) shapes() bool {
+	return !v.off["schema"] || !v.off["constraint"] || !v.off["max-openshift-version"] || len(v.opts.Schemas) > 0
+}
 
 // A scope collects what is wrong with one object.
 type scope struct {
@@ -56,6 +58,8 @@ type scope struct {
 	meta  *declcfg.Meta
 	text  placer // the object while it is in memory, or else its meta
 	found []finding
+
+	refused map[string]bool // properties whose values cannot be decoded, by index
 }
 
 // A placer finds values in the text of an object.
@@ -69,8 +73,8 @@ type finding struct {
 	msg  string
 }
 
-// add reports that the value at ptr breaks the rule of that name. What a rule says that is off is kept without its
-// words: the schemas must not say it in its place.
+// add reports that the value at ptr breaks the rule of that name. What breaks a
+// disabled rule is kept without a message, because updates of a wrong package are not checked.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
 	f := finding{rule: Rules().Of(rule), ptr: ptr}
 	if !s.v.off[rule] {

@@ -1,0 +1,86 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// ownKeys are the keys, by schema, that have a rule of their own. Most of these rules are errors, which lists need
+// without CUE.
+var ownKeys = map[string][]string{
+	declcfg.SchemaPackage: {"/name", "/defaultChannel", "/icon/base64data", "/icon/mediatype"},
+	declcfg.SchemaChannel: {"/package", "/name", "/entries", "/entries/*/name", "/entries/*/skips/*"},
+	declcfg.SchemaBundle: {
+		"/package", "/name", "/image", "/relatedImages/*/image",
+		"/properties", "/properties/*/type",
+	},
+	declcfg.SchemaDeprecations: {
+		"/package", "/entries/*/message",
+		"/entries/*/reference", "/entries/*/reference/schema", "/entries/*/reference/name",
+	},
+}
+
+// ownValues are the keys of property values, by definition, that have a rule of their own in bundles.
+var ownValues = map[string][]string{
+	"#PropertyPackage":         {"packageName", "version"},
+	"#PropertyPackageRequired": {"versionRange"},
+}
+
+// shapeRule returns the rule that a finding of CUE breaks; "" if a rule of Go checks for it.
+func (s *scope) shapeRule(f schemas.Finding) string {
+	path := slices.Collect(f.Pointer.Tokens())
+	switch {
+	case f.Extra:
+		return "user-schema"
+	case s.meta.Schema == declcfg.SchemaBundle && len(path) > 2 && path[0] == "properties":
+		return s.propertyRule(f, path[1], path[2:])
+	case f.Kind == schemas.Excess && f.Empty: // to Go it is the same as no key
+		return "schema"
+	case slices.Contains(ownKeys[s.meta.Schema], pattern(path)):
+		return ""
+	}
+	return "schema"
+}
+
+// pattern writes a path with * for the elements of lists.
+func pattern(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		if digits(step) {
+			step = "*"
+		}
+		b.WriteString("/" + step)
+	}
+	return b.String()
+}
+
+// propertyRule is shapeRule for a path in the property of that index of a bundle.
+func (s *scope) propertyRule(f schemas.Finding, index string, path []string) string {
+	switch {
+	case path[0] == "type":
+		return "" // property-type
+	case len(path) == 1 && f.Kind == schemas.Missing, f.Kind == schemas.WrongType && s.refused[index]:
+		return "" // property-value
+	case f.Definition == "#PropertyMaxOpenShiftVersion":
+		return "max-openshift-version"
+	case f.Definition == "#PropertyConstraint":
+		return constraintRule(f)
+	case len(path) == 2 && slices.Contains(ownValues[f.Definition], path[1]):
+		return ""
+	}
+	return "schema"
+}
+
+// constraintRule is that of what OLM cannot read.
+func constraintRule(f schemas.Finding) string {
+	key := f.Pointer.LastToken()
+	switch {
+	case f.Kind == schemas.Unknown, f.Kind == schemas.WrongType, f.Kind == schemas.Excess && key == "none",
+		f.Kind == schemas.Invalid && !f.Empty, key == "versionRange", key == "rule":
+		return "constraint"
+	}
+	return "schema"
+}
