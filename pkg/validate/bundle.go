@@ -18,7 +18,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 	if b.Name == "" {
 		s.add("bundle-name", "/name", "the bundle has no name")
 	} else if err := k8sname.Subdomain(b.Name); err != nil {
-		s.add("bundle-name-dns", "/name", "%q can be no name of a ClusterServiceVersion: %v", b.Name, err)
+		s.add("bundle-name-dns", "/name", "%q is not a valid ClusterServiceVersion name: %v", b.Name, err)
 	}
 	s.properties(b)
 	s.packageProperty(b)
@@ -29,7 +29,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 	s.dependencies(b.Properties)
 }
 
-// properties checks that values have the shape of their type.
+// properties checks the types of properties, and that values can be decoded as their type.
 func (s *scope) properties(b *declcfg.Bundle) {
 	for i := range b.Properties {
 		p := &b.Properties[i]
@@ -57,7 +57,7 @@ func (s *scope) properties(b *declcfg.Bundle) {
 
 func (s *scope) refuse(property int) { s.refused = with(s.refused, itoa(property)) }
 
-// badValue reports what in the value of p has not the shape of its type.
+// badValue reports what in the value of p cannot be decoded.
 func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
 	check := func(value jsontext.Value) (jsontext.Pointer, error) {
 		err := (&declcfg.Property{Type: p.Type, Value: value}).Check()
@@ -82,7 +82,7 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	}
 	at := s.propertyAt(b, declcfg.PropertyPackage)
 	if value.PackageName != b.Package && b.Package != "" {
-		s.add("package-property-name", at+"/packageName", "the property names package %q, the bundle %q",
+		s.add("package-property-name", at+"/packageName", "the property names package %q, but the bundle belongs to %q",
 			value.PackageName, b.Package)
 	}
 	if value.Version == "" {
@@ -103,17 +103,17 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 		return
 	}
 	if len(version.Semver.Build) > 0 {
-		s.add("bundle-release", at+"/version", "version %q has build metadata besides the release %q",
+		s.add("bundle-release", at+"/version", "version %q has build metadata in addition to release %q",
 			value.Version, value.Release)
 		return
 	}
 	if want := version.CanonicalName(b.Package); b.Name != want {
-		s.add("bundle-release", "/name", "with release %q the bundle must be called %q, not %q",
+		s.add("bundle-release", "/name", "a bundle with release %q must be named %q, not %q",
 			value.Release, want, b.Name)
 	}
 }
 
-// propertyAt returns where the value of the first property of that type stands.
+// propertyAt returns the place of the value of the first property of that type.
 func (s *scope) propertyAt(b *declcfg.Bundle, typ string) jsontext.Pointer {
 	for i := range b.Properties {
 		if b.Properties[i].Type == typ {
@@ -133,7 +133,7 @@ func (s *scope) image(b *declcfg.Bundle) {
 		return
 	}
 	if _, err := reference.ParseNormalizedNamed(b.Image); err != nil {
-		s.add("image-reference", "/image", "%q is no image reference: %v", b.Image, err)
+		s.add("image-reference", "/image", "%q is not a valid image reference: %v", b.Image, err)
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 		}
 		named, err := reference.ParseNormalizedNamed(image)
 		if err != nil {
-			s.add("image-reference", at, "%q is no image reference: %v", image, err)
+			s.add("image-reference", at, "%q is not a valid image reference: %v", image, err)
 			continue
 		}
 		if _, ok := named.(reference.Digested); !ok {
@@ -169,6 +169,6 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 	}
 	if tags > 0 {
 		s.add("related-image-tag", index("/relatedImages", first)+"/image",
-			"%d of %d related images are not named by digest, first %s", tags, len(images), images[first].Image)
+			"%d of %d related images have no digest, first %q", tags, len(images), images[first].Image)
 	}
 }

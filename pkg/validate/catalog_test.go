@@ -34,15 +34,15 @@ func TestMessages(t *testing.T) {
 			`c/oak/channels.yaml:6:9: error: package "oak": channel "candidate": entries[1].name: ` +
 				`no bundle "oak.v3.0.0" (did you mean "oak.v1.0.0"?); add the olm.bundle, or remove the entry [entry-bundle]`},
 		{edit{"z.yaml", "", bundle("package: oak\nname: oak.v1.0.0\nimage: x", "oak", "1.0.0")},
-			`c/z.yaml:3:7: error: package "oak": bundle "oak.v1.0.0": name: bundle "oak.v1.0.0" is defined at ` +
-				`c/oak/bundles.yaml:1:1 already; remove one of the definitions [duplicate-bundle]`},
+			`c/z.yaml:3:7: error: package "oak": bundle "oak.v1.0.0": name: bundle "oak.v1.0.0" is already defined at ` +
+				`c/oak/bundles.yaml:1:1; remove one of the definitions [duplicate-bundle]`},
 		{edit{bundleFile, "packageName: oak, version: 1.1.0", "packageName: oak, version: 1.0.0"},
 			`c/oak/bundles.yaml:22:1: error: package "oak": bundle "oak.v1.1.0": properties: bundles "oak.v1.0.0" and ` +
 				`"oak.v1.1.0" have the same version 1.0.0; the first is at c/oak/bundles.yaml:1:1; ` +
 				`give one of them another version or a release [duplicate-version]`},
 		{edit{deprFile, "", "- {reference: {schema: olm.package}, message: again}\n"},
 			`c/oak/deprecations.yaml:14:15: error: package "oak": deprecations: entries[3].reference: ` +
-				`the package is deprecated twice; ` +
+				`the package is already deprecated; ` +
 				`merge the messages [duplicate-deprecation]`},
 		{edit{jsonFile, `"schema": "example.com/other", "package": "no-such-package"`,
 			`"schema": "olm.chanel", "name": "a\u001b[1mb"`},
@@ -85,11 +85,11 @@ func TestConstraints(t *testing.T) {
 		{`[]`, "value", "want object, found list"},
 		{`{cel: {rule: '1 +'}}`, "value.cel.rule",
 			"the rule does not compile: 1:4: Syntax error: mismatched input '<EOF>' expecting"},
-		{`{cel: {rule: '1 + 1'}}`, "value.cel.rule", "the rule gives int, want bool"},
+		{`{cel: {rule: '1 + 1'}}`, "value.cel.rule", "the rule returns int, want bool"},
 		{`{cel: {rule: 'bundles == 1'}}`, "value.cel.rule",
 			"the rule does not compile: 1:1: undeclared reference to 'bundles'"},
 		{`{any: {constraints: [{cel: {rule: 'true'}}, {cel: {rule: '"text"'}}]}}`, "value.any.constraints[1].cel.rule",
-			"the rule gives string, want bool"},
+			"the rule returns string, want bool"},
 		{`{not: {constraints: [{}]}}`, "value.not.constraints[0]", oneKind},
 	}
 	for _, tt := range tests {

@@ -33,7 +33,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		if e.Name == "" {
 			s.add("entry-name", at+"/name", "the entry has no name")
 		} else if seen[e.Name] {
-			s.add("duplicate-entry", at+"/name", "the entry %q stands twice in the channel", e.Name)
+			s.add("duplicate-entry", at+"/name", "entry %q is already in the channel", e.Name)
 		}
 		seen[e.Name] = true
 		for j, skip := range e.Skips {
@@ -50,8 +50,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 	}
 }
 
-// graphRules names the rules for what package graph finds. A circle that the chain does not run into is accepted by
-// upstream and is no business of this rule.
+// graphRules maps what package graph finds to rules. Upstream accepts a cycle that the chain of replaces does not reach.
 var graphRules = map[graph.Kind]string{
 	graph.NoHead:       "channel-head",
 	graph.SeveralHeads: "channel-head",
@@ -60,13 +59,13 @@ var graphRules = map[graph.Kind]string{
 }
 
 func (s *scope) graph(entries []declcfg.Entry) {
-	var circle []jsontext.Pointer // that leaves no head
+	var cycle []jsontext.Pointer // that leaves no head
 	for _, p := range graph.New(entries).Check() {
 		if p.Kind == graph.NoHead {
-			circle = p.At
+			cycle = p.At
 		}
 		rule, ok := graphRules[p.Kind]
-		if !ok || p.Kind == graph.Cycle && slices.Equal(p.At, circle) { // which said it
+		if !ok || p.Kind == graph.Cycle && slices.Equal(p.At, cycle) { // already reported
 			continue
 		}
 		s.add(rule, p.At[0], "%s", p)

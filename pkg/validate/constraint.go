@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// maxConstraint is how many bytes OLM takes for a constraint; documents that speak of 64 KB are wrong.
+// maxConstraint is how many bytes OLM accepts; its documentation, which says 64 KB, is wrong.
 const maxConstraint = 2 << 16
 
 // A constraint is what is checked here of the value of an olm.constraint; package schemas states its shape.
@@ -37,7 +37,7 @@ type terms struct {
 // constraint checks what stops OLM Classic from resolving a namespace: a constraint that it cannot read.
 func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	if n := len(p.Value); n > maxConstraint {
-		s.add("constraint", at, "the constraint has %d bytes, OLM accepts %d", n, maxConstraint)
+		s.add("constraint", at, "the constraint has %d bytes; OLM accepts %d", n, maxConstraint)
 		return
 	}
 	var c constraint
@@ -85,7 +85,7 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// compiledRules remembers what is wrong with a rule of CEL, since bundles of a package have the same.
+// compiledRules caches the errors of CEL rules, because the bundles of a package repeat them.
 var compiledRules sync.Map // of string to error, or nil
 
 func compileRule(rule string) error {
@@ -113,7 +113,7 @@ func checkRule(rule string) error {
 			first.Location.Line(), first.Location.Column()+1, strings.TrimSpace(first.Message))
 	}
 	if ast.OutputType() != cel.BoolType {
-		return fmt.Errorf("the rule gives %s, want bool", ast.OutputType())
+		return fmt.Errorf("the rule returns %s, want bool", ast.OutputType())
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 		s.reference(at+"/reference", ref)
 		key := [2]string{ref.Schema, ref.Name}
 		if seen[key] {
-			s.add("duplicate-deprecation", at+"/reference", "%s is deprecated twice", target(ref))
+			s.add("duplicate-deprecation", at+"/reference", "%s is already deprecated", target(ref))
 		}
 		seen[key] = true
 		if e.Message == "" {
@@ -36,23 +36,23 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 // deprecable holds the schemas of what can be deprecated.
 var deprecable = []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
 
-// reference checks what a deprecation refers to, but for whether it exists.
+// reference checks what a deprecation refers to, except whether it exists.
 func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
 	const rule = "deprecation-reference"
 	switch {
 	case ref.Schema == "":
 		s.add(rule, at+"/schema", "the reference has no schema")
 	case !slices.Contains(deprecable, ref.Schema):
-		s.add(rule, at+"/schema", "nothing of schema %q can be deprecated%s", ref.Schema,
+		s.add(rule, at+"/schema", "objects of schema %q cannot be deprecated%s", ref.Schema,
 			nearest.Hint(ref.Schema, deprecable))
 	case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
-		s.add(rule, at+"/name", "a reference to the package itself has no name, found %q", ref.Name)
+		s.add(rule, at+"/name", "a reference to the package must not have a name, found %q", ref.Name)
 	case ref.Schema != declcfg.SchemaPackage && ref.Name == "":
 		s.add(rule, at+"/name", "a reference to an %s needs a name", ref.Schema)
 	}
 }
 
-// target says what a deprecation refers to.
+// target describes what a deprecation refers to.
 func target(ref declcfg.Reference) string {
 	if ref.Schema == declcfg.SchemaPackage {
 		return "the package"

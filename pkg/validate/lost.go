@@ -7,14 +7,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A lost is what could not be read. What only seems to be missing because of it is not reported.
+// A lost is what could not be read: what it may contain is not reported as missing.
 type lost struct {
 	everything bool            // anything may be missing from any package
 	packages   map[string]bool // that unreadable documents mention
 	dirs       map[string]bool // that hold files of which nothing is known
 }
 
-// add takes note of an error of reading.
+// add records a read error.
 func (l *lost) add(err error) {
 	e, ok := errors.AsType[*declcfg.Error](err)
 	switch {
@@ -29,8 +29,8 @@ func (l *lost) add(err error) {
 	}
 }
 
-// settle decides to which packages the files belong of which nothing is known, once everything else was read: to those
-// that have objects in the same directory, and where nothing else is, to any.
+// settle decides, once everything else was read, to which packages unreadable files belong: to those with objects in the
+// same directory or, in a directory without objects, to all.
 func (l *lost) settle(x *declcfg.Index) {
 	if len(l.dirs) == 0 {
 		return
@@ -52,7 +52,7 @@ func (l *lost) settle(x *declcfg.Index) {
 	}
 }
 
-// from tells whether objects of the package may be missing because they could not be read.
+// from reports whether objects of the package may be missing because they could not be read.
 func (l *lost) from(pkg string) bool { return l.everything || l.packages[pkg] }
 
 func with(set map[string]bool, name string) map[string]bool {

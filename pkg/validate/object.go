@@ -19,7 +19,7 @@ type checked struct {
 	wrong    bool // it breaks a rule that is an error, be it checked or not
 }
 
-// object checks one object by itself. Its text is in memory, so this is the time to place problems in it.
+// object checks one object by itself. Its text is in memory, so problems are placed now.
 func (v *validator) object(o *declcfg.Object) (checked, error) {
 	s := &scope{v: v, meta: o.Meta, text: o}
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
@@ -44,9 +44,9 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 	}
 	var problems []*problem.Problem
 	for _, f := range m.Flaws() {
-		name, msg := "utf-8", "a byte that is no UTF-8 is read as U+FFFD"
+		name, msg := "utf-8", "invalid UTF-8 is read as U+FFFD"
 		if f.Key != "" {
-			name, msg = "duplicate-key", "the key "+quote(f.Key)+" stands twice in one object; the last one counts"
+			name, msg = "duplicate-key", "duplicate key "+quote(f.Key)+": the last value is used"
 		}
 		if !v.off[name] {
 			problems = append(problems, v.problem(Rules().Of(name), f.Pos, m, "", msg))

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// valueChecks holds what is checked of the values of a property type besides their shape.
+// valueChecks are the checks of values, by property type, beyond their shape.
 var valueChecks = map[string]func(*scope, jsontext.Pointer, *declcfg.Property){
 	declcfg.PropertyPackageRequired:     (*scope).packageRequired,
 	declcfg.PropertyConstraint:          (*scope).constraint,
@@ -28,7 +28,7 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 }
 
 func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
-	s.add("deprecated-property", at.Parent()+"/type", "a bundle with the property %s is never installed",
+	s.add("deprecated-property", at.Parent()+"/type", "bundles with property %s are never installed",
 		declcfg.PropertyDeprecated)
 }
 
@@ -51,7 +51,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// metadata checks what registries make of the manifests of a bundle.
+// metadata checks that a bundle has its metadata in one form.
 func (s *scope) metadata(b *declcfg.Bundle) {
 	objects := count(b, declcfg.PropertyBundleObject)
 	metadata := count(b, declcfg.PropertyCSVMetadata)

@@ -75,7 +75,7 @@ func (r *relations) duplicates(p *declcfg.PackageIndex) {
 	for i, d := range p.Deprecations {
 		if i > 0 {
 			r.of(d.Meta).add("duplicate-deprecations", "/package",
-				"package %q has deprecations at %s already", p.Name, p.Deprecations[0].Meta.Pos)
+				"package %q already has deprecations at %s", p.Name, p.Deprecations[0].Meta.Pos)
 		}
 	}
 }
@@ -87,12 +87,12 @@ func repeated[T any](r *relations, rule, what string, all []declcfg.Indexed[T]) 
 		if before := first[name]; before == nil {
 			first[name] = o.Meta
 		} else if name != "" {
-			r.of(o.Meta).add(rule, "/name", "%s %q is defined at %s already", what, name, before.Pos)
+			r.of(o.Meta).add(rule, "/name", "%s %q is already defined at %s", what, name, before.Pos)
 		}
 	}
 }
 
-// unknownPackage reports every object that belongs to a package that is not there.
+// unknownPackage reports every object of an unknown package.
 func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 	if r.lost.from(p.Name) {
 		return
@@ -156,7 +156,7 @@ func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	}
 }
 
-// entryBundles reports entries without a bundle, in whichever channel they stand.
+// entryBundles reports entries without a bundle, in any channel.
 func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	for _, c := range p.Channels {
 		if c.Value == nil {
@@ -230,7 +230,7 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 	}
 }
 
-// ownRanges reports entries whose skipRange holds their own version: OLM Classic updates such a bundle to itself.
+// ownRanges reports entries whose skipRange includes their own version: OLM Classic updates such a bundle to itself.
 func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 	versions := make(map[string]*declcfg.Version, len(p.Bundles))
 	for _, b := range p.Bundles {
@@ -249,7 +249,7 @@ func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 			}
 			if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
 				r.of(c.Meta).add("skip-range-self", index("/entries", i)+"/skipRange",
-					"the skipRange %q of %q holds its own version %s", e.SkipRange, e.Name, version.Semver)
+					"skipRange %q of entry %q includes its own version %s", e.SkipRange, e.Name, version.Semver)
 			}
 		}
 	}

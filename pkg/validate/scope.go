@@ -83,7 +83,7 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	s.found = append(s.found, f)
 }
 
-// wrong tells whether a rule is broken that is an error.
+// wrong reports whether a rule that is an error is broken.
 func (s *scope) wrong() bool {
 	return slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == problem.Error })
 }
@@ -124,7 +124,7 @@ func (v *validator) problem(
 	return p
 }
 
-// pathTo writes the way to the value at ptr: package "p": channel "c": entries[2].
+// pathTo writes the path of the value at ptr: package "p": channel "c": entries[2].
 func pathTo(m *declcfg.Meta, ptr jsontext.Pointer) string {
 	path := ""
 	if owner := m.Owner(); owner != "" {

@@ -78,7 +78,8 @@ func (s *scope) propertyRule(f schemas.Finding, index string, path []string) str
 func constraintRule(f schemas.Finding) string {
 	key := f.Pointer.LastToken()
 	switch {
-	case f.Kind == schemas.Unknown, f.Kind == schemas.WrongType, f.Kind == schemas.Excess && key == "none",
+	case f.Kind == schemas.Unknown, f.Kind == schemas.WrongType, f.Kind == schemas.Null,
+		f.Kind == schemas.Excess && key == "none",
 		f.Kind == schemas.Invalid && !f.Empty, key == "versionRange", key == "rule":
 		return "constraint"
 	}

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	maxObject  = 1 << 20 // of a ConfigMap, and of what etcd takes
+	maxObject  = 1 << 20 // of a ConfigMap
 	maxMessage = 4 << 20 // of a gRPC message, by default of clients
 )
 
-// sizes checks what has to fit into an object of the cluster or a message of the registry.
+// sizes checks that manifests fit into a ConfigMap, and the bundle into a message of the registry.
 func (s *scope) sizes(b *declcfg.Bundle) {
 	message, manifests := 0, 0
 	for i := range b.Properties {
@@ -34,7 +34,7 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		message += len(csv)
 	}
 	if message > maxMessage {
-		s.add("message-size", "", "a registry sends the bundle in a message of about %d bytes, clients take %d",
+		s.add("message-size", "", "the bundle needs a gRPC message of about %d bytes; clients accept %d",
 			message, maxMessage)
 	}
 }
@@ -42,7 +42,7 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 func (s *scope) manifestSize(i int, p *declcfg.Property) {
 	var object declcfg.BundleObject
 	if p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
-		s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes, a ConfigMap takes %d",
+		s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
 			len(object.Data), maxObject)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// maxTypeErrors is how many values of a wrong type are reported of one object: each costs decoding it once more.
+// maxTypeErrors limits the reported values of a wrong type in one object: each means decoding it again.
 const maxTypeErrors = 20
 
 // wrongTypes reports the values of o that keep it from being decoded.

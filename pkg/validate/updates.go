@@ -15,8 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// updates checks what becomes of installed bundles. What is wrong otherwise comes first: nothing is said of a package
-// that has an error.
+// updates checks the updates of installed bundles, in packages without errors.
 func (r *relations) updates(ctx context.Context) {
 	if !slices.ContainsFunc(Rules().Group("Updates"), func(u problem.Rule) bool { return !r.validator.off[u.Name] }) {
 		return
@@ -112,7 +111,7 @@ func (u *channelUpdates) checkChain() {
 	order, err := u.channel.Order()
 	if err == nil && len(order) == 1 && len(u.channel.Entries()) > 1 {
 		u.add("skips-only", "/entries",
-			"no replaces leads from the head %q to another entry: OLM Classic installs nothing else", u.head.Name)
+			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
 	}
 }
 
@@ -136,7 +135,7 @@ func (u *channelUpdates) checkVersions() {
 		return
 	}
 	if u.head.Version.Compare(*u.top.Version) < 0 {
-		u.add("head-version", u.entry(u.head), "the head %q has the version %s, and %q in the same channel the higher one %s",
+		u.add("head-version", u.entry(u.head), "the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
 	// A channel that is no default and has a pre-release for its head is for pre-releases.
@@ -171,7 +170,7 @@ func (u *channelUpdates) checkEnds() {
 		case at != u.head:
 			lostClassic = append(lostClassic, b.Name)
 			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
-				stuck = append(stuck, b.Name+" does not get to "+z.Name)
+				stuck = append(stuck, b.Name+" never reaches "+z.Name)
 			}
 		}
 		if at, _, _ := u.v1.End(b); u.top != nil && b.Version != nil && isBelow(at, u.top) {
@@ -184,17 +183,17 @@ func (u *channelUpdates) checkEnds() {
 		}
 	}
 	report("update-classic", "OLM Classic does not update to the head "+u.head.Name+" from %s", lostClassic)
-	report("update-loop", "OLM Classic updates for ever from %s", u.withoutOwnRanges(loops))
+	report("update-loop", "OLM Classic never stops updating from %s", u.withoutOwnRanges(loops))
 	report("z-release", "%s", stuck)
 	if u.top != nil {
 		report("update-v1", "OLM v1 does not update to the highest version "+u.top.Name+" from %s", lostV1)
 	}
 }
 
-// isBelow tells whether b has a lower version than c, which has one; without a version it has.
+// isBelow reports whether b has no version or a lower one than c, which has one.
 func isBelow(b, c *graph.Bundle) bool { return b.Version == nil || b.Version.Compare(*c.Version) < 0 }
 
-// withoutOwnRanges leaves out loops that a skipRange makes which holds its own version: another rule is about those.
+// withoutOwnRanges removes the loops of a skipRange that includes its own version, which skip-range-self reports.
 func (u *channelUpdates) withoutOwnRanges(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		steps, _ := u.classic.Path(u.pkg.Bundle(name))
@@ -228,7 +227,7 @@ func (u *channelUpdates) latestOfMinors() map[minor]*graph.Bundle {
 	return latest
 }
 
-// checkDiffering reports bundles that go elsewhere under OLM v1 than under Classic.
+// checkDiffering reports bundles that OLM v1 updates to another bundle than OLM Classic does.
 func (u *channelUpdates) checkDiffering() {
 	var differing []string
 	for _, b := range u.channel.Members() {

@@ -52,29 +52,29 @@ func TestUpdates(t *testing.T) {
 		{
 			"it replaces and skips the same", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skips: [p.v0.9.0, p.v1.0.0]"},
 			[]string{
-				`9:1: no replaces leads from the head "p.v1.1.0" to another entry: OLM Classic installs nothing else [skips-only]`,
+				`9:1: no entry can be reached from the head "p.v1.1.0" by replaces: OLM Classic can install nothing else [skips-only]`,
 				`10:58: entry "p.v1.1.0" both replaces and skips "p.v1.0.0" [replaces-and-skips]`,
 			},
 		}, {
 			"only skips", []string{"1.0.0", "1.1.0 skips: [p.v1.0.0]"},
-			[]string{`9:1: no replaces leads from the head "p.v1.1.0" to another entry: OLM Classic installs nothing else [skips-only]`},
+			[]string{`9:1: no entry can be reached from the head "p.v1.1.0" by replaces: OLM Classic can install nothing else [skips-only]`},
 		}, {
 			"a downgrade", []string{"1.2.0", "1.1.0 replaces: p.v1.2.0"},
 			[]string{
 				`9:1: OLM Classic and OLM v1 update differently: p.v1.2.0 to p.v1.1.0 or nothing [updates-differ]`,
 				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.1.0 [update-v1]`,
-				`10:3: the head "p.v1.1.0" has the version 1.1.0, and "p.v1.2.0" in the same channel the higher one 1.2.0 [head-version]`,
+				`10:3: the head "p.v1.1.0" has version 1.1.0, but "p.v1.2.0" has the higher version 1.2.0 [head-version]`,
 				`10:30: entry "p.v1.1.0" replaces "p.v1.2.0", whose version 1.2.0 is higher than its own, 1.1.0 [update-downgrade]`,
 			},
 		}, {
 			"a loop of two", []string{"1.0.0 skipRange: 1.1.0", "1.1.0 replaces: p.v1.0.0"},
 			[]string{
 				`9:1: OLM Classic and OLM v1 update differently: p.v1.1.0 to p.v1.0.0 or nothing [updates-differ]`,
-				`9:1: OLM Classic updates for ever from p.v1.0.0, p.v1.1.0 [update-loop]`,
+				`9:1: OLM Classic never stops updating from p.v1.0.0, p.v1.1.0 [update-loop]`,
 			},
 		}, {
 			"a skip range that holds its own version", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skipRange: '<=1.1.0'"},
-			[]string{`10:51: the skipRange "<=1.1.0" of "p.v1.1.0" holds its own version 1.1.0 [skip-range-self]`},
+			[]string{`10:51: skipRange "<=1.1.0" of entry "p.v1.1.0" includes its own version 1.1.0 [skip-range-self]`},
 		}, {
 			"a way through a deprecated bundle", []string{"1.0.0", "1.1.0! replaces: p.v1.0.0", "1.2.0 replaces: p.v1.1.0"},
 			[]string{

@@ -1,7 +1,7 @@
 // Package validate finds every problem in a catalog, each with a rule, a severity and a place.
 //
-// What upstream rejects is an error; what it accepts, and a cluster or a user trips over, is a warning. The rules are
-// in one table; see [Rules].
+// What upstream rejects is an error; what it accepts, but causes trouble on clusters or for users, is a warning. [Rules]
+// is the table of rules.
 //
 //	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
 //	for _, p := range report.Problems {
@@ -20,8 +20,8 @@ import (
 // Options say what is checked. The zero value checks everything.
 type Options struct {
 	Disable    []string // rules that are not checked, by name
-	ErrorsOnly bool     // leaves out all rules that are no errors, which is faster
-	Strict     bool     // makes warnings errors
+	ErrorsOnly bool     // checks only rules that are errors, which is faster
+	Strict     bool     // reports warnings as errors
 
 	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
 	Schemas []schemas.File
@@ -34,7 +34,7 @@ type Report struct {
 }
 
 // Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
-// every run; an error means that it could not be checked, say because ctx is done or a schema does not compile.
+// every run; an error means that it could not be checked, for example because a schema does not compile.
 func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
 	v, err := newValidator(opts)
 	if err != nil {

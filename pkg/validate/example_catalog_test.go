@@ -1,0 +1,80 @@
+package validate_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// brokenCatalog has a default channel that does not exist, an entry without a bundle, and an API without a kind.
+var brokenCatalog = fstest.MapFS{"demo.yaml": {Data: []byte(`schema: olm.package
+name: demo
+defaultChannel: stabel
+---
+schema: olm.channel
+package: demo
+name: stable
+entries:
+- name: demo.v1.0.0
+- name: demo.v1.1.0
+  replaces: demo.v1.0.0
+---
+schema: olm.bundle
+package: demo
+name: demo.v1.0.0
+image: registry.example/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef
+properties:
+- {type: olm.package, value: {packageName: demo, version: 1.0.0}}
+- {type: olm.gvk, value: {group: demo.example, version: v1}}
+- {type: olm.csv.metadata, value: {displayName: Demo}}
+`)}}
+
+func ExampleCatalog() {
+	source := declcfg.Source{Name: "catalog", FS: brokenCatalog}
+	report, err := validate.Catalog(context.Background(), validate.Options{}, source)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		fmt.Printf("line %d: %s: %s: %s [%s]\n", p.Pos.Line, p.Severity, p.Path, p.Message, p.Rule)
+	}
+	// Output:
+	// catalog/demo.yaml:3:17: error: the default channel "stabel" of package "demo" does not exist (did you mean "stable"?) [default-channel]
+	// catalog/demo.yaml:10:9: error: no bundle "demo.v1.1.0" (did you mean "demo.v1.0.0"?) [entry-bundle]
+	// catalog/demo.yaml:19:26: warning: is required (#PropertyGVK) [schema]
+}
+
+// Definitions in CUE add rules of your own.
+func ExampleCatalog_schemas() {
+	opts := validate.Options{
+		ErrorsOnly: true,
+		Schemas: []schemas.File{{
+			Name: "ours.cue",
+			Data: []byte(`#OurPackage: {schema: "olm.package", name!: string, description!: string, ...}`),
+		}},
+	}
+	source := declcfg.Source{Name: "catalog", FS: brokenCatalog}
+	report, err := validate.Catalog(context.Background(), opts, source)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		fmt.Printf("%s: %s: %s\n", p.Pos, p.Path, p.Message)
+	}
+	// Output:
+	// X
+}
+
+func ExampleRules() {
+	rule := validate.Rules().Of("channel-head")
+	fmt.Printf("%s (%s): %s\n", rule.Name, rule.Severity, rule.Summary)
+	fmt.Println("fix:", rule.Fix)
+	// Output:
+	// channel-head (error): a channel has exactly one head
+	// fix: connect the entries by replaces or skips until only one is not replaced or skipped
+}
