@@ -41,12 +41,18 @@ func ExampleCatalog() {
 		log.Fatal(err)
 	}
 	for _, p := range report.Problems {
-		fmt.Printf("line %d: %s: %s: %s [%s]\n", p.Pos.Line, p.Severity, p.Path, p.Message, p.Rule)
+		fmt.Printf("%s: %s [%s]\n%s:\n- %s\n", p.Pos, p.Severity, p.Rule, p.Path, p.Message)
 	}
 	// Output:
-	// catalog/demo.yaml:3:17: error: the default channel "stabel" of package "demo" does not exist (did you mean "stable"?) [default-channel]
-	// catalog/demo.yaml:10:9: error: no bundle "demo.v1.1.0" (did you mean "demo.v1.0.0"?) [entry-bundle]
-	// catalog/demo.yaml:19:26: warning: is required (#PropertyGVK) [schema]
+	// catalog/demo.yaml:3:17: error [default-channel]
+	// package "demo": defaultChannel:
+	// - the default channel "stabel" of package "demo" does not exist (did you mean "stable"?)
+	// catalog/demo.yaml:10:9: error [entry-bundle]
+	// package "demo": channel "stable": entries[1].name:
+	// - no bundle "demo.v1.1.0" (did you mean "demo.v1.0.0"?)
+	// catalog/demo.yaml:19:26: warning [schema]
+	// package "demo": bundle "demo.v1.0.0": properties[1].value.kind:
+	// - is required (#PropertyGVK)
 }
 
 // Definitions in CUE add rules of your own.
@@ -64,10 +70,12 @@ func ExampleCatalog_schemas() {
 		log.Fatal(err)
 	}
 	for _, p := range report.Problems {
-		fmt.Printf("%s: %s: %s\n", p.Pos, p.Path, p.Message)
+		if p.Rule == "user-schema" {
+			fmt.Printf("%s: %s: %s\n", p.Pos, p.Path, p.Message)
+		}
 	}
 	// Output:
-	// X
+	// catalog/demo.yaml:1:1: package "demo": description: is required (#OurPackage)
 }
 
 func ExampleRules() {
