@@ -15,22 +15,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// CheckOptions say what is checked besides what every bundle has to keep. The zero value is nothing.
+// CheckOptions are optional checks. The zero value adds none.
 type CheckOptions struct {
-	OperatorHub   bool // what OperatorHub.io demands
+	OperatorHub   bool // the requirements of OperatorHub.io
 	BundleObjects bool // that manifests do not endanger the cluster
 
-	// Categories are those that OperatorHub may ask for; nil for its own.
+	// Categories are allowed by OperatorHub; nil for its own list.
 	Categories []string
 
-	// Labels are those of the image that holds the bundle; nil where none does.
+	// Labels are those of the image of the bundle; nil if it is not in an image.
 	Labels map[string]string
 }
 
 // Check returns everything that is wrong with the bundle that fsys holds, by place. Positions begin with name.
 //
-// It finds what the validators of github.com/operator-framework/api find, whose verdict a test compares with. These are
-// not used themselves since they know no places.
+// It finds what the validators of github.com/operator-framework/api find, and a test compares the verdicts. It does not
+// call them, because their errors have no places.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
@@ -50,13 +50,13 @@ type checker struct {
 	problems []*problem.Problem
 
 	manifests []*manifest
-	lost      bool                            // there may be more manifests, in what cannot be read
-	pkg       string                          // of the bundle, "" where the annotations do not say
-	csv       *v1alpha1.ClusterServiceVersion // nil where there is none that fits the API
-	csvFile   *manifest                       // that holds it, or does not
+	lost      bool                            // a file that cannot be read may contain more manifests
+	pkg       string                          // of the bundle, "" if no annotation names it
+	csv       *v1alpha1.ClusterServiceVersion // nil if there is none that fits the API
+	csvFile   *manifest                       // the first ClusterServiceVersion, which may not fit the API
 }
 
-// report notes an error about the rule of that name.
+// report adds a problem with the rule of that name.
 func (c *checker) report(rule string, err *declcfg.Error) {
 	p := &problem.Problem{Rule: rule, Severity: Rules().Of(rule).Severity, Pos: err.Pos, Message: err.Err.Error()}
 	if err.Pointer != "" {
@@ -65,12 +65,12 @@ func (c *checker) report(rule string, err *declcfg.Error) {
 	c.problems = append(c.problems, p)
 }
 
-// find notes what is wrong with the value at ptr.
+// find adds a problem with the value at ptr.
 func (c *checker) find(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
 	c.report(rule, doc.errorIn(ptr, fmt.Errorf(format, args...)))
 }
 
-// findIn notes what is wrong with a file or directory.
+// findIn adds a problem with a file or directory.
 func (c *checker) findIn(rule, file, format string, args ...any) {
 	c.report(rule, c.inFile(file, fmt.Errorf(format, args...)))
 }
@@ -87,7 +87,7 @@ func (c *checker) check() {
 	}
 	c.checkMetadata(mediaType)
 	if mediaType == MediaTypeHelm {
-		return // as in upstream, what a chart is made of is not looked at
+		return // as in upstream, the content of a chart is not checked
 	}
 	for _, m := range c.manifests {
 		c.checkManifest(m, mediaType)
@@ -121,7 +121,7 @@ func (c *checker) checkLayout() bool {
 	return complete
 }
 
-// readAll reads what lies directly in manifests/. Unlike in [Parse] a file that holds no manifest is an error.
+// readAll reads the files in manifests/. Unlike in [Parse], a file that is not a manifest is an error.
 func (c *checker) readAll() {
 	for _, entry := range c.readDir(manifestsDir) {
 		name := path.Join(manifestsDir, entry.Name())
@@ -155,13 +155,13 @@ func (c *checker) readOne(name string) {
 	c.manifests = append(c.manifests, m)
 }
 
-// isChart tells whether the manifests are a chart, as [DetectMediaType] does.
+// isChart reports whether the manifests are a chart, as [DetectMediaType] does.
 func (c *checker) isChart() bool {
 	text, err := readRegular(c.fsys, path.Join(manifestsDir, chartFile))
 	return err == nil && isChart(text)
 }
 
-// mediaType returns that of the manifests, which are no chart.
+// mediaType returns the media type of manifests that are not a chart.
 func (c *checker) mediaType() string {
 	isCSV := func(m *manifest) bool { return m.kind == kindCSV }
 	if slices.ContainsFunc(c.manifests, isCSV) {

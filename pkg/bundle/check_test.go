@@ -90,8 +90,8 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "kind: Custom", "kind: : Custom"), []string{
 		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
 	{change("manifests/a.yaml", "", "kind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
-		"b/manifests: warning: 1029 KB when packed by OLM, which takes at most 1024 KB [bundle-size]"}},
-	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: no manifest: the object has no kind [unreadable]"}},
+		"b/manifests: warning: 1029 KB when packed by OLM; the limit is 1024 KB [bundle-size]"}},
+	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
 	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
 		"b/manifests/crd.yaml:13:1: warning: a further document: only the first one of a file counts [left-out]"}},
 	{change("manifests/a/b.yaml", "", "a: b"), []string{"b/manifests/a: warning: a directory: only files in manifests/"}},
@@ -99,7 +99,7 @@ var checkTests = []struct {
 	{change("metadata/a.yaml", "", "a: b"), []string{"b/metadata/a.yaml:1:1: warning: neither annotations nor dependencies nor"}},
 
 	{change("metadata/annotations.yaml", "annotations:\n", "more:\n"), []string{
-		"b/metadata: error: no file with annotations of a bundle [annotations]",
+		"b/metadata: error: no file contains the annotations of a bundle [annotations]",
 		"b/metadata/annotations.yaml:1:1: warning: neither annotations nor dependencies nor properties [left-out]"}},
 	{change("metadata/annotations.yaml", "package.v1: oak", "package.v1: ' '"), []string{"b/metadata/annotations.yaml:5:53: " +
 		"error: annotations.operators.operatorframework.io.bundle.package.v1: the value is empty [annotations]"}},
@@ -114,7 +114,7 @@ var checkTests = []struct {
 	{change("metadata/annotations.yaml", "manifests/", "manifests"), nil},
 	{change("manifests/csv.yaml", "kind: Cluster", "kind: Luster"), []string{
 		"b/metadata/annotations.yaml:2:55: error: annotations.operators.operatorframework.io.bundle.mediatype.v1: " +
-			"registry+v1, but there is no ClusterServiceVersion among the manifests [media-type]"}},
+			"registry+v1, but there is no ClusterServiceVersion in manifests/ [media-type]"}},
 	{change("metadata/dependencies.yaml", "", `dependencies:
 - {type: a}
 - {type: olm.gvk}
@@ -128,12 +128,12 @@ var checkTests = []struct {
 - {type: olm.label, value: 1}
 `), []string{
 		`b/metadata/dependencies.yaml:2:3: error: dependencies[0]: unknown type "a", want olm.gvk, olm.package, olm.label or`,
-		"b/metadata/dependencies.yaml:3:3: error: dependencies[1]: no value [dependencies]",
-		"b/metadata/dependencies.yaml:4:26: error: dependencies[2].value: no version [dependencies]",
-		"b/metadata/dependencies.yaml:5:56: error: dependencies[3].value.version: not a range of versions: ",
-		"b/metadata/dependencies.yaml:7:28: error: dependencies[5].value: no label [dependencies]",
-		"b/metadata/dependencies.yaml:8:39: error: dependencies[6].value.cel: no rule [dependencies]",
-		"b/metadata/dependencies.yaml:9:33: error: dependencies[7].value: want one of cel, gvk, package, all, any and not",
+		"b/metadata/dependencies.yaml:3:3: error: dependencies[1]: value is required [dependencies]",
+		"b/metadata/dependencies.yaml:4:26: error: dependencies[2].value: version is required [dependencies]",
+		"b/metadata/dependencies.yaml:5:56: error: dependencies[3].value.version: not a valid version range: ",
+		"b/metadata/dependencies.yaml:7:28: error: dependencies[5].value: label is required [dependencies]",
+		"b/metadata/dependencies.yaml:8:39: error: dependencies[6].value.cel: rule is required [dependencies]",
+		"b/metadata/dependencies.yaml:9:33: error: dependencies[7].value: want one of cel, gvk, package, all, any or not",
 		"b/metadata/dependencies.yaml:11:28: error: dependencies[9].value: want an object, have a number [dependencies]",
 	}},
 
@@ -144,28 +144,28 @@ var checkTests = []struct {
 	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  namespace: b\n"), []string{
 		"b/manifests/a.yaml:4:14: error: metadata.namespace: Forbidden: not allowed on this type [manifest-metadata]"}},
 	{change("manifests/a.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"), []string{
-		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes has no policy/v1beta1 since 1.25 [removed-api]"}},
+		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes 1.25 removed policy/v1beta1 [removed-api]"}},
 	{change("manifests/a.yaml", "", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: Role\nmetadata: {name: a}\n").
 		change("manifests/csv.yaml", "1.20.0", "1.22.0"), []string{
-		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes has no rbac.authorization.k8s.io/v1beta1 since 1.22 [removed-api]",
-		"b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: Kubernetes has no rbac.authorization.k8s.io/v1beta1 since 1.22, "}},
+		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes 1.22 removed rbac.authorization.k8s.io/v1beta1 [removed-api]",
+		"b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: Kubernetes 1.22 removed rbac.authorization.k8s.io/v1beta1, "}},
 
 	{change("manifests/d.yaml", "", "kind: ClusterServiceVersion\n"), []string{
-		"b/manifests/d.yaml:1:1: error: a second ClusterServiceVersion: the first one is in b/manifests/csv.yaml [csv-count]"}},
+		"b/manifests/d.yaml:1:1: error: second ClusterServiceVersion: the first is in b/manifests/csv.yaml [csv-count]"}},
 	{change("manifests/csv.yaml", "version: 1.0.0", "version: banana"), []string{
-		`b/manifests/csv.yaml:9:12: error: spec.version: "banana" is no version: `}},
+		`b/manifests/csv.yaml:9:12: error: spec.version: "banana" is not a valid version: `}},
 	{change("manifests/csv.yaml", "version: 1.0.0", "version: 1.0.0\n  release: a_b"), []string{
-		`b/manifests/csv.yaml:10:12: error: spec.release: "a_b" is no version: `}},
+		`b/manifests/csv.yaml:10:12: error: spec.release: "a_b" is not a valid version: `}},
 	{change("manifests/csv.yaml", "oak.v1.0.0", "Oak"), []string{`b/manifests/csv.yaml:4:9: error: metadata.name: "Oak": a lowercase`}},
-	{change("manifests/csv.yaml", "  displayName: Oak\n", ""), []string{"b/manifests/csv.yaml:8:3: error: spec: no displayName [csv-field-missing]"}},
+	{change("manifests/csv.yaml", "  displayName: Oak\n", ""), []string{"b/manifests/csv.yaml:8:3: error: spec: displayName is required [csv-field-missing]"}},
 	{change("manifests/csv.yaml", "supported: true", "supported: false"), []string{
-		"b/manifests/csv.yaml:20:3: error: spec.installModes: none is supported [csv-install-modes]"}},
+		"b/manifests/csv.yaml:20:3: error: spec.installModes: no install mode is supported [csv-install-modes]"}},
 	{change("manifests/csv.yaml", "supported: true}", "supported: true}\n  - {type: AllNamespaces, supported: true}"), []string{
-		"b/manifests/csv.yaml:21:5: warning: spec.installModes[1]: AllNamespaces is listed before [csv-install-mode-twice]"}},
+		"b/manifests/csv.yaml:21:5: warning: spec.installModes[1]: AllNamespaces is already listed [csv-install-mode-twice]"}},
 	{change("manifests/csv.yaml", "1.20.0", "'1.20'"), []string{
 		`b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: "1.20" is not a semantic version: `}},
 	{change("manifests/csv.yaml", "  minKubeVersion: 1.20.0\n", ""), []string{
-		"b/manifests/csv.yaml:8:3: warning: spec: no minKubeVersion: the operator may be installed on any cluster [csv-no-min-kube"}},
+		"b/manifests/csv.yaml:8:3: warning: spec: no minKubeVersion: the operator can be installed on any cluster [csv-no-min-kube"}},
 	{change("manifests/csv.yaml", `"kind": "Oak"`, `"kind": "Elm"`), []string{
 		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: example 1: wood.example.com/v1 Elm is not owned [csv-exam",
 		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: no example of wood.example.com/v1 Oak [csv-no-examples]",
@@ -174,17 +174,17 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: want a list of objects as JSON: "}},
 	{change("manifests/csv.yaml", "alm-examples", "olm.SkipRange: a\n    olm.properties: '[]'\n    olm.examples"), []string{
 		"b/manifests/csv.yaml:6:20: error: metadata.annotations.olm.SkipRange: want olm.skipRange [csv-annotation-case]",
-		"b/manifests/csv.yaml:7:21: warning: metadata.annotations.olm.properties: properties belong into metadata/properties.yaml",
+		"b/manifests/csv.yaml:7:21: warning: metadata.annotations.olm.properties: move the properties to metadata/properties.yaml",
 	}},
 	{change("manifests/csv.yaml", "  version: 1.0.0\n", "  version: 1.0.0\n  release: '2'\n"), []string{
-		`b/manifests/csv.yaml:4:9: warning: metadata.name: want "oak-v1.0.0-2", since the bundle has a release [bundle-name]`}},
+		`b/manifests/csv.yaml:4:9: warning: metadata.name: want "oak-v1.0.0-2" because the bundle has a release [bundle-name]`}},
 	{files{"manifests/csv.yaml": strings.NewReplacer("oak.v1.0.0", "oak-v1.0.0-2", "alm-examples", "olm.substitutesFor: a\n    alm-examples",
 		"  version: 1.0.0\n", "  version: 1.0.0\n  release: '2'\n").Replace(checkedFiles["manifests/csv.yaml"]),
 		"manifests/crd.yaml": checkedFiles["manifests/crd.yaml"], "metadata/annotations.yaml": checkedFiles["metadata/annotations.yaml"]},
-		[]string{"b/manifests/csv.yaml:6:25: error: metadata.annotations.olm.substitutesFor: not together with spec.release [csv-release]"}},
+		[]string{"b/manifests/csv.yaml:6:25: error: metadata.annotations.olm.substitutesFor: cannot be combined with spec.release [csv-release]"}},
 
 	{change("manifests/csv.yaml", "    alm-examples", "    olm.examples: ''\n    alm-examples"), []string{
-		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.olm.examples: the examples of alm-examples count [left-out]"}},
+		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.olm.examples: ignored: examples are read from alm-examples [left-out]"}},
 	{change("manifests/crd.yaml", "k8s.io/v1", "com/v1"), []string{
 		`b/manifests/crd.yaml:1:13: error: apiVersion: "apiextensions.com/v1": want apiextensions.k8s.io/v1 or apiext`}},
 	{change("manifests/csv.yaml", "name: oaks.wood", "name: elms.wood"), []string{
@@ -212,14 +212,14 @@ var checkTests = []struct {
 		"b/manifests/crd2.yaml:6:3: warning: spec: wood.example.com/v1 Oak is defined in b/manifests/crd.yaml [crd-twice]"}},
 
 	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: oak}\n"), []string{
-		"b/manifests/a.yaml:3:18: warning: metadata.name: OLM makes this account for b/manifests/csv.yaml [service-account]"}},
+		"b/manifests/a.yaml:3:18: warning: metadata.name: OLM creates this account for b/manifests/csv.yaml [service-account]"}},
 	{change("manifests/csv.yaml", "example.com/oak:1", "Not valid"), []string{
 		"b/manifests/csv.yaml:13:38: warning: spec.relatedImages[0].image: "}},
 
 	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\n"), []string{
-		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be that of all pods of the cluster [object]"}},
+		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be the default for all pods of the cluster [object]"}},
 	{change("manifests/a.yaml", "", "kind: Role\nmetadata: {name: a}\nrules:\n- apiGroups: [policy]\n  resources: [poddisruptionbudgets]\n"+
-		"  verbs: ['*']\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: disruption budgets may be changed"}},
+		"  verbs: ['*']\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: can change disruption budgets"}},
 	{change("manifests/csv.yaml", "image/png", "image/bmp"), []string{`b/manifests/csv.yaml:12:40: error: spec.icon[0].mediatype: "image/bmp": `}},
 	{change("manifests/csv.yaml", "  icon: [{base64data: eA==, mediatype: image/png}]\n", ""), []string{
 		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},

@@ -31,7 +31,7 @@ func (c *checker) checkCSV() {
 		c.checkCSVName("/spec/replaces", replaces)
 	}
 	if c.csvFile.version() == "" {
-		c.findCSV("csv-field-missing", "", "no apiVersion")
+		c.findCSV("csv-field-missing", "", "apiVersion is required")
 	}
 	c.checkRequired()
 	c.checkInstallModes()
@@ -55,7 +55,7 @@ func (c *checker) checkRequired() {
 	strategy := &spec.InstallStrategy
 	required := func(parent jsontext.Pointer, key string, value any) bool {
 		if reflect.ValueOf(value).Elem().IsZero() {
-			c.findCSV("csv-field-missing", parent, "no %s", key)
+			c.findCSV("csv-field-missing", parent, "%s is required", key)
 			return false
 		}
 		return true
@@ -77,18 +77,18 @@ func (c *checker) checkRequired() {
 func (c *checker) checkInstallModes() {
 	modes := c.csv.Spec.InstallModes
 	if len(modes) == 0 {
-		c.findCSV("csv-install-modes", "/spec", "no installModes")
+		c.findCSV("csv-install-modes", "/spec", "installModes is required")
 		return
 	}
 	supported := make(map[v1alpha1.InstallModeType]bool)
 	for i, mode := range modes {
 		if _, ok := supported[mode.Type]; ok {
-			c.findCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is listed before", mode.Type)
+			c.findCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is already listed", mode.Type)
 		}
 		supported[mode.Type] = supported[mode.Type] || mode.Supported
 	}
 	if !slices.Contains(slices.Collect(maps.Values(supported)), true) {
-		c.findCSV("csv-install-modes", "/spec/installModes", "none is supported")
+		c.findCSV("csv-install-modes", "/spec/installModes", "no install mode is supported")
 	}
 	if !onlyAllNamespaces(modes) {
 		c.checkConversion()
@@ -109,7 +109,7 @@ func (c *checker) checkConversion() {
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
 			ptr := element("/spec/webhookdefinitions", i)
-			c.findCSV("csv-install-modes", ptr, "AllNamespaces has to be the only mode supported where conversionCRDs are given")
+			c.findCSV("csv-install-modes", ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (c *checker) checkConversion() {
 func (c *checker) checkMinKubeVersion() {
 	version := c.csv.Spec.MinKubeVersion
 	if strings.TrimSpace(version) == "" {
-		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator may be installed on any cluster")
+		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator can be installed on any cluster")
 	} else if _, err := semver.Parse(version); err != nil {
 		c.findCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
 	}
@@ -134,7 +134,7 @@ func (c *checker) checkCSVAnnotations() {
 	for key := range c.csv.Annotations {
 		ptr := pointer("metadata", "annotations", key)
 		if key == annotationProperties {
-			c.findCSV("csv-properties", ptr, "properties belong into metadata/properties.yaml")
+			c.findCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
 		}
 		for _, known := range cased {
 			if strings.EqualFold(key, known) && key != known {
@@ -152,11 +152,11 @@ func (c *checker) checkRelease() {
 	}
 	if c.csv.Annotations[annotationSubstitutes] != "" {
 		ptr := pointer("metadata", "annotations", annotationSubstitutes)
-		c.findCSV("csv-release", ptr, "not together with spec.release")
+		c.findCSV("csv-release", ptr, "cannot be combined with spec.release")
 	}
 	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
 	if c.pkg != "" && c.csv.Name != want {
-		c.findCSV("bundle-name", "/metadata/name", "want %q, since the bundle has a release", want)
+		c.findCSV("bundle-name", "/metadata/name", "want %q because the bundle has a release", want)
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *checker) checkExamples() {
 	ptr := pointer("metadata", "annotations", key)
 	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
 		old := pointer("metadata", "annotations", annotationOldExamples)
-		c.findCSV("left-out", old, "the examples of %s count", key)
+		c.findCSV("left-out", old, "ignored: examples are read from %s", key)
 	}
 	kinds, err := exampleKinds(examples)
 	if err != nil {
@@ -216,7 +216,7 @@ func exampleKinds(examples string) ([]declcfg.GVK, error) {
 	var kinds []declcfg.GVK
 	for i, example := range list {
 		if jsontext.Value(bytes.TrimSpace(example)).Kind() != jsontext.KindBeginObject {
-			return nil, fmt.Errorf("example %d is no object", i+1)
+			return nil, fmt.Errorf("example %d is not an object", i+1)
 		}
 		apiVersion, kind := typeOf(new(parser).printManifest(jsontext.Value(example)))
 		if kind == "" {
@@ -282,7 +282,7 @@ func (c *checker) checkServiceAccounts() {
 			} `json:"metadata"`
 		}
 		if _, err := decode(m.printed, &account); err == nil && made[account.Metadata.Name] {
-			c.find("service-account", m.document, "/metadata/name", "OLM makes this account for %s", c.csvFile.file)
+			c.find("service-account", m.document, "/metadata/name", "OLM creates this account for %s", c.csvFile.file)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (c *checker) checkDependency(doc *document, ptr jsontext.Pointer, d declara
 		return
 	}
 	if d.Value == nil {
-		c.find("dependencies", doc, ptr, "no value")
+		c.find("dependencies", doc, ptr, "value is required")
 		return
 	}
 	at, problem := check(d.Value)
@@ -57,7 +57,7 @@ func checkPackage(value jsontext.Value) (jsontext.Pointer, string) {
 		return "", problem
 	}
 	if _, err := semver.ParseRange(pkg.Version); err != nil {
-		return "/version", "not a range of versions: " + err.Error()
+		return "/version", "not a valid version range: " + err.Error()
 	}
 	return "", ""
 }
@@ -102,14 +102,14 @@ func checkConstraint(value jsontext.Value) (jsontext.Pointer, string) {
 		}
 	}
 	if kinds != 1 {
-		return "", "want one of cel, gvk, package, all, any and not"
+		return "", "want one of cel, gvk, package, all, any or not"
 	}
 	return "", ""
 }
 
 func missing(key, value string) string {
 	if value == "" {
-		return "no " + key
+		return key + " is required"
 	}
 	return ""
 }

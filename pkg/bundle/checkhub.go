@@ -25,7 +25,7 @@ var (
 func (c *checker) checkHub() {
 	spec := &c.csv.Spec
 	if strings.TrimSpace(spec.Provider.Name) == "" {
-		c.findCSV("hub", "/spec", "no provider with a name")
+		c.findCSV("hub", "/spec", "provider.name is required")
 	}
 	for i, maintainer := range spec.Maintainers {
 		c.checkContact(element("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, isAddress)
@@ -34,7 +34,7 @@ func (c *checker) checkHub() {
 		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, isURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
-		c.findCSV("hub", "/spec", "no version")
+		c.findCSV("hub", "/spec", "version is required")
 	}
 	c.checkIcon()
 	c.checkHubAnnotations()
@@ -44,7 +44,7 @@ func (c *checker) checkHub() {
 // checkContact checks a maintainer or a link.
 func (c *checker) checkContact(ptr jsontext.Pointer, name, key, value string, valid func(string) error) {
 	if name == "" || value == "" {
-		c.findCSV("hub", ptr, "want name and %s", key)
+		c.findCSV("hub", ptr, "name and %s are required", key)
 	}
 	if value == "" {
 		return
@@ -76,7 +76,7 @@ func (c *checker) checkIcon() {
 	}
 	icon := icons[0]
 	if icon.MediaType == "" || icon.Data == "" {
-		c.findCSV("hub", "/spec/icon/0", "want base64data and mediatype")
+		c.findCSV("hub", "/spec/icon/0", "base64data and mediatype are required")
 	}
 	if icon.MediaType != "" && !slices.Contains(hubIcons, icon.MediaType) {
 		c.findCSV("hub", "/spec/icon/0/mediatype", "%q: want one of %q", icon.MediaType, hubIcons)

@@ -31,7 +31,7 @@ func setOf(names ...string) map[string]bool {
 
 func (c *checker) checkManifest(m *manifest, mediaType string) {
 	if m.kind == "" {
-		c.find("unreadable", m.document, "", "no manifest: the object has no kind")
+		c.find("unreadable", m.document, "", "not a manifest: the object has no kind")
 		return
 	}
 	if mediaType == MediaTypeRegistry && !installable[m.kind] {
@@ -52,10 +52,10 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	}
 }
 
-// decodeOne takes m for the ClusterServiceVersion, unless there is one.
+// decodeOne decodes the ClusterServiceVersion, of which there is one.
 func (c *checker) decodeOne(m *manifest) {
 	if c.csvFile != nil {
-		c.find("csv-count", m.document, "", "a second %s: the first one is in %s", kindCSV, c.csvFile.file)
+		c.find("csv-count", m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
 		return
 	}
 	c.csvFile = m
@@ -67,7 +67,7 @@ func (c *checker) decodeOne(m *manifest) {
 	c.csv = csv
 }
 
-// versionError says what is wrong with a version or a release at ptr, of which err says no more than that it is none.
+// versionError returns why a version or a release at ptr is invalid, which err does not say.
 func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 	var versions struct {
 		Spec struct {
@@ -75,7 +75,7 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 			Release jsontext.Value `json:"release"`
 		} `json:"spec"`
 	}
-	_, _ = decode(csv, &versions) // what is no object has another pointer
+	_, _ = decode(csv, &versions) // if it is not an object, ptr is another
 	for _, field := range []struct {
 		ptr   jsontext.Pointer
 		value jsontext.Value
@@ -88,7 +88,7 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 			continue
 		}
 		if cause := field.read(field.value); cause != nil {
-			return fmt.Errorf("%s is no version: %w", field.value, cause)
+			return fmt.Errorf("%s is not a valid version: %w", field.value, cause)
 		}
 	}
 	return err
@@ -110,7 +110,7 @@ func (c *checker) checkObjectMeta(m *manifest) {
 	}
 }
 
-// fieldMessage returns what Kubernetes says about a field, without values that are more than a word: they have a place.
+// fieldMessage returns the error of Kubernetes about a field, without objects and lists, which have a place.
 func fieldMessage(e *field.Error) string {
 	switch reflect.ValueOf(e.BadValue).Kind() {
 	case reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:

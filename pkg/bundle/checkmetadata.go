@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checkMetadata looks at annotations and dependencies, and at what is passed over when the bundle is read.
+// checkMetadata checks annotations and dependencies, and reports what is ignored when the bundle is read.
 func (c *checker) checkMetadata(mediaType string) {
 	all := new(metadata)
 	found := false
@@ -26,7 +26,7 @@ func (c *checker) checkMetadata(mediaType string) {
 		found = found || c.checkAnnotations(doc, mediaType)
 	}
 	if !found {
-		c.findIn("annotations", metadataDir, "no file with annotations of a bundle")
+		c.findIn("annotations", metadataDir, "no file contains the annotations of a bundle")
 	}
 	if all.from.dependencies != nil {
 		c.checkDependencies(all.from.dependencies, all.dependencies)
@@ -53,7 +53,7 @@ func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 	return true
 }
 
-// checkAnnotation checks one annotation. Those of which the files tell what to expect have to say want.
+// checkAnnotation checks one annotation, whose value must be want if the files determine it.
 func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value, want string) {
 	ptr := pointer("annotations", key)
 	var decoded text
@@ -83,7 +83,7 @@ func (c *checker) checkMediaType(doc *document, ptr jsontext.Pointer, said, foun
 	switch {
 	case said == found, c.lost && found == MediaTypePlain: // for want of a manifest that cannot be read
 	case said == MediaTypeRegistry && found == MediaTypePlain:
-		c.find("media-type", doc, ptr, "%s, but there is no %s among the manifests", said, kindCSV)
+		c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", said, kindCSV)
 	default:
 		c.find("media-type", doc, ptr, "%s, but the manifests are %s", said, found)
 	}

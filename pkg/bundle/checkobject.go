@@ -18,7 +18,7 @@ func (c *checker) checkObject(m *manifest) {
 	case "PriorityClass":
 		var class schedulingv1.PriorityClass
 		if c.decodeObject(m, &class) && class.GlobalDefault {
-			c.find("object", m.document, "/globalDefault", "the class would be that of all pods of the cluster")
+			c.find("object", m.document, "/globalDefault", "the class would be the default for all pods of the cluster")
 		}
 	case "Role", "ClusterRole":
 		var role rbacv1.ClusterRole
@@ -45,10 +45,10 @@ func (c *checker) checkDisruptionBudget(m *manifest) {
 		return
 	}
 	if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
-		c.find("object", m.document, "/spec/maxUnavailable", "no pod may ever be unavailable")
+		c.find("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
 	}
 	if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
-		c.find("object", m.document, "/spec/minAvailable", "no pod may ever be unavailable")
+		c.find("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
 	}
 }
 
@@ -63,7 +63,7 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 			slices.ContainsFunc(rule.Verbs, func(v string) bool { return v == rbacv1.VerbAll || slices.Contains(verbs, v) })
 	}
 	if grants("policy", "poddisruptionbudgets", "create", "update", "patch") {
-		c.find("object-permission", m.document, ptr, "disruption budgets may be changed, which can keep nodes from updates")
+		c.find("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
 	}
 	if grants("security.openshift.io", "securitycontextconstraints", "delete", "update", "patch") {
 		var names []string
@@ -73,7 +73,7 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 			}
 		}
 		if len(names) > 0 {
-			c.find("object", m.document, ptr, "constraints of the cluster itself may be changed: %s", strings.Join(names, ", "))
+			c.find("object", m.document, ptr, "can change security context constraints of the cluster: %s", strings.Join(names, ", "))
 		}
 	}
 }

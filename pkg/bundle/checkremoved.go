@@ -22,7 +22,7 @@ var removedAPIs = map[[2]string]semver.Version{
 func (c *checker) checkRemoved(m *manifest) {
 	removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]
 	if ok {
-		c.find("removed-api", m.document, "/apiVersion", "Kubernetes has no %s since %d.%d",
+		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %[2]d.%[3]d removed %[1]s",
 			m.apiVersion, removed.Major, removed.Minor)
 	}
 }
@@ -35,7 +35,7 @@ func (c *checker) checkHubAPIs() {
 	}
 	for _, m := range c.manifests {
 		if removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]; ok && least.GE(removed) {
-			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes has no %s since %d.%d, which %s is of",
+			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes %[2]d.%[3]d removed %[1]s, the API of %[4]s",
 				m.apiVersion, removed.Major, removed.Minor, m.file)
 		}
 	}

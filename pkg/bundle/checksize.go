@@ -33,7 +33,7 @@ func (c *checker) checkSize() {
 		}
 	}
 	if size > nearBundleSize {
-		c.findIn("bundle-size", manifestsDir, "%d KB when packed by OLM, which takes at most %d KB",
+		c.findIn("bundle-size", manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
 			size>>10, maxBundleSize>>10)
 	}
 }

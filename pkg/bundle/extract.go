@@ -20,7 +20,7 @@ const (
 
 const gzipEncoding = "gzip+base64"
 
-// DefaultExtractLimit is about what Kubernetes takes for an object, in bytes.
+// DefaultExtractLimit is about the size limit of Kubernetes objects, in bytes.
 const DefaultExtractLimit = 1 << 20
 
 // ExtractOptions say what Extract makes. The zero value is the default.
@@ -55,7 +55,7 @@ func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, e
 		limit = DefaultExtractLimit
 	}
 	if e.errs == nil && e.size > limit {
-		err := fmt.Errorf("the files have %d bytes as they are stored, more than the limit of %d", e.size, limit)
+		err := fmt.Errorf("the stored files have %d bytes, more than the limit of %d", e.size, limit)
 		e.fail(e.inFile(manifestsDir, err))
 	}
 	if err := e.err(); err != nil {
@@ -105,7 +105,7 @@ func (e *extractor) read(name string) ([]byte, error) {
 func (e *extractor) add(name string, text []byte) {
 	key := notInKey.ReplaceAllString(path.Base(name), "-")
 	if first, ok := e.from[key]; ok {
-		e.fail(e.inFile(name, fmt.Errorf("the key would be %s, which is that of %s", key, e.label(first))))
+		e.fail(e.inFile(name, fmt.Errorf("key %s is already used for %s", key, e.label(first))))
 		return
 	}
 	e.from[key] = name

@@ -60,7 +60,7 @@ func TestExtractLimit(t *testing.T) {
 		want string
 	}{
 		{ExtractOptions{Limit: 1000}, ""},
-		{ExtractOptions{Limit: 999}, "b/manifests: the files have 1000 bytes as they are stored, more than the limit of 999"},
+		{ExtractOptions{Limit: 999}, "b/manifests: the stored files have 1000 bytes, more than the limit of 999"},
 		{ExtractOptions{Limit: 100, Gzip: true}, ""},
 		{ExtractOptions{}, ""},
 	} {
@@ -87,8 +87,8 @@ func TestExtractFails(t *testing.T) {
 		files files
 		want  string
 	}{
-		{files{"manifests/a b": "a", "manifests/a+b": "b"}, "b/manifests/a+b: the key would be a-b, which is that of b/manifests/a b"},
-		{files{"metadata/csv.yaml": "a"}, "b/metadata/csv.yaml: the key would be csv.yaml, which is that of b/manifests/csv.yaml"},
+		{files{"manifests/a b": "a", "manifests/a+b": "b"}, "b/manifests/a+b: key a-b is already used for b/manifests/a b"},
+		{files{"metadata/csv.yaml": "a"}, "b/metadata/csv.yaml: key csv.yaml is already used for b/manifests/csv.yaml"},
 		{files{"manifests/more/a": "a"}, "b/manifests/more: a directory: "},
 		{files{"metadata/annotations.yaml": "a: b: c"}, "b/metadata/annotations.yaml:1:5: "},
 		{files{"metadata/annotations.yaml": "annotations: {a: []}"}, "b/metadata/annotations.yaml:1:18: annotations.a: want a string"},

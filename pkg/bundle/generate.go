@@ -85,7 +85,7 @@ func (d *outDir) checkGenerated(l Labels, opts GenerateOptions) error {
 		differs, err := d.differs(name, content)
 		if differs {
 			pos := declcfg.Pos{File: path.Join(d.root.Name(), name)}
-			errs = append(errs, &declcfg.Error{Pos: pos, Err: errors.New("exists, and differs from what is to be copied")})
+			errs = append(errs, &declcfg.Error{Pos: pos, Err: errors.New("already exists with other content")})
 		}
 		return err
 	})

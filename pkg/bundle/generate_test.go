@@ -69,7 +69,7 @@ func TestGenerate(t *testing.T) {
 	opts := GenerateOptions{Manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new")}
 	err := Generate(t.Context(), elm, out, opts)
 	for _, part := range []string{`metadata/annotations.yaml:6:53: annotations.` + AnnotationPackage + `: want "elm", found "oak"`,
-		"manifests/a.yaml: exists, and differs"} {
+		"manifests/a.yaml: already exists"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("got error %v, want %q", err, part)
 		}

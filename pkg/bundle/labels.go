@@ -66,8 +66,8 @@ func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
 	return []byte(b.String())
 }
 
-// Check compares an annotations.yaml that exists, called name in positions, with l: it has to say all that l says.
-// Other annotations may stand beside. The error joins one *[declcfg.Error] for every difference.
+// Check compares an annotations.yaml that exists, called name in positions, with l: it must contain all of l and
+// may contain other annotations. The error joins one *[declcfg.Error] for every difference.
 func (l Labels) Check(name string, annotations []byte) error {
 	doc, failed := readDocument(name, annotations, nil)
 	if failed != nil {

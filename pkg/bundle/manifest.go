@@ -86,7 +86,7 @@ func (p *parser) readManifest(name string) *manifest {
 	m := &manifest{document: doc, printed: p.printManifest(doc.json)}
 	m.apiVersion, m.kind = typeOf(m.printed)
 	if m.kind == "" {
-		p.warn(doc.errorIn("", errors.New("no manifest: the object has no kind")))
+		p.warn(doc.errorIn("", errors.New("not a manifest: the object has no kind")))
 		return nil
 	}
 	return m

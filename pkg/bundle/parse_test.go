@@ -260,7 +260,7 @@ func TestFindings(t *testing.T) {
 		{"no YAML", files{"manifests/a.yaml": "kind: A\nb: c: d\n"}, []string{"b/manifests/a.yaml:2:5: mapping values are not"}, ""},
 		{"no JSON", files{"manifests/a.json": "{\"kind\": \"A\",\n\"a\" 1}"}, []string{"b/manifests/a.json:2:5: not valid JSON: invalid character '1' after object name"}, ""},
 		{"JSON breaks off", files{"manifests/a.json": "{\"kind\": \"A\",\n"}, []string{"b/manifests/a.json:1:14: the JSON object that starts at 1:1 does not end"}, ""},
-		{"no kind", files{"manifests/a.yaml": "# c\nkin: A\n"}, []string{"b/manifests/a.yaml:2:1: no manifest: the object has no kind"}, ""},
+		{"no kind", files{"manifests/a.yaml": "# c\nkin: A\n"}, []string{"b/manifests/a.yaml:2:1: not a manifest: the object has no kind"}, ""},
 		{"empty", files{"manifests/a.yaml": "# c\n"}, []string{"b/manifests/a.yaml:1:1: the file is empty"}, ""},
 		{"first document empty", files{"manifests/a.yaml": "# c\n---\nkind: A\n"}, []string{
 			"b/manifests/a.yaml:3:1: only the first document of a file counts, and it is empty"}, ""},

@@ -27,7 +27,7 @@ func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
 	return escapeHTML(unsignedZeros(p.sorted))
 }
 
-// escapeHTML returns a copy of text, which is compact JSON, with the characters escaped that mean something in HTML.
+// escapeHTML returns a copy of text, which is compact JSON, with the special characters of HTML escaped.
 func escapeHTML(text []byte) jsontext.Value {
 	const room = 64 // for what escapes take more
 	dst := make([]byte, 0, len(text)+room)
@@ -66,7 +66,7 @@ func unsignedZeros(text []byte) []byte {
 	return kept
 }
 
-// mayHoldNegativeZero spares nearly all manifests a second look.
+// mayHoldNegativeZero reports whether text may contain -0, which hardly any manifest does.
 func mayHoldNegativeZero(text []byte) bool {
 	for _, before := range ":,[" {
 		if bytes.Contains(text, []byte(string(before)+"-0")) {
@@ -76,7 +76,7 @@ func mayHoldNegativeZero(text []byte) bool {
 	return false
 }
 
-// isZero tells whether text, the rest of an object, begins with the number 0.
+// isZero reports whether text, the rest of an object, begins with the number 0.
 func isZero(text []byte) bool {
 	return len(text) > 1 && text[0] == '0' && bytes.IndexByte([]byte(",]}"), text[1]) >= 0
 }
