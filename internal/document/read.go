@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -35,7 +36,7 @@ type chunkReader struct {
 	visit func(*Document, error)
 	doc   Document
 
-	source yamljson.Source // of doc
+	source *yamljson.Source // of doc
 	origin origin
 }
 
@@ -103,10 +104,18 @@ func (c *Chunk) breaksOff(place Place, text []byte, err error) error {
 	return failure
 }
 
+// sources holds memory for the places in documents.
+var sources = pool.New(6, func() *yamljson.Source { return new(yamljson.Source) },
+	func(s *yamljson.Source) (*yamljson.Source, bool) { return s, s.Recycle() })
+
 // readYAML reads YAML documents, separated by lines that begin with three hyphens.
 func (c *chunkReader) readYAML() {
 	buf := Buffers.Get()
-	defer func() { Buffers.Put(buf) }()
+	c.source = sources.Get()
+	defer func() {
+		Buffers.Put(buf)
+		sources.Put(c.source)
+	}()
 	place, from := c.place, 0
 	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {
 		from = len(byteOrderMark) // and no column
@@ -168,7 +177,7 @@ func (c *chunkReader) readDocument(buf []byte) []byte {
 		c.visit(doc, c.parse(newDecoder(doc.JSON), doc.JSON))
 		return buf
 	}
-	raw, repeated, err := yamljson.Convert(buf, doc.Text, &c.source)
+	raw, repeated, err := yamljson.Convert(buf, doc.Text, c.source)
 	switch {
 	case errors.Is(err, yamljson.ErrEmpty):
 		return raw
@@ -178,7 +187,7 @@ func (c *chunkReader) readDocument(buf []byte) []byte {
 	}
 	doc.JSON, doc.Repaired = raw, repeated
 	if c.source.Text != nil {
-		c.origin = origin{text: c.source.Text, json: raw, source: &c.source}
+		c.origin = origin{text: c.source.Text, json: raw, source: c.source}
 		doc.from = &c.origin
 	}
 	err = c.parse(newDecoder(raw), raw)

@@ -89,6 +89,15 @@ type Source struct {
 // A mark is where a key or value starts, in the JSON and in the text.
 type mark struct{ json, text int }
 
+// maxKeptMarks limits the memory that is kept for the next document, 1 MB.
+const maxKeptMarks = 1 << 16
+
+// Recycle forgets the document. It reports whether the memory is worth keeping for the next one.
+func (s *Source) Recycle() bool {
+	s.reset()
+	return cap(s.marks) <= maxKeptMarks
+}
+
 func (s *Source) reset() {
 	if s != nil {
 		s.Text, s.marks = nil, s.marks[:0]
