@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,16 +11,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// openCatalog opens references to catalogs, images included. Closing the catalog is done by closeAll.
+// openCatalog opens references to catalogs, including images; closeAll closes them.
 func (f *imageFlags) openCatalog(
 	cmd *cobra.Command, refs ...string,
 ) (catalog *render.Catalog, closeAll func(), err error) {
 	return f.openWith(cmd, openOptions(cmd), refs)
 }
 
-// openWith is openCatalog with options, of which it sets the images.
+// openWith is openCatalog with options other than Images.
 func (f *imageFlags) openWith(
 	cmd *cobra.Command, opts render.Options, refs []string,
 ) (catalog *render.Catalog, closeAll func(), err error) {
@@ -39,7 +41,7 @@ func (f *imageFlags) openWith(
 	}, nil
 }
 
-// readIndex calls use with what references to catalogs hold, while it can be read again.
+// readIndex calls use with the index of catalogs, whose objects can be read again until use returns.
 func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*declcfg.Index) error) error {
 	done := progress(cmd, "reading")
 	defer done()
@@ -56,7 +58,7 @@ func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*de
 	return use(index)
 }
 
-// warnOfRanges warns of skipRanges that cannot be read, in all channels or, if any are named, in those.
+// warnOfRanges warns of invalid skipRanges, in the named channels or, without names, in all.
 func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels ...string) {
 	for _, p := range packages {
 		for _, o := range p.Channels {
@@ -73,4 +75,44 @@ func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels
 			}
 		}
 	}
+}
+
+// warnOfFlaws warns of input that is not written as its author may expect.
+func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
+	for _, m := range metas {
+		for _, f := range m.Flaws() {
+			what := "invalid UTF-8 is replaced by U+FFFD"
+			if f.Key != "" {
+				what = fmt.Sprintf("duplicate key %q: the last one is used", f.Key)
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), placed(f.Pos, "warning", what))
+		}
+	}
+}
+
+// openOptions returns the options that come from the environment.
+func openOptions(cmd *cobra.Command) render.Options {
+	return render.Options{Stdin: cmd.InOrStdin(), Spool: spoolOptions(cmd)}
+}
+
+// readValid reads a catalog, whose objects can be read again until done is called. It prints the problems of a catalog
+// that is not valid.
+func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
+	shown := progress(cmd, "reading")
+	defer shown()
+	catalog, closeAll, err := from.openCatalog(cmd, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	if len(report.Problems) > 0 {
+		closeAll()
+		shown()
+		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), report.Problems), errReported)
+	}
+	return report.Index, closeAll, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// completeArgs completes every argument in its own way, and nothing after the last.
+// completeArgs completes each argument with its own function, and nothing after the last.
 func completeArgs(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) {
@@ -26,7 +26,7 @@ func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// packages completes to the packages of the catalog that is the first argument, as far as it can be read.
+// packages completes to the packages of the catalog in the first argument, ignoring objects that cannot be read.
 func packages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	catalog, err := render.Open(ctx, args[:1], render.Options{})
@@ -57,7 +57,7 @@ func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string)
 	return packages(cmd, args, start)
 }
 
-// completeNothing keeps the shell from proposing files for the values of the flags.
+// completeNothing disables completion of the values of flags, which are not files.
 func completeNothing(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		must(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))

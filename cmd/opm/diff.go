@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -19,28 +18,29 @@ func diffCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Show what changed between two catalogs",
-		Long: `Show what changed between two catalogs for those who install operators from them: packages,
-channels and bundles that came or went, heads, default channels, deprecations and edges, and
+		Long: `Show what changed between two catalogs for users who install operators from them: added and
+removed packages, channels and bundles; changed heads, default channels, deprecations and edges;
+and
 
-  - installs that lose their update path: they went to the end of their channel with OLD, and no
-    longer do with NEW;
-  - other installs whose next update is another one than before, or gone;
-  - published bundles with another content, since clusters do not install them again. Order and
-    spelling do not count; nor does it count here when manifests (olm.bundle.object) gave way to
-    olm.csv.metadata, as migrate makes it, which is told apart.
+  - installs that lose their update path: with OLD they are updated to the end of their channel,
+    with NEW they are not;
+  - other installs whose next update changed or disappeared;
+  - published bundles whose content changed, since clusters do not install them again. Key order
+    and formatting do not count. A change from manifests (olm.bundle.object) to olm.csv.metadata,
+    as made by opm migrate, is reported separately.
 
-Installs are bundles of OLD, and those that it has no more but names in replaces or skips, since
-users may have them. Updates are followed as by OLM Classic and OLM v1; where only one of them is
-concerned, the text says so.
+Installs are the bundles of OLD and the missing bundles that its entries replace or skip, which
+users may still run. Updates follow the rules of OLM Classic and OLM v1; the text says so if only
+one of them is affected.
 
-Markdown is made for a comment on a pull request. JSON is an object with a summary and the
-packages that changed; all of its lists are there even if they are empty.
+markdown is meant for a comment on a pull request. json is an object with a summary and the changed
+packages; it contains all lists, even empty ones.
 
 With --fail-on, the exit code is 1 if NEW has changes of these kinds: stranded (installs that
 lose their update path), removed (packages, channels or bundles), changed (published bundles).
 
-OLD and NEW are what list takes: a directory, a file, an archive, "-" or an image. They need not
-be valid.`,
+OLD and NEW are a directory, a file, an archive, "-" for standard input, or an image; see opm list.
+They need not be valid.`,
 		Example: `  opm diff catalog/kiln catalog
   opm diff registry.example/crafts/catalog:v1 catalog -o markdown > comment.md
   opm diff registry.example/crafts/catalog:v1 catalog --fail-on stranded,removed,changed`,
@@ -48,17 +48,14 @@ be valid.`,
 		ValidArgsFunction: completeArgs(files, files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "markdown", "json")
-	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "exit with 1 on changes of these `KINDS`, with commas in "+
-		"between: "+strings.Join(failures, ", "))
-	must(cmd.RegisterFlagCompletionFunc("fail-on",
-		cobra.FixedCompletions(failures, cobra.ShellCompDirectiveNoFileComp)))
+	kinds := texts(diff.Kinds())
+	choiceVar(cmd, &f.format, "output", "o", string(diff.Text), "output format", texts(diff.Formats())...)
+	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
+		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
+	must(cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp)))
 	f.images.add(cmd)
 	return cmd
 }
-
-// failures are the kinds of changes that --fail-on takes.
-var failures = []string{string(diff.LostPath), string(diff.Gone), string(diff.Replaced)}
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
@@ -67,16 +64,13 @@ type diffFlags struct {
 	images imageFlags
 }
 
-// diffWriters write a report in the formats of diff.
-var diffWriters = map[string]func(io.Writer, *diff.Report) error{
-	"text": diff.WriteText, "markdown": diff.WriteMarkdown, "json": diff.WriteJSON,
-}
-
 func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
+	var failOn []diff.Kind
 	for _, kind := range f.failOn {
-		if !slices.Contains(failures, kind) {
-			return usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(failures), kind)}
+		if !slices.Contains(diff.Kinds(), diff.Kind(kind)) {
+			return usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), kind)}
 		}
+		failOn = append(failOn, diff.Kind(kind))
 	}
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
@@ -85,10 +79,13 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := diffWriters[f.format](cmd.OutOrStdout(), report); err != nil {
+	if err := diff.Write(cmd.OutOrStdout(), report, diff.Format(f.format)); err != nil {
 		return err
 	}
-	return f.failure(report)
+	if err := report.Fail(failOn...); err != nil {
+		return fmt.Errorf("found changes that --fail-on names: %w", err)
+	}
+	return nil
 }
 
 // compare reads both catalogs.
@@ -104,18 +101,4 @@ func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, er
 		sources[i] = catalog.Sources
 	}
 	return diff.Compare(cmd.Context(), sources[0], sources[1])
-}
-
-// failure returns an error about changes that --fail-on names.
-func (f *diffFlags) failure(report *diff.Report) error {
-	var found []string
-	for _, kind := range failures {
-		if n := report.Count(diff.Kind(kind)); n > 0 && slices.Contains(f.failOn, kind) {
-			found = append(found, fmt.Sprintf("%d %s", n, kind))
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return fmt.Errorf("changes that --fail-on names: %s", strings.Join(found, ", "))
 }

@@ -18,10 +18,10 @@ func dockerfileCmd() *cobra.Command {
 	var labels []string
 	cmd := &cobra.Command{
 		Use:   "dockerfile DIRECTORY",
-		Short: "Write a Dockerfile that makes a catalog image",
-		Long: `Write DIRECTORY.Dockerfile beside the directory of a catalog. It builds an image that serves
-the catalog; the build context is the directory that both stand in. A file that exists is not
-written over.`,
+		Short: "Write a Dockerfile for a catalog image",
+		Long: `Write DIRECTORY.Dockerfile next to a catalog directory. It builds an image that serves the
+catalog; the build context is the directory that contains both. An existing file is not
+overwritten.`,
 		Example: `  opm generate dockerfile catalog
   opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
   docker build -t catalog -f catalog.Dockerfile .`,
@@ -43,10 +43,10 @@ written over.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&base, "base-image", "i", defaultImage, "build on `IMAGE`, which has opm in it, or on scratch")
-	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "prepare the cache with the opm in `IMAGE`")
-	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "give the image the label `KEY=VALUE`")
-	flags.StringVar(&binary, "binary-image", "", "build on `IMAGE`")
+	flags.StringVarP(&base, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
+	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
+	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
+	flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
 	hide(flags, "binary-image")
 	must(flags.MarkDeprecated("binary-image", "use --base-image instead"))
 	exclude(cmd, "binary-image", "base-image")

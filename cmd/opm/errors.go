@@ -19,16 +19,15 @@ import (
 // interrupted is printed when a signal ended the program.
 const interrupted = "opm: interrupted"
 
-// errReported ends a command that has said what is wrong already.
+// errReported is returned by a command that has already printed its error.
 var errReported = errors.New("reported")
 
-// A usageError is a command line that cannot be understood. It is printed with the usage of the command.
+// A usageError is an invalid command line. It is printed with the usage of the command.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// printError prints err for people: errors in files as file:line:column: error: what, all others after the name of the
-// program.
+// printError prints errors in files as file:line:column: error: message, and all others as opm: message.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
 	if errors.Is(err, errReported) {
 		return
@@ -47,8 +46,8 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	}
 }
 
-// outputFailure returns why standard output cannot be written, or nil where err is about something else. Writers in
-// between may have added words of their own to it.
+// outputFailure returns the error of writing to standard output, without the text that writers in between added, or nil
+// if err is another error.
 func outputFailure(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "write" && e.Path == os.Stdout.Name() {
 		return e.Err
@@ -63,21 +62,21 @@ func printEach(w io.Writer, err error) {
 		}
 		return
 	}
-	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
+	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()))
 		return
 	}
 	fmt.Fprintf(w, "opm: %s\n", legibleLines(err.Error()))
 }
 
-// placed returns the line that tells what is wrong at a place, whatever that and the name of the file hold.
+// placed returns a message with its position, escaped for terminals.
 func placed(pos declcfg.Pos, severity problem.Severity, what string) string {
 	p := problem.Problem{Severity: severity, Pos: pos, Message: what}
 	return p.String()
 }
 
-// legibleLines makes the message of an error fit for a terminal. Lines after the first are indented, so that none is
-// taken for another error.
+// legibleLines escapes an error message for terminals. Lines after the first are indented, since they do not begin
+// another error.
 func legibleLines(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines {

@@ -14,13 +14,13 @@ import (
 // A choice is the value of a flag that takes one of a few words.
 type choice struct {
 	value     *string
-	byDefault string // accepted too; may be none of the words
+	byDefault string // also accepted; need not be one of the words
 	words     []string
 }
 
 func (c *choice) String() string { return *c.value }
 
-// Type stands for the value in help texts.
+// Type names the value in help texts.
 func (c *choice) Type() string { return strings.Join(c.words, "|") }
 
 func (c *choice) Set(s string) error {
@@ -29,6 +29,15 @@ func (c *choice) Set(s string) error {
 	}
 	*c.value = s
 	return nil
+}
+
+// texts returns the values of a string type as strings.
+func texts[T ~string](all []T) []string {
+	var words []string
+	for _, v := range all {
+		words = append(words, string(v))
+	}
+	return words
 }
 
 // oneOf lists words as "a", "a or b", "a, b or c".
@@ -47,13 +56,13 @@ func choiceVar(cmd *cobra.Command, value *string, name, short, byDefault, usage 
 	must(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// addFormatFlag adds the flag -o of commands that print objects of a catalog.
+// addFormatFlag adds -o to a command that prints catalog objects.
 func addFormatFlag(cmd *cobra.Command, format *string) {
 	choiceVar(cmd, format, "output", "o", string(declcfg.JSON), "output format",
 		string(declcfg.JSON), string(declcfg.YAML))
 }
 
 func addMigrateLevelFlag(cmd *cobra.Command, level *string) {
-	choiceVar(cmd, level, "migrate-level", "", "", "make the migrations up to `LEVEL`: "+oneOf(render.Migrations()),
-		render.Migrations()...)
+	levels := texts(render.Migrations())
+	choiceVar(cmd, level, "migrate-level", "", "", "migrate up to `LEVEL`: "+oneOf(levels), levels...)
 }

@@ -1,51 +1,33 @@
 package main
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
 	"github.com/opm-toolchain/opm/pkg/list"
 )
 
-// A drawing is a format of graph.
-type drawing struct {
-	name string
-	draw draw.Func
-}
-
-// drawings are all formats, the default first.
-var drawings = []drawing{
-	{"mermaid", draw.Mermaid},
-	{"dot", draw.DOT},
-	{"svg", draw.SVG},
-	{"html", draw.HTML},
-	{"json", draw.JSON},
-}
-
 func graphCmd() *cobra.Command {
 	var f graphFlags
 	cmd := &cobra.Command{
 		Use:   "graph CATALOG [PACKAGE...]",
-		Short: "Draw which bundle updates which",
-		Long: `Draw the channels of a catalog, or of some of its packages: the bundles in them, and a line
-from each to those that update it. It tells what an entry replaces, what it skips and what is in
-its skipRange, and which bundles are the head of their channel, skipped, deprecated or not in
-the catalog. A range that holds no bundle of the channel is drawn as a whole, and so are all of
-a channel in which they hold more than 100,000 together.
+		Short: "Draw the upgrade graph of a catalog",
+		Long: `Draw the channels of a catalog, or of some of its packages: their bundles, with a line from
+each bundle to those that update it. The drawing shows what an entry replaces and skips, what is
+in its skipRange, and which bundles are channel heads, skipped, deprecated or missing from the
+catalog. A range that matches no bundle of the channel is drawn as one node. So are all ranges of
+a channel if they match more than 100,000 bundles together.
 
-Mermaid is for Markdown and mermaid.js, dot for Graphviz, svg a picture, and html the picture on
-a page of its own, which needs no network: to zoom, to search, and to see where each bundle
-updates to in OLM Classic and in OLM v1. json, which tells the next update of each bundle too, is
-for programs. The catalog need not be valid.
+mermaid is for Markdown and mermaid.js, dot for Graphviz, and svg is a picture. html is a page with
+that picture, to zoom, to search, and to see where each bundle is updated to in OLM Classic and in
+OLM v1; it needs no network. json is for programs and includes the next update of each bundle. The
+catalog need not be valid.
 
-A CATALOG is what list takes: a directory, a file, an archive, "-" or an image.`,
+CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
 		Example: `  opm graph catalog kiln > kiln.mmd
   opm graph catalog kiln --channel stable -o dot
   opm graph catalog kiln -o html > kiln.html
@@ -67,11 +49,11 @@ type graphFlags struct {
 
 func (f *graphFlags) add(cmd *cobra.Command) {
 	var formats []string
-	for _, d := range drawings {
-		formats = append(formats, d.name)
+	for _, d := range draw.Formats() {
+		formats = append(formats, d.Name)
 	}
 	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
-	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; may be given more than once")
+	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
 	completeNothing(cmd, "channel")
 	f.images.add(cmd)
 }
@@ -87,36 +69,12 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 			graphs = append(graphs, graph.NewPackage(x))
 		}
 		opts := draw.Options{Channels: f.channels}
-		if graphs, err = withChannels(graphs, opts); err != nil {
+		if graphs, err = opts.Select(graphs); err != nil {
 			return err
 		}
 		warnOfRanges(cmd, chosen, f.channels...)
-		format := slices.IndexFunc(drawings, func(d drawing) bool { return d.name == f.format })
-		return drawings[format].draw(cmd.OutOrStdout(), graphs, opts)
+		formats := draw.Formats()
+		i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
+		return formats[i].Draw(cmd.OutOrStdout(), graphs, opts)
 	})
-}
-
-// withChannels returns the packages of which a channel is drawn; all of them where all channels are. Each channel that
-// is asked for must be in one of them.
-func withChannels(packages []*graph.Package, opts draw.Options) ([]*graph.Package, error) {
-	if opts.Channels == nil {
-		return packages, nil
-	}
-	known := map[string]bool{}
-	var with []*graph.Package
-	for _, p := range packages {
-		for _, c := range p.Channels {
-			known[c.Name] = true
-		}
-		if len(opts.ChannelsOf(p)) > 0 {
-			with = append(with, p)
-		}
-	}
-	for _, name := range opts.Channels {
-		if !known[name] {
-			hint := nearest.Hint(name, slices.Collect(maps.Keys(known)))
-			return nil, fmt.Errorf("no channel %q%s: %w", name, hint, declcfg.ErrNotFound)
-		}
-	}
-	return with, nil
 }

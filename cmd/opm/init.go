@@ -15,17 +15,16 @@ func initCmd() *cobra.Command {
 	var channel, iconFile, descriptionFile, format string
 	cmd := &cobra.Command{
 		Use:   "init PACKAGE",
-		Short: "Print the olm.package that a new package of a catalog begins with",
-		Long: `Print an object of schema olm.package. Its name and default channel are taken as they are
-given; opm validate tells whether they fit the rest of the catalog. The icon is an image in a
-format that its content gives away.`,
+		Short: "Print the olm.package object of a new package",
+		Long: `Print an object of schema olm.package. The name and the default channel are not checked against
+a catalog; opm validate does that. The media type of the icon is detected from its content.`,
 		Example: `  opm init my-operator --default-channel stable > catalog/my-operator.json
   opm init my-operator -c stable -d README.md -i icon.svg -o yaml`,
 		Args:              exactArgs("PACKAGE"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if args[0] == "" {
-				return usageError{errors.New("the package has no name")}
+				return usageError{errors.New("the package name is empty")}
 			}
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
 			if p.Description, err = readDescription(descriptionFile); err != nil {
@@ -39,9 +38,9 @@ format that its content gives away.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&channel, "default-channel", "c", "", "`CHANNEL` for users who name none")
-	flags.StringVarP(&iconFile, "icon", "i", "", "take the icon from the image in `FILE`")
-	flags.StringVarP(&descriptionFile, "description", "d", "", "take the description from the text in `FILE`")
+	flags.StringVarP(&channel, "default-channel", "c", "", "default `CHANNEL` of the package")
+	flags.StringVarP(&iconFile, "icon", "i", "", "image `FILE` with the icon")
+	flags.StringVarP(&descriptionFile, "description", "d", "", "text `FILE` with the description")
 	addFormatFlag(cmd, &format)
 	completeNothing(cmd, "default-channel")
 	return cmd
@@ -58,7 +57,7 @@ func readDescription(name string) (string, error) {
 	return string(text), nil
 }
 
-// readIcon reads an image file. Its type is that of its content, whatever its name says.
+// readIcon reads an image file. The content determines the media type, not the file name.
 func readIcon(name string) (*declcfg.Icon, error) {
 	if name == "" {
 		return nil, nil
@@ -69,7 +68,7 @@ func readIcon(name string) (*declcfg.Icon, error) {
 	}
 	mediaType := icon.Type(data)
 	if mediaType == "" {
-		return nil, fmt.Errorf("read the icon: %s is no image of a known type", name)
+		return nil, fmt.Errorf("read the icon: %s is not an image of a known type", name)
 	}
 	return &declcfg.Icon{Data: data, MediaType: mediaType}, nil
 }

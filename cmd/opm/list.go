@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -10,17 +9,16 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/list"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A listing is one of the list commands.
+// A listing describes a list command.
 type listing struct {
 	name, short string
 	keys        string // in JSON and YAML, for the help
 	example     string // arguments
 
 	args  []string // CATALOG, and PACKAGE where it takes one
-	least int      // arguments that are needed
+	least int      // required arguments
 
 	write func(io.Writer, []*declcfg.PackageIndex, list.Options, list.Format) error
 }
@@ -29,12 +27,12 @@ var listings = []listing{
 	{
 		name: "packages", short: "List the packages of a catalog", example: "catalog",
 		keys: `name, displayName, defaultChannel, head and headVersion (of that channel), channels and
-bundles (how many)`,
+bundles (counts)`,
 		args: []string{"CATALOG"}, least: 1, write: rowsOf(list.Packages),
 	},
 	{
 		name: "channels", short: "List the channels of a catalog, or of one package", example: "catalog kiln",
-		keys: "package, name, head, headVersion, default (whether it is), bundles (how many)",
+		keys: "package, name, head, headVersion, default (true or false), bundles (count)",
 		args: []string{"CATALOG", "PACKAGE"}, least: 1, write: rowsOf(list.Channels),
 	},
 	{
@@ -62,7 +60,7 @@ func rowsOf[R list.Row](
 	}
 }
 
-// listCmd returns the list commands, as upstream has them below alpha or as they stand at the top.
+// listCmd returns the list commands, below alpha as upstream or at the top level.
 func listCmd(alpha bool) *cobra.Command {
 	path := "opm list"
 	if alpha {
@@ -70,7 +68,7 @@ func listCmd(alpha bool) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List what is in a catalog",
+		Short:   "List the contents of a catalog",
 		Example: "  " + path + " packages catalog",
 	}
 	for _, l := range listings {
@@ -93,15 +91,15 @@ func (l listing) command(path string) *cobra.Command {
 		Short: l.short,
 		Long: l.short + `. The catalog must be valid.
 
-Text has the columns that upstream has, and takes the display name from manifests only; wide has
-more, and also looks for it in olm.csv.metadata. With name, every name is printed once, on a line
-of its own. JSON and YAML are a list of objects with these keys:
+text prints the columns of upstream opm, with display names from manifests only. wide prints more
+columns, with display names also from olm.csv.metadata. name prints each name once, one a line.
+json and yaml print a list of objects with these keys:
 
 ` + l.keys + `,
-deprecated (whether it is), deprecationMessage (if it is)
+deprecated (true or false), deprecationMessage (if deprecated)
 
-A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images.`,
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an image in
+a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example:           line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
 		Args:              rangeArgs(l.least, l.args...),
 		ValidArgsFunction: completeArgs([]cobra.CompletionFunc{files, packages}[:len(l.args)]...),
@@ -118,32 +116,10 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images
 			return l.write(cmd.OutOrStdout(), chosen, opts, list.Format(format))
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", "text", "output format", list.Formats()...)
-	cmd.Flags().StringVar(&opts.Channel, "channel", "", "only what is in a channel of the name `CHANNEL`")
-	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "only what is itself deprecated")
+	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)
+	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
+	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
 	completeNothing(cmd, "channel")
 	from.add(cmd)
 	return cmd
-}
-
-// readValid reads a catalog, which can be read again until done is called. It prints the problems of one that is not
-// valid.
-func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
-	shown := progress(cmd, "reading")
-	defer shown()
-	catalog, closeAll, err := from.openCatalog(cmd, ref)
-	if err != nil {
-		return nil, nil, err
-	}
-	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	if len(report.Problems) > 0 {
-		closeAll()
-		shown()
-		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), report.Problems), errReported)
-	}
-	return report.Index, closeAll, nil
 }

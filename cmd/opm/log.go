@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
-// newLogger returns a logger for people: a line for each record, without a time. Records below level are dropped.
+// newLogger returns a logger that writes a line for each record, without a time. Records below level are dropped.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&lineHandler{w: w, level: level, mu: &sync.Mutex{}})
 }

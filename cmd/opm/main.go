@@ -16,16 +16,15 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// A reader that goes away is an error like any other, and no reason to die without cleaning up.
+	// A closed pipe is an error like any other: it must not end the program before it cleans up.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	os.Exit(await(ctx, func() int { return run(ctx, os.Args[1:]) }))
 }
 
-// gcPercent is how much garbage may gather before it is collected, in percent of what is in use. Commands stream what
-// they read through a small heap, so that half of Go's default costs little time and takes a fifth off the peak of
-// memory.
+// gcPercent is half of Go's default. Commands stream their input through a small heap, so this costs little time and
+// reduces peak memory by a fifth.
 const gcPercent = 50
 
 // run executes one command line and returns the exit code: 0 for success, 1 for anything else.
@@ -43,11 +42,11 @@ func run(ctx context.Context, args []string) int {
 // grace is how long a command may take to clean up after it was interrupted.
 const grace = 2 * time.Second
 
-// patience is the time beyond that, in nanoseconds: a server lets calls end.
+// patience is added to grace, in nanoseconds, while a server waits for calls to end.
 var patience atomic.Int64
 
-// await returns what run does. Once ctx is done it does not wait for longer than the grace period: run may be stuck in
-// writing to a pipe that nobody reads, or in opening one that nobody writes to, which nothing else ends.
+// await returns the result of run. Once ctx is done it waits for the grace period only: run may be blocked on a pipe
+// that nobody reads or writes, which nothing else ends.
 func await(ctx context.Context, run func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- run() }()

@@ -12,13 +12,13 @@ func migrateCmd() *cobra.Command {
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "migrate CATALOG DIRECTORY",
-		Short: "Write a catalog anew, one file a package",
-		Long: `Write the objects of a catalog into a new directory: PACKAGE/catalog.json for every package,
-and catalog.json for what belongs to none. A DIRECTORY that exists must be empty. If anything
-fails, nothing is left in it.
+		Short: "Rewrite a catalog to one file per package",
+		Long: `Write the objects of a catalog to a new directory: PACKAGE/catalog.json for each package, and
+catalog.json for objects without a package. DIRECTORY must be empty or not exist. If migrate
+fails, it writes nothing.
 
-A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images.`,
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an image in
+a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example: `  opm migrate catalog new-catalog
   opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata
   opm migrate registry.example/crafts/catalog:v1 new-catalog`,

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A console is a terminal as standard error, with a line at its end that tells what is being done. All else that is
-// written takes the place of that line, until it is shown again. Calls may run at once.
+// A console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it is
+// shown again. It is safe for concurrent use.
 type console struct {
 	terminal io.Writer
 
@@ -20,7 +20,7 @@ type console struct {
 	showing bool
 }
 
-// newStderr returns standard error for a command: a console where it is a terminal.
+// newStderr returns standard error, as a console if it is a terminal.
 func newStderr() io.Writer {
 	if isTerminal(os.Stderr) {
 		return &console{terminal: os.Stderr}
@@ -36,7 +36,7 @@ func (c *console) Write(lines []byte) (int, error) {
 	return c.terminal.Write(lines)
 }
 
-// show writes what is being done, "" for nothing any more.
+// show replaces the progress line; "" removes it.
 func (c *console) show(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +54,8 @@ func (c *console) erase() {
 	}
 }
 
-// progress tells on a terminal, after the first second, what is being done and for how long. The function that it
-// returns removes that line; it may be called more than once.
+// progress shows on a terminal what the command does and for how long, after the first second. The function that it
+// returns removes that line and can be called more than once.
 func progress(cmd *cobra.Command, what string) (done func()) {
 	c, ok := cmd.ErrOrStderr().(*console)
 	if !ok {
@@ -83,7 +83,7 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 	})
 }
 
-// isTerminal tells whether w is a terminal.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w any) bool {
 	if c, ok := w.(*console); ok {
 		w = c.terminal

@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +19,12 @@ func renderCmd() *cobra.Command {
 		Short: "Print the objects of catalogs and bundles",
 		Long: `Print the objects of one or more catalogs and bundles as one stream, in a fixed order.
 
-A REF is a directory of catalog files, a single file, an archive of a directory (.tar or
-.tar.gz), "-" for standard input, the directory of a bundle, with manifests/ and metadata/,
-or an image of a catalog or a bundle: in a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in
-an OCI layout (oci:DIRECTORY[:TAG]), or in an archive of images (FILE[:TAG]). Images need no
-container engine.
+REF is a catalog directory or file, an archive of a directory (.tar or .tar.gz), "-" for standard
+input, a bundle directory with manifests/ and metadata/, or an image of a catalog or a bundle: in
+a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI layout (oci:DIRECTORY[:TAG]), or in an
+image archive (FILE[:TAG]). Images need no container engine.
 
-Render does not validate; nothing is printed if an object cannot be read.`,
+render does not validate. It prints nothing if an object cannot be read.`,
 		Example: `  opm render catalog
   opm render catalog/kiln catalog/loom/catalog.json -o yaml > catalog.yaml
   opm render catalog --migrate
@@ -65,22 +62,21 @@ type renderFlags struct {
 }
 
 func (f *renderFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
+	flags, forms := cmd.Flags(), texts(render.Forms())
 	addFormatFlag(cmd, &f.format)
 	addMigrateLevelFlag(cmd, &f.level)
-	flags.BoolVar(&f.migrate, "migrate", false, "make all migrations")
+	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 	exclude(cmd, "migrate", "migrate-level")
-	choiceVar(cmd, &f.form, "bundle-format", "", "", "write the manifests of bundles as `FORM`: "+oneOf(render.Forms()),
-		render.Forms()...)
-	flags.StringVar(&f.target, "target", "", "write the form of bundles that a `TARGET` needs, such as ocp=4.16")
+	choiceVar(cmd, &f.form, "bundle-format", "", "", "write the manifests of bundles as `FORM`: "+oneOf(forms), forms...)
+	flags.StringVar(&f.target, "target", "", "write bundles in the form that `TARGET` needs, such as ocp=4.16")
 	exclude(cmd, "target", "bundle-format")
-	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil, "write images of OLD as those of NEW: `OLD=NEW`")
-	flags.StringVar(&f.refsFile, "refs-file", "", "render what `FILE` lists, one REF a line, after the arguments")
-	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references at once (default 8, or more with more CPUs)")
-	flags.BoolVar(&f.keepGoing, "keep-going", false, "leave out what cannot be rendered, and fail at the end")
-	flags.StringVar(&f.lock, "lock", "", "render images by the digests in `FILE`, and add those that are new")
+	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil, "replace the registry or repository OLD of images by NEW: `OLD=NEW`")
+	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
+	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references in parallel (default 8, or the number of CPUs if higher)")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
+	flags.StringVar(&f.lock, "lock", "", "render images by the digests in the lock `FILE`, and add new ones to it")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
-		"take bundles of which the locked image has vanished from this `CATALOG`, rendered before")
+		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")
 	f.bundles.add(cmd)
 	f.images.add(cmd)
 }
@@ -103,14 +99,14 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		defer reused.Close()
 		opts.Reuse = reused.Sources
 	}
-	var left []error
+	var skipped []error
 	if f.keepGoing {
-		opts.LeftOut = func(err error) { left = append(left, err) }
+		opts.Skipped = func(err error) { skipped = append(skipped, err) }
 	}
 	if err := f.render(cmd, refs, opts); err != nil {
-		return errors.Join(append(left, err)...)
+		return errors.Join(append(skipped, err)...)
 	}
-	return errors.Join(left...)
+	return errors.Join(skipped...)
 }
 
 // options returns how references are opened.
@@ -121,7 +117,7 @@ func (f *renderFlags) options(cmd *cobra.Command) (render.Options, *images, erro
 		return opts, nil, usageError{err}
 	}
 	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
-		return opts, nil, usageError{errors.New("--jobs: want a number of references, 1 or more")}
+		return opts, nil, usageError{errors.New("--jobs: want 1 or more")}
 	}
 	opts.Jobs = f.jobs
 	if opts.Bundles, err = f.bundles.options(cmd); err != nil {
@@ -163,27 +159,27 @@ func (f *renderFlags) changes() (render.Changes, error) {
 	return c, nil
 }
 
-// references returns those of the arguments and of --refs-file.
+// references returns the references in the arguments and in --refs-file.
 func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, error) {
 	if f.refsFile == "" {
 		return args, nil
 	}
-	read := func() ([]byte, error) { return os.ReadFile(f.refsFile) }
-	if f.refsFile == render.Stdin {
-		read = func() ([]byte, error) { return io.ReadAll(cmd.InOrStdin()) }
-	}
-	text, err := read()
-	if err != nil {
-		return nil, fmt.Errorf("read references: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") {
-			args = append(args, line)
+	in := cmd.InOrStdin()
+	if f.refsFile != render.Stdin {
+		file, err := os.Open(f.refsFile)
+		if err != nil {
+			return nil, fmt.Errorf("read references: %w", err)
 		}
+		defer file.Close()
+		in = file
 	}
+	refs, err := render.ReadReferences(in)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, refs...)
 	if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
-		return nil, usageError{errors.New("standard input can be read once, and --refs-file has read it")}
+		return nil, usageError{errors.New("--refs-file - already reads standard input: remove \"-\" from the references")}
 	}
 	return args, nil
 }
@@ -202,7 +198,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	if err != nil {
 		return err
 	}
-	if isTerminal(cmd.OutOrStdout()) { // the output is to be seen instead
+	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}
 	warnOfFlaws(cmd, metas)
@@ -211,22 +207,4 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)
-}
-
-// warnOfFlaws tells of input that is written otherwise than its author may expect.
-func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
-	for _, m := range metas {
-		for _, f := range m.Flaws() {
-			what := "what is no Unicode text becomes U+FFFD"
-			if f.Key != "" {
-				what = fmt.Sprintf("the key %q stands twice in one object; the last one counts", f.Key)
-			}
-			fmt.Fprintln(cmd.ErrOrStderr(), placed(f.Pos, "warning", what))
-		}
-	}
-}
-
-// openOptions are what the environment gives to opening references.
-func openOptions(cmd *cobra.Command) render.Options {
-	return render.Options{Stdin: cmd.InOrStdin(), Spool: spoolOptions(cmd)}
 }

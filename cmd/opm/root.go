@@ -12,9 +12,9 @@ func rootCmd() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "opm",
 		Short: "The toolchain for file-based catalogs of Kubernetes Operators",
-		Long: `opm checks, renders, lists and migrates file-based catalogs: trees of JSON and YAML
-files that hold the packages of operators, their channels, the bundles in them and the
-updates between bundles.`,
+		Long: `opm validates, renders, serves and publishes file-based catalogs: directories of JSON and
+YAML files that define operator packages, their channels and bundles, and the updates between
+bundles.`,
 		Example: `  opm validate catalog
   opm render catalog -o yaml > catalog.yaml
   opm list channels catalog kiln`,
@@ -22,7 +22,7 @@ updates between bundles.`,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 		Args:                       noSuchCommand,
-		Run:                        func(*cobra.Command, []string) {}, // as upstream: opm alone says nothing
+		Run:                        func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 	}
 	root.SetErr(newStderr())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -49,11 +49,11 @@ updates between bundles.`,
 	return root
 }
 
-// alphaCmd holds what upstream calls alpha; each of its commands stands at the top as well.
+// alphaCmd contains the commands that upstream calls alpha; each also exists at the top level.
 func alphaCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "alpha",
-		Short:   "Commands by the names that they have in upstream opm",
+		Short:   "Run commands by their upstream names",
 		Example: "  opm alpha list packages catalog",
 		Hidden:  !showAlpha(),
 		Args:    noSuchCommand,
@@ -63,8 +63,7 @@ func alphaCmd() *cobra.Command {
 	return cmd
 }
 
-// generateCmd, as listCmd, has nothing to run: whatever stands in place of a command makes it print its help, as
-// upstream does.
+// generateCmd has nothing to run: without a known subcommand it prints its help, as upstream does.
 func generateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate",
@@ -75,7 +74,7 @@ func generateCmd() *cobra.Command {
 	return cmd
 }
 
-// addGlobalFlags adds the flags that every command takes, since upstream does.
+// addGlobalFlags adds the flags that every command accepts, as upstream.
 func addGlobalFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.Bool("skip-tls-verify", false, "do not verify the certificates of registries")
@@ -87,12 +86,12 @@ func addGlobalFlags(root *cobra.Command) {
 	hide(root.Flags(), "debug")
 }
 
-// showAlpha tells whether help shows what upstream calls alpha.
+// showAlpha reports whether help shows what upstream calls alpha.
 func showAlpha() bool { return os.Getenv("HELP_ALPHA") == "true" }
 
 func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
 
-// must is for errors about flags that do not exist, which no user can cause.
+// must panics on errors that only a bug can cause, such as an unknown flag name.
 func must(err error) {
 	if err != nil {
 		panic(err)

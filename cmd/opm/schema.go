@@ -13,9 +13,9 @@ import (
 func schemaCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the schemas that catalogs are checked with",
-		Long: `Print the definitions, in the language CUE, that opm validate checks objects with: all of
-them, or those of NAME, one of ` + oneOf(schemas.Names()) + `.`,
+		Short: "Print the CUE schemas of catalog objects",
+		Long: `Print the CUE definitions that opm validate uses: all of them, or those of NAME, one of
+` + oneOf(schemas.Names()) + `.`,
 		Example: `  opm schema
   opm schema channel`,
 		Args:      rangeArgs(0, "NAME"),

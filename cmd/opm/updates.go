@@ -15,16 +15,15 @@ func updatesCmd() *cobra.Command {
 	var f updatesFlags
 	cmd := &cobra.Command{
 		Use:   "updates CATALOG [FROM TO]",
-		Short: "Show where installed bundles are updated to",
-		Long: `Show, for every bundle that may be installed and every channel that it may follow, which
-bundle it is updated to next and how many updates it takes to the end of the channel: by OLM
-Classic, which takes what is nearest the head of the channel, and by OLM v1, which takes the
-highest version.
+		Short: "Show the updates of installed bundles",
+		Long: `Show, for each bundle that can be installed and each channel that it can follow, its next
+update and the number of updates to the end of the channel: by OLM Classic, which picks the bundle
+nearest the channel head, and by OLM v1, which picks the highest version.
 
-With --explain, tell for FROM and TO, which are versions or names of bundles, why the one is
-updated to the other next, or why not. The catalog need not be valid.
+With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
+names. The catalog need not be valid.
 
-A CATALOG is what list takes: a directory, a file, an archive, "-" or an image.`,
+CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable
   opm updates catalog --package kiln --from 1.1.0 --simulate
@@ -47,29 +46,29 @@ type updatesFlags struct {
 
 func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.pkg, "package", "", "only this `PACKAGE`")
-	flags.StringVar(&f.opts.Channel, "channel", "", "only this `CHANNEL`")
-	flags.StringVar(&f.opts.From, "from", "", "only what is installed at this `VERSION`, or under this name of a bundle")
-	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is updated to TO, or why not")
-	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update up to the last, and loops")
-	flags.StringVar(&f.version, "v1-version", "", "the `RANGE` that spec.version of a ClusterExtension has")
+	flags.StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
+	flags.StringVar(&f.opts.Channel, "channel", "", "show only this `CHANNEL`")
+	flags.StringVar(&f.opts.From, "from", "", "show only the bundle of this `VERSION` or name")
+	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
+	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
+	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
-		"the upgradeConstraintPolicy of the ClusterExtension is SelfCertified")
+		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
 	f.images.add(cmd)
 	exclude(cmd, "explain", "simulate")
 	exclude(cmd, "explain", "from")
 }
 
-// check refuses flags and arguments that do not belong together.
+// check returns an error for flags and arguments that cannot be combined.
 func (f *updatesFlags) check(args []string) (err error) {
 	switch {
 	case f.explain && len(args) != 3:
-		return errors.New("--explain wants two bundles, FROM and TO")
+		return errors.New("--explain needs two bundles, FROM and TO")
 	case !f.explain && len(args) > 1:
-		return errors.New("FROM and TO are for --explain")
+		return errors.New("FROM and TO need --explain")
 	case f.pkg == "" && (f.explain || f.opts.Channel != "" || f.opts.From != ""):
-		return errors.New("say with --package which package it is about")
+		return errors.New("--explain, --channel and --from need --package")
 	}
 	if f.version != "" {
 		if f.opts.V1.Version, err = graph.ParseConstraint(f.version); err != nil {
@@ -112,7 +111,7 @@ func (f *updatesFlags) print(cmd *cobra.Command, packages []*declcfg.PackageInde
 		return err
 	}
 	if f.opts.From != "" && len(rows) == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q updates %s\n", f.pkg, f.opts.From)
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q contains %s\n", f.pkg, f.opts.From)
 	}
 	if f.opts.Paths && f.format == "text" {
 		return list.WritePaths(cmd.OutOrStdout(), rows)
@@ -120,7 +119,7 @@ func (f *updatesFlags) print(cmd *cobra.Command, packages []*declcfg.PackageInde
 	return list.Write(cmd.OutOrStdout(), rows, list.Format(f.format))
 }
 
-// optional returns the value of a flag as a list, which is empty where the flag was not given.
+// optional returns the value of a flag as a list, which is empty if the flag is not set.
 func optional(value string) []string {
 	if value == "" {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Set by the linker in make build. What it did not set comes from Go's build information.
+// Set by the linker in make build. Empty values come from Go's build information.
 var version, commit, date string
 
-// A buildInfo says what the binary was built from, by the names that upstream prints.
+// A buildInfo describes the build of a binary, with the names that upstream prints.
 type buildInfo struct {
 	OpmVersion string `json:"opmVersion"`
 	GitCommit  string `json:"gitCommit"`
@@ -34,8 +34,8 @@ func thisBuild() buildInfo {
 	return b
 }
 
-// complete sets what is empty from what Go knows. Go has a commit only for a binary that was built in a checkout, and a
-// version only there and for a released module (go install MODULE@VERSION).
+// complete sets empty fields from Go's build information. That has a commit only for a build in a checkout, and a version
+// only there and for a released module (go install MODULE@VERSION).
 func (b *buildInfo) complete(info *debug.BuildInfo) {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -59,7 +59,7 @@ func versionCmd() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version of opm",
 		Example: `  opm version
   opm version -o json`,
 		ValidArgsFunction: cobra.NoFileCompletions,

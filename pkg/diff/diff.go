@@ -13,8 +13,10 @@ package diff
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -63,7 +65,24 @@ const (
 	Replaced Kind = "changed"  // bundles with another content, which clusters do not install again
 )
 
-// Count returns how many changes of a kind there are.
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{LostPath, Gone, Replaced} }
+
+// Fail returns an error that counts the changes of these kinds, or nil if there are none.
+func (r *Report) Fail(kinds ...Kind) error {
+	var found []string
+	for _, k := range Kinds() {
+		if n := r.Count(k); n > 0 && slices.Contains(kinds, k) {
+			found = append(found, fmt.Sprintf("%d %s", n, k))
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return errors.New(strings.Join(found, ", "))
+}
+
+// Count returns the number of changes of a kind.
 func (r *Report) Count(k Kind) int {
 	s := r.Summary
 	switch k {

@@ -16,6 +16,31 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
+// A Format is how a report is written.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"     // see [WriteText]
+	Markdown Format = "markdown" // see [WriteMarkdown]
+	JSON     Format = "json"     // see [WriteJSON]
+)
+
+// Formats returns all formats, the default first.
+func Formats() []Format { return []Format{Text, Markdown, JSON} }
+
+// Write writes a report in a format.
+func Write(w io.Writer, r *Report, f Format) error {
+	switch f {
+	case Markdown:
+		return WriteMarkdown(w, r)
+	case JSON:
+		return WriteJSON(w, r)
+	default:
+		return WriteText(w, r)
+	}
+}
+
 // WriteJSON writes a report as one object, with the keys of the types. Lists are there even if they are empty.
 func WriteJSON(w io.Writer, r *Report) error {
 	text, err := json.Marshal(r, jsontext.WithIndent("  "))

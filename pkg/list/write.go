@@ -27,10 +27,8 @@ const (
 	YAML  Format = "yaml" // as JSON, with the keys sorted
 )
 
-// Formats returns the names of all, the default first.
-func Formats() []string {
-	return []string{string(Text), string(JSON), string(YAML), string(Wide), string(Names)}
-}
+// Formats returns all formats, the default first.
+func Formats() []Format { return []Format{Text, JSON, YAML, Wide, Names} }
 
 // A Row is one thing that is listed: a [Package], [Channel], [Bundle], [Version] or [Update]. Its fields are what JSON
 // and YAML show.

@@ -9,18 +9,18 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Changes are made to every bundle that is rendered, those of catalogs included. The zero value makes only those that
+// Changes are made to every rendered bundle, including those of catalogs. The zero value makes only the changes that
 // rendering always makes.
 type Changes struct {
 	Migration Migration // "" is MigrateNone
-	Form      Form      // of the manifests, after the migration; "" leaves it
-	Rewrites  []Rewrite // of images; the first that is about an image counts
+	Form      Form      // of the manifests, after the migration; "" keeps it
+	Rewrites  []Rewrite // of images; the first that matches an image applies
 }
 
-// Edit makes the changes: images are rewritten, properties that hold manifests or their metadata move behind the
-// others, related images are sorted by image, and manifests are brought into the form that is asked for.
+// Edit makes the changes: it rewrites images, moves properties with manifests or their metadata behind the others, sorts
+// related images by image, and converts manifests to the form.
 //
-// Where that cannot be, the error tells why, and b may have been changed in part.
+// After an error, b may be partly changed.
 func (c Changes) Edit(b *declcfg.Bundle) error {
 	c.rewrite(b)
 	slices.SortStableFunc(b.Properties, func(p, q declcfg.Property) int { return cmp.Compare(bulk(p), bulk(q)) })
@@ -30,13 +30,13 @@ func (c Changes) Edit(b *declcfg.Bundle) error {
 			return fmt.Errorf("migrate bundle %q to %s: %w", b.Name, lastMigration, err)
 		}
 	}
-	if err := c.Form.bring(b); err != nil {
-		return fmt.Errorf("bring bundle %q into the form %s: %w", b.Name, c.Form, err)
+	if err := c.Form.convert(b); err != nil {
+		return fmt.Errorf("convert bundle %q to the form %s: %w", b.Name, c.Form, err)
 	}
 	return nil
 }
 
-// bulk is 1 for properties that stand last.
+// bulk is 1 for properties that are written last.
 func bulk(p declcfg.Property) int {
 	if p.Type == declcfg.PropertyBundleObject || p.Type == declcfg.PropertyCSVMetadata {
 		return 1

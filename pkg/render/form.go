@@ -14,17 +14,17 @@ import (
 // A Form is how bundles carry their manifests.
 type Form string
 
-// The forms. "" is any.
+// The forms. "" keeps the form of each bundle.
 const (
-	FormObject   Form = "object"   // as properties of type olm.bundle.object; see [bundle.ToObjects]
-	FormMetadata Form = "metadata" // what users see of them, as olm.csv.metadata; see [bundle.ToMetadata]
+	FormObject   Form = "object"   // properties of type olm.bundle.object; see [bundle.ToObjects]
+	FormMetadata Form = "metadata" // a property of type olm.csv.metadata with what users see; see [bundle.ToMetadata]
 )
 
-// Forms returns the names of all, as the command line knows them.
-func Forms() []string { return []string{string(FormObject), string(FormMetadata)} }
+// Forms returns all forms.
+func Forms() []Form { return []Form{FormObject, FormMetadata} }
 
-// TargetForm returns the form that the registries of a target read: ocp=4.16, a release of OpenShift. Those since 4.17
-// take the metadata, and those before need the objects.
+// TargetForm returns the form that the registries of a target read. A target is a release of OpenShift, such as
+// ocp=4.16: since 4.17 they read the metadata, before that they need the objects.
 func TargetForm(target string) (Form, error) {
 	const since = 17
 	platform, version, ok := strings.Cut(target, "=")
@@ -35,7 +35,7 @@ func TargetForm(target string) (Form, error) {
 	x, errMajor := strconv.ParseUint(major, 10, 16)
 	y, errMinor := strconv.ParseUint(minor, 10, 16)
 	if !ok || errors.Join(errMajor, errMinor) != nil || x < 4 {
-		return "", fmt.Errorf("target %q: %q is no version of OpenShift 4 or later, such as 4.16", target, version)
+		return "", fmt.Errorf("target %q: %q is not a version of OpenShift 4 or later, such as 4.16", target, version)
 	}
 	if x == 4 && y < since {
 		return FormObject, nil
@@ -43,9 +43,9 @@ func TargetForm(target string) (Form, error) {
 	return FormMetadata, nil
 }
 
-// bring brings b into the form. A bundle without any property that holds manifests or their metadata stays as it is:
-// registries read what they need of it from its image.
-func (f Form) bring(b *declcfg.Bundle) error {
+// convert converts b to the form. It does not change a bundle without manifests and metadata properties: registries
+// read what they need from its image.
+func (f Form) convert(b *declcfg.Bundle) error {
 	if !slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return bulk(p) == 1 }) {
 		return nil
 	}

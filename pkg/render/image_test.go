@@ -283,13 +283,13 @@ func TestJobs(t *testing.T) {
 }
 
 // What is broken is left out and told, and the rest is rendered.
-func TestLeftOut(t *testing.T) {
+func TestSkipped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, ".", "broken/manifests/csv.yaml", "kind: [\n")
 	write(t, ".", "broken/metadata/annotations.yaml", "")
 	write(t, ".", "catalog/a.yaml", channel+"---\nschema: olm.bundle\n---\n"+pkg+"\n---\nschema: olm.channel\nentries: 1\n")
 	var left []string
-	opts := render.Options{Bundles: &bundle.Options{}, LeftOut: func(err error) { left = append(left, err.Error()) }}
+	opts := render.Options{Bundles: &bundle.Options{}, Skipped: func(err error) { left = append(left, err.Error()) }}
 	got, err := rendered(t.Context(), []string{"none", "broken", "catalog"}, opts, "", "")
 	if err != nil || got != both {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, both)
@@ -421,7 +421,7 @@ func TestReuseAfterRewrite(t *testing.T) {
 	}
 
 	opts.Reuse = nil
-	opts.LeftOut = func(error) {}
+	opts.Skipped = func(error) {}
 	left, err := render.Open(t.Context(), []string{ref}, opts)
 	if err != nil {
 		t.Fatal(err)

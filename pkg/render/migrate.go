@@ -1,9 +1,9 @@
 package render
 
-// A Migration is a level that bundles are brought to, by all migrations up to and including the one of that name.
+// A Migration is a level: all migrations up to and including the one of that name are applied.
 type Migration string
 
-// The migrations, in their order. "" is MigrateNone.
+// The levels, in order. "" is MigrateNone.
 const (
 	MigrateNone          Migration = "none"
 	MigrateToCSVMetadata Migration = "bundle-object-to-csv-metadata" // see [bundle.MigrateToCSVMetadata]
@@ -11,7 +11,5 @@ const (
 	lastMigration                  = MigrateToCSVMetadata
 )
 
-// Migrations returns the names of all, as the command line knows them.
-func Migrations() []string {
-	return []string{string(MigrateNone), string(MigrateToCSVMetadata), string(MigrateAll)}
-}
+// Migrations returns all levels.
+func Migrations() []Migration { return []Migration{MigrateNone, MigrateToCSVMetadata, MigrateAll} }

@@ -40,9 +40,9 @@ type Options struct {
 	// Reuse are catalogs that bundles are taken from whose images have vanished since they were locked.
 	Reuse []declcfg.Source
 
-	// LeftOut is told of references that cannot be opened and objects that cannot be rendered, which are left out then.
+	// Skipped is told of references that cannot be opened and objects that cannot be rendered, which are left out then.
 	// It is called in the order of the references, and the objects by place. Nil makes them the error of Open and Metas.
-	LeftOut func(error)
+	Skipped func(error)
 
 	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
 	Spool image.SpoolOptions

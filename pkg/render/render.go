@@ -33,7 +33,7 @@ type Catalog struct {
 	Lock Lock
 
 	changes Changes
-	leftOut func(error)
+	skipped func(error)
 	final   map[identity]bool // bundles that are as they are to be written
 	closers []func() error
 }
@@ -82,7 +82,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 }
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
-	c := &Catalog{changes: with.Changes, leftOut: with.LeftOut, final: map[identity]bool{}}
+	c := &Catalog{changes: with.Changes, skipped: with.Skipped, final: map[identity]bool{}}
 	var errs []error
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
@@ -119,13 +119,13 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	return c, nil
 }
 
-// failing returns the errors as one, or tells them to LeftOut.
+// failing returns the errors as one, or tells them to Skipped.
 func (c *Catalog) failing(errs []error) error {
-	if c.leftOut == nil {
+	if c.skipped == nil {
 		return errors.Join(errs...)
 	}
 	for _, err := range errs {
-		c.leftOut(err)
+		c.skipped(err)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (c *Catalog) Close() error {
 
 // Metas reads every object and returns them in the order of [declcfg.Sort]. It fails, with every
 // error it finds, where an object cannot be read, is no object of its schema, belongs to no package although its schema
-// says so, or cannot be changed as it should; see also LeftOut in [Options]. As upstream, it does not validate.
+// says so, or cannot be changed as it should; see also Skipped in [Options]. As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error

@@ -1,10 +1,12 @@
 package draw
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -16,6 +18,41 @@ type Options struct {
 
 // A Func writes a drawing of packages, in their order, such as [Mermaid]. The error is that of w.
 type Func func(w io.Writer, packages []*graph.Package, o Options) error
+
+// A Format is a named drawing.
+type Format struct {
+	Name string
+	Draw Func
+}
+
+// Formats returns all formats, the default first.
+func Formats() []Format {
+	return []Format{{"mermaid", Mermaid}, {"dot", DOT}, {"svg", SVG}, {"html", HTML}, {"json", JSON}}
+}
+
+// Select returns the packages of which a channel is drawn. The error wraps [declcfg.ErrNotFound] if none of the packages
+// has a channel that the options name.
+func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
+	if o.Channels == nil {
+		return packages, nil
+	}
+	var known []string
+	var selected []*graph.Package
+	for _, p := range packages {
+		for _, c := range p.Channels {
+			known = append(known, c.Name)
+		}
+		if len(o.ChannelsOf(p)) > 0 {
+			selected = append(selected, p)
+		}
+	}
+	for _, name := range o.Channels {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no channel %q%s: %w", name, nearest.Hint(name, known), declcfg.ErrNotFound)
+		}
+	}
+	return selected, nil
+}
 
 // Draws reports whether channels of that name are drawn.
 func (o Options) Draws(channel string) bool {

@@ -1,0 +1,23 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ReadReferences reads a list of references, one a line. Empty lines and lines that begin with # are ignored.
+func ReadReferences(r io.Reader) ([]string, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read references: %w", err)
+	}
+	var refs []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			refs = append(refs, line)
+		}
+	}
+	return refs, nil
+}
