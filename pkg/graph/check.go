@@ -10,40 +10,40 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Kind is one way in which a channel can be wrong.
+// A Kind is a kind of [Problem].
 type Kind int
 
-// The ways in which a channel can be wrong. opm rejects a channel with any of them but the last.
+// The kinds of problems. opm rejects a channel with any of them but the last.
 const (
-	// NoHead is a channel in which every entry is replaced or skipped. The names are those of one circle that makes it
-	// so: each entry replaces or skips the one after it, and the last one is the first again.
+	// NoHead is a channel in which every entry is replaced or skipped. The names are a cycle that causes it: each entry
+	// replaces or skips the next, and the last is the first again.
 	NoHead Kind = iota + 1
 
 	// SeveralHeads is a channel with more than one head. The names are those of the heads, sorted.
 	SeveralHeads
 
-	// Cycle is a circle of entries each of which replaces the next. The names are its path, as of [Channel.Cycles].
+	// Cycle is a cycle of entries each of which replaces the next. The names are its path; see [Channel.Cycles].
 	Cycle
 
 	// Stranded is entries that are neither in the chain nor skipped nor in a Cycle. The names are theirs, sorted.
 	Stranded
 
-	// SkippedCycle is a circle of replaces in which an entry is skipped, so that the chain does not run into it. opm
-	// accepts that; OLM, which also follows replaces from skipped entries, does not if it gets there.
+	// SkippedCycle is a cycle of replaces with a skipped entry, which the chain does not reach. opm accepts it; OLM also
+	// follows replaces from skipped entries, and rejects it if it gets there.
 	SkippedCycle
 )
 
-// A Problem is one thing that is wrong with the update graph of a channel.
+// A Problem is a problem in the update graph of a channel.
 type Problem struct {
 	Kind  Kind
-	Names []string // of the entries that it is about
+	Names []string // of the entries concerned
 
-	// At tells for each name, but for the last one of a path, the place in the channel to look at, such as
-	// /entries/3/replaces or /entries/3/skips/0 for what leads to the next entry of a path, else /entries/3.
+	// At has a place in the channel for each name but the last of a path: /entries/3/replaces or /entries/3/skips/0 for
+	// the edge to the next entry of a path, else /entries/3.
 	At []jsontext.Pointer
 }
 
-// String says what is wrong in a sentence without an end, such as "replaces runs in a circle: a -> b -> a".
+// String returns a message such as "cycle of replaces: a -> b -> a".
 func (p Problem) String() string {
 	switch p.Kind {
 	case NoHead:
@@ -51,18 +51,18 @@ func (p Problem) String() string {
 	case SeveralHeads:
 		return "more than one head: no entry replaces or skips " + strings.Join(p.Names, ", ")
 	case Cycle:
-		return "replaces runs in a circle: " + strings.Join(p.Names, " -> ")
+		return "cycle of replaces: " + strings.Join(p.Names, " -> ")
 	case Stranded:
 		return "stranded: following replaces from the head does not lead to " + strings.Join(p.Names, ", ")
 	case SkippedCycle:
-		return "replaces runs in a circle through a skipped entry: " + strings.Join(p.Names, " -> ")
+		return "cycle of replaces through a skipped entry: " + strings.Join(p.Names, " -> ")
 	default:
 		return fmt.Sprintf("problem of kind %d", int(p.Kind))
 	}
 }
 
-// Check returns everything that is wrong with the graph of the channel: what concerns its heads, then the circles, then
-// what is stranded. A channel without entries is not its business.
+// Check returns all problems of the channel: first of its heads, then cycles, then stranded entries. It accepts a channel
+// without entries.
 func (c *Channel) Check() []Problem {
 	problems := c.checkHeads()
 	inCycle := make([]bool, len(c.entries))
@@ -74,7 +74,7 @@ func (c *Channel) Check() []Problem {
 		for _, i := range cycle {
 			inCycle[i] = inCycle[i] || kind == Cycle
 		}
-		problems = append(problems, c.circleProblem(kind, cycle))
+		problems = append(problems, c.cycleProblem(kind, cycle))
 	}
 	stranded := slices.DeleteFunc(c.stranded(), func(i int) bool { return inCycle[i] })
 	if len(stranded) > 0 {
@@ -95,26 +95,26 @@ func (c *Channel) checkHeads() []Problem {
 	}
 }
 
-// noHead goes from an entry to one that names it, and on, until it meets one again: as every entry is named, it must.
+// noHead follows the entries that name each other back to a cycle, which exists since every entry is named.
 func (c *Channel) noHead() Problem {
 	reached := make([]bool, len(c.entries))
 	i := c.nodes[0]
 	for ; !reached[i]; i = c.namedBy[i].from {
 		reached[i] = true
 	}
-	circle := []int{i}
+	cycle := []int{i}
 	for j := c.namedBy[i].from; j != i; j = c.namedBy[j].from {
-		circle = append(circle, j)
+		cycle = append(cycle, j)
 	}
-	slices.Reverse(circle)
-	return c.circleProblem(NoHead, c.leastFirst(circle))
+	slices.Reverse(cycle)
+	return c.cycleProblem(NoHead, c.leastFirst(cycle))
 }
 
-// circleProblem is about entries each of which replaces the next, or for NoHead is in namedBy of the next.
-func (c *Channel) circleProblem(kind Kind, circle []int) Problem {
-	path := closed(circle)
+// cycleProblem returns the problem of entries each of which replaces the next, or for NoHead is in namedBy of the next.
+func (c *Channel) cycleProblem(kind Kind, cycle []int) Problem {
+	path := closed(cycle)
 	p := Problem{Kind: kind, Names: c.names(path)}
-	for step, i := range circle {
+	for step, i := range cycle {
 		link := edge{i, none}
 		if kind == NoHead {
 			link = c.namedBy[path[step+1]]
@@ -162,11 +162,11 @@ func (c *Channel) sortedNames(entries []int) []string {
 	return names
 }
 
-// leastFirst turns a circle so that it starts with the least name.
-func (c *Channel) leastFirst(circle []int) []int {
-	least := slices.Index(circle, slices.MinFunc(circle, c.byName))
-	return slices.Concat(circle[least:], circle[:least])
+// leastFirst rotates a cycle to start with the least name.
+func (c *Channel) leastFirst(cycle []int) []int {
+	least := slices.Index(cycle, slices.MinFunc(cycle, c.byName))
+	return slices.Concat(cycle[least:], cycle[:least])
 }
 
-// closed returns the path around a circle and back to its start.
-func closed(circle []int) []int { return append(slices.Clip(circle), circle[0]) }
+// closed returns the path around a cycle and back to its start.
+func closed(cycle []int) []int { return append(slices.Clip(cycle), cycle[0]) }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Order returns the entries that OLM Classic offers of a channel, from the head to the tail.
+// Order returns the entries of a channel that OLM Classic offers, from the head to the tail.
 //
-// It walks along replaces from the head, through skipped entries too, and leaves these out. So an entry that is only
-// skipped by others, or that only a skipRange leads to, is not in the order; versions have no part in it. The error is
-// the one by which OLM refuses the channel: without a head, with a circle, or with more than one chain.
+// It follows replaces from the head, also through skipped entries, which it does not return. So entries that are only
+// skipped, or only in a skipRange, are not in the order, and versions do not matter. The error is the one by which OLM
+// rejects the channel: no head, a cycle, or more than one chain.
 func (c *Channel) Order() ([]string, error) {
 	order, err := c.order()
 	return c.names(order), err
@@ -37,7 +37,7 @@ func (c *Channel) order() ([]int, error) {
 	return chains[0], nil
 }
 
-// walk returns the entries along replaces that nobody skips. It returns false where it comes back to one.
+// walk follows replaces and returns the entries that are not skipped, or false if it meets a cycle.
 func (c *Channel) walk(head int) ([]int, bool) {
 	var chain []int
 	seen := make(map[int]bool)
@@ -70,15 +70,14 @@ func (c *Channel) describe(chains [][]int) string {
 	return strings.Join(words, ", ")
 }
 
-// Classic returns the updates of OLM Classic to a subscription of the channel: each goes to the entry of
-// [Channel.Order] nearest the head that replaces or skips the installed bundle by name, or has its version in its
-// skipRange.
+// Classic returns the updates of OLM Classic for a subscription to the channel: an installed bundle is updated to the
+// entry of [Channel.Order] nearest the head that replaces or skips it, or has its version in its skipRange.
 //
-// The documentation of OLM gives four rules of precedence, the head with its skipRange before what replaces. What users
-// observe is more general: any entry in the order may update by its skipRange, and the distance to the head decides,
-// not the kind of edge. Of other sources than the one of the subscription OLM knows nothing.
+// The documentation of OLM gives four rules of precedence, in which the skipRange of the head comes before replaces.
+// OLM is more general: any entry in the order may update by its skipRange, and the distance to the head decides, not
+// the kind of edge. OLM looks at the catalog source of the subscription only.
 //
-// The channel must be one of p. The error is that of Order; no bundle is updated then, and the Plan says so.
+// The channel must be one of p. The error is that of Order; the Plan has no updates then.
 func (p *Package) Classic(c *Channel) (*Plan, error) {
 	planner := newPlanner(Classic, p)
 	order, err := c.order()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Explanation tells why an installed bundle is updated to another one next, or why not.
+// An Explanation explains why an installed bundle is or is not updated to another one next.
 type Explanation struct {
 	Semantics Semantics `json:"semantics"`
 	Channel   string    `json:"channel,omitzero"` // "" for all of the package
@@ -15,8 +15,7 @@ type Explanation struct {
 	Updates   bool      `json:"updates"` // all checks hold
 	Checks    []Check   `json:"checks"`
 
-	// Path is what becomes of From, one update after the other, From first. With Loop it goes on for ever: the last one
-	// was there before.
+	// Path is From and its updates, in order. With Loop, the last one is repeated for ever.
 	Path []string `json:"path"`
 	Loop bool     `json:"loop,omitzero"`
 }
@@ -25,10 +24,10 @@ type Explanation struct {
 type Check struct {
 	Name  string `json:"name"` // such as edge
 	Holds bool   `json:"holds"`
-	Why   string `json:"why"` // a sentence without an end
+	Why   string `json:"why"` // a sentence without a full stop
 }
 
-// String returns the explanation in words, a line for each check.
+// String returns the explanation as text, a line for each check.
 func (e *Explanation) String() string {
 	var text strings.Builder
 	is := "is not"
@@ -51,18 +50,18 @@ func (e *Explanation) String() string {
 	return text.String()
 }
 
-// story tells what becomes of From.
+// story describes the updates of From.
 func (e *Explanation) story() string {
 	path := strings.Join(e.Path, " -> ")
 	switch {
 	case e.Loop:
-		return "it goes on for ever: " + path
+		return "updates never end: " + path
 	case len(e.Path) == 1:
 		return e.From + " stays"
 	case slices.Contains(e.Path, e.To):
-		return fmt.Sprintf("it comes to be %s: %s", e.To, path)
+		return fmt.Sprintf("updates reach %s: %s", e.To, path)
 	}
-	return fmt.Sprintf("it never comes to be %s: %s", e.To, path)
+	return fmt.Sprintf("updates never reach %s: %s", e.To, path)
 }
 
 // An explainer collects checks.
@@ -82,7 +81,7 @@ func newExplainer(plan *Plan, from, to *Bundle) *explainer {
 	return e
 }
 
-// check adds a condition, with what there is to say if it holds and if not.
+// check adds a condition, with the reasons if it holds and if not.
 func (e *explainer) check(name string, holds bool, yes, no string) {
 	why := no
 	if holds {
@@ -91,13 +90,12 @@ func (e *explainer) check(name string, holds bool, yes, no string) {
 	e.Checks = append(e.Checks, Check{name, holds, why})
 }
 
-// holds tells whether all conditions so far are there.
+// holds reports whether all conditions so far hold.
 func (e *explainer) holds() bool {
 	return !slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds })
 }
 
-// checkPreferred asks whether it is To that the plan prefers, which only matters where To may be preferred. first says
-// of what is preferred why it is.
+// checkPreferred checks that the plan prefers To, if all other conditions hold. first is why a bundle is preferred.
 func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
 	if e.holds() {
 		next, ok := plan.Next(e.from)
@@ -116,7 +114,7 @@ func (e *explainer) checkExists() {
 	e.check("exists", !e.to.Virtual, e.To+" is in the catalog", "the catalog has no bundle "+e.To)
 }
 
-// checkEdge looks for an edge in the entries for To of the channels.
+// checkEdge checks for an edge in the entries for To in the channels.
 func (e *explainer) checkEdge(channels []*Channel, other string) {
 	var found, missed []string
 	for _, c := range channels {
@@ -140,7 +138,7 @@ func (e *explainer) checkEdge(channels []*Channel, other string) {
 	e.check("edge", len(found) > 0, strings.Join(found, "; "), strings.Join(missed, "; "))
 }
 
-// describeEdge says why an entry covers b; or, with yes empty, why not.
+// describeEdge returns why an entry updates b; or, with yes empty, why not.
 func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 	e := c.entries[entry]
 	switch {
@@ -161,8 +159,8 @@ func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 		b.Name, b.Version, e.SkipRange)
 }
 
-// ExplainClassic tells why a bundle goes to another one next where OLM Classic follows the channel, or why not; see
-// [Package.Classic]. All three are of p.
+// ExplainClassic explains why OLM Classic, following the channel, does or does not update a bundle to another one next;
+// see [Package.Classic]. All three are of p.
 func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	plan, err := p.Classic(c)
 	e := newExplainer(plan, from, to)
@@ -181,19 +179,19 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	return e.checkPreferred(plan, "is nearest the head")
 }
 
-// checkOffered asks whether OLM Classic takes an entry for something to install.
+// checkOffered checks that OLM Classic offers an entry.
 func (e *explainer) checkOffered(c *Channel, entry int) {
 	if c.skipped[entry] {
 		e.check("not skipped", false, "", "it is skipped by "+strings.Join(c.skippers(e.To), ", "))
 		return
 	}
 	e.check("not skipped", true, "no entry skips it", "")
-	order, _ := c.order() // only asked for where there is one
+	order, _ := c.order() // called only if there is one
 	e.check("in chain", slices.Contains(order, entry),
 		"following replaces from the head leads to it", "following replaces from the head does not lead to it")
 }
 
-// checkDeprecated tells what a deprecation means; it keeps nobody from an update.
+// checkDeprecated adds what a deprecation means, which never prevents an update.
 func (e *explainer) checkDeprecated(means string) {
 	why := "it is not deprecated"
 	if e.to.Deprecated {
@@ -213,7 +211,7 @@ func (c *Channel) skippers(name string) []string {
 	return names
 }
 
-// reason says by what a step leads on from a bundle.
+// reason returns why a step updates a bundle.
 func (s Step) reason(from *Bundle) string {
 	switch s.By {
 	case Same:
@@ -225,7 +223,7 @@ func (s Step) reason(from *Bundle) string {
 	return yes
 }
 
-// ExplainV1 tells why OLM v1 updates a bundle to another one next, or why not; see [Package.V1]. Both are of p.
+// ExplainV1 explains why OLM v1 does or does not update a bundle to another one next; see [Package.V1]. Both are of p.
 func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 	plan := p.V1(o)
 	e := newExplainer(plan, from, to)

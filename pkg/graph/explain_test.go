@@ -27,7 +27,7 @@ func TestExplain(t *testing.T) {
   yes  in chain     following replaces from the head leads to it
   yes  deprecation  it is not deprecated
   yes  preferred    of all that may update v1 it is nearest the head
-  it comes to be v3: v1 -> v3 -> v4
+  updates reach v3: v1 -> v3 -> v4
 `},
 		{p.ExplainClassic(c, p.Bundle("v1"), p.Bundle("v2")), `classic, in channel c: v1 is not updated to v2 next
   yes  exists       v2 is in the catalog
@@ -35,7 +35,7 @@ func TestExplain(t *testing.T) {
   yes  edge         in channel c, v2 replaces v1
   no   not skipped  it is skipped by v3
   yes  deprecation  it is not deprecated
-  it never comes to be v2: v1 -> v3 -> v4
+  updates never reach v2: v1 -> v3 -> v4
 `},
 		{p.ExplainClassic(c, p.Bundle("v2"), p.Bundle("v3")), `classic, in channel c: v2 is not updated to v3 next
   yes  exists       v3 is in the catalog
@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
   yes  in chain     following replaces from the head leads to it
   yes  deprecation  it is not deprecated
   no   preferred    v4 is nearest the head, and has 2.0.0 in its skipRange ">=2.0.0 <3.0.0"
-  it never comes to be v3: v2 -> v4
+  updates never reach v3: v2 -> v4
 `},
 		{p.ExplainClassic(c, p.Bundle("v0"), p.Bundle("v4")), `classic, in channel c: v0 is not updated to v4 next
   yes  exists       v4 is in the catalog
@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
   yes  edge         in channel c, v4 has 2.0.0 in its skipRange ">=2.0.0 <3.0.0"
   yes  deprecation  it is deprecated: everything else is preferred
   no   preferred    v3 comes first, by its version and deprecated ones last, and skips v2
-  it never comes to be v4: v2 -> v3
+  updates never reach v4: v2 -> v3
 `},
 		{
 			p.ExplainV1(V1Options{Channels: p.Channels[1:], Version: constraint}, p.Bundle("v1"), p.Bundle("v3")),

@@ -1,7 +1,7 @@
 package graph
 
-// Find returns the bundle of that name or, if there is none, those with that version, which may be written with the
-// release or without: 1.0.0-1 or 1.0.0. They are in the order of Bundles.
+// Find returns the bundle of that name or, if there is none, those of that version, with or without the release:
+// 1.0.0-1 or 1.0.0. They are in the order of Bundles.
 func (p *Package) Find(nameOrVersion string) []*Bundle {
 	if b := p.Bundle(nameOrVersion); b != nil {
 		return []*Bundle{b}

@@ -1,4 +1,4 @@
-// Package graph knows how the bundles of a channel update each other.
+// Package graph computes the upgrade graph of a package: heads, cycles, successors and update paths.
 //
 // A channel is a list of entries. Each puts one bundle into the channel and names the bundles that it updates:
 //
@@ -7,17 +7,16 @@
 //	- {name: etcd.v2, replaces: etcd.v1}                   # skipped
 //	- {name: etcd.v1}
 //
-// Whoever runs etcd.v1 or etcd.v2 is offered etcd.v3. Four words say the rest:
+// Users of etcd.v1 and etcd.v2 are offered etcd.v3. Four terms describe the rest:
 //
-//   - The head is the entry that no entry replaces or skips. New users get it. There must be exactly one.
-//   - The chain is what following replaces from the head reaches: etcd.v3, etcd.v1. It goes from newest to oldest.
-//     Versions and the order of the entries have no say in it.
-//   - A skipped entry is out of use: nobody gets it any more, but those who have it can leave it. The chain goes around
-//     it, and ends where it would lead into it.
-//   - An entry that is neither skipped nor in the chain is stranded: no way leads from it to the head.
+//   - The head is the entry that no entry replaces or skips. New users install it. There must be exactly one.
+//   - The chain is the entries reached by following replaces from the head: etcd.v3, etcd.v1. It goes from newest to
+//     oldest. Versions and the order of the entries do not matter.
+//   - A skipped entry is not installed any more, but can be updated from. The chain ends before a skipped entry.
+//   - An entry that is neither skipped nor in the chain is stranded: no update path leads from it to the head.
 //
-// Bundles that are replaced or skipped need not be in the channel, so that those who still run an older one can update.
-// A skipRange updates a range of versions and has no part in any of this.
+// Replaced and skipped bundles need not be in the channel, so users of older ones can update. A skipRange updates a
+// range of versions and does not affect any of these terms.
 //
 // The rules are those by which opm validates a channel; see
 // https://olm.operatorframework.io/docs/concepts/olm-architecture/operator-catalog/creating-an-update-graph/.
@@ -35,33 +34,32 @@ import (
 
 // A Channel is the update graph of a channel. It does not change, so any number of goroutines may use it.
 //
-// Entries without a name are left out. Of entries with the same name the first is the one that stands in the graph, and
-// what the others replace and skip does not count.
+// Entries without a name are ignored. Of entries with the same name the first is in the graph; the others are ignored.
 type Channel struct {
-	Name       string // "" where New was not told
+	Name       string // "" after New
 	Deprecated bool
 
 	entries []declcfg.Entry
-	nodes   []int          // the entries that stand in the graph, by their index in entries, as all below
+	nodes   []int          // indexes in entries of those in the graph; all nodes below are such indexes
 	index   map[string]int // the node of a name
 	next    []int          // by node: the node that it replaces, or none
 	namedBy []edge         // by node: the first edge that leads to it, from none for a head
 	skipped []bool         // by node
 
-	// What follows is known of the channels of a Package.
+	// Set for channels of a Package.
 	bundles     []*Bundle     // by node
 	members     []*Bundle     // all that are in bundles, replaced or skipped, by rank
 	ranges      []Range       // by node; empty for none
 	rangeErrors map[int]error // by node
 }
 
-// An edge is one reason why an entry counts as updated: an entry replaces it or skips it.
+// An edge updates an entry: another one replaces it or skips it.
 type edge struct {
 	from int
 	skip int // index in the skips of from, or none where it replaces
 }
 
-// none stands where there is no index.
+// none is the absent index.
 const none = -1
 
 // New returns the graph of a channel with these entries, and keeps the slice. It takes time linear in the entries and
@@ -86,7 +84,7 @@ func New(entries []declcfg.Entry) *Channel {
 	return c
 }
 
-// link enters what one entry replaces and skips. Names that are not in the channel lead nowhere.
+// link adds the edges of an entry. Names that are not in the channel are ignored.
 func (c *Channel) link(from int) {
 	if to, ok := c.index[c.entries[from].Replaces]; ok {
 		c.next[from] = to
@@ -122,9 +120,8 @@ func (c *Channel) heads() []int {
 	return heads
 }
 
-// Chain returns the names of the entries that following replaces from the head reaches, the head first. The chain ends
-// before an entry that any entry skips and before one that it has already reached. It is empty unless there is exactly
-// one head.
+// Chain returns the names of the entries reached by following replaces from the head, the head first. It ends before a
+// skipped entry and before one that it has already reached. It is empty unless there is exactly one head.
 func (c *Channel) Chain() []string {
 	return c.names(c.chain())
 }
@@ -161,9 +158,9 @@ func (c *Channel) stranded() []int {
 	return slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return useful[i] })
 }
 
-// Cycles returns every circle that replaces runs in, as a path from an entry back to it: a, b, a where a replaces b and
-// b replaces a. Each circle is there once, starting with the least of its names, and they are sorted by that. Whether
-// its entries are skipped, or the chain leads there, does not matter.
+// Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b replaces
+// a. Each cycle is returned once, starting with the least of its names, and cycles are sorted by that name. Cycles
+// through skipped entries and outside of the chain are included.
 func (c *Channel) Cycles() [][]string {
 	var cycles [][]string
 	for _, cycle := range c.cycles() {
@@ -172,8 +169,8 @@ func (c *Channel) Cycles() [][]string {
 	return cycles
 }
 
-// cycles returns the circles of Cycles without the repetition of the first entry. An entry replaces one other at most,
-// so whoever walks along replaces meets one circle at most, and no two circles share an entry.
+// cycles returns the cycles without the repetition of the first entry. An entry replaces at most one other, so a walk
+// along replaces meets at most one cycle, and no two cycles share an entry.
 func (c *Channel) cycles() [][]int {
 	var cycles [][]int
 	walk := slices.Repeat([]int{none}, len(c.entries)) // by node: where the walk started that reached it first
@@ -184,18 +181,18 @@ func (c *Channel) cycles() [][]int {
 			i = c.next[i]
 		}
 		if i != none && walk[i] == start {
-			cycles = append(cycles, c.circle(i))
+			cycles = append(cycles, c.cycle(i))
 		}
 	}
 	slices.SortFunc(cycles, func(a, b []int) int { return c.byName(a[0], b[0]) })
 	return cycles
 }
 
-// circle returns the circle of replaces that an entry is part of, starting with the least name.
-func (c *Channel) circle(start int) []int {
-	circle := []int{start}
+// cycle returns the cycle of replaces that contains an entry, starting with the least name.
+func (c *Channel) cycle(start int) []int {
+	cycle := []int{start}
 	for i := c.next[start]; i != start; i = c.next[i] {
-		circle = append(circle, i)
+		cycle = append(cycle, i)
 	}
-	return c.leastFirst(circle)
+	return c.leastFirst(cycle)
 }

@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		{"b a", []string{"more than one head: no entry replaces or skips a, b [/entries/1 /entries/0]"}},
 		{"a>a", []string{
 			"no head: every entry is replaced or skipped: a -> a [/entries/0/replaces]",
-			"replaces runs in a circle: a -> a [/entries/0/replaces]",
+			"cycle of replaces: a -> a [/entries/0/replaces]",
 		}},
 		{"a,x|a", []string{"no head: every entry is replaced or skipped: a -> a [/entries/0/skips/1]"}},
 		{"c>b b>a a,x|b|c", []string{
@@ -90,19 +90,19 @@ func TestCheck(t *testing.T) {
 				"[/entries/2/skips/2 /entries/0/replaces /entries/1/replaces]",
 		}},
 		{"b>a a ,a|b b,b", nil}, // what nameless and repeated entries skip does not count
-		{"d>c c>b b>c", []string{"replaces runs in a circle: b -> c -> b [/entries/2/replaces /entries/1/replaces]"}},
+		{"d>c c>b b>c", []string{"cycle of replaces: b -> c -> b [/entries/2/replaces /entries/1/replaces]"}},
 		{"c>b,b b>a a", []string{
 			"stranded: following replaces from the head does not lead to a [/entries/2]",
 		}},
 		{"z b>a a>b d,e e>f f z2>z z3>z2,d", []string{
-			"replaces runs in a circle: a -> b -> a [/entries/2/replaces /entries/1/replaces]",
+			"cycle of replaces: a -> b -> a [/entries/2/replaces /entries/1/replaces]",
 			"stranded: following replaces from the head does not lead to f [/entries/5]",
 		}},
 		{"d>c,b c>b b>c", []string{
-			"replaces runs in a circle through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
+			"cycle of replaces through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
 		}},
 		{"d,b c>b b>c", []string{
-			"replaces runs in a circle through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
+			"cycle of replaces through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
 			"stranded: following replaces from the head does not lead to c [/entries/1]",
 		}},
 	} {

@@ -1,31 +1,31 @@
 package graph
 
-// An Outlook is what becomes of an installed bundle that follows a channel.
+// An Outlook is the updates of an installed bundle that follows a channel.
 type Outlook struct {
 	Package   string `json:"package"`
 	Channel   string `json:"channel"`
 	Installed string `json:"installed"`        // the name of the bundle
-	Version   string `json:"version,omitzero"` // "" where it is not known
+	Version   string `json:"version,omitzero"` // "" if unknown
 	Classic   Fate   `json:"classic"`
 	V1        Fate   `json:"v1"`
-	Differs   bool   `json:"differs"` // they go to different bundles next
+	Differs   bool   `json:"differs"` // the next updates differ
 }
 
-// A Fate is what becomes of an installed bundle under one of the semantics.
+// A Fate is the updates of an installed bundle under one of the semantics.
 type Fate struct {
-	Next string `json:"next,omitzero"` // "" where it stays
+	Next string `json:"next,omitzero"` // "" if there is none
 	By   Edge   `json:"by,omitzero"`
-	Hops int    `json:"hops"` // updates up to the last one
-	End  string `json:"end"`  // where it is then; in the loop, if it is in one for ever
+	Hops int    `json:"hops"` // number of updates
+	End  string `json:"end"`  // the last bundle; one of the loop if there is one
 	Loop bool   `json:"loop,omitzero"`
 
-	// Path has every update, and in a loop the first one that leads back. It is nil where it was not asked for.
+	// Path is every update, up to the first that closes a loop. It is nil unless requested.
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles.
-// The options for OLM v1 but for its channels are those of o. The error is that by which OLM Classic refuses the
-// channel, which leaves everything where it is. With paths, those are filled in.
+// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles. The
+// channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with outlooks
+// without Classic updates. With paths, it sets the Path of each Fate.
 func (p *Package) Outlooks(c *Channel, o V1Options, paths bool) ([]Outlook, error) {
 	classic, err := p.Classic(c)
 	o.Channels = []*Channel{c}

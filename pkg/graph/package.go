@@ -17,8 +17,8 @@ type Package struct {
 	Deprecated     bool
 	Channels       []*Channel // by name
 
-	// Bundles are those of the package and those that its channels name: by version, the lowest first, where those
-	// without a version come before all others, then by name.
+	// Bundles are those of the package and those that its channels name: by version, the lowest first and none before
+	// that, then by name.
 	Bundles []*Bundle
 
 	byName map[string]*Bundle
@@ -27,15 +27,15 @@ type Package struct {
 // A Bundle is a node of the graph. Channels share it.
 type Bundle struct {
 	Name       string
-	Version    *declcfg.Version // nil where it has none that can be read
-	Virtual    bool             // it is not in the catalog, and an entry or an edge names it
+	Version    *declcfg.Version // nil if missing or invalid
+	Virtual    bool             // named by an entry or an edge, but not in the catalog
 	Deprecated bool
 
 	rank int // in Bundles
 }
 
-// NewPackage builds the graph of a package. Of bundles of one name the first counts; objects that could not be decoded
-// do not. Bundles that may be installed but are not in the catalog are entered as virtual ones.
+// NewPackage builds the graph of a package. Of bundles of one name it uses the first; objects that cannot be decoded are
+// ignored. Installed bundles that are not in the catalog are added as virtual ones.
 func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Package {
 	p := &Package{Name: x.Name, byName: map[string]*Bundle{}}
 	for _, o := range x.Packages {
@@ -83,7 +83,7 @@ func (p *Package) addChannel(d *declcfg.Channel) {
 	p.Channels = append(p.Channels, c)
 }
 
-// node enters a bundle that something names.
+// node adds a virtual bundle if there is none of that name.
 func (p *Package) node(name string) {
 	if name != "" && p.byName[name] == nil {
 		p.byName[name] = &Bundle{Name: name, Virtual: true}
@@ -107,7 +107,7 @@ func (p *Package) deprecate(entries []declcfg.Deprecation) {
 	}
 }
 
-// sort brings the bundles into their order and tells the channels which of them they name.
+// sort sorts the bundles and sets those of each channel.
 func (p *Package) sort() {
 	p.Bundles = make([]*Bundle, 0, len(p.byName))
 	for _, b := range p.byName {
@@ -124,7 +124,7 @@ func (p *Package) sort() {
 	}
 }
 
-// compareVersion orders by version and release; none comes first.
+// compareVersion orders by version and release; bundles without a version come first.
 func (b *Bundle) compareVersion(c *Bundle) int {
 	switch {
 	case b.Version != nil && c.Version != nil:
@@ -137,7 +137,7 @@ func (b *Bundle) compareVersion(c *Bundle) int {
 	return 0
 }
 
-// semver returns the version that ranges are about. It must have one.
+// semver returns the version without the release. The bundle must have one.
 func (b *Bundle) semver() semver.Version { return b.Version.Semver }
 
 // Bundle returns the bundle of that name, or nil.
@@ -152,7 +152,7 @@ func (p *Package) Channel(name string) *Channel {
 	return p.Channels[i]
 }
 
-// join tells the channel which bundles of the package it names.
+// join sets the bundles of the package that the channel names.
 func (c *Channel) join(p *Package) {
 	c.bundles = make([]*Bundle, len(c.entries))
 	seen := make([]bool, len(p.Bundles))
@@ -184,8 +184,8 @@ func (c *Channel) join(p *Package) {
 	slices.SortFunc(c.members, func(a, b *Bundle) int { return cmp.Compare(a.rank, b.rank) })
 }
 
-// Members returns the bundles that the entries of a channel are and name, in the order of Bundles of the Package: any
-// of them may be installed where the channel is followed.
+// Members returns the bundles in the channel and those that its entries replace or skip, in the order of Bundles of the
+// Package. Each of them may be installed by a follower of the channel.
 func (c *Channel) Members() []*Bundle { return c.members }
 
 // Entries returns the entries of the channel, in its order.
@@ -203,9 +203,9 @@ func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 // A Node is a bundle that a channel names.
 type Node struct {
 	*Bundle
-	Entry    *declcfg.Entry // nil if just an edge names the bundle
+	Entry    *declcfg.Entry // nil if only an edge names the bundle
 	Range    Range          // the skipRange of the entry
-	BadRange error          // why that cannot be read
+	BadRange error          // why the skipRange is invalid
 	Head     bool           // no entry replaces or skips it
 	Skipped  bool           // an entry skips it
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Semantics is a set of rules for where an installed bundle goes.
+// A Semantics is the rules by which installed bundles are updated.
 type Semantics string
 
 // The rules of the two generations of OLM.
@@ -18,13 +18,13 @@ const (
 // An Edge is the reason for which one bundle may update another.
 type Edge string
 
-// The edges, in the order in which they are looked at. A bundle that has several has the first.
+// The edges, in order of precedence.
 const (
 	Replaces  Edge = "replaces"
 	Skips     Edge = "skips"
 	SkipRange Edge = "skipRange"
-	Same      Edge = "same version" // of another name, which OLM v1 does not look at
-	Forced    Edge = "forced"       // there is none, and it does not matter; see SelfCertified of [V1Options]
+	Same      Edge = "same version" // of a bundle of another name, since OLM v1 ignores names
+	Forced    Edge = "forced"       // no edge is needed; see SelfCertified of [V1Options]
 )
 
 // A Step is the update of an installed bundle.
@@ -34,36 +34,36 @@ type Step struct {
 	Channel *Channel // that has the edge; nil if Same or Forced
 }
 
-// A Plan says of every bundle of a package where it goes next when it is installed, and so where it ends.
+// A Plan has the next update of every installed bundle of a package, and the end of its update path.
 type Plan struct {
 	Semantics Semantics
 	Package   *Package
 
-	steps []Step // by rank; To is nil where the bundle stays
+	steps []Step // by rank; To is nil if there is no update
 	ends  []end  // by rank
 }
 
-// An end is what becomes of an installed bundle if every update is made.
+// An end is the end of an update path.
 type end struct {
 	hops int // -1 for a walk that never ends
 	at   int // rank; of a bundle of the loop if there is one
 }
 
-// Next returns the update of a bundle of the package. There is none where the bundle stays.
+// Next returns the next update of a bundle of the package, and false if there is none.
 func (p *Plan) Next(b *Bundle) (Step, bool) {
 	s := p.steps[b.rank]
 	return s, s.To != nil
 }
 
-// End returns where a bundle is after all of its updates, and how many these are. It returns false for a bundle that
-// goes on for ever; see [Plan.Path].
+// End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path that
+// ends in a loop; see [Plan.Path].
 func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 	e := p.ends[b.rank]
 	return p.Package.Bundles[e.at], e.hops, e.hops >= 0
 }
 
-// Path returns the updates of a bundle, one after the other. Where they go on for ever, loop is true and the last step
-// leads to a bundle that was there before: b itself, or what an earlier step leads to.
+// Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or to
+// the target of an earlier step.
 func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	seen := map[*Bundle]bool{b: true}
 	for {
@@ -79,8 +79,8 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	}
 }
 
-// A planner makes a Plan. Candidates claim the installed bundles that they may update, the preferred ones first, so
-// that each bundle is claimed once: that keeps the work linear, however much the ranges of candidates overlap.
+// A planner makes a Plan. Candidates, the preferred ones first, claim the installed bundles that they update. Each bundle
+// is claimed once, which keeps the work linear even if ranges overlap.
 type planner struct {
 	plan     *Plan
 	bundles  []*Bundle // of the package
@@ -110,8 +110,8 @@ func newPlanner(s Semantics, p *Package) *planner {
 	return planner
 }
 
-// claim sends b to a candidate, unless one that is preferred has claimed it. In OLM v1, a candidate that is installed
-// stays; OLM Classic installs it again, and again.
+// claim updates b by s, unless it is already claimed. OLM v1 does not update a bundle to itself; OLM Classic does, in an
+// endless loop.
 func (p *planner) claim(b *Bundle, s Step) {
 	if p.claimed[b.rank] {
 		return
@@ -122,7 +122,7 @@ func (p *planner) claim(b *Bundle, s Step) {
 	}
 }
 
-// claimEntry claims everything that an entry of a channel has an edge to.
+// claimEntry claims all bundles to which an entry of a channel has an edge.
 func (p *planner) claimEntry(c *Channel, entry int) {
 	to := c.bundles[entry]
 	e := c.entries[entry]
@@ -137,7 +137,7 @@ func (p *planner) claimEntry(c *Channel, entry int) {
 	p.claimRange(c.ranges[entry], Step{to, SkipRange, c})
 }
 
-// claimRange claims what has a version in the range.
+// claimRange claims the bundles whose version is in the range.
 func (p *planner) claimRange(r Range, s Step) {
 	versioned := p.bundles[p.versions:]
 	for from, to := range r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version }) {
@@ -149,7 +149,7 @@ func (p *planner) claimRange(r Range, s Step) {
 	}
 }
 
-// nextFree follows free, and shortens the way for the next one.
+// nextFree follows free, and compresses the path.
 func (p *planner) nextFree(rank int) int {
 	end := rank
 	for p.free[end] != end {
@@ -161,26 +161,26 @@ func (p *planner) nextFree(rank int) int {
 	return end
 }
 
-// finish follows every bundle to its end, each step once.
+// finish sets the ends, following each step once.
 func (p *planner) finish() *Plan {
-	const unknown, onTheWay = -2, -3
+	const unknown, visiting = -2, -3
 	plan := p.plan
 	plan.ends = slices.Repeat([]end{{hops: unknown}}, len(plan.steps))
 	for start := range plan.steps {
-		var way []int
+		var path []int
 		i := start
 		for plan.ends[i].hops == unknown && plan.steps[i].To != nil {
-			plan.ends[i].hops = onTheWay
-			way = append(way, i)
+			plan.ends[i].hops = visiting
+			path = append(path, i)
 			i = plan.steps[i].To.rank
 		}
 		switch plan.ends[i].hops {
 		case unknown:
 			plan.ends[i] = end{0, i}
-		case onTheWay:
+		case visiting:
 			plan.ends[i] = end{-1, i}
 		}
-		for _, j := range slices.Backward(way) {
+		for _, j := range slices.Backward(path) {
 			last := plan.ends[i]
 			if last.hops >= 0 {
 				last.hops++

@@ -11,16 +11,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// V1Options are what a ClusterExtension of OLM v1 says about its updates. The zero value takes them from all channels.
+// V1Options are the settings of a ClusterExtension of OLM v1. The zero value uses all channels.
 type V1Options struct {
-	Channels      []*Channel  // whose bundles and edges count; none means all, and bundles that are in no channel
-	Version       *Constraint // that what is installed must satisfy; nil for any
-	SelfCertified bool        // edges do not matter: upgradeConstraintPolicy: SelfCertified
+	Channels      []*Channel  // whose bundles and edges are used; none means all, and bundles in no channel
+	Version       *Constraint // of installed versions; nil for any
+	SelfCertified bool        // upgradeConstraintPolicy: SelfCertified, which ignores edges
 }
 
-// A Constraint is a range of versions as spec.version of a ClusterExtension gives it, in the syntax of
-// github.com/Masterminds/semver: ">=1.2, <2", "1.x", "~1.4.0". Unlike in a skipRange, pre-releases are not in it unless
-// it names one.
+// A Constraint is a version range in spec.version of a ClusterExtension, in the syntax of github.com/Masterminds/semver:
+// ">=1.2, <2", "1.x", "~1.4.0". Unlike a skipRange, it contains pre-releases only if it names one.
 type Constraint struct {
 	text       string
 	constraint *masterminds.Constraints
@@ -38,8 +37,8 @@ func ParseConstraint(text string) (*Constraint, error) {
 // String returns the constraint as it was written.
 func (c *Constraint) String() string { return c.text }
 
-// Contains tells whether a version satisfies the constraint; all do where it is nil. Releases and build metadata do not
-// count.
+// Contains reports whether a version satisfies the constraint; a nil constraint contains all versions. Releases and
+// build metadata are ignored.
 func (c *Constraint) Contains(v semver.Version) bool {
 	if c == nil {
 		return true
@@ -48,11 +47,11 @@ func (c *Constraint) Contains(v semver.Version) bool {
 	return c.constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, prerelease, ""))
 }
 
-// V1 returns the updates of OLM v1: each goes to the highest version, a deprecated one last, among all bundles with an
-// edge to the installed one, by name or by the skipRange that has its version in it, and the installed one itself.
-// Heads, skipped entries and the default channel have no special part.
+// V1 returns the updates of OLM v1: an installed bundle is updated to the highest version, deprecated ones last, among
+// itself and all bundles that replace or skip it, or have its version in their skipRange. Heads, skipped entries and
+// the default channel are not treated specially.
 //
-// With SelfCertified, it is the highest version of all, which may be a lower one than what is installed.
+// With SelfCertified, it is the highest version of all, even if that is lower than the installed one.
 func (p *Package) V1(o V1Options) *Plan {
 	channels := o.Channels
 	if len(channels) == 0 {
@@ -114,7 +113,7 @@ func preferV1(a, b *Bundle) int {
 	return b.compareV1(a)
 }
 
-// compareV1 compares versions as OLM v1 does, which takes build metadata for a release where there is none.
+// compareV1 compares versions as OLM v1 does, which reads build metadata as a release if there is none.
 func (b *Bundle) compareV1(c *Bundle) int {
 	if b.Version == nil || c.Version == nil {
 		return b.compareVersion(c)
