@@ -98,8 +98,8 @@ json and yaml print a list of objects with these keys:
 ` + l.keys + `,
 deprecated (true or false), deprecationMessage (if deprecated)
 
-CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an image in
-a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example:           line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
 		Args:              rangeArgs(l.least, l.args...),
 		ValidArgsFunction: completeArgs([]cobra.CompletionFunc{files, packages}[:len(l.args)]...),

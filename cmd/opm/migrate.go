@@ -17,8 +17,8 @@ func migrateCmd() *cobra.Command {
 catalog.json for objects without a package. DIRECTORY must be empty or not exist. If migrate
 fails, it writes nothing.
 
-CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an image in
-a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example: `  opm migrate catalog new-catalog
   opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata
   opm migrate registry.example/crafts/catalog:v1 new-catalog`,

@@ -11,19 +11,18 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A comparison is that of a package in two catalogs.
+// A comparison compares a package in two catalogs.
 type comparison struct {
 	pkg           string
 	before, after *catalog
 
-	// The graph after has also the bundles before and those that were only named before, as virtual ones, since all of
-	// them may be installed.
+	// The graph after also has the bundles of the graph before, as virtual ones, since they may be installed.
 	graphBefore, graphAfter *graph.Package
 
-	place map[string]int // of the bundles in the order of versions
+	place map[string]int // of bundles by version
 }
 
-// compare returns what changed in a package that is in one of the catalogs at least, and whether anything did.
+// compare returns the changes in a package, and whether there are any.
 func compare(pkg string, before, after *catalog) (Package, bool) {
 	c := comparison{pkg: pkg, before: before, after: after, place: map[string]int{}}
 	c.graphBefore = c.graphOf(before)
@@ -33,7 +32,7 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	}
 	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
 	for i, b := range c.graphAfter.Bundles {
-		c.place[b.Name] = i + 1 // what is in neither catalog comes first
+		c.place[b.Name] = i + 1 // bundles in neither catalog come first
 	}
 
 	p := Package{Name: pkg, Change: change(before.has(pkg), after.has(pkg))}
@@ -54,8 +53,7 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	return p, !reflect.DeepEqual(p, Package{Name: pkg, Change: Changed})
 }
 
-// graphOf returns the graph of the package. Bundles that it only names have the version that their names tell, which
-// decides whether a skipRange is for them.
+// graphOf returns the graph of the package. Virtual bundles get the version in their name, so skipRanges apply to them.
 func (c *comparison) graphOf(in *catalog) *graph.Package {
 	x := in.packageIndex(c.pkg)
 	g := graph.NewPackage(x)
@@ -71,11 +69,11 @@ func (c *comparison) graphOf(in *catalog) *graph.Package {
 	return graph.NewPackage(x, pruned...)
 }
 
-// versionInName finds the version at the end of the name of a bundle, as it is mostly written: kiln.v1.0.0.
+// versionInName finds the version at the end of a bundle name, such as kiln.v1.0.0.
 var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
 
-// versionOf returns the version of a bundle that a catalog only names: as the catalog after has it or as the name
-// tells, nil where neither does.
+// versionOf returns the version of a bundle that is not in the catalog before: from the catalog after, or from its name,
+// or nil.
 func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	for _, b := range c.after.packageIndex(c.pkg).Bundles {
 		if b.Value != nil && b.Value.Name == bundle {
@@ -93,7 +91,7 @@ func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	return &v
 }
 
-// sameGraph tells whether nothing changed that has a say in updates.
+// sameGraph reports whether no change affects updates.
 func (c *comparison) sameGraph(p Package) bool {
 	for _, b := range p.Bundles {
 		if b.Change != Changed || slices.Contains(b.Properties, declcfg.PropertyPackage) {
@@ -103,7 +101,7 @@ func (c *comparison) sameGraph(p Package) bool {
 	return len(p.Channels) == 0 && len(p.Deprecations) == 0
 }
 
-// change tells what became of what was and is there, or not; Changed of what is in both.
+// change returns the change of something that is in one or both catalogs.
 func change(before, after bool) Change {
 	switch {
 	case !before:
@@ -114,7 +112,7 @@ func change(before, after bool) Change {
 	return Changed
 }
 
-// valuesOf returns nil where the values are the same.
+// valuesOf returns nil for equal values.
 func valuesOf(before, after string) *Values {
 	if before == after {
 		return nil
@@ -122,12 +120,12 @@ func valuesOf(before, after string) *Values {
 	return &Values{before, after}
 }
 
-// byVersion orders names of bundles by their versions.
+// byVersion orders bundle names by version.
 func (c *comparison) byVersion(a, b string) int {
 	return cmp.Or(cmp.Compare(c.place[a], c.place[b]), cmp.Compare(a, b))
 }
 
-// keys returns the keys of an object in both catalogs that changed, but for those that others tell about.
+// keys returns the changed keys of an object in both catalogs, except but.
 func (c *comparison) keys(schema, object string, but ...string) []string {
 	id := name{c.pkg, schema, object}
 	var keys []string
@@ -155,7 +153,7 @@ func (c *comparison) channels() []Channel {
 	return all
 }
 
-// none is the channel that stands for one that does not exist.
+// none replaces a missing channel.
 var none = graph.New(nil)
 
 func (c *comparison) channel(name string) Channel {
@@ -253,14 +251,14 @@ func images(x *declcfg.PackageIndex) map[string]string {
 	return all
 }
 
-// changes enters which parts of a bundle in both catalogs changed, and tells whether any did.
+// changes sets the changed parts of a bundle in both catalogs, and reports whether there are any.
 func (c *comparison) changes(b *Bundle) bool {
 	id := name{c.pkg, declcfg.SchemaBundle, b.Name}
 	before, after := c.before.contents[id], c.after.contents[id]
 	parts := before.differences(after)
 	for _, p := range parts {
 		switch {
-		case p.key == "image": // is told with its values
+		case p.key == "image": // reported with its values
 		case p.property != "":
 			b.Properties = append(b.Properties, p.property)
 		default:
@@ -275,7 +273,7 @@ func (c *comparison) changes(b *Bundle) bool {
 	return len(parts) > 0
 }
 
-// form returns the type of the properties that hold the metadata of a bundle, "" where they have none or both.
+// form returns the type of the properties with the metadata of a bundle, or "" for none or both.
 func (c content) form() string {
 	objects := c.has("properties", declcfg.PropertyBundleObject)
 	metadata := c.has("properties", declcfg.PropertyCSVMetadata)
@@ -315,7 +313,7 @@ func (c *comparison) objects() []Object {
 	return all
 }
 
-// allNames returns the names in either map, sorted: what is about the package comes first.
+// allNames returns the names in either map, sorted, those of packages first.
 func allNames[T any](before, after map[name]T) []name {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.SortFunc(names, func(a, b name) int {
@@ -324,7 +322,7 @@ func allNames[T any](before, after map[name]T) []name {
 	return slices.Compact(names)
 }
 
-// schemaOrder puts packages before channels, these before bundles, and all else behind.
+// schemaOrder orders packages, channels, bundles, and then all others.
 func schemaOrder(n name) int {
 	order := []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
 	if i := slices.Index(order, n.schema); i >= 0 {

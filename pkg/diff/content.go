@@ -14,11 +14,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A content is what an object holds besides its schema, package and name: a sum for each part of it, sorted. Parts that
-// are empty are left out, since writing an object may do that, or write them.
+// A content is a hash of each part of an object except schema, package and name, sorted. Empty parts are omitted, since
+// they may be added or removed when an object is written.
 type content []part
 
-// A part is a key of an object. Those of properties are a part for each type of property.
+// A part is a key of an object, or the properties of one type.
 type part struct {
 	key      string
 	property string // the type, or ""
@@ -29,7 +29,7 @@ func (p part) compare(q part) int {
 	return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.property, q.property))
 }
 
-// differences returns the parts that are not in both with the same sum, each once.
+// differences returns the parts that differ, each once.
 func (c content) differences(d content) []part {
 	var all []part
 	for _, p := range slices.Concat(c, d) {
@@ -41,12 +41,12 @@ func (c content) differences(d content) []part {
 	return slices.Compact(all)
 }
 
-// has tells whether there is such a part.
+// has reports whether there is such a part.
 func (c content) has(key, property string) bool {
 	return slices.ContainsFunc(c, func(p part) bool { return p.key == key && p.property == property })
 }
 
-// sum returns one sum for all of the content.
+// sum returns a hash of all parts.
 func (c content) sum() uint64 {
 	sum := mix('{', 0)
 	for _, p := range c {
@@ -55,17 +55,17 @@ func (c content) sum() uint64 {
 	return sum
 }
 
-// sumOf returns the sum of a value, which is valid JSON, or nil.
+// sumOf returns the hash of a value, which is valid JSON or nil.
 func sumOf(raw jsontext.Value) uint64 {
-	sum, _ := newSummer(raw).value()
+	sum, _ := newHasher(raw).value()
 	return sum
 }
 
-// sumUp returns the content of an object.
-func sumUp(schema string, raw jsontext.Value) (content, error) {
-	s := newSummer(raw)
+// contentOf returns the content of an object.
+func contentOf(schema string, raw jsontext.Value) (content, error) {
+	h := newHasher(raw)
 	sums := map[part]uint64{}
-	err := s.members(func(name jsontext.Value) error {
+	err := h.members(func(name jsontext.Value) error {
 		key, err := jsontext.AppendUnquote(nil, name)
 		if err != nil {
 			return err
@@ -73,13 +73,13 @@ func sumUp(schema string, raw jsontext.Value) (content, error) {
 		p := part{key: string(key)}
 		switch {
 		case p.key == "schema", p.key == "package", p.key == "name":
-			return s.dec.SkipValue()
-		case p.key == "properties" && s.dec.PeekKind() == '[' && schema == declcfg.SchemaBundle:
-			return s.properties(sums)
-		case p.key == "relatedImages" && s.dec.PeekKind() == '[':
-			sums[p], err = s.set()
+			return h.dec.SkipValue()
+		case p.key == "properties" && h.dec.PeekKind() == '[' && schema == declcfg.SchemaBundle:
+			return h.properties(sums)
+		case p.key == "relatedImages" && h.dec.PeekKind() == '[':
+			sums[p], err = h.set()
 		default:
-			sums[p], err = s.value()
+			sums[p], err = h.value()
 		}
 		return err
 	})
@@ -93,19 +93,19 @@ func sumUp(schema string, raw jsontext.Value) (content, error) {
 	return all, err
 }
 
-// A summer sums up JSON values: equal values have the same sum in one run of the program, whatever the order of keys,
-// the white space, the escapes in text and the spelling of numbers.
-type summer struct {
+// A hasher hashes JSON values: in one run of the program, equal values have the same hash regardless of the order of
+// keys, white space, escapes and the notation of numbers.
+type hasher struct {
 	dec     *jsontext.Decoder
 	scratch []byte
 }
 
-// newSummer returns a summer of a valid value without equal keys.
-func newSummer(raw jsontext.Value) *summer {
-	return &summer{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
+// newHasher returns a hasher of a valid value without duplicate keys.
+func newHasher(raw jsontext.Value) *hasher {
+	return &hasher{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
 }
 
-// seed is that of all sums. Two values that differ have the same sum once in 2^64 times.
+// seed is the seed of all hashes. Different values have the same hash with a probability of 2^-64.
 var seed = maphash.MakeSeed()
 
 func mix(a, b uint64) uint64 {
@@ -115,43 +115,43 @@ func mix(a, b uint64) uint64 {
 	return maphash.Bytes(seed, both[:])
 }
 
-// isEmpty tells whether the sum is that of null, "", [] or {}, or of no properties.
+// isEmpty reports whether a hash is that of null, "", [] or {}, or of no properties.
 func isEmpty(sum uint64) bool { return slices.Contains(empties, sum) }
 
 var empties = []uint64{
 	0, mix('n', maphash.String(seed, "null")), mix('"', maphash.String(seed, "")), mix('[', 0), mix('{', 0),
 }
 
-// value reads the next value and returns its sum.
-func (s *summer) value() (uint64, error) {
-	switch s.dec.PeekKind() {
+// value reads the next value and returns its hash.
+func (h *hasher) value() (uint64, error) {
+	switch h.dec.PeekKind() {
 	case '{':
-		return s.object(false)
+		return h.object(false)
 	case '[':
 		sum := mix('[', 0)
-		err := s.elements(func() error {
-			element, err := s.value()
+		err := h.elements(func() error {
+			element, err := h.value()
 			sum = mix(sum, element)
 			return err
 		})
 		return sum, err
 	}
-	raw, err := s.dec.ReadValue()
+	raw, err := h.dec.ReadValue()
 	if err != nil {
 		return 0, err
 	}
-	return s.scalar(raw)
+	return h.scalar(raw)
 }
 
-// object reads an object. Those of some members are the same whether a member is empty or not there.
-func (s *summer) object(optional bool) (uint64, error) {
+// object reads an object. If optional, empty members are the same as missing ones.
+func (h *hasher) object(optional bool) (uint64, error) {
 	var sum uint64
-	err := s.members(func(name jsontext.Value) error {
-		key, err := s.scalar(name)
+	err := h.members(func(name jsontext.Value) error {
+		key, err := h.scalar(name)
 		if err != nil {
 			return err
 		}
-		value, err := s.value()
+		value, err := h.value()
 		if !optional || !isEmpty(value) {
 			sum += mix(key, value)
 		}
@@ -160,13 +160,13 @@ func (s *summer) object(optional bool) (uint64, error) {
 	return mix('{', sum), err
 }
 
-// set reads a list of objects whose order means nothing.
-func (s *summer) set() (uint64, error) {
+// set reads a list of objects regardless of their order.
+func (h *hasher) set() (uint64, error) {
 	var sum uint64
-	err := s.elements(func() error {
-		read := s.value
-		if s.dec.PeekKind() == '{' {
-			read = func() (uint64, error) { return s.object(true) }
+	err := h.elements(func() error {
+		read := h.value
+		if h.dec.PeekKind() == '{' {
+			read = func() (uint64, error) { return h.object(true) }
 		}
 		element, err := read()
 		sum += mix(0, element)
@@ -175,27 +175,27 @@ func (s *summer) set() (uint64, error) {
 	return mix('[', sum), err
 }
 
-// properties reads the properties of a bundle, whose order means nothing, into sums by their type.
-func (s *summer) properties(sums map[part]uint64) error {
-	return s.elements(func() error {
+// properties reads the properties of a bundle, regardless of their order, into sums by type.
+func (h *hasher) properties(sums map[part]uint64) error {
+	return h.elements(func() error {
 		p := part{key: "properties"}
-		if s.dec.PeekKind() != '{' {
-			element, err := s.value()
+		if h.dec.PeekKind() != '{' {
+			element, err := h.value()
 			sums[p] += mix(0, element)
 			return err
 		}
 		var sum uint64
-		err := s.members(func(name jsontext.Value) error {
-			key, err := s.scalar(name)
+		err := h.members(func(name jsontext.Value) error {
+			key, err := h.scalar(name)
 			if err != nil {
 				return err
 			}
-			if string(name) == `"type"` && s.dec.PeekKind() == '"' {
-				token, err := s.dec.ReadToken()
+			if string(name) == `"type"` && h.dec.PeekKind() == '"' {
+				token, err := h.dec.ReadToken()
 				p.property = token.String()
 				return err
 			}
-			value, err := s.value()
+			value, err := h.value()
 			sum += mix(key, value)
 			return err
 		})
@@ -204,10 +204,10 @@ func (s *summer) properties(sums map[part]uint64) error {
 	})
 }
 
-// members reads an object and calls fn for each member, with its name as it is written and before its value.
-func (s *summer) members(fn func(name jsontext.Value) error) error {
-	return s.elements(func() error {
-		name, err := s.dec.ReadValue()
+// members reads an object and calls fn with the quoted name of each member, before its value.
+func (h *hasher) members(fn func(name jsontext.Value) error) error {
+	return h.elements(func() error {
+		name, err := h.dec.ReadValue()
 		if err != nil {
 			return err
 		}
@@ -215,21 +215,21 @@ func (s *summer) members(fn func(name jsontext.Value) error) error {
 	})
 }
 
-// elements reads a list, or an object, and calls fn before each element, or the name of each member.
-func (s *summer) elements(fn func() error) error {
-	if _, err := s.dec.ReadToken(); err != nil {
+// elements reads a list or an object, and calls fn before each element or member name.
+func (h *hasher) elements(fn func() error) error {
+	if _, err := h.dec.ReadToken(); err != nil {
 		return err
 	}
-	for k := s.dec.PeekKind(); k != ']' && k != '}' && k != jsontext.KindInvalid; k = s.dec.PeekKind() {
+	for k := h.dec.PeekKind(); k != ']' && k != '}' && k != jsontext.KindInvalid; k = h.dec.PeekKind() {
 		if err := fn(); err != nil {
 			return err
 		}
 	}
-	_, err := s.dec.ReadToken()
+	_, err := h.dec.ReadToken()
 	return err
 }
 
-func (s *summer) scalar(raw jsontext.Value) (uint64, error) {
+func (h *hasher) scalar(raw jsontext.Value) (uint64, error) {
 	kind := uint64(raw.Kind())
 	switch raw.Kind() {
 	case '"':
@@ -237,15 +237,15 @@ func (s *summer) scalar(raw jsontext.Value) (uint64, error) {
 			return mix(kind, maphash.Bytes(seed, raw[1:len(raw)-1])), nil
 		}
 		var err error
-		s.scratch, err = jsontext.AppendUnquote(s.scratch[:0], raw)
-		return mix(kind, maphash.Bytes(seed, s.scratch)), err
+		h.scratch, err = jsontext.AppendUnquote(h.scratch[:0], raw)
+		return mix(kind, maphash.Bytes(seed, h.scratch)), err
 	case '0':
 		return mix(kind, maphash.String(seed, number(string(raw)))), nil
 	}
 	return mix(kind, maphash.Bytes(seed, raw)), nil
 }
 
-// number returns one spelling for all of a number. Integers keep all of their digits.
+// number returns the same notation for equal numbers. Integers keep all digits.
 func number(text string) string {
 	if !strings.ContainsAny(text, ".eE") {
 		return text

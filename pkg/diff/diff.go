@@ -1,13 +1,12 @@
-// Package diff tells what changed between two catalogs in the terms of those who install operators from them: packages,
-// channels and versions that come and go, updates that are lost or go another way, deprecations, and bundles that were
-// published and hold something else now.
+// Package diff compares two catalogs for users who install operators from them: it reports added and removed packages,
+// channels and versions, lost and changed updates, deprecations, and published bundles whose content changed.
 //
 //	report, err := diff.Compare(ctx, []declcfg.Source{before}, []declcfg.Source{after})
 //	if n := report.Count(diff.LostPath); n > 0 {
 //		fmt.Printf("%d installs lose their update path\n", n)
 //	}
 //
-// Where updates lead is what package graph says, for OLM Classic and for OLM v1.
+// Updates are computed by package graph, for OLM Classic and for OLM v1.
 package diff
 
 import (
@@ -22,25 +21,25 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Report is what changed between two catalogs. Lists are in a fixed order: packages, channels and objects by name,
-// bundles by version, the lowest first, and then by name.
+// A Report is the changes between two catalogs. Packages, channels and objects are sorted by name, bundles by version,
+// the lowest first, and then by name.
 type Report struct {
 	Summary  Summary   `json:"summary"`
-	Packages []Package `json:"packages"` // that are not the same in both
+	Packages []Package `json:"packages"` // that differ
 }
 
-// A Summary counts what is in a report. Channels, bundles and what is below them count for the packages that are in
-// both catalogs; only Stranded counts removed packages too. Bundles of which only the form of the metadata is another
-// one, and packages with nothing else, are not among what changed.
+// A Summary counts the changes in a report. Channels, bundles and what they contain are counted in packages of both
+// catalogs; only Stranded also counts removed packages. Bundles and packages in which only the form of the metadata
+// changed do not count as changed.
 type Summary struct {
 	Packages Counts `json:"packages"`
 	Channels Counts `json:"channels"`
-	Bundles  Counts `json:"bundles"` // Changed are those with another content
+	Bundles  Counts `json:"bundles"` // Changed are those whose content changed
 
-	Reformed        int `json:"reformed"` // bundles with metadata in another form
+	Reformed        int `json:"reformed"` // bundles whose form of metadata changed
 	DefaultChannels int `json:"defaultChannels"`
-	Heads           int `json:"heads"` // channels in both catalogs that have other heads
-	Edges           int `json:"edges"` // entries in both catalogs that update others than before
+	Heads           int `json:"heads"` // channels in both catalogs whose heads changed
+	Edges           int `json:"edges"` // entries in both catalogs whose edges changed
 	Deprecations    int `json:"deprecations"`
 
 	// Installs are pairs of a channel and a bundle that is installed from it.
@@ -48,21 +47,21 @@ type Summary struct {
 	Rerouted int `json:"rerouted"` // installs in Reroutes of the packages
 }
 
-// Counts are numbers of things.
+// Counts are numbers of changes.
 type Counts struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`
 }
 
-// A Kind is a kind of change that someone may want to hear of.
+// A Kind is a kind of change that may need attention.
 type Kind string
 
 // The kinds of changes.
 const (
 	LostPath Kind = "stranded" // installs that lose their update path
-	Gone     Kind = "removed"  // packages, channels and bundles that are not there any more
-	Replaced Kind = "changed"  // bundles with another content, which clusters do not install again
+	Gone     Kind = "removed"  // removed packages, channels and bundles
+	Replaced Kind = "changed"  // published bundles that changed, which clusters do not install again
 )
 
 // Kinds returns all kinds.
@@ -96,122 +95,122 @@ func (r *Report) Count(k Kind) int {
 	return 0
 }
 
-// A Change is what became of something.
+// A Change says whether something was added, removed or changed.
 type Change string
 
-// What may become of something.
+// The changes.
 const (
 	Added   Change = "added"
 	Removed Change = "removed"
 	Changed Change = "changed"
 )
 
-// Values are what something was before and is after; "" is nothing.
+// Values are a value before and after; "" is none.
 type Values struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// A Package is what changed in a package. Of one that was added or removed, everything in it was; but what becomes of
-// its installs is told only in Stranded.
+// A Package is the changes in a package. In an added or removed package everything was added or removed; changes for its
+// installs are only in Stranded.
 type Package struct {
-	Name   string `json:"name"` // "" for objects that belong to no package
+	Name   string `json:"name"` // "" for objects without a package
 	Change Change `json:"change"`
 
-	DefaultChannel *Values  `json:"defaultChannel,omitempty"` // nil where it is the same
-	Keys           []string `json:"keys"`                     // further keys of the olm.package that changed
+	DefaultChannel *Values  `json:"defaultChannel,omitempty"` // nil if unchanged
+	Keys           []string `json:"keys"`                     // other changed keys of the olm.package
 
 	Channels     []Channel     `json:"channels"`
 	Bundles      []Bundle      `json:"bundles"`
 	Deprecations []Deprecation `json:"deprecations"`
 
-	// DeprecationKeys are the further keys of the olm.deprecations that changed.
+	// DeprecationKeys are other changed keys of the olm.deprecations.
 	DeprecationKeys []string `json:"deprecationKeys"`
 
-	Objects []Object `json:"objects"` // of schemas that the format does not define
+	Objects []Object `json:"objects"` // of other schemas
 
 	Stranded []Stranded `json:"stranded"`
 	Reroutes []Reroute  `json:"reroutes"`
 }
 
-// A Channel is what changed in a channel.
+// A Channel is the changes in a channel.
 type Channel struct {
 	Name    string   `json:"name"`
 	Change  Change   `json:"change"`
-	Heads   *Heads   `json:"heads,omitempty"` // nil where they are the same
+	Heads   *Heads   `json:"heads,omitempty"` // nil if unchanged
 	Added   []string `json:"added"`           // entries
 	Removed []string `json:"removed"`         // entries
 	Edges   []Edges  `json:"edges"`
-	Keys    []string `json:"keys"` // further keys that changed
+	Keys    []string `json:"keys"` // other changed keys
 }
 
-// Heads are the heads of a channel, of which a valid one has one; sorted.
+// Heads are the heads of a channel, sorted. A valid channel has one.
 type Heads struct {
 	Before []string `json:"before"`
 	After  []string `json:"after"`
 }
 
-// Edges are what changed in an entry that a channel has in both catalogs.
+// Edges are the changes in an entry that a channel has in both catalogs.
 type Edges struct {
 	Entry        string   `json:"entry"`
-	Replaces     *Values  `json:"replaces,omitempty"` // nil where it is the same
+	Replaces     *Values  `json:"replaces,omitempty"` // nil if unchanged
 	SkipsAdded   []string `json:"skipsAdded"`
 	SkipsRemoved []string `json:"skipsRemoved"`
-	SkipRange    *Values  `json:"skipRange,omitempty"` // nil where it is the same
-	Others       bool     `json:"others"`              // keys that the format does not define
+	SkipRange    *Values  `json:"skipRange,omitempty"` // nil if unchanged
+	Others       bool     `json:"others"`              // keys that the format does not define changed
 }
 
-// A Bundle is what became of a bundle.
+// A Bundle is the change of a bundle.
 //
-// A bundle that changed is one that was published and holds something else now. Clusters that have it installed do not
-// install it again: it takes a new version to bring a change to them.
+// A changed bundle was published with other content. Clusters that have it installed do not install it again; they need
+// a new version.
 //
-// What counts is the content: neither the order of keys, properties and related images, nor how the text is written,
-// nor whether what is empty is left out.
+// The content is compared regardless of formatting, of the order of keys, properties and related images, and of empty
+// values.
 type Bundle struct {
 	Name    string `json:"name"`
-	Version string `json:"version"` // after, if it is there; "" where there is none
+	Version string `json:"version"` // after, or before if removed; "" if unknown
 	Change  Change `json:"change"`
 
-	Image      *Values  `json:"image,omitempty"` // nil where it is the same
-	Properties []string `json:"properties"`      // the types of those that changed
-	Keys       []string `json:"keys"`            // further keys that changed, such as relatedImages
+	Image      *Values  `json:"image,omitempty"` // nil if unchanged
+	Properties []string `json:"properties"`      // the types of changed ones
+	Keys       []string `json:"keys"`            // other changed keys, such as relatedImages
 
-	// Form is not nil where olm.bundle.object gave way to olm.csv.metadata or the other way around and nothing else
-	// changed, as opm render --migrate does it. Such a bundle, which has an image, is installed as before.
+	// Form is set if only the form of the metadata changed, from olm.bundle.object to olm.csv.metadata or back, as by opm
+	// render --migrate. Such a bundle has an image and is installed as before.
 	Form *Values `json:"form,omitempty"`
 }
 
-// A Deprecation is a message to users that was added, removed or changed.
+// A Deprecation is an added, removed or changed deprecation.
 type Deprecation struct {
-	Schema  string `json:"schema"` // of what is deprecated: olm.package, olm.channel or olm.bundle
+	Schema  string `json:"schema"` // of the deprecated object: olm.package, olm.channel or olm.bundle
 	Name    string `json:"name"`   // "" for the package
 	Change  Change `json:"change"`
 	Message Values `json:"message"`
-	Others  bool   `json:"others"` // keys that the format does not define, of one in both catalogs
+	Others  bool   `json:"others"` // keys that the format does not define changed, of one in both catalogs
 }
 
-// An Object is one of a schema that the format does not define. Those of one schema and name count as one.
+// An Object is the change of objects of another schema. Those of one schema and name count as one.
 type Object struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	Change Change `json:"change"`
 }
 
-// Installs are bundles that are installed where a channel is followed.
+// Installs are bundles installed by followers of a channel.
 type Installs struct {
 	Channel   string            `json:"channel"` // "" for any
 	Semantics []graph.Semantics `json:"semantics"`
 	Installed []string          `json:"installed"` // bundles of the catalog before
 
-	// Pruned are bundles that the catalog before does not have but names, in replaces or skips: earlier ones had them,
-	// so that they may be installed. Their version is what their name ends with, such as kiln.v1.0.0.
+	// Pruned are bundles that the catalog before only names in replaces or skips: they may be installed from an earlier
+	// catalog. Their version is taken from the end of their name, such as kiln.v1.0.0.
 	Pruned []string `json:"pruned"`
 }
 
-// Stranded are installs that lose their update path: bundles that the catalog before has or names, and that went to the
-// end of their channel, but with the catalog after no longer do. The end is the head in OLM Classic. In OLM v1 it is
-// what that prefers of all bundles of the channel, or any higher version, which is deprecated then.
+// Stranded are installs that lose their update path: bundles that are updated to the end of their channel with the
+// catalog before, but not with the catalog after. The end is the head in OLM Classic. In OLM v1 it is the preferred bundle
+// of the channel, or any higher version, which must be deprecated.
 type Stranded struct {
 	Installs
 	Why
@@ -220,8 +219,8 @@ type Stranded struct {
 // A Why is why installs are stranded.
 type Why struct {
 	Reason Reason `json:"reason"`
-	End    string `json:"end,omitempty"`   // of StopsEarly: the last bundle that they are updated to
-	Error  string `json:"error,omitempty"` // of Refused
+	End    string `json:"end,omitempty"`   // for StopsEarly: the last bundle that they are updated to
+	Error  string `json:"error,omitempty"` // for Refused
 }
 
 // A Reason is why installs are stranded.
@@ -237,21 +236,21 @@ const (
 	Endless     Reason = "endless"     // there are updates for ever
 )
 
-// A Reroute is installs whose next update is another one than before or gone, and that are not stranded. Whether they
-// went to the end of their channel does not matter. Nothing is said of installs that had no update before.
+// A Reroute is installs whose next update changed or disappeared, and that are not stranded, whether or not they were
+// updated to the end of their channel. Installs without an update before are not included.
 type Reroute struct {
 	Installs
-	Next Values `json:"next"` // After is "" where they stay
+	Next Values `json:"next"` // After is "" if there is no update
 
-	// PassedOver are the bundles that they went through before, in that order, up to the first that they come to after
-	// too; where there is none, all. What they went round in is there once.
+	// PassedOver are the updates before, in order, up to the first that is also an update after; all if there is none.
+	// Updates in a loop are included once.
 	PassedOver []string `json:"passedOver"`
 }
 
-// Compare compares two catalogs, which need not be valid. Of channels and bundles of the same name in a package, the
-// first counts. The error joins all that keeps an object from being read, by place.
+// Compare compares two catalogs, which need not be valid. Of channels and bundles of the same name in a package, it uses
+// the first. The error joins those of all objects that cannot be read, by place.
 //
-// Memory does not grow with what bundles hold: both catalogs are read once, and of each bundle only sums are kept.
+// Memory does not grow with the size of bundles: both catalogs are read once, and only hashes of bundles are kept.
 func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, error) {
 	old, errOld := read(ctx, before)
 	if ctx.Err() != nil {

@@ -2,9 +2,9 @@ package diff
 
 import "iter"
 
-// A grouped holds values by key. The zero value is empty.
+// A grouped is a multimap with ordered keys. The zero value is empty.
 type grouped[K comparable, V any] struct {
-	keys []K // in the order in which they came
+	keys []K // in the order of insertion
 	of   map[K][]V
 }
 
@@ -18,7 +18,7 @@ func (g *grouped[K, V]) add(k K, v V) {
 	g.of[k] = append(g.of[k], v)
 }
 
-// all yields the keys in their order, with their values.
+// all yields the keys in order, with their values.
 func (g *grouped[K, V]) all() iter.Seq2[K, []V] {
 	return func(yield func(K, []V) bool) {
 		for _, k := range g.keys {

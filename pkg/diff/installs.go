@@ -8,15 +8,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A following is what becomes of the bundles of a package where a channel is followed.
+// A following is the updates of followers of a channel.
 type following struct {
 	*graph.Plan
-	gone    bool          // there is no such channel, and nil is the Plan
-	end     *graph.Bundle // of the channel; nil where there is none
+	gone    bool          // the channel does not exist, and Plan is nil
+	end     *graph.Bundle // of the channel, or nil
 	refused error
 }
 
-// follow is what the semantics make of a channel.
+// follow returns the updates in a channel, by semantics.
 var follow = map[graph.Semantics]func(*graph.Package, *graph.Channel) following{
 	graph.Classic: followClassic,
 	graph.V1:      followV1,
@@ -31,7 +31,7 @@ func followClassic(p *graph.Package, c *graph.Channel) following {
 	return f
 }
 
-// followV1 takes for the end of the channel what everything would be updated to if edges did not matter.
+// followV1 uses as the end of the channel the bundle that all are updated to without regard to edges.
 func followV1(p *graph.Package, c *graph.Channel) following {
 	o := graph.V1Options{Channels: []*graph.Channel{c}}
 	f := following{Plan: p.V1(o)}
@@ -44,8 +44,8 @@ func followV1(p *graph.Package, c *graph.Channel) following {
 	return f
 }
 
-// reachesEnd tells whether a bundle comes to the end of the channel and stays there. OLM v1 may prefer a lower version
-// since higher ones are deprecated; who has one of these is not behind.
+// reachesEnd reports whether the updates of a bundle end at the end of the channel. In OLM v1 they may also end at a
+// higher version, which is then deprecated.
 func (f following) reachesEnd(b *graph.Bundle) bool {
 	if f.end == nil {
 		return false
@@ -54,12 +54,12 @@ func (f following) reachesEnd(b *graph.Bundle) bool {
 	return ok && (at == f.end || f.Semantics == graph.V1 && isHigher(at, f.end))
 }
 
-// isHigher tells whether a bundle of the catalog has a higher version than another.
+// isHigher reports whether a bundle is in the catalog and has a higher version than another.
 func isHigher(b, than *graph.Bundle) bool {
 	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
 }
 
-// next returns the name of what a bundle is updated to next, "" where it stays.
+// next returns the name of the next update of a bundle, or "".
 func (f following) next(b *graph.Bundle) string {
 	if f.gone {
 		return ""
@@ -100,14 +100,14 @@ func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	return stranded, reroutes
 }
 
-// followers are the installs that follow a channel, as far as something changes for them under one of the semantics.
+// followers are the installs that follow a channel and whose updates change under one of the semantics.
 type followers struct {
 	before, after following
 	stranded      grouped[Why, *graph.Bundle]
 	reroutes      grouped[Values, *graph.Bundle] // by their next update
 }
 
-// followers returns what changes for the bundles that may be installed from a channel before.
+// followers returns the changes for bundles that may be installed from a channel before.
 func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers {
 	f := &followers{before: follow[s](c.graphBefore, ch), after: following{gone: true}}
 	if now := c.graphAfter.Channel(ch.Name); now != nil {
@@ -119,7 +119,7 @@ func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers 
 	return f
 }
 
-// add enters an install if something changes for it.
+// add adds an install if its updates change.
 func (f *followers) add(before, after *graph.Bundle) {
 	if f.before.reachesEnd(before) && !f.after.reachesEnd(after) {
 		f.stranded.add(f.after.why(after), before)
@@ -131,7 +131,7 @@ func (f *followers) add(before, after *graph.Bundle) {
 	}
 }
 
-// why tells why an install does not reach the end of the channel.
+// why returns why an install does not reach the end of the channel.
 func (f following) why(b *graph.Bundle) Why {
 	switch {
 	case f.gone:
@@ -149,28 +149,28 @@ func (f following) why(b *graph.Bundle) Why {
 	return Why{Reason: StopsEarly, End: end.Name}
 }
 
-// passedOver returns what an install went through before, up to the first bundle that it comes to after too. Both ways
-// are walked at once, since mostly they meet soon.
+// passedOver returns the updates of an install before, up to the first that is also one after. It walks both paths in
+// parallel, since mostly they meet soon.
 func (f *followers) passedOver(bundle string) []string {
 	old, now := newWalk(f.before, bundle), newWalk(f.after, bundle)
 	for {
 		before, after := old.step(), now.step()
 		switch {
 		case before == "" && after == "":
-			return old.way
+			return old.path
 		case after != "" && old.reached[after] && after != before:
-			return old.way[:slices.Index(old.way, after)]
+			return old.path[:slices.Index(old.path, after)]
 		case before != "" && now.reached[before]:
-			return old.way[:len(old.way)-1]
+			return old.path[:len(old.path)-1]
 		}
 	}
 }
 
-// A walk goes along the updates of an install, until it stays or comes to a bundle again.
+// A walk follows the updates of an install to their end, or to the first bundle that is repeated.
 type walk struct {
 	following
-	at      *graph.Bundle // nil where there is nothing to follow
-	way     []string      // the bundles that it has come to, in order
+	at      *graph.Bundle // nil if the channel does not exist
+	path    []string      // the updates so far
 	reached map[string]bool
 }
 
@@ -182,20 +182,19 @@ func newWalk(f following, bundle string) *walk {
 	return w
 }
 
-// step makes an update and returns the bundle that it leads to, "" where the walk is at its end.
+// step makes an update and returns its name, or "" at the end of the walk.
 func (w *walk) step() string {
 	to := w.next(w.at)
 	if to == "" || w.reached[to] {
 		return ""
 	}
 	w.at = w.Package.Bundle(to)
-	w.way = append(w.way, to)
+	w.path = append(w.path, to)
 	w.reached[to] = true
 	return to
 }
 
-// join yields the installs of a channel by how they fare under both semantics. Those that are the same under both come
-// once.
+// join yields the installs of a channel by their change. Those that are the same under both semantics are yielded once.
 func join[K comparable](channel string, classic, v1 grouped[K, *graph.Bundle]) iter.Seq2[K, Installs] {
 	return func(yield func(K, Installs) bool) {
 		for k, bundles := range classic.all() {
@@ -230,7 +229,7 @@ func newInstalls(channel string, by []graph.Semantics, bundles []*graph.Bundle) 
 	return i
 }
 
-// strandedByPackage joins what is stranded in the channels of a package that is gone.
+// strandedByPackage joins the stranded installs in all channels of a removed package.
 func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 	if len(all) == 0 {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A prose says in words what changed, each thing on a line of its own.
+// A prose writes changes as text, one a line.
 type prose struct {
 	name    func(string) string // writes a name
-	text    func(string) string // writes what somebody else wrote
+	text    func(string) string // writes third-party text
 	heading func(string) string // writes a name in the title of a section
-	strong  func(string) string // makes words of ours stand out
+	strong  func(string) string // emphasizes words
 	arrow   string
 }
 
-// A section is lines about one package, or about several that fare alike.
+// A section is the lines about one package, or about several with the same change.
 type section struct {
 	title string
 	lines []string
 }
 
-// maxNames is how many names of a list are written; JSON has all of them.
+// maxNames limits the written names of a list; JSON has all.
 const maxNames = 8
 
 // names writes a list of names; "" if there are none.
@@ -39,12 +39,12 @@ func (w prose) names(all []string) string {
 	return abbreviated(written)
 }
 
-// joined joins what is not empty.
+// joined joins the parts that are not empty.
 func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
-// after writes words before a text that is not empty.
+// after returns the words and the text, or "" if the text is empty.
 func after(words, text string) string {
 	if text == "" {
 		return ""
@@ -52,7 +52,7 @@ func after(words, text string) string {
 	return words + text
 }
 
-// abbreviated writes the first words of a list, and how many more there are.
+// abbreviated writes the first words of a list and the number of others.
 func abbreviated(words []string) string {
 	if more := len(words) - maxNames; more > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxNames], ", "), more)
@@ -60,7 +60,7 @@ func abbreviated(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// becomes writes what a value was and is; "" for one that did not change, which is nil.
+// becomes writes a changed value; "" for nil.
 func (w prose) becomes(v *Values) string {
 	if v == nil {
 		return ""
@@ -75,18 +75,18 @@ func optional(name string) []string {
 	return []string{name}
 }
 
-// change writes names that were there and are there now.
+// change writes names before and after.
 func (w prose) change(before, after []string) string {
 	return w.orNone(before) + " " + w.arrow + " " + w.orNone(after)
 }
 
-// orNone writes names, of which there may be none.
+// orNone writes names, or "none".
 func (w prose) orNone(names []string) string { return cmp.Or(w.names(names), "none") }
 
-// digest finds the digest of a reference to an image, of which twelve letters tell it from others.
+// digest finds the digest of an image reference, of which twelve digits are written.
 var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+$`)
 
-// shortened returns two references to images with the first letters of their digests, where these tell them apart.
+// shortened returns two image references with short digests, if those differ.
 func (v *Values) shortened() *Values {
 	short := &Values{digest.ReplaceAllString(v.Before, "$1"), digest.ReplaceAllString(v.After, "$1")}
 	if short.Before == short.After {
@@ -95,7 +95,7 @@ func (v *Values) shortened() *Values {
 	return short
 }
 
-// changes tells everything about a package that is in both catalogs, the worst first.
+// changes writes all changes of a package in both catalogs, the worst first.
 func (w prose) changes(p Package) []string {
 	lines := w.stranded(p)
 	lines = append(lines, w.contents(p)...)
@@ -116,7 +116,7 @@ func (w prose) changes(p Package) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// all tells about a package that is in one of the catalogs only.
+// all writes a package that is in only one of the catalogs.
 func (w prose) all(p Package) []string {
 	var channels, bundles []string
 	for _, c := range p.Channels {
@@ -134,7 +134,7 @@ func (w prose) all(p Package) []string {
 		what += ", the highest " + w.name(bundles[len(bundles)-1])
 	}
 	lines := []string{what}
-	if p.Change == Removed { // all that was in it is gone, which goes without saying
+	if p.Change == Removed { // its deprecations and objects are not worth a line
 		return append(lines, w.stranded(p)...)
 	}
 	lines = append(lines, w.deprecations(p)...)
@@ -159,7 +159,7 @@ func (w prose) stranded(p Package) []string {
 	return lines
 }
 
-// installed names the bundles of installs, those last that users may have though the catalog has them no more.
+// installed writes the bundles of installs, pruned ones last.
 func (w prose) installed(i Installs) string {
 	pruned := ""
 	if n := len(i.Pruned); n > 0 {
@@ -169,7 +169,7 @@ func (w prose) installed(i Installs) string {
 	return joined("; and ", w.names(i.Installed), pruned)
 }
 
-// under tells which channel is followed, and the semantics where they do not agree.
+// under writes the followed channel, and the semantics if only one is affected.
 func (w prose) under(i Installs) string {
 	text := ""
 	if i.Channel != "" {
@@ -197,7 +197,7 @@ func (w prose) why(y Why) string {
 	return "since no update leads on"
 }
 
-// contents tells which published bundles changed. Those in which the same did are told about together.
+// contents writes the changed published bundles, those with the same changes on one line.
 func (w prose) contents(p Package) []string {
 	changed := p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Form == nil })
 	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
@@ -213,7 +213,7 @@ func (w prose) contents(p Package) []string {
 	return lines
 }
 
-// content tells what changed in a bundle. The images themselves are told on demand.
+// content writes the changes of a bundle, optionally with the images.
 func (w prose) content(b Bundle, images bool) string {
 	image := ""
 	switch {
@@ -225,7 +225,7 @@ func (w prose) content(b Bundle, images bool) string {
 	return joined("; ", image, after("properties ", w.names(b.Properties)), w.names(b.Keys))
 }
 
-// comeAndGone tells which bundles were added or removed.
+// comeAndGone writes the added or removed bundles.
 func (w prose) comeAndGone(p Package, change Change) []string {
 	var names []string
 	for _, b := range p.bundles(func(b Bundle) bool { return b.Change == change }) {
@@ -237,14 +237,14 @@ func (w prose) comeAndGone(p Package, change Change) []string {
 	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
-// channel tells about a channel. Entries that are told about as bundles are only counted.
+// channel writes the changes of a channel. Entries in told are only counted.
 func (w prose) channel(c Channel, told map[string]Change) []string {
 	label := "channel " + w.name(c.Name)
 	heads := Heads{}
 	if c.Heads != nil {
 		heads = *c.Heads
 	}
-	if c.Change != Changed { // it is in one of the catalogs only
+	if c.Change != Changed { // it is in only one of the catalogs
 		return []string{fmt.Sprintf("%s %s, with %s, head %s", label, c.Change, entries(len(c.Added)+len(c.Removed)),
 			w.orNone(slices.Concat(heads.Before, heads.After)))}
 	}
@@ -265,7 +265,7 @@ func (w prose) channel(c Channel, told map[string]Change) []string {
 
 func entries(n int) string { return plural.Words(n, "entry", "entries") }
 
-// entries counts entries, and names those that are not told about elsewhere.
+// entries counts entries, and names those that are not in told.
 func (w prose) entries(names []string, change Change, others string, told map[string]Change) string {
 	if len(names) == 0 {
 		return ""
@@ -300,7 +300,7 @@ func (w prose) reroutes(p Package) []string {
 	return lines
 }
 
-// past tells what is passed over besides the next update before, which goes without saying.
+// past writes the bundles passed over, if there are more than the next update before.
 func (w prose) past(r Reroute) string {
 	if len(r.PassedOver) < 2 {
 		return ""
@@ -327,7 +327,7 @@ func (w prose) deprecations(p Package) []string {
 	return append(lines, after("the deprecations have another ", w.names(p.DeprecationKeys)))
 }
 
-// deprecation tells what is another in one that is in both catalogs.
+// deprecation writes the changes of a deprecation in both catalogs.
 func (w prose) deprecation(d Deprecation) string {
 	words := "in other words: " + w.text(d.Message.After)
 	switch {

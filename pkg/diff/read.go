@@ -8,16 +8,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A catalog is one of the two, without its bulk.
+// A catalog is one of the two catalogs, with hashes instead of contents.
 type catalog struct {
 	index    declcfg.Index
-	packages map[string]bool  // everything that an object belongs to
-	contents map[name]content // of packages, channels and bundles, and of deprecations, which need no name
+	packages map[string]bool  // of all objects
+	contents map[name]content // of packages, channels, bundles, and deprecations by package
 	others   byPackage[uint64]
 	messages byPackage[message]
 }
 
-// A byPackage holds something for names, by the package that they belong to.
+// A byPackage has values by package and name.
 type byPackage[T any] map[string]map[name]T
 
 func (b byPackage[T]) of(pkg string) map[name]T {
@@ -27,18 +27,18 @@ func (b byPackage[T]) of(pkg string) map[name]T {
 	return b[pkg]
 }
 
-// A name is what tells objects apart, and what is deprecated. Packages are deprecated without a name.
+// A name identifies an object, or what a deprecation is about; that of a package has no name.
 type name struct {
 	pkg, schema, name string
 }
 
-// A message is what a deprecation says.
+// A message is the content of a deprecation.
 type message struct {
 	text   string
-	others uint64 // the sum of keys that the format does not define
+	others uint64 // hash of keys that the format does not define
 }
 
-// An object is what was read of one.
+// An object is an object of a catalog, without its bulk.
 type object struct {
 	meta         *declcfg.Meta
 	value        any
@@ -46,7 +46,7 @@ type object struct {
 	deprecations []declcfg.Deprecation
 }
 
-// read reads the objects of a catalog. The error joins all that keeps one from being read, by place.
+// read reads the objects of a catalog. The error joins those of all objects that cannot be read, by place.
 func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 	c := &catalog{
 		packages: map[string]bool{},
@@ -75,7 +75,7 @@ func readObject(m *declcfg.Object) (object, error) {
 	if d, ok := v.(*declcfg.Deprecations); ok {
 		o.deprecations = slices.Clone(d.Entries)
 	}
-	if o.content, err = sumUp(m.Schema, m.JSON()); err != nil {
+	if o.content, err = contentOf(m.Schema, m.JSON()); err != nil {
 		return o, &declcfg.Error{Pos: m.Pos, Err: err}
 	}
 	o.value = declcfg.Slim(v)
@@ -92,13 +92,13 @@ func (c *catalog) add(o object) {
 		c.addMessages(pkg, o.deprecations)
 		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
 	case o.value == nil:
-		c.others.of(pkg)[id] += o.content.sum() // several may have the same name, and their order means nothing
+		c.others.of(pkg)[id] += o.content.sum() // several may have the same name, in any order
 	default:
 		c.addContent(id, o.content)
 	}
 }
 
-// addContent keeps the first content of a name.
+// addContent adds the content of a name, unless there is one.
 func (c *catalog) addContent(id name, content content) {
 	if _, known := c.contents[id]; !known {
 		c.contents[id] = content
@@ -115,10 +115,10 @@ func (c *catalog) addMessages(pkg string, entries []declcfg.Deprecation) {
 	}
 }
 
-// has tells whether anything in the catalog belongs to the package.
+// has reports whether the catalog has objects of the package.
 func (c *catalog) has(pkg string) bool { return c.packages[pkg] }
 
-// packageIndex returns what the index holds of the package, which may be nothing.
+// packageIndex returns the index of the package, which may be empty.
 func (c *catalog) packageIndex(pkg string) *declcfg.PackageIndex {
 	if x := c.index.Package(pkg); x != nil {
 		return x

@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// sections returns the sections of a report: the packages that changed, then what is gone and new, then the bundles
-// with metadata in another form, which concern no one.
+// sections returns the sections of a report: changed packages, removed and added ones, then the bundles whose metadata
+// only changed its form.
 func (w prose) sections(r *Report) []section {
 	var all []section
 	gone, added := section{}, section{}
@@ -38,12 +38,12 @@ func (w prose) packageName(p Package, write func(string) string) string {
 	return write(p.Name)
 }
 
-// whole tells in one line about a package that is in one of the catalogs only.
+// whole writes a package that is in only one of the catalogs, in one line.
 func (w prose) whole(p Package) string {
 	return w.packageName(p, w.name) + ": " + strings.Join(w.all(p), "; ")
 }
 
-// brief counts what changed in a package.
+// brief counts the changes in a package.
 func (p *Package) brief() string {
 	s := p.summary()
 	var words []string
@@ -59,7 +59,7 @@ func (p *Package) brief() string {
 	return cmp.Or(strings.Join(words, ", "), "other changes")
 }
 
-// words counts in words what is more than none: 2 bundles added.
+// words writes the counts that are not zero: 2 bundles added.
 func (c namedCounts) words() []string {
 	var words []string
 	for _, part := range []struct {
@@ -73,7 +73,7 @@ func (c namedCounts) words() []string {
 	return words
 }
 
-// forms tells of how many bundles of a package the form of the metadata is another one.
+// forms counts the bundles of a package whose form of metadata changed.
 func (w prose) forms(p Package) []string {
 	var reformed grouped[Values, string]
 	for _, b := range p.reformed() {
@@ -87,7 +87,7 @@ func (w prose) forms(p Package) []string {
 	return lines
 }
 
-// A warning is something to look at before a catalog is published.
+// A warning is a kind of change to review before a catalog is published.
 type warning struct {
 	kind Kind
 	say  func(w prose, s Summary) string
@@ -112,7 +112,7 @@ var warnings = []warning{
 	}},
 }
 
-// warnings says how often there is something to look at, and in which packages.
+// warnings counts the changes to review, and names their packages.
 func (w prose) warnings(r *Report) []string {
 	var lines []string
 	for _, warning := range warnings {
@@ -140,7 +140,7 @@ func (s Summary) counts() []namedCounts {
 	return []namedCounts{{"packages", s.Packages}, {"channels", s.Channels}, {"bundles", s.Bundles}}
 }
 
-// notes counts what the other counts do not.
+// notes writes the other counts.
 func (s Summary) notes() []string {
 	var lines []string
 	for _, note := range []struct {

@@ -2,7 +2,7 @@ package diff
 
 import "reflect"
 
-// summarize counts what is in the report.
+// summarize sets the summary.
 func (r *Report) summarize() {
 	s := Summary{}
 	for _, p := range r.Packages {
@@ -17,7 +17,7 @@ func (r *Report) summarize() {
 	r.Summary = s
 }
 
-// summary counts what changed in a package.
+// summary returns the summary of one package.
 func (p *Package) summary() Summary {
 	r := Report{Packages: []Package{*p}}
 	r.summarize()
@@ -30,16 +30,16 @@ func (p *Package) count(k Kind) int {
 	return r.Count(k)
 }
 
-// onlyForm tells that nothing changed in a package but the form of the metadata of bundles.
+// onlyForm reports whether only the form of the metadata of bundles changed.
 func (p *Package) onlyForm() bool {
 	onlyBundles := Package{Name: p.Name, Change: Changed, Bundles: p.Bundles}
 	return reflect.DeepEqual(*p, onlyBundles) && len(p.reformed()) == len(p.Bundles)
 }
 
-// reformed returns the bundles with metadata in another form.
+// reformed returns the bundles whose form of metadata changed.
 func (p *Package) reformed() []Bundle { return p.bundles(func(b Bundle) bool { return b.Form != nil }) }
 
-// bundles returns those of which is holds.
+// bundles returns the bundles for which is returns true.
 func (p *Package) bundles(is func(Bundle) bool) []Bundle {
 	var all []Bundle
 	for _, b := range p.Bundles {
@@ -83,7 +83,7 @@ func (s *Summary) addPackage(p Package) {
 	s.Rerouted += countInstalls(p.Reroutes)
 }
 
-// countInstalls counts the pairs of a channel and a bundle, whatever the semantics.
+// countInstalls counts the pairs of a channel and a bundle, under either semantics.
 func countInstalls[T interface {
 	each(func(channel, bundle string))
 }](all []T) int {

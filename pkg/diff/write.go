@@ -41,7 +41,7 @@ func Write(w io.Writer, r *Report, f Format) error {
 	}
 }
 
-// WriteJSON writes a report as one object, with the keys of the types. Lists are there even if they are empty.
+// WriteJSON writes a report as one object, with the keys of the types. Empty lists are included.
 func WriteJSON(w io.Writer, r *Report) error {
 	text, err := json.Marshal(r, jsontext.WithIndent("  "))
 	if err != nil {
@@ -51,8 +51,8 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return err
 }
 
-// WriteText writes a report for people: the summary, then each package that changed with what did below, then what is
-// new and gone. Of long lists of names it writes the first, and how many more there are.
+// WriteText writes a report as text: the summary, each changed package with its changes, then removed and added packages.
+// Of long lists of names it writes the first and the number of others.
 func WriteText(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	p := prose{name: legible.Name, text: legible.Text, heading: legible.Name, strong: strings.Clone, arrow: "->"}
@@ -76,11 +76,11 @@ func WriteText(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// maxComment is how many characters a comment on GitHub may have; other forges allow more.
+// maxComment is the limit of a comment on GitHub, in characters; other forges allow more.
 const maxComment = 65_536
 
-// WriteMarkdown writes a report as a comment on a change of a catalog: a short summary, and then the details, folded.
-// Details that would make it longer than GitHub allows are left out, and the comment says so.
+// WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above the
+// limit of GitHub are omitted, and the comment says so.
 func WriteMarkdown(w io.Writer, r *Report) error {
 	p := prose{name: codeSpan, text: escapeMarkdown, heading: codeTag, strong: strong, arrow: "→"}
 	var text strings.Builder
@@ -124,8 +124,8 @@ func (w prose) writeSummary(out *strings.Builder, r *Report) {
 	out.WriteByte('\n')
 }
 
-// folded writes a section as Markdown that shows its title only until it is opened, with the first lines that fit into
-// a number of characters. It returns how many do not; where none do, it writes nothing.
+// folded writes a section as collapsed Markdown, with the first lines that fit into most characters. It returns the number
+// of omitted lines; if no line fits, the text is empty.
 func (s section) folded(most int) (text string, leftOut int) {
 	const end = "\n</details>\n"
 	var out strings.Builder
@@ -148,10 +148,10 @@ func (s section) folded(most int) (text string, leftOut int) {
 
 func strong(s string) string { return "**" + s + "**" }
 
-// codeTag writes a name where Markdown is not read.
+// codeTag writes a name inside of HTML.
 func codeTag(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" }
 
-// codeSpan writes a name in more backticks than stand in it side by side.
+// codeSpan writes a name between more backticks than it has in a row.
 func codeSpan(s string) string {
 	s = legible.Name(s)
 	fence, run := 1, 0
@@ -171,7 +171,7 @@ func codeSpan(s string) string {
 	return around + space + s + space + around
 }
 
-// escapeMarkdown writes text such that it is read as it is.
+// escapeMarkdown escapes text for Markdown.
 func escapeMarkdown(s string) string {
 	var text strings.Builder
 	for _, r := range legible.Text(s) {

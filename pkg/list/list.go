@@ -1,5 +1,5 @@
-// Package list returns what is in a catalog as rows, for people and for programs: packages, channels, bundles,
-// versions, and updates.
+// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, and writes them as
+// text, JSON and YAML.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(index.Packages(), list.Options{})
@@ -16,7 +16,7 @@ import (
 
 // Options say which rows are listed. The zero value lists all.
 type Options struct {
-	Channel    string // only what is in a channel of this name; an error if there is none
+	Channel    string // only rows of channels of this name; an error if there is none
 	Deprecated bool   // only what is itself deprecated
 }
 
@@ -40,7 +40,7 @@ func Versions(of []*declcfg.PackageIndex, o Options) ([]Version, error) {
 	return rows(of, o, (*lister).versions)
 }
 
-// rows returns the rows of packages for which the options ask.
+// rows returns the rows of packages that the options select.
 func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error)) ([]R, error) {
 	if err := checkChannel(of, o.Channel); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([
 	}), nil
 }
 
-// checkChannel returns an error if none of the packages has a channel of that name, unless it is "".
+// checkChannel returns an error if no package has the named channel; "" is none.
 func checkChannel(of []*declcfg.PackageIndex, name string) error {
 	var names []string
 	for _, x := range of {
@@ -76,7 +76,7 @@ func checkChannel(of []*declcfg.PackageIndex, name string) error {
 	return notFound("no channel", name, names)
 }
 
-// Choose returns the packages of those names, each once, and all if there are no names. The error wraps
+// Choose returns the named packages, each once, or all without names. The error wraps
 // [declcfg.ErrNotFound] if there is no such package.
 func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, error) {
 	if len(names) == 0 {
@@ -99,7 +99,7 @@ func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, err
 	return chosen, nil
 }
 
-// notFound returns the error about a name that is not among those that are known.
+// notFound returns an error for an unknown name, with the nearest known one.
 func notFound(what, name string, known []string) error {
 	return fmt.Errorf("%s %q%s: %w", what, name, nearest.Hint(name, known), declcfg.ErrNotFound)
 }

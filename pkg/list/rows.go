@@ -10,14 +10,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A listed is a row of which Options may want only some.
+// A listed is a row that Options can filter.
 type listed interface {
 	Row
 	isIn(channel string) bool
 	isDeprecated() bool
 }
 
-// A Deprecation is whether something is deprecated: it itself, not what it is a part of.
+// A Deprecation is whether something itself is deprecated, not its package or channel.
 type Deprecation struct {
 	Deprecated bool   `json:"deprecated"`
 	Message    string `json:"deprecationMessage,omitempty"`
@@ -57,7 +57,7 @@ func (l *lister) defaultChannel() string { return l.Packages[0].Value.DefaultCha
 // headOf returns the head of a channel of a valid catalog, which has one.
 func headOf(c *declcfg.Channel) string { return graph.New(c.Entries).Heads()[0] }
 
-// bundle returns what is known of a bundle; nothing if it is not in the catalog.
+// bundle returns the summary of a bundle, empty if it is not in the catalog.
 func (l *lister) bundle(name string) declcfg.BundleSummary {
 	if b := l.byName[name].Value; b != nil {
 		return *b
@@ -138,20 +138,7 @@ func (l *lister) displayNames(bundle string) (either, manifest string, err error
 	}
 	b := v.(*declcfg.Bundle)
 	manifest = b.ManifestDisplayName()
-	return cmp.Or(manifest, metadataDisplayName(b)), manifest, nil
-}
-
-// metadataDisplayName returns the display name in the olm.csv.metadata of a bundle, or "".
-func metadataDisplayName(b *declcfg.Bundle) string {
-	var metadata struct {
-		DisplayName string `json:"displayName"`
-	}
-	for _, p := range b.Properties {
-		if p.Type == declcfg.PropertyCSVMetadata && p.Unmarshal(&metadata) == nil {
-			return metadata.DisplayName
-		}
-	}
-	return ""
+	return cmp.Or(manifest, b.CSVMetadata().DisplayName), manifest, nil
 }
 
 func (p Package) title() string { return p.Name }

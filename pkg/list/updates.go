@@ -12,23 +12,23 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// An Update is a row of [Updates]: what becomes of an installed bundle that follows a channel.
+// An Update is a row of [Updates]: the updates of an installed bundle that follows a channel.
 type Update struct{ graph.Outlook }
 
 // UpdateOptions say which updates are listed. The zero value lists those of every bundle in every channel.
 type UpdateOptions struct {
-	Channel string          // only this one, which every package must have
-	From    string          // only of the bundle of this name or version, which may be missing if it is a version
-	V1      graph.V1Options // what OLM v1 looks at, but for Channels
-	Paths   bool            // fill in the paths
-	Refused func(error)     // is told of channels that OLM Classic refuses; nil drops it
+	Channel string          // only this channel, which every package must have
+	From    string          // only of the bundle of this name, or of this version, which need not exist
+	V1      graph.V1Options // options of OLM v1; Channels is ignored
+	Paths   bool            // set the paths
+	Refused func(error)     // called for channels that OLM Classic rejects; may be nil
 }
 
-// Updates lists where installed bundles are updated to, by package and channel. The packages need not be valid.
+// Updates lists the updates of installed bundles, by package and channel. The packages need not be valid.
 func Updates(of []*declcfg.PackageIndex, o UpdateOptions) ([]Update, error) {
 	var all []Update
 	for _, x := range of {
-		if x.Name == "" { // what belongs to no package
+		if x.Name == "" { // objects without a package
 			continue
 		}
 		p := withVersions(x, o.From)
@@ -59,7 +59,7 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) ([]Update, error) {
 	return all, nil
 }
 
-// withVersions returns the graph of a package in which something is installed at each of the versions among texts.
+// withVersions returns the graph of a package, with a virtual bundle for each text that is an unknown version.
 func withVersions(x *declcfg.PackageIndex, texts ...string) *graph.Package {
 	p := graph.NewPackage(x)
 	var installed []declcfg.BundleSummary
@@ -132,7 +132,7 @@ func hops(f graph.Fate) string {
 	return strconv.Itoa(f.Hops)
 }
 
-// WritePaths writes every update of each row under both semantics. The rows must have been listed with their paths.
+// WritePaths writes every update of each row under both semantics. The rows must be listed with Paths.
 func WritePaths(w io.Writer, rows []Update) error {
 	var text strings.Builder
 	for _, u := range rows {
@@ -156,8 +156,8 @@ func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
 	fmt.Fprintf(text, "  %-8s%s\n", name, path)
 }
 
-// Explain returns for each channel of a package, or only that of o, why the bundle From is updated to the bundle to
-// next, or why not: by OLM Classic and by OLM v1. Both are names or versions.
+// Explain explains for each channel of a package, or that of o, why the bundle From is or is not updated to the bundle to
+// next, by OLM Classic and by OLM v1. Both are names or versions.
 func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Explanation, error) {
 	p := withVersions(x, o.From, to)
 	channels, errChannel := channelsOf(p, o.Channel)

@@ -30,10 +30,10 @@ const (
 // Formats returns all formats, the default first.
 func Formats() []Format { return []Format{Text, JSON, YAML, Wide, Names} }
 
-// A Row is one thing that is listed: a [Package], [Channel], [Bundle], [Version] or [Update]. Its fields are what JSON
-// and YAML show.
+// A Row is a listed object: a [Package], [Channel], [Bundle], [Version] or [Update]. JSON and
+// YAML write its fields.
 type Row interface {
-	title() string // its name
+	title() string // the name
 	layout() layout
 	cells(wide bool) []string
 }
@@ -41,7 +41,7 @@ type Row interface {
 // A layout is that of a table.
 type layout struct {
 	columns, wide []string
-	raw           bool // the columns are upstream's, which prints what is in them as it is
+	raw           bool // print cells of columns unescaped, as upstream
 }
 
 // Write writes rows.
@@ -88,8 +88,8 @@ func writeNames[R Row](w io.Writer, rows []R) error {
 	return err
 }
 
-// writeTable writes rows below a header. Unless the table is upstream's, what a catalog has in the cells can neither
-// break lines nor control a terminal, and an empty cell is a dash, so that scripts can count columns.
+// writeTable writes rows below a header. Unless the table is raw, cells are escaped for terminals and an empty cell is a
+// dash, which keeps the number of columns constant for scripts.
 func writeTable[R Row](w io.Writer, rows []R, wide bool) error {
 	var zero R
 	l := zero.layout()
@@ -110,8 +110,8 @@ func writeTable[R Row](w io.Writer, rows []R, wide bool) error {
 	return align(w, all)
 }
 
-// align writes columns as wide as they need to be and two spaces apart. The last one is not filled up. A
-// text/tabwriter, which upstream has, takes longer than all the rest for 100,000 rows.
+// align writes columns two spaces apart, the last one without padding. text/tabwriter, which upstream uses, is too slow
+// for 100,000 rows.
 func align(w io.Writer, rows [][]string) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -12,10 +12,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// openBundle adds the bundle that fsys holds; image is the reference to the one that it came in, "" for none.
+// openBundle adds the bundle in fsys; image is the reference to its image, or "".
 func (o *opened) openBundle(ctx context.Context, fsys fs.FS, image string) error {
 	if o.Bundles == nil {
-		return fmt.Errorf("open catalog %q: it is a bundle", o.ref)
+		return fmt.Errorf("open catalog %q: it is a bundle, not a catalog", o.ref)
 	}
 	opts := *o.Bundles
 	opts.Image = image
@@ -33,7 +33,7 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, image string) error
 	return o.addBundle(b)
 }
 
-// addBundle adds b, and locks it.
+// addBundle adds b, and its digest to the lock.
 func (o *opened) addBundle(b *declcfg.Bundle) error {
 	if err := o.holdBundle(b); err != nil {
 		return err
@@ -52,17 +52,16 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	return nil
 }
 
-// bundleMemory is how many bytes of compressed bundles are held in memory, some hundred bundles, before they go to a
-// file: what many references take should not depend on how many they are.
+// bundleMemory limits the compressed bundles in memory, a few hundred; more go to a file.
 const bundleMemory = 8 << 20
 
-// newBundleStore returns a store of all bundles of a Catalog, so that the memory that they take has a bound.
+// newBundleStore returns a store for all bundles of a Catalog, with bounded memory.
 func newBundleStore(opts spool.Options) *spool.Store {
 	opts.MemoryLimit = cmp.Or(opts.MemoryLimit, bundleMemory)
 	return spool.NewStore(opts)
 }
 
-// Turns are taken by those who keep a CPU busy, since more references are open at once than there are CPUs.
+// turns limits CPU work, since more references are open than there are CPUs.
 type turns chan struct{}
 
 func (t turns) take(ctx context.Context) error {

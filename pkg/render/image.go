@@ -34,7 +34,7 @@ func (o *opened) openImage(ctx context.Context) error {
 // openImageArchive opens the only image of an archive.
 func (o *opened) openImageArchive(ctx context.Context, fsys *tarfs.FS) error {
 	if o.Images == nil {
-		return fmt.Errorf("open catalog %q: it is an archive of images", o.ref)
+		return fmt.Errorf("open catalog %q: it is an image archive, not a catalog", o.ref)
 	}
 	images, err := o.Images()
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *opened) openImageArchive(ctx context.Context, fsys *tarfs.FS) error {
 	return o.readImage(ctx, img)
 }
 
-// readImage adds what the image holds.
+// readImage adds the objects of the image.
 func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	o.onClose(img.Close)
 	if img.Pinned != "" {
@@ -60,7 +60,7 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	case kind == image.Catalog:
 		return o.readCatalog(ctx, img, dir)
 	case o.Bundles == nil:
-		return fmt.Errorf("open catalog %q: the image holds a bundle", o.ref)
+		return fmt.Errorf("open catalog %q: the image is a bundle, not a catalog", o.ref)
 	}
 	return o.readBundle(ctx, img)
 }
@@ -74,14 +74,14 @@ func (o *opened) readCatalog(ctx context.Context, img *image.Image, dir string) 
 	return nil
 }
 
-// readBundle reads the image to its end and closes it, so that few are open at once.
+// readBundle reads the image and closes it, to keep few images open.
 func (o *opened) readBundle(ctx context.Context, img *image.Image) error {
 	fsys, err := img.Files(ctx, "/", "manifests", "metadata")
 	if err != nil {
 		return err
 	}
 	ref := ""
-	if img.Pinned != "" { // a cluster can pull it by the reference that the user gave
+	if img.Pinned != "" { // a cluster can pull it by the same reference
 		ref = o.ref
 	}
 	return errors.Join(o.openBundle(ctx, fsys, ref), img.Close())

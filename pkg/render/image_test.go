@@ -224,10 +224,10 @@ func TestRefusedKinds(t *testing.T) {
 		opts render.Options
 		want string
 	}{
-		{dir, catalogs, ": it is a bundle"},
-		{ref, catalogs, ": the image holds a bundle"},
-		{inArchive, catalogs, ": the image holds a bundle"},
-		{inArchive, render.Options{}, ": it is an archive of images"},
+		{dir, catalogs, ": it is a bundle, not a catalog"},
+		{ref, catalogs, ": the image is a bundle, not a catalog"},
+		{inArchive, catalogs, ": the image is a bundle, not a catalog"},
+		{inArchive, render.Options{}, ": it is an image archive, not a catalog"},
 		{ref, render.Options{}, ": no such file or directory, and images are not accepted here"},
 	} {
 		_, err := rendered(t.Context(), []string{tt.ref}, tt.opts, "", "")
@@ -349,7 +349,7 @@ func TestLock(t *testing.T) {
 		}
 	})
 	t.Run("other flags", func(t *testing.T) {
-		if _, err := run(both, "", render.Changes{}); err == nil || !strings.Contains(err.Error(), "when it was locked") {
+		if _, err := run(both, "", render.Changes{}); err == nil || !strings.Contains(err.Error(), "locked content changed") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -384,7 +384,7 @@ func TestLock(t *testing.T) {
 	}
 	t.Run("it is in no catalog", func(t *testing.T) {
 		_, err := run(one, "", migrated, declcfg.Source{Name: "empty", FS: os.DirFS(t.TempDir())})
-		if !errors.Is(err, image.ErrNotFound) || !strings.Contains(err.Error(), "nor do the catalogs to reuse hold") {
+		if !errors.Is(err, image.ErrNotFound) || !strings.Contains(err.Error(), "the catalogs to reuse contain no bundle") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -434,7 +434,7 @@ func TestReuseAfterRewrite(t *testing.T) {
 
 func TestReadLockErrors(t *testing.T) {
 	for content, want := range map[string]string{
-		`{"references":[{"reference":"a","digest":"b"}]}`: ": references[0]: a digest",
+		`{"references":[{"reference":"a","digest":"b"}]}`: ": references[0]: invalid digest",
 		`{"refs":[]}`: `unknown object member name "refs"`,
 		``:            "unexpected EOF",
 	} {

@@ -18,23 +18,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Lock holds what references to images stood for when they were rendered, so that they can be rendered again to the
-// same bytes after their tags have moved. A nil Lock holds none.
+// A Lock has the digests of image references when they were rendered, to render them again to the same bytes after tags
+// moved. A nil Lock is empty.
 type Lock struct {
-	References []Locked `json:"references"` // sorted by reference, which are unique
+	References []Locked `json:"references"` // sorted by reference, without duplicates
 }
 
-// A Locked is what a reference to an image in a registry stood for.
+// A Locked is a reference to an image in a registry, with its digest.
 type Locked struct {
 	Reference string `json:"reference"`
-	Digest    string `json:"digest"` // of the manifest, or of the index where there is one: sha256:...
+	Digest    string `json:"digest"` // of the index or, without one, of the manifest: sha256:...
 
-	// Rendered is the digest of the bundle after all changes, as compact JSON with sorted keys; "" for an image that
-	// holds a catalog.
+	// Rendered is the digest of the bundle after all changes, as compact JSON with sorted keys; "" for a catalog image.
 	Rendered string `json:"rendered,omitempty"`
 }
 
-// ReadLock reads a lock file. One that does not exist is an empty Lock.
+// ReadLock reads a lock file. A missing file is an empty Lock.
 func ReadLock(name string) (*Lock, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,20 +48,20 @@ func ReadLock(name string) (*Lock, error) {
 	}
 	for i, r := range l.References {
 		if !isDigest(r.Digest) || r.Rendered != "" && !isDigest(r.Rendered) {
-			return nil, fmt.Errorf("read lock file %s: references[%d]: a digest is not written as ALGORITHM:HEX", name, i)
+			return nil, fmt.Errorf("read lock file %s: references[%d]: invalid digest: want ALGORITHM:HEX", name, i)
 		}
 	}
 	l.sort()
 	return l, nil
 }
 
-// isDigest tells whether text may be a digest; only the one of the content will be taken for right.
+// isDigest reports whether text looks like a digest; it is verified against the content later.
 func isDigest(text string) bool {
 	algorithm, sum, ok := strings.Cut(text, ":")
 	return ok && algorithm != "" && sum != ""
 }
 
-// WriteFile writes the lock file: beside, then renamed.
+// WriteFile replaces the lock file atomically.
 func (l *Lock) WriteFile(name string) error {
 	text, err := json.Marshal(l, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
 	if err != nil {
@@ -74,7 +73,7 @@ func (l *Lock) WriteFile(name string) error {
 	})
 }
 
-// sort brings the references into their order. Of those that are there twice the first stays.
+// sort sorts the references and keeps the first of each.
 func (l *Lock) sort() {
 	slices.SortStableFunc(l.References, func(a, b Locked) int { return strings.Compare(a.Reference, b.Reference) })
 	l.References = slices.CompactFunc(l.References, func(a, b Locked) bool { return a.Reference == b.Reference })
@@ -102,7 +101,7 @@ func (r Locked) pinned() string {
 	return repo + "@" + r.Digest
 }
 
-// lockBundle notes what the bundle is rendered to, and compares that with the lock. b is changed.
+// lockBundle records the digest of the rendered bundle, and compares it with the lock. It changes b.
 func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	if o.Lock == nil || o.locked == nil {
 		return nil
@@ -116,8 +115,8 @@ func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	}
 	o.locked.Rendered = rendered
 	if was, _ := o.Lock.find(o.ref); was.Rendered != "" && was.Rendered != rendered {
-		return fmt.Errorf("render %q: it does not give what it gave when it was locked: then %s, now %s; "+
-			"render with the flags of then, or remove it from the lock file", o.ref, was.Rendered, rendered)
+		return fmt.Errorf("render %q: locked content changed: rendered %s, lock has %s; "+
+			"render with the same flags as before, or remove the reference from the lock file", o.ref, rendered, was.Rendered)
 	}
 	return nil
 }

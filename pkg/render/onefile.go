@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// oneFileName is a name of the file in a oneFile.
+// oneFileName is the name used for the file in a oneFile.
 const oneFileName = "catalog"
 
-// A oneFile is a file system with one file, which has every name.
+// A oneFile is a file system with one file, for every name.
 type oneFile struct {
 	r    io.ReaderAt
 	size int64
@@ -19,7 +19,7 @@ func (f oneFile) Open(name string) (fs.File, error) {
 	return openFile{io.NewSectionReader(f.r, 0, f.size), name}, nil
 }
 
-// An openFile is a oneFile being read, and what is known about it.
+// An openFile is an open file of a oneFile, and its info.
 type openFile struct {
 	*io.SectionReader
 	name string

@@ -16,54 +16,53 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// Options say how references are opened. The zero value reads no standard input, no images and no bundles.
+// Options say how references are opened. The zero value accepts no standard input, no images and no bundles.
 type Options struct {
-	Jobs  int       // references that are opened at once; 0 means 8, or the number of CPUs if that is more
-	Stdin io.Reader // what "-" stands for; nil refuses it
+	Jobs  int       // references opened in parallel; 0 means 8, or the number of CPUs if that is higher
+	Stdin io.Reader // read for "-"; nil makes "-" an error
 
-	// Bundles takes references to bundles too, read with these options, of which Image is set by what the bundle comes
-	// in. Nil refuses them. Warn is called in the order of the references.
+	// Bundles accepts bundles, read with these options except Image, which is set to the image reference. Nil makes
+	// bundles an error. Warn is called in the order of the references.
 	Bundles *bundle.Options
 
-	// AnyDirectory takes every directory for a catalog, also one that has what a bundle has.
+	// AnyDirectory reads every directory as a catalog, even if it looks like a bundle.
 	AnyDirectory bool
 
-	// Images returns what opens images, which stays the caller's to close, after the Catalog. It is called when there
-	// is an image to open. Nil refuses images.
+	// Images is called for the first image. The caller closes the Opener, after the Catalog. Nil makes images an error.
 	Images func() (*image.Opener, error)
 
 	// Changes are made to bundles.
 	Changes Changes
 
-	// Lock has the digests by which images of registries are opened; nil asks for what they are now.
+	// Lock has the digests by which images in registries are opened; nil opens what they are now.
 	Lock *Lock
-	// Reuse are catalogs that bundles are taken from whose images have vanished since they were locked.
+	// Reuse are catalogs from which to take bundles whose locked image no longer exists.
 	Reuse []declcfg.Source
 
-	// Skipped is told of references that cannot be opened and objects that cannot be rendered, which are left out then.
-	// It is called in the order of the references, and the objects by place. Nil makes them the error of Open and Metas.
+	// Skipped is called for references that cannot be opened, in their order, and objects that cannot be rendered, by
+	// place; these are skipped. Nil returns their errors from Open and Metas.
 	Skipped func(error)
 
-	// Spool says where input is held that cannot be read twice: standard input, pipes and compressed archives.
+	// Spool says where to hold input that cannot be read twice: standard input, pipes and compressed archives.
 	Spool image.SpoolOptions
 }
 
 // Stdin is the reference to standard input.
 const Stdin = reference.Stdin
 
-// An opened is what one reference holds, or why it could not be opened.
+// An opened is an opened reference, or the error of opening it.
 type opened struct {
 	*opener
 	ref string
 
 	sources  []declcfg.Source
 	warnings []*declcfg.Error
-	locked   *Locked  // nil for what is in no registry
-	final    identity // of a bundle that is as it is to be written; zero for none
+	locked   *Locked  // nil unless in a registry
+	final    identity // of a bundle that needs no more changes; zero for none
 	err      error
 }
 
-// open opens the reference. What it opened is to be closed also when it fails.
+// open opens the reference. After an error, open files must still be closed.
 func (o *opened) open(ctx context.Context) error {
 	r := reference.Of(o.ref)
 	switch {
@@ -84,13 +83,13 @@ func (o *opened) open(ctx context.Context) error {
 	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
 		return o.openBundle(ctx, os.DirFS(o.ref), "")
 	case r.Kind == reference.LayoutDirectory:
-		return fmt.Errorf("open catalog %q: it is an OCI layout: write %s%s", o.ref, reference.LayoutPrefix, o.ref)
+		return fmt.Errorf("open catalog %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
 	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 	return nil
 }
 
-// openPipe opens what is a file by name only, such as a named pipe.
+// openPipe opens a file that can be read only once, such as a named pipe.
 func (o *opened) openPipe(ctx context.Context) error {
 	f, err := os.Open(o.ref)
 	if err != nil {
@@ -100,7 +99,7 @@ func (o *opened) openPipe(ctx context.Context) error {
 	return o.openStream(ctx, o.ref, f)
 }
 
-// openStream holds what r yields, which may be a catalog file or an archive.
+// openStream holds the content of r, which is a catalog file or an archive.
 func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
 	blob, err := hold(ctx, r, spool.Options(o.Spool))
 	if err != nil {
@@ -114,8 +113,7 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	return nil
 }
 
-// hold reads r to its end. When ctx is done it does not wait for more, though nothing can end a Read that does: the
-// goroutine stays behind until it returns.
+// hold reads r to its end. When ctx is done it returns at once, but its goroutine lives until a blocked Read returns.
 func hold(ctx context.Context, r io.Reader, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob
@@ -152,7 +150,7 @@ func (r reader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// openFile tells an archive from a catalog file by what it holds.
+// openFile opens an archive or a catalog file, depending on the content.
 func (o *opened) openFile(ctx context.Context) error {
 	f, err := os.Open(o.ref)
 	if err != nil {
@@ -175,7 +173,7 @@ func (o *opened) openFile(ctx context.Context) error {
 	return nil
 }
 
-// openArchive opens an archive of images, of a bundle or of a catalog, as what is in it tells.
+// openArchive opens an archive of images, of a bundle or of a catalog, depending on the content.
 func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
 	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Spool: spool.Options(o.Spool)})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package render turns references into the objects that they hold: a directory or a file of a catalog, an archive of
-// one, standard input, the directory of a bundle, or an image of either.
+// Package render reads the objects of references: a catalog directory or file, an archive, standard input, a bundle
+// directory, or an image of a catalog or a bundle.
 //
 //	catalog, err := render.Open(ctx, []string{"catalog", "more.tar.gz"}, render.Options{})
 //	defer catalog.Close()
@@ -20,25 +20,25 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// defaultJobs is how many references are opened at once. It is about waiting for registries: those who work take turns
-// on the CPUs.
+// defaultJobs is how many references are opened in parallel. Most of that time is spent waiting for registries; CPU work
+// is limited by turns.
 const defaultJobs = 8
 
-// A Catalog is what one or more references hold, in their order. It stays open, since objects are read again when they
-// are written.
+// A Catalog is the objects of one or more references, in their order. It stays open until Close, since objects are read
+// again when they are written.
 type Catalog struct {
 	Sources []declcfg.Source
 
-	// Lock has what the references to images in registries stood for, beside what Options.Lock has on others.
+	// Lock has the digests of the references to images in registries, and the entries of Options.Lock for others.
 	Lock Lock
 
 	changes Changes
 	skipped func(error)
-	final   map[identity]bool // bundles that are as they are to be written
+	final   map[identity]bool // bundles that need no more changes
 	closers []func() error
 }
 
-// An identity tells a bundle that is to be written from others.
+// An identity identifies a bundle.
 type identity struct{ pkg, name, image string }
 
 // An opener opens the references of one Catalog.
@@ -52,18 +52,18 @@ type opener struct {
 	closers []func() error
 }
 
-// onClose notes what is to be closed with the Catalog, in the opposite order.
+// onClose adds a function that Close calls, the last one first.
 func (with *opener) onClose(closer func() error) {
 	with.mu.Lock()
 	defer with.mu.Unlock()
 	with.closers = append(with.closers, closer)
 }
 
-// Open opens the references, several at once, in their order. The error joins those of all that cannot be opened, if
-// they are not to be left out; nothing stays open then. Stdin may stand among them once.
+// Open opens the references in parallel, and returns them in their order. The error joins those of all references that
+// cannot be opened, unless they are to be skipped; nothing stays open then. Stdin may be among them once.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if i := slices.Index(refs, Stdin); i >= 0 && opts.Stdin != nil && slices.Contains(refs[i+1:], Stdin) {
-		return nil, fmt.Errorf("%q stands twice: standard input can be read once", Stdin)
+		return nil, fmt.Errorf("%q is given twice: standard input can be read only once", Stdin)
 	}
 	if opts.Jobs <= 0 {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
@@ -119,7 +119,7 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	return c, nil
 }
 
-// failing returns the errors as one, or tells them to Skipped.
+// failing joins the errors, or passes them to Skipped and returns nil.
 func (c *Catalog) failing(errs []error) error {
 	if c.skipped == nil {
 		return errors.Join(errs...)
@@ -130,8 +130,8 @@ func (c *Catalog) failing(errs []error) error {
 	return nil
 }
 
-// Edit makes the changes to a bundle that is to be written; see [Changes.Edit]. A bundle that was taken from a catalog
-// to reuse has been changed already.
+// Edit makes the changes to a bundle before it is written; see [Changes.Edit]. Bundles from a catalog to reuse are
+// already changed.
 func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	if c.final[identity{b.Package, b.Name, b.Image}] {
 		return nil
@@ -139,19 +139,19 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return c.changes.Edit(b)
 }
 
-// Close lets go of files and memory.
+// Close releases files and memory.
 func (c *Catalog) Close() error {
 	var errs []error
-	for _, closer := range slices.Backward(c.closers) { // an archive is closed before what it is read from
+	for _, closer := range slices.Backward(c.closers) { // an archive is closed before its file
 		errs = append(errs, closer())
 	}
 	c.closers = nil
 	return errors.Join(errs...)
 }
 
-// Metas reads every object and returns them in the order of [declcfg.Sort]. It fails, with every
-// error it finds, where an object cannot be read, is no object of its schema, belongs to no package although its schema
-// says so, or cannot be changed as it should; see also Skipped in [Options]. As upstream, it does not validate.
+// Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
+// cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options]. As
+// upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error
@@ -177,7 +177,7 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	return metas, nil
 }
 
-// check tells whether o can be written, so that nothing is written when one of many cannot.
+// check returns an error if o cannot be written, so that nothing is written in that case.
 func (c *Catalog) check(o *declcfg.Object) error {
 	v, err := o.Decode()
 	if err != nil {

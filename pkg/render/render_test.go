@@ -117,8 +117,8 @@ func TestOpenErrors(t *testing.T) {
 		{[]string{"-"}, &failingReader{broken}, "read stdin: line is dead"},
 		{[]string{"cut.tgz"}, nil, `open archive "cut.tgz": `},
 		{[]string{"file", "cut.tgz", "none"}, nil, `open archive "cut.tgz": `},
-		{[]string{"-", "file", "-"}, strings.NewReader(""), `"-" stands twice: standard input can be read once`},
-		{[]string{"layout"}, nil, `open catalog "layout": it is an OCI layout: write oci:layout`},
+		{[]string{"-", "file", "-"}, strings.NewReader(""), `"-" is given twice: standard input can be read only once`},
+		{[]string{"layout"}, nil, `open catalog "layout": it is an OCI layout; use oci:layout`},
 	} {
 		c, err := render.Open(t.Context(), tt.refs, render.Options{Stdin: tt.stdin})
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || c != nil {

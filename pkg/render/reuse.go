@@ -8,8 +8,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// reuse adds the bundle of an image that is gone, out of a catalog that was rendered when it was there. Without such a
-// catalog, gone is the error.
+// reuse adds the bundle of an image that no longer exists from a catalog that was rendered before. It returns gone if
+// there is no such catalog.
 func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 	if len(o.Options.Reuse) == 0 || locked.Rendered == "" {
 		return gone
@@ -31,11 +31,11 @@ func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 			return o.holdBundle(b)
 		}
 	}
-	return fmt.Errorf("%w; nor do the catalogs to reuse hold a bundle with the image %s that was rendered to %s",
+	return fmt.Errorf("%w; the catalogs to reuse contain no bundle of image %s with digest %s",
 		gone, image, locked.Rendered)
 }
 
-// bundlesByImage returns the bundles of the catalogs to reuse, by their images.
+// bundlesByImage returns the bundles of the catalogs to reuse by image.
 func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][]*declcfg.Meta, error) {
 	type found struct {
 		meta  *declcfg.Meta

@@ -8,10 +8,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Rewrite writes images of one place as those of another, so that a catalog can be made of images that are not yet
-// where it will look for them. Tags and digests stay as they are.
+// A Rewrite replaces the registry or repository of images, to render a catalog from images before they are published.
+// Tags and digests are kept.
 type Rewrite struct {
-	Old, New string // a registry, with folders or a repository behind it: quay.io/staging
+	Old, New string // a registry, optionally with a path: quay.io/staging
 }
 
 // ParseRewrite reads OLD=NEW.
@@ -24,7 +24,7 @@ func ParseRewrite(text string) (Rewrite, error) {
 	return r, nil
 }
 
-// apply returns the reference in its new place. Only whole parts of a path count: quay.io/a is not about quay.io/ab.
+// apply returns the rewritten reference. It matches whole path elements: quay.io/a does not match quay.io/ab.
 func (r Rewrite) apply(ref string) (string, bool) {
 	rest, ok := strings.CutPrefix(ref, r.Old)
 	if !ok || rest != "" && !strings.ContainsRune("/:@", rune(rest[0])) {
@@ -33,7 +33,7 @@ func (r Rewrite) apply(ref string) (string, bool) {
 	return r.New + rest, true
 }
 
-// image returns how an image is written.
+// image returns the rewritten reference.
 func (c Changes) image(ref string) string {
 	for _, r := range c.Rewrites {
 		if to, ok := r.apply(ref); ok {
@@ -43,7 +43,7 @@ func (c Changes) image(ref string) string {
 	return ref
 }
 
-// rewrite rewrites the image of b and those that it is related to, of which its own is one, once.
+// rewrite rewrites the image and the related images of b, and keeps one related image for its own.
 func (c Changes) rewrite(b *declcfg.Bundle) {
 	if len(c.Rewrites) == 0 {
 		return
@@ -56,7 +56,7 @@ func (c Changes) rewrite(b *declcfg.Bundle) {
 			own++
 		}
 	}
-	// Where the author of a bundle has listed it in its new place, the entry that reading it has added is too many.
+	// If the author already listed the new image, the unnamed entry added when reading the bundle is a duplicate.
 	b.RelatedImages = slices.DeleteFunc(b.RelatedImages, func(r declcfg.RelatedImage) bool {
 		if own < 2 || r.Name != "" || r.Image != b.Image {
 			return false
