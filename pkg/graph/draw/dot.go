@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// DOT draws packages in the language of Graphviz; see https://graphviz.org/doc/info/lang.html. It shows what
-// [Mermaid] shows: packages and their channels are clusters, and every channel has nodes of its own.
+// DOT draws packages for Graphviz; see https://graphviz.org/doc/info/lang.html. It shows the same as [Mermaid]: packages
+// and channels are clusters, and every channel has its own nodes.
 func DOT(w io.Writer, packages []*graph.Package, o Options) error {
 	d := dot{bufio.NewWriter(w)}
 	d.WriteString(`digraph updates {
@@ -28,7 +28,7 @@ func DOT(w io.Writer, packages []*graph.Package, o Options) error {
 // A dot writes one graph.
 type dot struct{ *bufio.Writer }
 
-// begin begins a cluster; Graphviz draws as such what has a name that begins with that word.
+// begin begins a cluster, whose name must begin with that word.
 func (d dot) begin(indent, id, title string, deprecated bool) {
 	style := "style=rounded"
 	if deprecated {
@@ -44,7 +44,7 @@ func (d dot) node(id string, n *graph.Node) {
 	fmt.Fprintf(d, "      %s [label=\"%s\"%s]\n", id, label(n, dotText, `\n`), dotStyle(n))
 }
 
-// dotStyle returns the attributes by which a node is told from others.
+// dotStyle returns the attributes of a node.
 func dotStyle(n *graph.Node) string {
 	styles, attributes := []string{"rounded"}, ""
 	switch {
@@ -91,5 +91,5 @@ func (d dot) link(from, to string, l link) {
 // entities such as &lt;.
 var dotEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "&", "&amp;")
 
-// dotText writes text such that a label shows just that.
+// dotText escapes text for a label.
 func dotText(text string) string { return dotEscapes.Replace(legible.Name(text)) }

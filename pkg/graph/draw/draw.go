@@ -40,11 +40,11 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// templates are parsed when they are needed first.
+	// templates are parsed on first use.
 	templates = sync.OnceValue(func() *template.Template { return parse(svgTemplate, pageTemplate) })
 )
 
-// parse returns the templates. html/template escapes values for the place where they stand, in SVG as in HTML.
+// parse returns the templates. html/template escapes values for their context, in SVG as in HTML.
 func parse(texts ...string) *template.Template {
 	all := template.New("draw")
 	for _, text := range texts {
@@ -53,18 +53,18 @@ func parse(texts ...string) *template.Template {
 	return all
 }
 
-// SVG writes packages as one picture, with a legend, from the top down in their order. It says all that it shows in
-// words as well, in titles that browsers show under the pointer. It has colours for light and dark screens. The same
-// packages make the same bytes. The error is that of w.
+// SVG writes packages as one picture with a legend, from the top down in their order. Titles, which browsers show as
+// tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error is
+// that of w.
 func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 	p := newPicture(packages, o)
 	p.Style = template.CSS(svgStyle)
 	return templates().ExecuteTemplate(w, "svg", p)
 }
 
-// HTML writes packages as one page with the picture of [SVG], to search and to zoom. For a bundle that is selected, it
-// marks and tells the updates of OLM Classic and of OLM v1, to the channel of its lane. The page needs nothing else and
-// never goes to the network. The error is that of w.
+// HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
+// bundle in OLM Classic and OLM v1, for followers of the channel of its lane. The page is self-contained and does not use
+// the network. The error is that of w.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	picture := newPicture(packages, o)
 	style := svgStyle + pageStyle
@@ -78,7 +78,7 @@ func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	})
 }
 
-// A page is what the template of the HTML needs.
+// A page is the data of the HTML template.
 type page struct {
 	Picture *picture
 	Policy  string // Content-Security-Policy: only this style and this script
@@ -87,7 +87,7 @@ type page struct {
 	Lanes   []laneFates
 }
 
-// hash names a text for a Content-Security-Policy.
+// hash returns the hash of a text for a Content-Security-Policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

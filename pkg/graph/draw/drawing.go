@@ -11,9 +11,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Options say what of the packages is drawn. The zero value draws all of them.
+// Options select what is drawn. The zero value draws everything.
 type Options struct {
-	Channels []string // names of those to draw, of whichever package; nil for all
+	Channels []string // names of the channels to draw in all packages; nil draws all
 }
 
 // A Func writes a drawing of packages, in their order, such as [Mermaid]. The error is that of w.
@@ -64,7 +64,7 @@ func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
 	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
 }
 
-// A drawing is what there is to see of a channel: its nodes, and the links between them. All formats show the same.
+// A drawing is the nodes of a channel and the links between them, the same in all formats.
 type drawing struct {
 	nodes []graph.Node
 
@@ -73,7 +73,7 @@ type drawing struct {
 	fold      bool            // ranges are drawn as a whole
 }
 
-// A link is one reason why an entry of a channel updates a bundle.
+// A link is an edge by which an entry of a channel updates a bundle.
 type link struct {
 	from, to  int        // nodes, from the old bundle to the new one; from is none for a range as a whole
 	by        graph.Edge // Replaces, Skips or SkipRange
@@ -81,11 +81,11 @@ type link struct {
 	bundles   int        // in the range, if it is drawn as a whole
 }
 
-// maxRangeLinks is how many links the ranges of a channel may have. As each bundle has one to every later one, the
-// links of 100,000 bundles would fill hundreds of gigabytes, and nobody can look at even this many.
+// maxRangeLinks limits the links of the ranges of a channel. With ranges from each bundle to every later one, 100,000
+// bundles would need hundreds of gigabytes.
 const maxRangeLinks = 100_000
 
-// newDrawing returns what there is to see of a channel, which must be one of a Package.
+// newDrawing returns the drawing of a channel, which must be one of a Package.
 func newDrawing(c *graph.Channel) *drawing {
 	d := &drawing{nodes: c.Nodes(), versioned: c.Members()}
 	for len(d.versioned) > 0 && d.versioned[0].Version == nil {
@@ -101,7 +101,7 @@ func newDrawing(c *graph.Channel) *drawing {
 	return d
 }
 
-// size returns how many nodes have their version in the range.
+// size returns the number of nodes whose version is in the range.
 func (d *drawing) size(r graph.Range) int {
 	n := 0
 	for i, j := range d.in(r) {
@@ -115,12 +115,11 @@ func (d *drawing) in(r graph.Range) iter.Seq2[int, int] {
 	return r.Indexes(len(d.versioned), func(i int) *declcfg.Version { return d.versioned[i].Version })
 }
 
-// links yields what updates what, by the node that it leads to: from what the entry replaces, from what it skips, in
-// its order, and from what has its version in the skipRange, the lowest first, unless one of the other links is there
-// already.
+// links yields the links by target: from the bundle that its entry replaces, from those that it skips, in the order of
+// the entry, and from those in its skipRange without another link, the lowest version first.
 //
-// A range that holds no node is one link from nowhere. So is each range of a channel in which they hold more than
-// 100,000 nodes together.
+// A range without nodes is one link without a source. If the ranges of a channel have more than 100,000 nodes together,
+// each of them is.
 func (d *drawing) links() iter.Seq[link] {
 	return func(yield func(link) bool) {
 		linked := make([]int, len(d.nodes)) // by node: 1 + the last node that an edge other than a range leads to
@@ -132,7 +131,7 @@ func (d *drawing) links() iter.Seq[link] {
 	}
 }
 
-// named yields the links from what the entry of a node names, each once.
+// named yields the links from the bundles that the entry of a node names, each once.
 func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	e := d.nodes[to].Entry
 	if from, ok := d.at[e.Replaces]; ok {
@@ -156,7 +155,7 @@ func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	return true
 }
 
-// ranged yields the links from what is in the range of the entry of a node.
+// ranged yields the links from the bundles in the range of the entry of a node.
 func (d *drawing) ranged(to int, linked []int, yield func(link) bool) bool {
 	n := &d.nodes[to]
 	l := link{from: none, to: to, by: graph.SkipRange, skipRange: n.Entry.SkipRange}

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// An edge is what is drawn for a link, or for links that share a trunk: lines, and arrow heads and dots to fill.
+// An edge is the drawing of a link, or of links that share a trunk: lines, arrow heads and dots.
 type edge struct {
 	Class       string
 	Line, Heads string // path data
@@ -61,14 +61,14 @@ func (l *lane) newEdges() *edges {
 	return e
 }
 
-// isDirect tells whether nothing stands between two rows: they are neighbours, or what is between them is indented.
+// isDirect reports whether nothing is between two rows: they are neighbours, or all rows between them are indented.
 func (l *lane) isDirect(upper, lower int) bool {
 	i, j := l.rows.chain[l.rows.nodes[upper]], l.rows.chain[l.rows.nodes[lower]]
 	return lower == upper+1 || i != none && j == i+1
 }
 
-// coverNamed adds to what is in the ranges what the same entry names and has in its range too, which has no link of its
-// own. With these, a range is whole, so that those of neighbours agree and can share a trunk.
+// coverNamed adds to the ranges the bundles that the same entry also names, which have no range link. With these, ranges
+// of neighbours are equal and can share a trunk.
 //
 // stubs holds the nodes whose ranges are drawn as a whole.
 func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
@@ -190,11 +190,11 @@ func (e *edges) drawTrunk(t *trunk, boxes []*box, s side) edge {
 		end, at := s.edge(boxes[row]), y(t.half(row, true))
 		p.join(s, p.arrow(end, at, s.right), at, ends)
 	}
-	return p.edge(t.by, t.tell(boxes))
+	return p.edge(t.by, t.describe(boxes))
 }
 
-// tell says what a trunk means.
-func (t *trunk) tell(boxes []*box) string {
+// describe returns the meaning of a trunk.
+func (t *trunk) describe(boxes []*box) string {
 	from := list(namesOf(boxes, t.from))
 	if len(t.to) == 1 {
 		return tellOne(t.by, boxes[t.to[0]], from)

@@ -6,19 +6,19 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// laneFates is what the page knows of a lane beyond its picture: what becomes of each bundle that is installed. The
-// lanes and the bundles stand in the order of the picture.
+// laneFates is the data of the page for a lane: the updates of each bundle. Lanes and bundles are in the order of the
+// picture.
 type laneFates struct {
 	Package string        `json:"package"`
 	Channel string        `json:"channel"`         // "" for bundles in no channel
 	Loose   bool          `json:"loose,omitempty"` // they are in no channel
 	Refused string        `json:"refused,omitempty"`
 	Bundles []bundleFacts `json:"bundles"`
-	Classic []*nextStep   `json:"classic"` // by bundle; null where it stays
+	Classic []*nextStep   `json:"classic"` // by bundle; null if there is no update
 	V1      []*nextStep   `json:"v1"`      // as Classic
 }
 
-// bundleFacts are a bundle in words.
+// bundleFacts are the facts of a bundle as text.
 type bundleFacts struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
@@ -62,8 +62,7 @@ func (l *lane) fates(g *graph.Package) laneFates {
 	return f
 }
 
-// steps returns the updates of a plan between the bundles of the lane. They never leave it: only what is in the channel
-// can be installed from it.
+// steps returns the updates of a plan. They never leave the lane: only bundles in the channel can be installed from it.
 func (l *lane) steps(plan *graph.Plan) []*nextStep {
 	at := make(map[*graph.Bundle]int, len(l.Boxes))
 	for i, b := range l.Boxes {
@@ -78,7 +77,7 @@ func (l *lane) steps(plan *graph.Plan) []*nextStep {
 	return steps
 }
 
-// state says what the badges of a box say.
+// state returns the badges of a box.
 func (b *box) state() string {
 	words := make([]string, len(b.Badges))
 	for i, badge := range b.Badges {

@@ -42,15 +42,6 @@ func chainOf(t testing.TB, n int) *graph.Package {
 	return packageOf(t, "p", lines.String())
 }
 
-func svgOf(t testing.TB, o Options, packages ...*graph.Package) string {
-	t.Helper()
-	var b strings.Builder
-	if err := SVG(&b, packages, o); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // textsOf returns the texts of all elements of that name. It fails where the document is not well-formed.
 func textsOf(t testing.TB, document, element string) []string {
 	t.Helper()

@@ -8,20 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-func htmlOf(t testing.TB, packages ...*graph.Package) string {
-	t.Helper()
-	var b strings.Builder
-	if err := HTML(&b, packages, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// between returns what stands between two texts.
+// between returns the text between two others.
 func between(t testing.TB, text, before, after string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, before)
@@ -47,7 +36,7 @@ const differing = `
 	bundle p.v0.1.0`
 
 func TestFates(t *testing.T) {
-	text := between(t, htmlOf(t, packageOf(t, "p", differing)), `id="fates">`, "</script>")
+	text := between(t, write(t, HTML, Options{}, packageOf(t, "p", differing)), `id="fates">`, "</script>")
 	var lanes []laneFates
 	if err := json.Unmarshal([]byte(text), &lanes); err != nil {
 		t.Fatal(err)
@@ -81,7 +70,7 @@ func TestFates(t *testing.T) {
 
 // The page allows its own script and style, and nothing else; see TestGraphPage of the module test for whether a browser agrees.
 func TestPolicy(t *testing.T) {
-	page := htmlOf(t, packageOf(t, "p", differing))
+	page := write(t, HTML, Options{}, packageOf(t, "p", differing))
 	policy := html.UnescapeString(between(t, page, `Content-Security-Policy" content="`, `">`))
 	for _, want := range []string{
 		"default-src 'none'",
@@ -99,11 +88,11 @@ func TestPolicy(t *testing.T) {
 }
 
 func TestPageEscaping(t *testing.T) {
-	plain := htmlOf(t, packageOf(t, "p", "channel c\nv1.0.0"))
+	plain := write(t, HTML, Options{}, packageOf(t, "p", "channel c\nv1.0.0"))
 	for _, name := range hostile {
 		p := packageOf(t, name, "channel c\nv1.0.0")
 		p.Channels[0].Name, p.Bundles[0].Name = name, name
-		page := htmlOf(t, p)
+		page := write(t, HTML, Options{}, p)
 		for _, tag := range []string{"<script", "</script", "<style", "</style", "<!--", "<b>"} {
 			if got, want := strings.Count(page, tag), strings.Count(plain, tag); got != want {
 				t.Errorf("%q: %d times %s, want %d", name, got, tag, want)

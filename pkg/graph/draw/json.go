@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// JSON writes what there is to see of packages, for programs:
+// JSON writes packages for programs:
 //
 //	{"packages": [{
 //	  "name": "kiln",
@@ -34,12 +34,11 @@ import (
 //	  }]
 //	}]}
 //
-// Nodes have the highest version first. Of a node, entry is whether the channel has an entry for it, and skipped
-// whether another entry skips it. Edges stand by the node that they lead to. A version or a skipRange that there is
-// not, and the range of an edge that is no skipRange, are missing. The members classic and v1 are the next update of
-// the bundle for those who follow this channel, with the [graph.Edge] that it is for; they are missing where the bundle
-// stays. A channel that OLM Classic refuses has a member classicError, which says why. An edge of a range as a whole
-// has no from, but says under bundles how many are in it.
+// Nodes are sorted by version, the highest first. In a node, entry is true if the channel has an entry for it, and
+// skipped if another entry skips it. Edges are sorted by their target. Unknown versions and ranges are omitted. The
+// members classic and v1 are the next update of the bundle for followers of this channel, with its [graph.Edge]; they
+// are omitted if there is none. A channel that OLM Classic rejects has a member classicError. An edge for a whole range
+// has no from; its member bundles is the number of bundles in the range.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
 	j.object(func() {
@@ -52,7 +51,7 @@ func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	return j.err
 }
 
-// A jsonDrawing writes one text, of which never more is in memory than a node or an edge. It keeps its first error.
+// A jsonDrawing writes one drawing, with at most one node or edge in memory. It keeps its first error.
 type jsonDrawing struct {
 	enc *jsontext.Encoder
 	err error

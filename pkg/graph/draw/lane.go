@@ -11,8 +11,8 @@ import (
 // A lane is a channel, or the bundles that are in none.
 type lane struct {
 	Label, Title  string
-	Note, Tooltip string // the line below the name, and what there is to say about it
-	Wrong         bool   // the note is about what is wrong
+	Note, Tooltip string // the line below the name, and its tooltip
+	Wrong         bool   // the note is an error
 	Loose         bool   // bundles that are in no channel
 	X, Y          int
 	Width, Height int
@@ -100,7 +100,7 @@ func newLooseLane(nodes []graph.Node, prefix string) *lane {
 	return l
 }
 
-// place puts the name, the boxes and the edges in their places. words are those beside the name.
+// place lays out the name, the boxes and the edges. words are beside the name.
 func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 	boxWidth := minBox
 	for _, node := range l.rows.nodes {
@@ -123,7 +123,7 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 	l.head(words)
 }
 
-// indentOf returns how far a box stands to the right. What is not in the order of OLM Classic gives way to what is.
+// indentOf returns the indent of a box, zero for bundles in the order of OLM Classic.
 func (l *lane) indentOf(node int) int {
 	if l.rows.chain[node] == none && l.hasChain() {
 		return indent
@@ -160,11 +160,11 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 		b.Width += 6 + badgeWidth(word)
 	}
 	b.Class = classes(n, l.Loose)
-	b.Title = l.tell(n, name, words)
+	b.Title = l.describe(n, name, words)
 	return b
 }
 
-// words returns what there is to say about a bundle in a word each.
+// words returns the badges of a bundle.
 func (l *lane) words(n *graph.Node, stranded []string) []string {
 	var words []string
 	for _, w := range []struct {
@@ -186,7 +186,7 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 	return words
 }
 
-// isIn tells whether a name is among sorted ones.
+// isIn reports whether a name is among sorted ones.
 func isIn(names []string, name string) bool {
 	_, found := slices.BinarySearch(names, name)
 	return found
@@ -212,8 +212,8 @@ func classes(n *graph.Node, loose bool) string {
 	return class
 }
 
-// tell says in lines what there is to know about a bundle in this lane.
-func (l *lane) tell(n *graph.Node, name string, words []string) string {
+// describe returns the tooltip of a bundle in this lane.
+func (l *lane) describe(n *graph.Node, name string, words []string) string {
 	lines := []string{name}
 	if v := versionOf(n); v != "" {
 		lines = append(lines, "version "+v)
@@ -240,7 +240,7 @@ func (l *lane) tell(n *graph.Node, name string, words []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// arrange puts what stands in a box in its place: the version behind the label, the words at the right.
+// arrange lays out the content of a box: the version behind the label, the badges at the right.
 func (b *box) arrange() {
 	b.VersionX = b.TextX() + width(b.Label, labelSize) + 8
 	x := b.X + b.Width - boxPadding + 3

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// mermaidHead says how nodes look and what the lines mean. Fills go with a dark text, in light and in dark pages.
+// mermaidHead defines the style of nodes and explains the lines. Fills have dark text, in light and dark mode.
 const mermaidHead = `flowchart LR
   %% from old to new; solid: replaces, thick: skips, dotted: skipRange
   classDef head stroke:#1A7F37,stroke-width:4px
@@ -20,8 +20,8 @@ const mermaidHead = `flowchart LR
   classDef outside stroke-dasharray:2 3
 `
 
-// Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages hold their
-// channels, and every channel has nodes of its own. Heads are round. Bundles that are not in the catalog are dashed,
+// Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages contain
+// their channels, and every channel has its own nodes. Heads are round. Bundles that are not in the catalog are dashed,
 // those that are in it but not in the channel dotted.
 func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 	m := &mermaid{Writer: bufio.NewWriter(w), classes: map[string][]string{}}
@@ -85,8 +85,8 @@ func (m *mermaid) link(from, to string, l link) {
 	m.WriteString("      " + from + " " + line[0] + ` "` + label + `" ` + line[1] + " " + to + "\n")
 }
 
-// mermaidText writes text such that it stands for itself between the quotes of a label. Mermaid reads quotes, Markdown,
-// HTML and entities there; an entity such as #35; is a character by its number.
+// mermaidText escapes text for a quoted label, in which Mermaid reads quotes, Markdown, HTML and entities; an entity such
+// as #35; is a character by its number.
 func mermaidText(text string) string {
 	var escaped strings.Builder
 	previous := '-'

@@ -69,7 +69,7 @@ func TestMermaidText(t *testing.T) {
 
 // TestMermaidLines draws names that could end what they stand in.
 func TestMermaidLines(t *testing.T) {
-	for _, line := range oddLines(write(t, Mermaid, Options{}, hostilePackage())) {
+	for _, line := range malformedLines(write(t, Mermaid, Options{}, hostilePackage())) {
 		t.Errorf("cannot be read: %s", line)
 	}
 }
@@ -79,13 +79,13 @@ var (
 	mermaidLink = regexp.MustCompile(`^ +(p\d+c\d+n\d+ (-- "replaces" --|== "skips" ==|-\. "[^"]*" \.-)|p\d+c\d+n\d+r\("[^"]*"\) -\.-)> p\d+c\d+n\d+$`)
 )
 
-// oddLines returns the lines of a drawing that have none of the forms that it should consist of.
-func oddLines(text string) []string {
-	var odd []string
+// malformedLines returns the lines of a drawing that have none of the expected forms.
+func malformedLines(text string) []string {
+	var malformed []string
 	for line := range strings.Lines(strings.TrimPrefix(text, mermaidHead)) {
 		if line = strings.TrimSuffix(line, "\n"); !mermaidNode.MatchString(line) && !mermaidLink.MatchString(line) {
-			odd = append(odd, line)
+			malformed = append(malformed, line)
 		}
 	}
-	return odd
+	return malformed
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A language is what outlines are written in: Mermaid or that of Graphviz.
+// A language writes outlines: Mermaid or DOT.
 type language interface {
 	begin(indent, id, title string, deprecated bool) // a package or a channel
 	end(indent string)
@@ -17,8 +17,8 @@ type language interface {
 	link(from, to string, l link) // from is a node, but for a range as a whole the id that it gets
 }
 
-// outline writes packages, which hold their channels, these their nodes, with the highest version first, and then the
-// links to each. Every channel has nodes of its own, so that no link leaves it.
+// outline writes packages, their channels, and the nodes of these, the highest version first, each with the links to it.
+// Every channel has its own nodes, so no link crosses channels.
 func outline(in language, packages []*graph.Package, o Options) {
 	for i, p := range packages {
 		id := "p" + strconv.Itoa(i+1)
@@ -68,7 +68,7 @@ func title(name string, isDefault, deprecated bool) string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s)", name, strings.Join(marks, ", ")))
 }
 
-// label writes on a node its name, and its version where the name does not tell it. Lines are escaped and joined.
+// label returns the name of a node, and its version unless the name contains it. Lines are escaped and joined.
 func label(n *graph.Node, escape func(string) string, lineBreak string) string {
 	v := versionOf(n)
 	if strings.Contains(n.Name, v) {
@@ -77,7 +77,7 @@ func label(n *graph.Node, escape func(string) string, lineBreak string) string {
 	return escape(n.Name) + lineBreak + escape(v)
 }
 
-// versionOf returns the version of a bundle, "" where it has none.
+// versionOf returns the version of a bundle, or "".
 func versionOf(n *graph.Node) string {
 	if n.Version == nil {
 		return ""

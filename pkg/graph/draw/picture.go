@@ -29,7 +29,7 @@ const (
 	legendLimit = 760 // of a row of the legend
 )
 
-// A picture is all that is drawn, with lengths in px. What stands in a block or in a lane is placed relative to it.
+// A picture is a drawing with lengths in px. Positions in a block or a lane are relative to it.
 type picture struct {
 	Title         string
 	Style         template.CSS

@@ -69,9 +69,9 @@ func TestPublishedCatalogs(t *testing.T) {
 
 func checkPackages(t *testing.T, name string, packages ...*graph.Package) {
 	t.Helper()
-	svg := svgOf(t, Options{}, packages...)
+	svg := write(t, SVG, Options{}, packages...)
 	textsOf(t, svg, "title")
-	if svgOf(t, Options{}, packages...) != svg {
+	if write(t, SVG, Options{}, packages...) != svg {
 		t.Errorf("%s\ntwo drawings differ", name)
 	}
 	p := newPicture(packages, Options{})

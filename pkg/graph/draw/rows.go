@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// rows says where the nodes of a channel stand in its lane.
+// rows is the order of the nodes of a channel in its lane.
 type rows struct {
 	nodes []int // by row, from the top: the node
 	of    []int // by node: its row
@@ -19,8 +19,8 @@ type rows struct {
 
 const none = -1
 
-// newRows puts the nodes of a channel in rows. The order of OLM Classic comes first; between its bundles stand those
-// that are not in it, below what updates them: by version, and those without one right below what updates them.
+// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order; others are placed
+// between them, below the bundles that update them, by version, or directly below if they have none.
 func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
 	chain := r.follow(c, nodes)
@@ -94,7 +94,7 @@ func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updat
 	return most
 }
 
-// above tells how much of a chain has higher versions.
+// above counts the bundles of a chain with higher versions.
 type above struct {
 	lowest []*declcfg.Version // by place in the chain: the lowest version up to there
 }
@@ -111,7 +111,7 @@ func newAbove(chain []int, nodes []graph.Node) above {
 	return a
 }
 
-// count returns how many stand in the chain before the first version that is lower.
+// count returns the number of bundles in the chain before the first lower version.
 func (a above) count(v declcfg.Version) int {
 	return sort.Search(len(a.lowest), func(i int) bool { return a.lowest[i] != nil && a.lowest[i].Compare(v) < 0 })
 }

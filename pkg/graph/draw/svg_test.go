@@ -70,7 +70,7 @@ var goldens = []struct {
 func TestSVGGolden(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
-			got := svgOf(t, Options{}, packageOf(t, "p", tt.graph))
+			got := write(t, SVG, Options{}, packageOf(t, "p", tt.graph))
 			name := filepath.Join("testdata", tt.name+".svg")
 			if *update {
 				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
@@ -110,7 +110,7 @@ func TestTitles(t *testing.T) {
 		{"refused", `no channel heads (entries not replaced by another entry) found in channel "b"`},
 	} {
 		i := slices.IndexFunc(goldens, func(g struct{ name, graph string }) bool { return g.name == tt.graph })
-		titles := textsOf(t, svgOf(t, Options{}, packageOf(t, "p", goldens[i].graph)), "title")
+		titles := textsOf(t, write(t, SVG, Options{}, packageOf(t, "p", goldens[i].graph)), "title")
 		if !slices.Contains(titles, tt.title) {
 			t.Errorf("%s: no title %q in\n%s", tt.graph, tt.title, strings.Join(titles, "\n"))
 		}
@@ -150,7 +150,7 @@ func TestEscaping(t *testing.T) {
 		for _, b := range p.Bundles {
 			b.Name = name + b.Name // they are names only here
 		}
-		svg := svgOf(t, Options{}, p)
+		svg := write(t, SVG, Options{}, p)
 		titles := textsOf(t, svg, "title")
 		if want := oneLine(name) + "v2.0.0\nversion 2.0.0"; !slices.Contains(titles, want) {
 			t.Errorf("%q: no title %q in %q", name, want, titles)

@@ -44,7 +44,7 @@ var widthOf = func() map[rune]float64 {
 	return m
 }()
 
-// width returns the most that a text takes, in px.
+// width returns the maximum width of a text, in px.
 func width(text string, size float64) int {
 	sum := 0.0
 	for _, c := range text {
@@ -54,7 +54,7 @@ func width(text string, size float64) int {
 			sum += w
 		case unicode.Is(unicode.Mn, c):
 		case c >= 0x1100:
-			sum += 1400 // so wide are emoji
+			sum += 1400 // emoji
 		default:
 			sum += 640
 		}
@@ -62,7 +62,7 @@ func width(text string, size float64) int {
 	return int(math.Ceil(sum * size / 1000))
 }
 
-// elide shortens a text to a width in px. It takes from the middle, since versions stand at the end.
+// elide shortens a text to a width in px. It removes the middle, since versions are at the end.
 func elide(text string, size float64, limit int) string {
 	if width(text, size) <= limit {
 		return text
@@ -78,7 +78,7 @@ func elide(text string, size float64, limit int) string {
 	return "…"
 }
 
-// clean replaces what XML cannot hold, in any form.
+// clean replaces characters that are invalid in XML.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
@@ -91,7 +91,7 @@ func clean(text string) string {
 // oneLine is clean without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
 
-// list names at most a few, and says how many more there are.
+// list writes the first names and the number of others.
 func list(names []string) string {
 	const most = 6
 	if len(names) <= most+1 {
@@ -100,8 +100,8 @@ func list(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + fmt.Sprintf("%d more", len(names)-most)
 }
 
-// commonPrefix returns how most names of bundles of a package begin, up to the first dot, such as "etcd-operator.". It
-// is empty unless more than half of two names or more do.
+// commonPrefix returns the prefix, up to the first dot, that more than half of the names of two or more bundles have, such
+// as "etcd-operator.", or "".
 func commonPrefix(bundles []*graph.Bundle) string {
 	seen := map[string]int{}
 	for _, b := range bundles {

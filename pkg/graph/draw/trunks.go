@@ -38,7 +38,7 @@ func (t *trunk) half(row int, updates bool) int {
 	return 2 * row
 }
 
-// isUpwards tells whether a trunk leads from above, against the order of the lane.
+// isUpwards reports whether a trunk leads from above, against the order of the lane.
 func (t *trunk) isUpwards() bool { return len(t.from) > 0 && t.from[0] < t.to[0] }
 
 // share makes trunks of what each row updates. updates holds the rows that a row updates by an edge of this kind, from
@@ -71,7 +71,7 @@ func share(by graph.Edge, updates [][]int) []*trunk {
 	return all
 }
 
-// joinable returns the trunk from which a row would get what it updates, and no more.
+// joinable returns the trunk whose sources below a row are exactly those that the row updates.
 func joinable(open []*trunk, row int, from []int) *trunk {
 	for _, t := range open {
 		i, found := slices.BinarySearch(t.from, row)

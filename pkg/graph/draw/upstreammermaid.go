@@ -19,24 +19,24 @@ import (
 // UpstreamOptions are those of upstream's render-graph. The zero value draws everything.
 type UpstreamOptions struct {
 	Package string // only this one; "" for all
-	V0      bool   // mark what OLM v0 never installs, and the edges that it never follows
+	V0      bool   // mark bundles that OLM v0 never installs, and edges that it never follows
 
 	// MinimumEdge is the name of a bundle: only edges from its version on are drawn, and those only of the first package,
 	// in the order of the names of channels, that has it as an entry. Where none has, all packages are drawn.
 	MinimumEdge string
 }
 
-// UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its mistakes:
+// UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its bugs:
 //
 //   - Names are not escaped for Mermaid.
-//   - Versions and deprecations go by the name of a bundle or a channel, in whichever package it is.
-//   - Of packages that are deprecated only the last is marked.
-//   - Links are marked by numbers that are wrong where there are several packages.
+//   - Versions and deprecations are looked up by bundle or channel name, without the package.
+//   - Only the last deprecated package is marked.
+//   - Links are marked by numbers that are wrong if there are several packages.
 //
-// [Mermaid] is right. Where upstream has no fixed order, equals are in the order of their names.
+// [Mermaid] does not have these bugs. Where upstream has no fixed order, equals are sorted by name.
 //
 // Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
-// wrong in any other way. A skipRange that cannot be read leads nowhere.
+// otherwise invalid. An invalid skipRange is ignored.
 func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	u := &upstream{
 		o: o, versions: map[string]*declcfg.Version{},
@@ -62,7 +62,7 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	return out.Flush()
 }
 
-// upstream is a catalog as upstream's drawing looks at it.
+// upstream is a catalog in the form that upstream draws.
 type upstream struct {
 	o        UpstreamOptions
 	versions map[string]*declcfg.Version
@@ -100,7 +100,7 @@ func (u *upstream) read(x *declcfg.Index) error {
 	return errors.Join(errs...)
 }
 
-// readBundle notes the version. Of bundles of one name the first counts.
+// readBundle sets the version. Of bundles of one name it uses the first.
 func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	if o.Value == nil {
 		return nil
@@ -146,7 +146,7 @@ func (u *upstream) version(bundle string) *declcfg.Version {
 // compare orders bundles by version.
 func (u *upstream) compare(a, b string) int { return u.version(a).Compare(*u.version(b)) }
 
-// filter leaves out what the options do not ask for.
+// filter removes what the options do not select.
 func (u *upstream) filter() error {
 	pkgs := map[string]bool{}
 	for _, c := range u.channels {
