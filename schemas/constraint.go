@@ -20,8 +20,8 @@ func (r *rules) constraintProperty(tree any) []Finding {
 	return append(found, findings(r.definition(property.name), tree)...)
 }
 
-// constraint explains one constraint. CUE would blame the outermost one for whatever is wrong inside, and would try each
-// kind at each level, so the constraints inside are explained one by one.
+// constraint explains one constraint. CUE would blame the outermost one for everything inside, and would try each kind
+// at each level, so the constraints inside are explained one by one.
 func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
 	object, ok := tree.(map[string]any)
 	if !ok {
@@ -40,11 +40,13 @@ func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
 		f.Pointer = at + f.Pointer
 		found = append(found, f)
 	}
+	keys := orList(constraintKeys)
 	switch {
-	case kinds == 0 && len(found) == 0:
-		found = append(found, Finding{Pointer: at, Message: "want one of the keys " + orList(constraintKeys)})
-	case kinds > 1 && len(found) == 0:
-		found = append(found, Finding{Pointer: at, Kind: Excess, Message: "want only one of the keys " + orList(constraintKeys)})
+	case len(found) > 0: // a wrong key may be meant as one of them
+	case kinds == 0:
+		found = append(found, Finding{Pointer: at, Message: "want one of the keys " + keys})
+	case kinds > 1:
+		found = append(found, Finding{Pointer: at, Kind: Excess, Message: "want only one of the keys " + keys})
 	}
 	return found
 }

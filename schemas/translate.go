@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"cmp"
+	stderrors "errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func resolved(def cue.Value, tree any, path []string) cue.Value {
 	return fill(def, tree)
 }
 
-// kindOf returns the kinds of values that a definition allows. CUE gives none for a struct whose fields depend on others.
+// kindOf returns the kinds of values that a definition allows. CUE gives none for a struct with conditions.
 func kindOf(def cue.Value) cue.Kind {
 	return cmp.Or(def.IncompleteKind(), cue.StructKind)
 }
@@ -152,7 +153,7 @@ func pathIn(def cue.Value, e errors.Error) (path []string, ok bool) {
 
 // isAuthors reports whether an error is an error() of a definition, whose text is that of its author.
 func isAuthors(err error) bool {
-	e, ok := err.(errors.Error)
+	e, ok := stderrors.AsType[errors.Error](err)
 	if !ok {
 		return false
 	}

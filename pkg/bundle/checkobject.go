@@ -73,7 +73,7 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 			}
 		}
 		if len(names) > 0 {
-			c.find("object", m.document, ptr, "can change security context constraints of the cluster: %s", strings.Join(names, ", "))
+			c.find("object", m.document, ptr, "can change constraints of the cluster itself: %s", strings.Join(names, ", "))
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 	}
 }
 
-// graphRules maps what package graph finds to rules. Upstream accepts a cycle that the chain of replaces does not reach.
+// graphRules maps what package graph finds to rules. Upstream accepts a cycle that replaces do not reach.
 var graphRules = map[graph.Kind]string{
 	graph.NoHead:       "channel-head",
 	graph.SeveralHeads: "channel-head",

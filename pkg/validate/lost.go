@@ -29,8 +29,8 @@ func (l *lost) add(err error) {
 	}
 }
 
-// settle decides, once everything else was read, to which packages unreadable files belong: to those with objects in the
-// same directory or, in a directory without objects, to all.
+// settle decides, once everything else was read, to which packages unreadable files belong: to those with objects in
+// the same directory or, in a directory without objects, to all.
 func (l *lost) settle(x *declcfg.Index) {
 	if len(l.dirs) == 0 {
 		return

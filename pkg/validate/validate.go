@@ -1,6 +1,6 @@
 // Package validate finds every problem in a catalog, each with a rule, a severity and a place.
 //
-// What upstream rejects is an error; what it accepts, but causes trouble on clusters or for users, is a warning. [Rules]
+// What upstream rejects is an error; what it accepts but causes trouble on clusters or for users is a warning. [Rules]
 // is the table of rules.
 //
 //	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
