@@ -60,7 +60,7 @@ var badInputs = []struct {
 		"bad/c.yaml:2:7: name must be text, found a boolean"},
 	{"README", "README.md", "# Title\n\nWords: in text.\n\nMore words\n",
 		"bad/README.md:5:1: while scanning a simple key: could not find expected ':' " +
-			"(if this is no catalog file, name it in .indexignore)"},
+			"(if this is not a catalog file, add it to .indexignore)"},
 	{"dangling link", "c.yaml", "-> nowhere",
 		"bad/c.yaml: symbolic link to a file that does not exist"},
 	{"looping link", "c.yaml", "-> c.yaml",

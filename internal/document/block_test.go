@@ -186,7 +186,7 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// BenchmarkBlock looks for what stands at the end of a bundle of the usual size, in both ways.
+// BenchmarkBlock looks for a value at the end of a bundle of the usual size, with both readers.
 func BenchmarkBlock(b *testing.B) {
 	const gvk = "- type: olm.gvk\n  value:\n    group: example.com\n    kind: Thing\n    version: v1alpha1\n"
 	text := "schema: olm.bundle\nproperties:\n" + strings.Repeat(gvk, 310) + "relatedImages:\n- image: i\n"

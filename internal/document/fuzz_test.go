@@ -60,7 +60,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// isUTF8 tells whether characters can be counted by ranging over a text.
+// isUTF8 reports whether characters can be counted by ranging over a text.
 func isUTF8(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 // checkVisited goes through a document with the decoder, which reports its own pointers and offsets. What is asked for

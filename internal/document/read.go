@@ -172,7 +172,7 @@ func (c *chunkReader) readDocument(buf []byte) []byte {
 	}
 	doc.Place = doc.Start.After(doc.Text[:lead])
 	if isList(doc.Text[lead:]) {
-		// A long list is not converted, since parse can tell that it is not what it wants without it.
+		// A long list is not converted, since parse rejects it without its content.
 		doc.JSON = emptyList
 		c.visit(doc, c.parse(newDecoder(doc.JSON), doc.JSON))
 		return buf

@@ -25,7 +25,7 @@ var (
 // Buffers holds memory for chunks of text.
 var Buffers = pool.Bytes(6, ChunkSize+ChunkSize/4, 4*ChunkSize)
 
-// sniffSize is how far upstream looks for the first character that is not a space, to tell JSON from YAML.
+// sniffSize is how far upstream looks for the first character that is not a space, to distinguish JSON from YAML.
 const sniffSize = 4096
 
 // A Chunk is a run of whole documents of one file.
@@ -157,7 +157,7 @@ func (s *splitter) cut(yield func(*Chunk) bool, n int, yaml bool) bool {
 }
 
 // yieldAll yields the rest of buf. Where the file cannot be read to its end that is only an error, since the last
-// document is not whole, and nothing tells where it begins.
+// document is not whole, and its beginning is unknown.
 func (s *splitter) yieldAll(yield func(*Chunk) bool, yaml bool) {
 	if s.err != nil {
 		yield(&Chunk{err: s.err})

@@ -21,7 +21,7 @@ type Value struct {
 // Find returns where the values at ptrs are in the file, in the order of ptrs. Of equal keys the last counts. Keys of
 // YAML are named as they are in JSON, where y is "true" and 0x10 is "16".
 //
-// A YAML alias is where it is used, what is in it where its anchor is. A null that is left out is where it is missing.
+// A YAML alias is where it is used, what is in it where its anchor is. A missing null is where it would be.
 func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
 	f := newFinder(ptrs)
 	o := d.origin()

@@ -23,7 +23,7 @@ func inNodes(text string) *Document {
 	return d
 }
 
-// at is what is expected of one pointer. A place of no line stands for a pointer that is not found; near is then the
+// at is what is expected of one pointer. A place of no line means a pointer that is not found; near is then the
 // place that is given instead.
 type at struct {
 	ptr              jsontext.Pointer

@@ -19,7 +19,7 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // AppendJSON appends v to dst, indented by four spaces a level, and returns the longer slice. Keys are in the order of
 // their bytes; no character is escaped for the sake of HTML. The first line is not indented and the last one not
-// ended; the lines between belong to a value that stands depth levels deep.
+// ended; the lines between belong to a value at a depth of depth levels.
 func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 	d := parse(v)
 	defer d.release()

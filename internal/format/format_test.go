@@ -61,7 +61,7 @@ func TestDepartures(t *testing.T) {
 	check(t, `{"<<": {"a": 1}}`)
 }
 
-// Keys of which natural order makes a circle are printed alike, whatever order they come in.
+// Keys whose natural order is circular are printed in the same order for any input.
 func TestCyclicKeys(t *testing.T) {
 	const want = "a10: 0\na1b: 0\na2: 0\n"
 	for _, in := range []string{`{"a10":0,"a1b":0,"a2":0}`, `{"a2":0,"a10":0,"a1b":0}`, `{"a1b":0,"a2":0,"a10":0}`} {

@@ -10,7 +10,7 @@ type jsonWriter struct {
 	compact bool
 }
 
-// value appends node i, which stands depth levels deep.
+// value appends node i, at a depth of depth levels.
 func (w *jsonWriter) value(i, depth int) {
 	switch w.doc.nodes[i].kind {
 	case objectKind:
@@ -84,7 +84,7 @@ func (w *jsonWriter) colon() {
 	w.dst = append(w.dst, ": "...)
 }
 
-// line begins a line that stands depth levels deep.
+// line begins a line at a depth of depth levels.
 func (w *jsonWriter) line(depth int) {
 	if w.compact {
 		return

@@ -7,10 +7,10 @@ import (
 )
 
 // maxPlainDigits is how many digits an integer of 64 bits may have at least. Whether floating point holds them or they
-// are kept for the reason that it does not, they are printed as they stand.
+// are kept for the reason that it does not, they are printed as they are.
 const maxPlainDigits = 18
 
-// appendNumber appends the number lit: as encoding/json prints its 64-bit floating point value, or as it stands if
+// appendNumber appends the number lit: as encoding/json prints its 64-bit floating point value, or as it is if
 // that would be another number.
 func appendNumber(dst, lit []byte) []byte {
 	if isPlainInteger(lit) {
@@ -23,7 +23,7 @@ func appendNumber(dst, lit []byte) []byte {
 }
 
 // appendYAMLNumber appends the number lit as sigs.k8s.io/yaml does, which reads what encoding/json has printed and
-// tells integers of 64 bits from the rest; or as it stands if appendNumber leaves it.
+// tells integers of 64 bits from the rest; or as it is if appendNumber leaves it.
 func appendYAMLNumber(dst, lit []byte) []byte {
 	if isPlainInteger(lit) {
 		return append(dst, lit...)
@@ -43,7 +43,7 @@ func appendYAMLNumber(dst, lit []byte) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-// isPlainInteger reports whether lit is an integer that every format prints as it stands.
+// isPlainInteger reports whether lit is an integer that every format prints as it is.
 func isPlainInteger(lit []byte) bool {
 	digits := bytes.TrimPrefix(lit, []byte("-"))
 	if len(digits) > maxPlainDigits || digits[0] == '0' && len(lit) > 1 {

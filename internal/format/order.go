@@ -135,7 +135,7 @@ func endsInNumber(b []byte) bool {
 }
 
 // leadingNumber reads the digits at the start of b as the continuation of the number n. It wraps around, and gives
-// digits of other scripts odd values, exactly as upstream does.
+// digits of other scripts wrong values, exactly as upstream does.
 func leadingNumber(b []byte, n int64) (value int64, digits int) {
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)

@@ -22,7 +22,7 @@ type node struct {
 	start, end int // in src, quotes and brackets included; of an array or object, end is the node after it instead
 	kind       kind
 	escaped    bool // a string with a backslash
-	irregular  bool // a string that JSON output cannot take over as it stands
+	irregular  bool // a string that JSON output cannot take over as it is
 }
 
 type kind uint8
@@ -76,7 +76,7 @@ func (d *document) next(i int) int {
 // empty reports whether node i is an array or object with nothing in it.
 func (d *document) empty(i int) bool { return d.nodes[i].end == i+1 }
 
-// raw returns what stands in the text for node i, which is no array or object.
+// raw returns the text of node i, which is not an array or object.
 func (d *document) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
 
 // scan indexes the value that starts at offset i and returns the offset after it.
@@ -158,7 +158,7 @@ const (
 )
 
 // stringStop returns the offset of the first quote, backslash or separatorLead in b, or len(b). It looks at eight
-// bytes at a time: most of a catalog is text in which none of them stands for long.
+// bytes at a time: most of a catalog is text in which none of them means long.
 func stringStop(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {

@@ -84,7 +84,7 @@ func appendRegular(dst, body []byte) []byte {
 	}
 }
 
-// appendUnescaped appends the text that body, the inside of a valid JSON string, stands for.
+// appendUnescaped appends the text that body, the inside of a valid JSON string, means.
 func appendUnescaped(dst, body []byte) []byte {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -97,13 +97,13 @@ func appendUnescaped(dst, body []byte) []byte {
 	}
 }
 
-// shortEscapes has the characters that follow a backslash, but for u, and what they stand for.
+// shortEscapes has the characters that follow a backslash, except u, and their meaning.
 var shortEscapes = [256]rune{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// unescape returns the character that the escape at the start of b stands for, and the length of the escape. Half of
-// a surrogate pair stands for U+FFFD.
+// unescape returns the character that the escape at the start of b means, and the length of the escape. Half of
+// a surrogate pair means U+FFFD.
 func unescape(b []byte) (r rune, size int) {
 	if b[1] != 'u' {
 		return shortEscapes[b[1]], 2
@@ -120,7 +120,7 @@ func unescape(b []byte) (r rune, size int) {
 	return utf8.RuneError, 6
 }
 
-// hexRune returns the number that four hexadecimal digits stand for.
+// hexRune returns the number that four hexadecimal digits mean.
 func hexRune(digits []byte) rune {
 	var r rune
 	for _, c := range digits {

@@ -8,7 +8,7 @@ import (
 // yamlIndent is one level of indentation.
 const yamlIndent = 2
 
-// maxSimpleKey is how many bytes a key may have that stands before its colon on one line.
+// maxSimpleKey is how many bytes a key may have before its colon on one line.
 const maxSimpleKey = 128
 
 // A yamlWriter appends the values of doc to dst, in block style but for empty lists and mappings.
@@ -18,7 +18,7 @@ type yamlWriter struct {
 	line int // where the last line of dst starts
 }
 
-// A place is what stands before a value on its line.
+// A place is what precedes a value on its line.
 type place uint8
 
 const (
@@ -113,7 +113,7 @@ func (w *yamlWriter) newLine(indent int) {
 	w.dst = appendSpaces(w.dst, indent)
 }
 
-// column returns how many characters stand on the last line.
+// column returns how many characters the last line has.
 func (w *yamlWriter) column() int { return utf8.RuneCount(w.dst[w.line:]) }
 
 // scalar appends node i, an empty list or mapping or a value that is neither; text on further lines is indented by
@@ -153,7 +153,7 @@ func (w *yamlWriter) text(v []byte, indent int, fold bool) {
 	}
 }
 
-// isSimpleKey reports whether a key can stand before its colon on one line.
+// isSimpleKey reports whether a key can be before its colon on one line.
 func isSimpleKey(key []byte) bool {
 	if len(key) > maxSimpleKey {
 		return false

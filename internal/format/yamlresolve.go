@@ -7,7 +7,7 @@ import (
 )
 
 // resolves reports whether YAML 1.1 readers take v, unquoted, for another type than a string: a boolean, null, a
-// number, a time. Decimal numbers count whatever their size: upstream takes those beyond floating point for strings,
+// number, a time. Decimal numbers of any size count: upstream takes those beyond floating point for strings,
 // but our reader does not. Numbers in base 60 and times are strings to upstream's reader, but its writer quotes them.
 func resolves(v []byte) bool {
 	return !yamljson.IsText(v) || isDigitOrSign(v[0]) && (isSexagesimal(v) || isTime(v))

@@ -8,7 +8,7 @@ import (
 // maxColumn is the column after which a line is broken at the next space.
 const maxColumn = 80
 
-// plain appends v without quotes. It is broken at single spaces only: a line break stands for exactly one.
+// plain appends v without quotes. It is broken at single spaces only: a line break means exactly one.
 func (w *yamlWriter) plain(v []byte, indent int, fold bool) {
 	if !fold || w.fits(v) {
 		w.dst = append(w.dst, v...)
@@ -48,7 +48,7 @@ func countSpaces(v []byte) int {
 }
 
 // single appends v in single quotes. It is broken at single spaces inside, and the line separators of Unicode, which
-// stand as they are, begin an indented line.
+// stay as they are, begin an indented line.
 func (w *yamlWriter) single(v []byte, indent int, fold bool) {
 	column := w.column() + 1
 	w.dst = append(w.dst, '\'')
@@ -136,7 +136,7 @@ func (w *yamlWriter) double(v []byte, indent int, fold bool) {
 	w.dst = append(w.dst, '"')
 }
 
-// countOrdinary returns how many characters of ASCII at the start of v stand for themselves and are no spaces.
+// countOrdinary returns how many characters of ASCII at the start of v need no escape and are not spaces.
 func countOrdinary(v []byte) int {
 	n := 0
 	for n < len(v) && v[n] > ' ' && v[n] < 0x7F && v[n] != '"' && v[n] != '\\' {
@@ -206,7 +206,7 @@ func (w *yamlWriter) literal(v []byte, indent int) {
 	}
 }
 
-// blockLine appends a line of a block. The line separators of Unicode stand as they are and begin another line.
+// blockLine appends a line of a block. The line separators of Unicode stay as they are and begin another line.
 func (w *yamlWriter) blockLine(v []byte, indent int) {
 	for len(v) > 0 {
 		n := ordinaryLength(v)
@@ -222,7 +222,7 @@ func (w *yamlWriter) blockLine(v []byte, indent int) {
 	}
 }
 
-// ordinaryLength returns how many bytes of v, a line, stand before its first line break.
+// ordinaryLength returns how many bytes of v, a line, are before its first line break.
 func ordinaryLength(v []byte) int {
 	n := len(v)
 	if v[n-1] == '\n' {

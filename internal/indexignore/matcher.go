@@ -1,4 +1,4 @@
-// Package indexignore tells which files of a tree its .indexignore files take out of the catalog.
+// Package indexignore decides which files of a tree its .indexignore files exclude from the catalog.
 //
 // The patterns look like those of git, but they mean what opm makes of them: only files are tested, so that a later
 // pattern can take a file back even below an ignored directory.
@@ -16,14 +16,14 @@ import (
 	"slices"
 )
 
-// Filename is the name of the files that hold patterns. They belong to no catalog themselves, whatever Ignored says.
+// Filename is the name of the files that hold patterns. They are never part of a catalog.
 const Filename = ".indexignore"
 
 // A Matcher decides which files are ignored. The zero value ignores nothing.
 //
 // All calls of Add come before the first of Ignored. It remembers verdicts on directories: calls may not run at once.
 type Matcher struct {
-	patterns map[string][]*pattern // by the directory that their file stands in
+	patterns map[string][]*pattern // by the directory of their file
 	count    int
 	scopes   map[string]scope
 }
@@ -34,7 +34,7 @@ type scope struct {
 	decided  *pattern   // the strongest that matches the directory or one above it; nil if none does
 }
 
-// Add reads the patterns of an .indexignore file that stands in dir, slash separated, "." for the root.
+// Add reads the patterns of an .indexignore file in dir, slash separated, "." for the root.
 //
 // Of two files the one added later wins: call it in the lexical order of a walk, with every .indexignore file of the
 // tree, those below ignored directories included. No content is an error; a pattern that is not well formed matches
@@ -57,7 +57,7 @@ func (m *Matcher) Add(dir string, content []byte) {
 	m.scopes = nil
 }
 
-// Ignored tells whether the file of that name, slash separated and relative to the root, is ignored.
+// Ignored reports whether the file of that name, slash separated and relative to the root, is ignored.
 func (m *Matcher) Ignored(name string) bool {
 	if m.count == 0 {
 		return false

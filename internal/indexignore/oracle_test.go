@@ -27,7 +27,7 @@ func oracleIgnored(files []ignoreFile, name string) bool {
 	return ignored
 }
 
-// oracleMatches tells whether a pattern matches the file or one of the directories above it.
+// oracleMatches reports whether a pattern matches the file or one of the directories above it.
 func oracleMatches(dir, glob, name string) bool {
 	if dir != "." {
 		if !strings.HasPrefix(name, dir+"/") {

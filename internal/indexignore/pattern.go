@@ -46,7 +46,7 @@ func parseName(name string) ([]step, bool) {
 
 // parsePath reads a pattern that has a slash before its end, which ties it to the directory of its file.
 //
-// As in opm an empty element undoes the "**" before it, a "**" at the end stands for nothing, so that "a/**" matches a
+// As in opm an empty element cancels the "**" before it, a "**" at the end means nothing, so that "a/**" matches a
 // file "a" too, and one inside an element makes the pattern match nothing.
 func parsePath(line string) ([]step, bool) {
 	var steps []step
@@ -71,7 +71,7 @@ func parsePath(line string) ([]step, bool) {
 	return steps, len(steps) > 0
 }
 
-// matches tells whether the pattern matches an entry. Matches of a directory above it may go unnoticed.
+// matches reports whether the pattern matches an entry. Matches of a directory above it may go unnoticed.
 func (p *pattern) matches(name string, isDir bool) bool {
 	if p.dirOnly && !isDir {
 		return false

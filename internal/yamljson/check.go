@@ -16,7 +16,7 @@ type checker struct {
 	text     []byte
 	anchors  map[*yaml.Node]*extent // nil while the node is being looked at
 	repeated bool                   // a mapping has a key twice
-	final    bool                   // the error holds whatever upstream says
+	final    bool                   // the error holds even if upstream reads the document
 }
 
 // An extent is how large a node is when its aliases are expanded.

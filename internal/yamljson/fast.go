@@ -25,8 +25,8 @@ type fast struct {
 	commented bool // whether a comment line precedes it
 }
 
-// appendFast appends text, which has those line breaks but no CR LF, to dst as JSON if it can. Source, unless it is nil,
-// learns where keys and values come from.
+// appendFast appends text, which has the line breaks found but no CR LF, to dst as JSON if it can. Source, unless it is
+// nil, learns where keys and values come from.
 func appendFast(dst, text []byte, found breaks, source *Source) ([]byte, bool) {
 	if found.others {
 		return dst, false
@@ -161,14 +161,7 @@ func (f *fast) mapping(column, colon int) bool {
 	f.depth++
 	f.out = append(f.out, '{')
 	for {
-		ok := false
-		if colon < 0 {
-			ok = f.complexMember(column)
-		} else {
-			f.mark(f.pos)
-			ok = f.key(colon) && f.member(column)
-		}
-		if !ok || f.column > column {
+		if !f.keyAndValue(column, colon) || f.column > column {
 			return false
 		}
 		if f.column < column {
@@ -182,6 +175,14 @@ func (f *fast) mapping(column, colon int) bool {
 	f.out = append(f.out, '}')
 	f.depth--
 	return true
+}
+
+func (f *fast) keyAndValue(column, colon int) bool {
+	if colon < 0 {
+		return f.complexMember(column)
+	}
+	f.mark(f.pos)
+	return f.key(colon) && f.member(column)
 }
 
 // member reads the value of a key of the mapping at a column.

@@ -16,7 +16,7 @@ var indicators = [256]bool{
 func (f *fast) colon() int {
 	start := f.pos
 	if c := f.text[start]; c == '"' || c == '\'' {
-		return f.colonAfterQuote(c)
+		return f.colonAfterQuote()
 	}
 	if indicators[f.text[start]] || f.at('-') || f.at('?') || f.at(':') {
 		return -1
@@ -38,7 +38,7 @@ func (f *fast) colon() int {
 	return -1
 }
 
-func (f *fast) colonAfterQuote(quote byte) int {
+func (f *fast) colonAfterQuote() int {
 	line := f.line()
 	end := quoteEnd(line)
 	if end < 0 || end+1 >= len(line) || line[end+1] != ':' || end > maxKey {

@@ -21,7 +21,7 @@ func holdsNothing(text []byte) bool {
 	return true
 }
 
-// untilEnd returns text up to the line `...`, and errors for what may not stand around a document: directives, content
+// untilEnd returns text up to the line `...`, and errors for what may not be around a document: directives, content
 // beside or a second time `---`, anything after `...`. The line `---` stays, so that places are kept.
 func untilEnd(text []byte) ([]byte, error) {
 	begun := false
@@ -69,7 +69,7 @@ func checkEnd(text []byte, offset int) error {
 // blanks are the characters between words and lines.
 const blanks = " \t\r\n\u0085\u2028\u2029"
 
-// isMarker reports whether line is one of the markers `---` and `...`, whatever follows after a blank.
+// isMarker reports whether line is one of the markers `---` and `...`, perhaps with more behind a blank.
 func isMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	if !ok || len(rest) == 0 {

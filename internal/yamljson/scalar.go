@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A kind is what the text of a plain scalar stands for.
+// A kind is what the text of a plain scalar means.
 type kind uint8
 
 const (
@@ -34,7 +34,7 @@ var starts = [256]uint8{
 	'+': maybeNumber, '-': maybeNumber, '.': maybeNumber,
 }
 
-// resolve tells what a plain scalar stands for, by the rules of YAML 1.1 as go.yaml.in/yaml/v2 applies them, and for
+// resolve returns what a plain scalar means, by the rules of YAML 1.1 as go.yaml.in/yaml/v2 applies them, and for
 // an integer or a float its JSON form. Times and numbers of base 60 are text.
 func resolve(s string) (k kind, number string) {
 	if s == "" {
@@ -118,7 +118,7 @@ func withoutUnderscores(s string) string {
 	return strings.ReplaceAll(s, "_", "")
 }
 
-// separated reports whether the underscores of s stand between digits.
+// separated reports whether the underscores of s are between digits.
 func separated(s string) bool {
 	for i := range len(s) {
 		if s[i] == '_' && (i+1 == len(s) || !digit(s[i-1]) || !digit(s[i+1])) {
@@ -207,7 +207,7 @@ func exponent(s string) bool {
 	return digits != "" && rest == ""
 }
 
-// appendKind appends the JSON value of the scalar s, which stands for k and is not infinite.
+// appendKind appends the JSON value of the scalar s, which means k and is not infinite.
 func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 	switch k {
 	case kindNull:
@@ -222,7 +222,7 @@ func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 	return appendString(dst, s)
 }
 
-// keyText is what the scalar s, which stands for k, becomes as a key: true for y, 3 for 0x3, 1.5 for 1.50.
+// keyText is what the scalar s, which means k, becomes as a key: true for y, 3 for 0x3, 1.5 for 1.50.
 // Upstream has no key for null nor for integers beyond 63 bits.
 func keyText(k kind, s, number string) (string, bool) {
 	switch k {

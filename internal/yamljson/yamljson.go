@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 // with a byte order mark before it, and its lines may end in CR LF. After a line `...` only blanks and comments may
 // follow.
 //
-// Equal keys are all kept in block style, where the last of them counts; [Convert] tells of others.
+// Equal keys are all kept in block style, where the last of them counts; [Convert] reports others.
 //
 // The error is [ErrEmpty] or an [*Error], and dst is then returned as it was. Calls may run at once.
 func Append(dst, doc []byte) ([]byte, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Decode returns o as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
-// Keys match whatever their case, as upstream reads them. A value of the wrong type is an [*Error] at its place.
+// The case of keys does not matter, as upstream. A value of the wrong type is an [*Error] at its place.
 func (o *Object) Decode() (any, error) {
 	v, err := o.decode()
 	if err != nil {
@@ -79,7 +79,7 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	return v, err
 }
 
-// typeError says what is wrong with a value, and where in the object it stands.
+// typeError returns what is wrong with a value, and its place in the object.
 func typeError(err error) (jsontext.Pointer, error) {
 	s, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {

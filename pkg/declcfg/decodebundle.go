@@ -38,7 +38,7 @@ type draft struct {
 	needsDecode bool
 }
 
-// member reads the value of a member that is no part of the head of an object.
+// member reads the value of a member that is not part of the head of an object.
 func (d *draft) member(name string, r reader) (err error) {
 	switch name {
 	case "image":

@@ -218,7 +218,7 @@ func (e *encoder) key(key string) {
 	}
 }
 
-// value writes v, which stands in the order in which it is to be printed or else is to be sorted.
+// value writes v, sorted unless its keys are in their final order.
 func (e *encoder) value(v jsontext.Value, ordered bool) {
 	switch {
 	case e.compact:

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// FuzzRead reads anything: what comes of it does not depend on where the file is cut, and every object is right.
+// FuzzRead reads any text: the result does not depend on where the file is cut, and every object is valid.
 func FuzzRead(f *testing.F) {
 	for i, tt := range streams {
 		f.Add([]byte(tt.in), byte(i))
@@ -38,7 +38,7 @@ func checkObject(t *testing.T, m *declcfg.Object) {
 	t.Helper()
 	raw := m.JSON()
 	if raw.Kind() != '{' || !raw.IsValid() {
-		t.Errorf("%v: %q is no object of I-JSON", m.Pos, raw)
+		t.Errorf("%v: %q is not an object of I-JSON", m.Pos, raw)
 		return
 	}
 	again, err := declcfg.NewObject(m.Pos, raw)
@@ -46,11 +46,11 @@ func checkObject(t *testing.T, m *declcfg.Object) {
 		t.Errorf("%+v is %+v, %v", m, again, err)
 	}
 	if at := m.Place("/schema"); at.Compare(m.Pos) < 0 {
-		t.Errorf("%q: the schema stands at %v, before the object at %v", raw, at, m.Pos)
+		t.Errorf("%q: the schema is at %v, before the object at %v", raw, at, m.Pos)
 	}
 	for _, flaw := range m.Flaws() {
 		if flaw.Pos.Compare(m.Pos) < 0 {
-			t.Errorf("%q: a flaw stands at %v, before the object at %v", raw, flaw.Pos, m.Pos)
+			t.Errorf("%q: a flaw is at %v, before the object at %v", raw, flaw.Pos, m.Pos)
 		}
 	}
 	if v, err := m.Decode(); (v != nil) != (err == nil) && isKnown(m.Schema) {
@@ -64,7 +64,7 @@ func isKnown(schema string) bool {
 	}, schema)
 }
 
-// FuzzWrite writes whatever can be written: read again it is written the same, in both formats and across them.
+// FuzzWrite writes all valid objects, reads them again and writes the same, in both formats and across them.
 func FuzzWrite(f *testing.F) {
 	for _, tt := range streams {
 		f.Add([]byte(tt.in))

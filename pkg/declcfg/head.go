@@ -44,7 +44,7 @@ func (d *draft) read(r reader) error {
 		name := unquoted(raw)
 		folded := fold(name)
 		if names[folded] {
-			fail(name, "the key %q stands twice, in different case", name)
+			fail(name, "the key %q is repeated in another case", name)
 		}
 		names[folded] = true
 		into := d.headField(folded)
@@ -76,7 +76,7 @@ func (d *draft) read(r reader) error {
 	return nil
 }
 
-// noObject says what the value is that stands in the place of an object.
+// noObject says which value was found instead of an object.
 func noObject(kind jsontext.Kind) error {
 	return &headError{"", "want an object, found " + kindName(kind)}
 }
@@ -93,7 +93,7 @@ func (d *draft) headField(folded string) *string {
 	return nil
 }
 
-// known holds texts that stand in most objects, so that each is in memory once.
+// known holds the strings of most objects, to have each in memory once.
 var known = map[string]string{}
 
 func init() {

@@ -194,7 +194,7 @@ func TestChangedFile(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Results come in the order of the files, whoever is done first, and what fn fails with is one of them.
+// Results come in the order of the files, and the errors of fn are among them.
 func TestMap(t *testing.T) {
 	declcfg.SetChunkSize(t, 64)
 	var in strings.Builder

@@ -68,7 +68,7 @@ type Property struct {
 	Type  string         `json:"type"`
 	Value jsontext.Value `json:"value"` // nil where the key is missing, which is not the same as null
 
-	// Ordered tells that the keys within Value have their final order, as in values that opm makes itself. The keys of
+	// Ordered says that the keys within Value have their final order, as in values that opm makes itself. The keys of
 	// others are sorted when they are written.
 	Ordered bool `json:"-"`
 

@@ -87,8 +87,8 @@ var propertyTypes = map[string]reflect.Type{
 }
 
 // valueOptions make decoding accept what opm accepts: letter case does not matter in names, of equal names the last one
-// counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and tells
-// where it is.
+// counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and returns
+// its place.
 var valueOptions = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(),
 	jsonv1.ReportErrorsWithLegacySemantics(false),
@@ -141,7 +141,7 @@ func (p *Property) Check() error {
 	return p.Unmarshal(reflect.New(t).Interface())
 }
 
-// Unmarshal decodes the value into the variable that v points to, whatever the type of the property. Keys that are
+// Unmarshal decodes the value into the variable that v points to, for any type of property. Keys that are
 // missing or null are zero, unknown ones are ignored. The error is a *[ValueError].
 func (p *Property) Unmarshal(v any) error {
 	if len(p.Value) == 0 {
@@ -213,7 +213,7 @@ var propertyShapes = func() map[string]*shape {
 // A shape is the JSON that a Go type can be decoded from. It is never written to, so any number of checks may share
 // one.
 type shape struct {
-	kind   jsontext.Kind     // true stands for false too; 0 means that only decoding into leaf can tell
+	kind   jsontext.Kind     // true means false too; 0 means that only decoding into leaf can tell
 	elem   *shape            // of the elements of a list, and of the values of an object that is a map
 	fields map[string]*shape // of the values of an object that is a struct, by key
 	leaf   reflect.Type

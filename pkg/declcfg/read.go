@@ -103,7 +103,7 @@ var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[
 // Where text is nil, nobody knows what is lost.
 func (f *file) lost(pos Pos, text []byte, err error) *Error {
 	if !f.alone && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
-		err = fmt.Errorf("%w (if this is no catalog file, name it in %s)", err, ignoreFile)
+		err = fmt.Errorf("%w (if this is not a catalog file, add it to %s)", err, ignoreFile)
 	}
 	if text == nil {
 		return &Error{Pos: pos, Err: err}

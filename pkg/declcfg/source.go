@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/indexignore"
 )
 
-// ignoreFile names the files that say what in a catalog is no catalog file.
+// ignoreFile is the name of files that list which files of a catalog to ignore.
 const ignoreFile = ".indexignore"
 
 // A Source is one tree of catalog files, or a single one.
@@ -22,7 +22,7 @@ type Source struct {
 	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
 	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
 
-	// Ordered tells that opm itself wrote the objects, so that keys within values of properties stand in their final
+	// Ordered says that opm itself wrote the objects: the keys within values of properties are in their final
 	// order; see [Property].
 	Ordered bool
 }
@@ -37,7 +37,7 @@ type file struct {
 	ordered bool // as the source
 }
 
-// files lists the files of s in lexical order of the walk. What cannot be walked is reported and left out.
+// files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped.
 func (s Source) files(report func(error)) []*file {
 	if s.File != "" {
 		return []*file{{label: s.Name, name: s.File, fsys: s.FS, alone: true, ordered: s.Ordered}}
@@ -73,10 +73,10 @@ const maxDirLinks = 10_000
 // A foundFile is a path that leads to a regular file.
 type foundFile struct {
 	name string
-	real string // the path without links, which tells that two names lead to one file
+	real string // the path without links, equal for two names of one file
 }
 
-// A brokenPath is a path that leads nowhere. It is an error unless it is ignored, which only the whole walk can tell.
+// A brokenPath is a path that leads nowhere. It is an error unless it is ignored, which is known after the whole walk.
 type brokenPath struct {
 	name string
 	err  error
@@ -200,7 +200,8 @@ var errOutside = errors.New("symbolic link to a directory outside the catalog")
 // maxLinks is how many links a path may lead through, as on Linux.
 const maxLinks = 40
 
-// resolve returns name without links. A path that leaves the root is returned as far as it is known, with errOutside.
+// resolve returns name without links. The error is errOutside for a path that leaves the root, with the links resolved
+// up to there.
 func (w *walker) resolve(name string) (string, error) {
 	var links int
 	resolved, rest := ".", strings.Split(name, "/")

@@ -150,8 +150,8 @@ var streams = []struct {
 	{
 		"keys that differ in case", "{\"schema\":\"a\",\"Schema\":\"a\"}{\"schema\":\"a\",\"É\":1,\"é\":2}{\"schema\":\"a\",\"ſ\":1,\"s\":2}",
 		[]string{
-			`1:24: the key "Schema" stands twice, in different case`, `1:52: the key "é" stands twice, in different case`,
-			`1:78: the key "s" stands twice, in different case`,
+			`1:24: the key "Schema" is repeated in another case`, `1:52: the key "é" is repeated in another case`,
+			`1:78: the key "s" is repeated in another case`,
 		},
 	},
 	{

@@ -55,7 +55,7 @@ func TestWalk(t *testing.T) {
 		{
 			"a file that is no catalog file",
 			[]string{"README.md: # Words\n\n- more words\n", "b.yaml"},
-			[]string{"c/README.md:3:1: want an object, found a list (if this is no catalog file, name it in .indexignore)", "c/b.yaml"},
+			[]string{"c/README.md:3:1: want an object, found a list (if this is not a catalog file, add it to .indexignore)", "c/b.yaml"},
 		},
 		{
 			"links to files count once, by the path nearest the root and then the first",

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSort(t *testing.T) {
-	// Each object says by its name where it belongs; "-" stands for no package.
+	// Each object says by its name where it belongs; "-" means no package.
 	all := metas(t, source("a.yaml", `
 {schema: z, name: "15"}
 ---
