@@ -28,9 +28,9 @@ valid. Several catalogs are one registry, so that no package may be in two of th
 each has its NAME, which is the last part of its path if none is given.
 
 Clients may connect at once: health says NOT_SERVING, and calls wait, until the catalogs are
-loaded. What is made of them is kept in --cache-dir for the next start.
+loaded. The store that is built from them is kept in --cache-dir for the next start.
 
-SIGTERM lets calls that are under way end. Logs go to standard error.`,
+On SIGTERM the server lets running calls finish, up to --drain. Logs go to standard error.`,
 		Example: `  opm serve catalog --cache-dir cache --cache-only
   opm serve catalog --cache-dir cache
   opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch`,
@@ -64,9 +64,9 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err == nil {
 		return nil
 	}
-	serve.LogError(log, "the server ends", err)
+	serve.LogError(log, "server stopped", err)
 	if err := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); err != nil {
-		log.Warn("the termination log cannot be written", "reason", err)
+		log.Warn("cannot write the termination log", "reason", err)
 	}
 	return errReported
 }
@@ -137,7 +137,7 @@ func (f *serveFlags) listenAndServe(ctx context.Context, opts serve.Options, nam
 	if err := serve.Run(ctx, l, opts); err != nil {
 		return err
 	}
-	log.Info("the server has ended")
+	log.Info("server stopped cleanly")
 	return nil
 }
 

@@ -59,10 +59,10 @@ func TestServeReadOnly(t *testing.T) {
 		logged      string
 	}{
 		{"a small file system", small, nil, ""},
-		{"a cache in it", small, []string{"--cache-dir", small + "/cache"}, "there is no cache yet"},
-		{"nothing to write to", "", nil, "no directory can be written, the store is held in memory"},
+		{"a cache in it", small, []string{"--cache-dir", small + "/cache"}, "no cache yet"},
+		{"nothing to write to", "", nil, "no directory is writable, keeping the store in memory"},
 		{"a cache that cannot be written", "", []string{"--cache-dir", dir + "/cache"},
-			"the store cannot be made where it should be"},
+			"store cannot be written to the cache directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cmd := exec.Command("sh", append([]string{
@@ -80,7 +80,7 @@ func TestServeReadOnly(t *testing.T) {
 			if test.logged != "" {
 				s.waitLog(t, test.logged)
 			}
-			if strings.Contains(s.log.String(), "held in memory") != (test.small == "") {
+			if strings.Contains(s.log.String(), "store in memory") != (test.small == "") {
 				t.Errorf("the log of where the store is:\n%s", s.log)
 			}
 			s.end(t)
@@ -106,7 +106,7 @@ func TestServeFullDisk(t *testing.T) {
 	before := strings.Join(names(t, disk), "\n")
 	s := serving(t, examples, "catalog", "--cache-dir", disk)
 	s.expect(t)
-	s.waitLog(t, `the store cannot be made where it should be.*no space left on device`)
+	s.waitLog(t, `store cannot be written to the cache directory.*no space left on device`)
 	s.end(t)
 	if after := strings.Join(names(t, disk), "\n"); after != before {
 		t.Errorf("files are left: there are now\n%s", after)

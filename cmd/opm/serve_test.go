@@ -131,8 +131,8 @@ func (s *server) end(t *testing.T) {
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, s.log)
 	}
-	if !strings.Contains(s.log.String(), `msg="the server has ended"`) {
-		t.Errorf("the log does not tell that the server has ended:\n%s", s.log)
+	if !strings.Contains(s.log.String(), `msg="server stopped cleanly"`) {
+		t.Errorf("the log does not tell that server stopped cleanly:\n%s", s.log)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestServeWatch(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "catalog", "loom")); err != nil {
 		t.Fatal(err)
 	}
-	s.waitLog(t, "the catalog has changed and is served now")
+	s.waitLog(t, "serving the changed catalog")
 	if got := s.packages(t, client.Options{}); !slices.Equal(got, []string{"kiln"}) {
 		t.Errorf("got packages %q", got)
 	}
@@ -267,7 +267,7 @@ func TestServeKilled(t *testing.T) {
 	cache := t.TempDir()
 	for i := range 4 {
 		s := serving(t, ".", catalog, "--cache-dir", cache)
-		s.waitLog(t, "there is no cache yet|ready")
+		s.waitLog(t, "no cache yet|ready")
 		time.Sleep(time.Duration(i) * 50 * time.Millisecond) // somewhere in the making
 		s.cmd.Process.Kill()
 		s.cmd.Wait()
@@ -277,7 +277,7 @@ func TestServeKilled(t *testing.T) {
 		t.Errorf("got %d packages\n%s", len(got), s.log)
 	}
 	s.end(t)
-	if log := s.log.String(); strings.Contains(log, "the cache cannot be used") {
+	if log := s.log.String(); strings.Contains(log, "cache cannot be used") {
 		t.Errorf("a cache was left that is none:\n%s", log)
 	}
 }

@@ -32,7 +32,7 @@ func networkOf(addr string) (network, rest string) {
 	return "tcp", addr
 }
 
-// isLeftOver tells whether the socket at path is that of a process that is gone.
+// isLeftOver reports whether the socket at path is that of a process that is gone.
 func isLeftOver(ctx context.Context, path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Type() != os.ModeSocket {

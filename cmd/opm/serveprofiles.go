@@ -53,7 +53,7 @@ func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, erro
 	go func() {
 		defer close(p.ended)
 		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("profiles are served no more", "reason", err)
+			log.Error("profiling server stopped", "reason", err)
 		}
 	}()
 	return p, nil

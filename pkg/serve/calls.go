@@ -60,7 +60,7 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 	return err
 }
 
-// isRegistry tells whether a method is about the catalog.
+// isRegistry reports whether a method is about the catalog.
 func isRegistry(method string) bool { return strings.HasPrefix(method, "/api.") }
 
 // A panicError is a fault of this program that a call came upon.

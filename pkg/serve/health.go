@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api"
 )
 
-// A healthService tells whether a catalog is being served. As upstream, it does not care which service is asked about.
+// A healthService reports whether a catalog is being served. As upstream, it ignores which service is asked about.
 type healthService struct {
 	health.UnimplementedHealthServer
 	live *Live
@@ -50,7 +50,7 @@ func (h *healthService) Watch(
 			last = answer.GetStatus()
 		}
 		if draining {
-			return status.Error(codes.Unavailable, "the server ends")
+			return status.Error(codes.Unavailable, "server stopped")
 		}
 		select {
 		case <-changed:

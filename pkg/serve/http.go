@@ -36,7 +36,7 @@ func handler(live *Live, metrics *web.Metrics, log *slog.Logger) http.Handler {
 			if errors.Is(err, store.ErrDataLoss) {
 				live.Damaged(err)
 			}
-			log.Error("a request failed", "error", err)
+			log.Error("request failed", "error", err)
 		},
 		Metrics: metrics,
 	})
@@ -71,7 +71,7 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts S
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {
-		opts.Log.Warn("requests that do not end are cut off", "after", drain)
+		opts.Log.Warn("closing requests that did not finish", "after", drain)
 		server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -56,7 +56,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestCacheForHTTP makes a store anew that has not what HTTP needs.
+// TestCacheForHTTP rebuilds a store that lacks HTTP content.
 func TestCacheForHTTP(t *testing.T) {
 	opts := serve.LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
 	for i, http := range []bool{false, true, true, false} {
@@ -65,7 +65,7 @@ func TestCacheForHTTP(t *testing.T) {
 		must(t, err)
 		s.Store.Close()
 		if want := i < 2; s.Built != want {
-			t.Errorf("start %d: made anew: %t", i, s.Built)
+			t.Errorf("start %d: rebuilt: %t", i, s.Built)
 		}
 	}
 }

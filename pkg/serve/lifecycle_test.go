@@ -199,7 +199,7 @@ func TestDrain(t *testing.T) {
 	}
 	ended := make(chan error)
 	go func() { ended <- r.end() }()
-	// Health says that the server ends.
+	// Health says that the server is stopping.
 	for {
 		check, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := health.NewHealthClient(r.Conn()).Check(check, &health.HealthCheckRequest{})

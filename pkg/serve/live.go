@@ -27,7 +27,7 @@ type Live struct {
 	mu       sync.Mutex
 	current  *Snapshot
 	draining bool
-	changed  chan struct{} // closed when current or draining changes, and made anew
+	changed  chan struct{} // closed when current or draining changes, and replaced
 
 	damaged chan damage // holds one at most
 }
@@ -65,7 +65,7 @@ func (l *Live) release(s *Snapshot) {
 }
 
 // Wait returns when there is a snapshot, or the error of ctx. It fails with ErrNotServing when there will be none,
-// since the server ends.
+// because the server is stopping.
 func (l *Live) Wait(ctx context.Context) error {
 	for {
 		serving, draining, changed := l.state()
@@ -83,7 +83,7 @@ func (l *Live) Wait(ctx context.Context) error {
 	}
 }
 
-// state tells whether there is a snapshot, whether the server ends, and when to ask again.
+// state reports whether there is a snapshot, whether the server is stopping, and when to ask again.
 func (l *Live) state() (serving, draining bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *Live) notify() {
 	l.changed = make(chan struct{})
 }
 
-// Damaged tells that the store could not be read, so that it is built anew. Package serve calls it for its own calls.
+// Damaged reports that the store could not be read, so that it is rebuilt. Package serve calls it for its own calls.
 func (l *Live) Damaged(err error) {
 	select {
 	case l.damaged <- damage{err}:

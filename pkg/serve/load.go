@@ -39,11 +39,11 @@ type LoadOptions struct {
 	// Open opens the catalogs. It is called again when they are loaded again.
 	Open func(context.Context) (*Input, error)
 
-	// CacheDir keeps the store for the next start; it is made where it does not exist. A store there that is of no use
-	// is replaced, unless the file is not opm's. Where it cannot be written, and where CacheDir is "", the store lives as
-	// long as the process, in a file that has no name or in memory.
+	// CacheDir keeps the store for the next start; it is created if it does not exist. A store there that is stale or
+	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as long
+	// as the process, in a file without a name or in memory.
 	CacheDir string
-	// Enforce makes it an error that the store in CacheDir is of no use, or is not there.
+	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
 	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
 	CacheOnly bool
@@ -76,8 +76,8 @@ func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, er
 // A loader makes snapshots.
 type loader struct{ LoadOptions }
 
-// load returns a snapshot, which is nil where the key is have. With anew, what is in the cache is not looked at.
-func (l *loader) load(ctx context.Context, have *store.Key, anew bool) (*Snapshot, error) {
+// load returns a snapshot, which is nil where the key is have. With rebuild, what is in the cache is not looked at.
+func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, anew bool) (*Snapsho
 	if have != nil && s.Key == *have {
 		return nil, nil
 	}
-	if !anew {
+	if !rebuild {
 		if s.Store, err = l.cached(s.Key); err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 		if modified.IsZero() {
 			var err error
 			if modified, err = web.Newest(c.Source); err != nil {
-				l.Log.Warn("when the catalog was changed is not known", "catalog", c.Name, "reason", err)
+				l.Log.Warn("modification time of the catalog is unknown", "catalog", c.Name, "reason", err)
 			}
 		}
 		all = append(all, web.Catalog{Name: c.Name, Objects: objects, Tag: s.Key.String(), Modified: modified})
@@ -157,7 +157,7 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 	return all
 }
 
-// cached returns the store in the cache directory, or nil where it is of no use.
+// cached returns the store in the cache directory, or nil if it is stale, corrupt or missing.
 func (l *loader) cached(key store.Key) (*store.Store, error) {
 	if l.CacheDir == "" {
 		return nil, nil
@@ -166,17 +166,17 @@ func (l *loader) cached(key store.Key) (*store.Store, error) {
 	s, err := store.Open(path, key)
 	if err == nil && l.HTTP && s.Catalogs() == nil {
 		s.Close()
-		err = fmt.Errorf("open %s: it was made without what HTTP needs", path)
+		err = fmt.Errorf("open %s: it was built without HTTP content", path)
 	}
 	switch {
 	case err == nil:
 		return s, nil
 	case l.Enforce:
-		return nil, fmt.Errorf("the cache cannot be used: %w", err)
+		return nil, fmt.Errorf("cache cannot be used: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
-		l.Log.Info("there is no cache yet", "cache", path)
+		l.Log.Info("no cache yet", "cache", path)
 	default:
-		l.Log.Warn("the cache cannot be used, a new one is made", "reason", err)
+		l.Log.Warn("cache cannot be used, rebuilding it", "reason", err)
 	}
 	return nil, nil
 }
@@ -213,7 +213,7 @@ func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) []*problem.
 	if other, ok := owners[p.Name]; ok {
 		return []*problem.Problem{{
 			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
-			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog holds it too, at " + other.Pos.String(),
+			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
 		}}
 	}
 	owners[p.Name] = meta
@@ -254,9 +254,9 @@ func (l *loader) build(
 		case invalid:
 			return nil, problems(err)
 		}
-		failed = append(failed, fmt.Errorf("make the store in %s: %w", p.name, err))
+		failed = append(failed, fmt.Errorf("build the store in %s: %w", p.name, err))
 		if p.mustLog {
-			l.Log.Warn("the store cannot be made where it should be", "reason", err)
+			l.Log.Warn("store cannot be written to the cache directory", "reason", err)
 		}
 	}
 	return nil, errors.Join(failed...)
@@ -291,7 +291,7 @@ func (l *loader) places(valid func() error) []place {
 	return append(all, place{
 		name:    "memory",
 		build:   inMemory,
-		warning: "no directory can be written, the store is held in memory; give one to --cache-dir",
+		warning: "no directory is writable, keeping the store in memory; set --cache-dir to a writable directory",
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// TestCache opens the store that is there, and makes one anew where it is of no use.
+// TestCache opens the store that is there, and rebuilds one that is stale or corrupt.
 func TestCache(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -25,13 +25,13 @@ func TestCache(t *testing.T) {
 		log     string // a text in the log
 	}{
 		{"good", func(*testing.T, string) {}, false, ""},
-		{"missing", func(t *testing.T, cache string) { must(t, os.RemoveAll(cache)) }, true, "there is no cache yet"},
+		{"missing", func(t *testing.T, cache string) { must(t, os.RemoveAll(cache)) }, true, "no cache yet"},
 		{"truncated", func(t *testing.T, cache string) {
 			must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 1000))
-		}, true, "the cache cannot be used"},
+		}, true, "cache cannot be used"},
 		{"flipped", func(t *testing.T, cache string) {
 			flip(t, filepath.Join(cache, serve.StoreName), -20)
-		}, true, "the cache cannot be used"},
+		}, true, "cache cannot be used"},
 		{"of another catalog", func(t *testing.T, cache string) {
 			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(t.TempDir()), CacheDir: cache}, nil)
 			must(t, err)
@@ -43,11 +43,11 @@ func TestCache(t *testing.T) {
 		{"of upstream", func(t *testing.T, cache string) {
 			must(t, os.Remove(filepath.Join(cache, serve.StoreName)))
 			write(t, cache, "pogreb.v1/digest", "0123456789abcdef")
-		}, true, "there is no cache yet"},
+		}, true, "no cache yet"},
 		{"no directory", func(t *testing.T, cache string) {
 			must(t, os.RemoveAll(cache))
 			write(t, filepath.Dir(cache), filepath.Base(cache), "a file")
-		}, true, "the cache cannot be used"},
+		}, true, "cache cannot be used"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, cache := catalogDir(t, trees), filepath.Join(t.TempDir(), "cache")
@@ -70,7 +70,7 @@ func TestCache(t *testing.T) {
 			must(t, err)
 			defer s.Store.Close()
 			if s.Built != test.built || !strings.Contains(log.String(), test.log) {
-				t.Errorf("made anew: %t, want %t; the log, which should hold %q:\n%s", s.Built, test.built, test.log, log)
+				t.Errorf("rebuilt: %t, want %t; the log, which should hold %q:\n%s", s.Built, test.built, test.log, log)
 			}
 			if got := s.Store.PackageNames(); !slices.Equal(got, []string{"ash", "oak"}) {
 				t.Errorf("got packages %q", got)
@@ -91,7 +91,7 @@ func TestCacheKept(t *testing.T) {
 		must(t, err)
 		s.Store.Close()
 		if want := i != 1; s.Built != want {
-			t.Errorf("start %d: made anew: %t", i, s.Built)
+			t.Errorf("start %d: rebuilt: %t", i, s.Built)
 		}
 	}
 	if entries, err := os.ReadDir(cache); len(entries) != 1 {
@@ -128,8 +128,8 @@ func TestProblems(t *testing.T) {
 		{"two olm.csv.metadata", []string{strings.Replace(trees, "version: 2.0.0}}\n", "version: 2.0.0}}\n"+metadata+"\n"+metadata+"\n", 1)},
 			[]string{"catalog.yaml:36:35: error: properties[2].value"}},
 		{"in two catalogs", []string{trees, "---\nschema: example.Bark\nkind: rough\n", trees}, []string{
-			`catalog.yaml:53:1: error: package "ash": another catalog holds it too, at `,
-			`catalog.yaml:2:1: error: package "oak": another catalog holds it too, at `,
+			`catalog.yaml:53:1: error: package "ash": another catalog defines it too, at `,
+			`catalog.yaml:2:1: error: package "oak": another catalog defines it too, at `,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestDamage answers DATA_LOSS for what cannot be read, and makes the store anew.
+// TestDamage answers DATA_LOSS for what cannot be read, and rebuilds the store.
 func TestDamage(t *testing.T) {
 	cache := t.TempDir()
 	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache}}, catalogDir(t, trees)).ready(t)
@@ -186,7 +186,7 @@ func TestDamage(t *testing.T) {
 	if status.Code(err) != codes.DataLoss {
 		t.Errorf("got %v", err)
 	}
-	r.log.wait(t, "the store is damaged and is made anew", "the store has been made anew")
+	r.log.wait(t, "store is corrupt, rebuilding it", "store rebuilt")
 	if _, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0"); err != nil {
 		t.Errorf("afterwards: got %v", err)
 	}
@@ -231,14 +231,14 @@ func TestWatch(t *testing.T) {
 	r.log.wait(t, "msg=ready")
 
 	write(t, dir, "broken.yaml", "schema: olm.package\nname: elm\n")
-	r.log.wait(t, `broken.yaml:2:7: error: package \"elm\"`, "what was there before goes on")
+	r.log.wait(t, `broken.yaml:2:7: error: package \"elm\"`, "still serving the previous one")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "oak"}) {
 		t.Errorf("after a broken change: got %q", got)
 	}
 
 	must(t, os.Remove(filepath.Join(dir, "broken.yaml")))
 	write(t, dir, "large.yaml", large())
-	r.log.wait(t, "the catalog has changed and is served now")
+	r.log.wait(t, "serving the changed catalog")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
 		t.Errorf("after a change: got %q", got)
 	}
@@ -257,7 +257,7 @@ func TestWatchConfigMap(t *testing.T) {
 	write(t, dir, "..2/catalog.yaml", large())
 	must(t, os.Symlink("..2", filepath.Join(dir, "..data_tmp")))
 	must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
-	r.log.wait(t, "the catalog has changed and is served now")
+	r.log.wait(t, "serving the changed catalog")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"elm"}) {
 		t.Errorf("got %q", got)
 	}

@@ -138,7 +138,7 @@ func listCustomSchemas(
 	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
 }
 
-// acknowledged tells whether the client knows that it asks for what may change.
+// acknowledged reports whether the client knows that it asks for what may change.
 func acknowledged(ctx context.Context) bool {
 	return slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true")
 }

@@ -18,7 +18,7 @@ import (
 // defaultWatchEvery is how often watched paths are looked at.
 const defaultWatchEvery = time.Second
 
-// retryDamaged is how long to wait before a store that was damaged once more, or could not be made, is made anew.
+// retryDamaged is how long to wait before a store that is damaged again, or could not be built, is rebuilt.
 const retryDamaged = 10 * time.Second
 
 // Options say what is served, and how.
@@ -66,7 +66,7 @@ func Run(ctx context.Context, l net.Listener, opts Options) error {
 	return err
 }
 
-// Cache makes the store in the cache directory, unless one is there that is of use.
+// Cache makes the store in the cache directory, unless there is one that is up to date.
 func Cache(ctx context.Context, opts LoadOptions) error {
 	start := time.Now()
 	s, err := Load(ctx, opts, nil)
@@ -75,7 +75,7 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 	}
 	if opts.Log != nil {
 		took := time.Since(start).Round(time.Millisecond)
-		opts.Log.Info("the cache is of use", "took", took, "store", s.Store.Stats().Bytes)
+		opts.Log.Info("cache is up to date", "took", took, "store", s.Store.Stats().Bytes)
 	}
 	return s.Store.Close()
 }
@@ -123,9 +123,9 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // load serves the catalogs, and says so in the log. Those whose key is have are served already.
-func (r *runner) load(ctx context.Context, done string, have *store.Key, anew bool) error {
+func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild bool) error {
 	start := time.Now()
-	s, err := r.loader.load(ctx, have, anew)
+	s, err := r.loader.load(ctx, have, rebuild)
 	if err != nil {
 		r.metrics.LoadFailed()
 		return err
@@ -154,26 +154,26 @@ func (r *runner) look(ctx context.Context, last uint64) uint64 {
 		return now
 	}
 	r.stamp = now
-	err := r.load(ctx, "the catalog has changed and is served now", &r.key, false)
+	err := r.load(ctx, "serving the changed catalog", &r.key, false)
 	if err != nil && ctx.Err() == nil {
-		LogError(r.log, "the catalog has changed and cannot be served, what was there before goes on", err)
+		LogError(r.log, "changed catalog cannot be served, still serving the previous one", err)
 	}
 	return now
 }
 
-// repair makes a store anew that could not be read. It fails where damage is to be fatal.
+// repair rebuilds a store that could not be read. It fails where damage is to be fatal.
 func (r *runner) repair(ctx context.Context, damage error) error {
 	if r.opts.Load.Enforce {
 		return damage
 	}
 	r.metrics.Now(web.Damaged)
-	r.log.Error("the store is damaged and is made anew", "reason", damage)
-	err := r.load(ctx, "the store has been made anew", nil, true)
+	r.log.Error("store is corrupt, rebuilding it", "reason", damage)
+	err := r.load(ctx, "store rebuilt", nil, true)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		LogError(r.log, "the store cannot be made anew", err)
+		LogError(r.log, "store cannot be rebuilt", err)
 	}
 	// Calls that were under way have met the same damage; and where it stays, making stores is not all that is done.
 	select {

@@ -27,7 +27,7 @@ type ServerOptions struct {
 	TLS   *tls.Config   // nil is plain text; see [Certificates]
 	Log   *slog.Logger  // nil drops what is said
 	Slow  time.Duration // calls that take as long are logged; 0 means a second
-	Drain time.Duration // how long calls may go on when the server ends; 0 means DefaultDrain
+	Drain time.Duration // how long calls may go on after the server is told to stop; 0 means DefaultDrain
 
 	// Observe is told of every call when it has ended, if it is not nil; of registry calls without the time that they
 	// waited for the first catalog. It may be called from several goroutines.

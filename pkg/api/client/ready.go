@@ -43,7 +43,7 @@ func (c *Client) WaitReady(ctx context.Context) error {
 // errNotServing is that of a server which answers and is not ready.
 var errNotServing = status.Error(codes.Unavailable, "the registry is not serving")
 
-// passes tells whether an error may be gone when the call is made again.
+// passes reports whether an error may be gone when the call is made again.
 func passes(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted:

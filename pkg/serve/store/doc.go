@@ -11,7 +11,7 @@
 //
 // What the answers are is the registry protocol as opm serves it; see package api. They come in one order on every run.
 // A file is read with positioned reads and without locks, so it may lie on a read-only file system, and any number of
-// processes may read it while others build it anew: those get a new file of the same name.
+// processes may read it while others rebuild it: those get a new file of the same name.
 //
 // # The file
 //

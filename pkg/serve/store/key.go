@@ -75,7 +75,7 @@ func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []key
 type keyFile struct {
 	name   string
 	target string // of a link
-	hollow bool   // there is nothing to read: it is no regular file, or a link to none
+	hollow bool   // there is nothing to read: not a regular file, or a link to none
 }
 
 // keyFiles lists what a catalog may be read from. Links to directories are entered with their target alone: reading

@@ -139,7 +139,7 @@ func (n *names) finish(x *index) {
 	}
 }
 
-// A footer stands at the end of a file and says where its index is.
+// A footer is the end of a file and says where its index is.
 type footer struct {
 	fileSize uint64
 	offset   uint64 // of the index, which is where the records end

@@ -24,7 +24,7 @@ var (
 var ErrNotFound = errors.New("not found")
 
 // ErrDataLoss is wrapped by errors about a part of the file that cannot be read any more, or is not what was written:
-// the store has to be built anew.
+// the store has to be rebuilt.
 var ErrDataLoss = errors.New("the store is damaged")
 
 // A Store answers the questions of a registry. Any number of goroutines may use it, until Close.
@@ -48,7 +48,7 @@ func Open(path string, key Key) (*Store, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a named pipe would wait
-		return nil, fmt.Errorf("open %s: %w: it is no regular file", path, ErrForeign)
+		return nil, fmt.Errorf("open %s: %w: not a regular file", path, ErrForeign)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	return out, nil
 }
 
-// holds tells whether a zstd frame says to hold so many bytes, and can: much memory is not taken on the word of the
+// holds reports whether a zstd frame says to hold so many bytes, and can: much memory is not taken on the word of the
 // index alone.
 func holds(frame []byte, size uint64) bool {
 	var h zstd.Header

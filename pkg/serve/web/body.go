@@ -124,7 +124,7 @@ func (r *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isLost tells whether the client is gone, so that an error in writing to it means nothing.
+// isLost reports whether the client is gone, so that an error in writing to it means nothing.
 func isLost(w http.ResponseWriter) bool {
 	out, ok := w.(*response)
 	return ok && out.lost != nil

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// A coding is the way in which a body is compressed, as HTTP calls it.
+// A coding is the compression of a body, as named in Content-Encoding.
 type coding string
 
 const (
@@ -31,7 +31,7 @@ func negotiate(accepted []string) coding {
 	return identity
 }
 
-// accepts tells whether a client takes a coding: it names it, or else everything, with a weight above 0.
+// accepts reports whether a client takes a coding: it names it, or else everything, with a weight above 0.
 func accepts(accepted []string, c coding) bool {
 	everything := false
 	for element := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
@@ -46,7 +46,7 @@ func accepts(accepted []string, c coding) bool {
 	return everything
 }
 
-// isWanted tells whether the parameters of a coding, such as " q=0.5", hold no weight of 0, or one that cannot be read.
+// isWanted reports whether the parameters of a coding, such as " q=0.5", have no weight or one above 0.
 func isWanted(parameters string) bool {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		key, value, _ := strings.Cut(parameter, "=")
@@ -78,7 +78,7 @@ func newEncoders(n int) *encoders {
 	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
-// take tells whether there is an encoder to be had, which give has to return.
+// take reports whether there is an encoder to be had, which give has to return.
 func (e *encoders) take() bool {
 	select {
 	case e.slots <- struct{}{}:

@@ -3,7 +3,7 @@
 //	metrics := web.NewMetrics()
 //	handler := web.New(web.Options{
 //		Acquire: func() ([]web.Catalog, func()) { … }, // what is served now
-//		Failed:  func(err error) { … },                 // log it; build a damaged store anew
+//		Failed:  func(err error) { … },                 // log it; rebuild a damaged store
 //		Metrics: metrics,
 //	})
 //	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, …}
@@ -36,7 +36,7 @@
 //	/ui/v1/bundle?catalog=&package=&name=                 a bundle: see bundleView
 //	/ui/v1/graph?catalog=&package=&channel=&format=       the drawing of [draw.HTML], or, with format=svg, of [draw.SVG]
 //
-// What the page shows stands in its fragment, #catalog=&package=&channel=&bundle=, so that links to it can be kept,
+// The fragment of the URL says what the page shows, #catalog=&package=&channel=&bundle=, so that it can be linked to,
 // whatever the names are.
 //
 // # Clients that do not read

@@ -19,7 +19,7 @@ import (
 //	opm_store_state{state}                                1 for the [State] of the store, 0 for the others
 //	opm_store_bytes                                       the size of the file
 //	opm_store_loads_total{result}                         how often a catalog was "opened" from a store that was there,
-//	                                                      "built" anew, or "failed"
+//	                                                      "built", or "failed"
 //	opm_store_load_duration_seconds                       how long the last one that did not fail took
 //	opm_store_load_timestamp_seconds                      when that was
 //	opm_catalog_packages, _channels, _bundles, _entries   what is served; an entry is a bundle in a channel
@@ -44,7 +44,7 @@ type State string
 const (
 	Loading State = "loading" // nothing is served yet
 	Ready   State = "ready"
-	Damaged State = "damaged" // it is built anew, and what of it can be read is served
+	Damaged State = "damaged" // it is being rebuilt, and what of it can be read is served
 )
 
 // buckets are upper limits of durations in seconds, from an answer out of the index to a whole catalog over a slow

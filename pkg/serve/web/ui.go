@@ -29,7 +29,7 @@ var (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// drawingPolicy is for drawings: the page of one has a policy of its own besides.
+// drawingPolicy is for drawings: the page of one also has a policy of its own.
 const drawingPolicy = "frame-ancestors 'self'"
 
 // picturePolicy keeps pictures that are opened by themselves from doing anything.

@@ -31,11 +31,11 @@ type Options struct {
 	// are still being loaded. The function is never nil.
 	Acquire func() (catalogs []Catalog, release func())
 
-	// Ready tells whether requests are welcome. If nil, they are when there are catalogs.
+	// Ready reports whether requests are welcome. If nil, they are when there are catalogs.
 	Ready func() bool
 
 	// Failed is told about every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
-	// store to be built anew. It may be called on several goroutines, and is nil for nobody to be told.
+	// store to be rebuilt. It may be called on several goroutines, and is nil for nobody to be told.
 	Failed func(error)
 
 	// Metrics is what /metrics shows, and where requests are counted; if nil, one of the handler's own.
