@@ -25,8 +25,8 @@ type BuildOptions struct {
 // number of processes may build at once.
 //
 // The catalog must be valid, as package validate says. The error joins what cannot be read or encoded, by place, each a
-// [*declcfg.Error]; relations are not checked, except for what no file can be made of. A catalog that is not that of key
-// any more when it was read, because someone changes it, is an error too.
+// [*declcfg.Error]; relations are not checked, except for what no file can be made of. A catalog that changes while it is
+// read, so that it no longer has the key, is an error too.
 func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
 		return Write(ctx, w, key, opts, sources...)
