@@ -65,9 +65,9 @@ func TestWarnOfOtherFlag(t *testing.T) {
 		reason error
 		want   string
 	}{
-		{"--use-http", bad, "--skip-tls-verify is for"},
+		{"--use-http", bad, "use --skip-tls-verify for that"},
 		{"--use-http", image.ErrPlainHTTP, ""},
-		{"--skip-tls-verify", image.ErrPlainHTTP, "--use-http is for"},
+		{"--skip-tls-verify", image.ErrPlainHTTP, "use --use-http for that"},
 		{"--skip-tls-verify", bad, ""},
 		{"--skip-tls", bad, ""},
 		{"--skip-tls", image.ErrPlainHTTP, ""},
