@@ -49,7 +49,8 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 	f.bundleMaker.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.tag, "tag", "t", "", "write or push the image as `REF`")
-	choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with", "docker", "podman", "buildah", noEngine)
+	choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
+		"docker", "podman", "buildah", noEngine)
 	flags.BoolVarP(&f.overwrite, "overwrite", "o", false, "overwrite files that have other content")
 	must(cmd.MarkFlagRequired("tag"))
 	completeNothing(cmd, "tag")

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it is
-// shown again. It is safe for concurrent use.
+// A console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it
+// is shown again. It is safe for concurrent use.
 type console struct {
 	terminal io.Writer
 

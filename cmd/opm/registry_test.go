@@ -64,8 +64,8 @@ func mirrored(host string) string {
 		"[[registry.mirror]]\nlocation = %q\ninsecure = true\n", host)
 }
 
-// Commands of scripts. Each has a registry of its own at $REGISTRY, which is a mirror of registry.example for those that
-// set $CONTAINERS_REGISTRIES_CONF to $MIRRORED.
+// Commands of scripts. Each has a registry of its own at $REGISTRY, which is a mirror of registry.example for those
+// that set $CONTAINERS_REGISTRIES_CONF to $MIRRORED.
 //
 //	push DIRECTORY REFERENCE    builds an image of a bundle or a catalog and pushes it
 //	layout DIRECTORY LAYOUT     builds it into an OCI layout, as v1

@@ -70,7 +70,8 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.form, "bundle-format", "", "", "write the manifests of bundles as `FORM`: "+oneOf(forms), forms...)
 	flags.StringVar(&f.target, "target", "", "write bundles in the form that `TARGET` needs, such as ocp=4.16")
 	exclude(cmd, "target", "bundle-format")
-	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil, "replace the registry or repository OLD of images by NEW: `OLD=NEW`")
+	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil,
+		"replace the registry or repository OLD of images by NEW: `OLD=NEW`")
 	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
 	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references in parallel (default 8, or the number of CPUs if higher)")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")

@@ -34,8 +34,8 @@ func thisBuild() buildInfo {
 	return b
 }
 
-// complete sets empty fields from Go's build information. That has a commit only for a build in a checkout, and a version
-// only there and for a released module (go install MODULE@VERSION).
+// complete sets empty fields from Go's build information. That has a commit only for a build in a checkout, and a
+// version only there and for a released module (go install MODULE@VERSION).
 func (b *buildInfo) complete(info *debug.BuildInfo) {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

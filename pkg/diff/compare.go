@@ -72,8 +72,8 @@ func (c *comparison) graphOf(in *catalog) *graph.Package {
 // versionInName finds the version at the end of a bundle name, such as kiln.v1.0.0.
 var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
 
-// versionOf returns the version of a bundle that is not in the catalog before: from the catalog after, or from its name,
-// or nil.
+// versionOf returns the version of a bundle that is not in the catalog before: from the catalog after, or from its
+// name, or nil.
 func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	for _, b := range c.after.packageIndex(c.pkg).Bundles {
 		if b.Value != nil && b.Value.Name == bundle {

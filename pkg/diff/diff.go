@@ -111,8 +111,8 @@ type Values struct {
 	After  string `json:"after"`
 }
 
-// A Package is the changes in a package. In an added or removed package everything was added or removed; changes for its
-// installs are only in Stranded.
+// A Package is the changes in a package. In an added or removed package everything was added or removed; changes for
+// its installs are only in Stranded.
 type Package struct {
 	Name   string `json:"name"` // "" for objects without a package
 	Change Change `json:"change"`
@@ -209,8 +209,8 @@ type Installs struct {
 }
 
 // Stranded are installs that lose their update path: bundles that are updated to the end of their channel with the
-// catalog before, but not with the catalog after. The end is the head in OLM Classic. In OLM v1 it is the preferred bundle
-// of the channel, or any higher version, which must be deprecated.
+// catalog before, but not with the catalog after. The end is the head in OLM Classic. In OLM v1 it is the preferred
+// bundle of the channel, or any higher version, which must be deprecated.
 type Stranded struct {
 	Installs
 	Why
@@ -247,8 +247,8 @@ type Reroute struct {
 	PassedOver []string `json:"passedOver"`
 }
 
-// Compare compares two catalogs, which need not be valid. Of channels and bundles of the same name in a package, it uses
-// the first. The error joins those of all objects that cannot be read, by place.
+// Compare compares two catalogs, which need not be valid. Of channels and bundles of the same name in a package, it
+// uses the first. The error joins those of all objects that cannot be read, by place.
 //
 // Memory does not grow with the size of bundles: both catalogs are read once, and only hashes of bundles are kept.
 func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, error) {

@@ -43,8 +43,8 @@ func written(t testing.TB, write func(io.Writer, *diff.Report) error, r *diff.Re
 	return out.String()
 }
 
-// graphOf returns a package with the channel c, which has entries such as "v3 <v2 !v1 >=1.0.0", where <v replaces, ! skips
-// and the rest is the skipRange, and with the bundles of the names, vN being of version N.0.0.
+// graphOf returns a package with the channel c, which has entries such as "v3 <v2 !v1 >=1.0.0", where <v replaces, !
+// skips and the rest is the skipRange, and with the bundles of the names, vN being of version N.0.0.
 func graphOf(bundles string, entries ...string) string {
 	var text strings.Builder
 	text.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// TestInstalls follows installed bundles in two versions of a channel, drawn as before | after. An arrow leads from what
-// is updated; ==> is skips, ~> a skipRange. Lines are what installsOf writes.
+// TestInstalls follows installed bundles in two versions of a channel, drawn as before | after. An arrow leads from
+// what is updated; ==> is skips, ~> a skipRange. Lines are what installsOf writes.
 func TestInstalls(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -339,8 +339,8 @@ func randomGraph(r *rand.Rand) string {
 	return graphOf(strings.Join(bundles, " "), entries...)
 }
 
-// followEach follows each bundle of the channel c before, in both catalogs. Nothing is deprecated, so that OLM v1 prefers
-// the highest version.
+// followEach follows each bundle of the channel c before, in both catalogs. Nothing is deprecated, so that OLM v1
+// prefers the highest version.
 func followEach(t *testing.T, before, after string) []string {
 	t.Helper()
 	old, now := index(t, before).Package("p"), index(t, after).Package("p")

@@ -51,8 +51,8 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return err
 }
 
-// WriteText writes a report as text: the summary, each changed package with its changes, then removed and added packages.
-// Of long lists of names it writes the first and the number of others.
+// WriteText writes a report as text: the summary, each changed package with its changes, then removed and added
+// packages. Of long lists of names it writes the first and the number of others.
 func WriteText(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	p := prose{name: legible.Name, text: legible.Text, heading: legible.Name, strong: strings.Clone, arrow: "->"}
@@ -79,8 +79,8 @@ func WriteText(w io.Writer, r *Report) error {
 // maxComment is the limit of a comment on GitHub, in characters; other forges allow more.
 const maxComment = 65_536
 
-// WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above the
-// limit of GitHub are omitted, and the comment says so.
+// WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above
+// the limit of GitHub are omitted, and the comment says so.
 func WriteMarkdown(w io.Writer, r *Report) error {
 	p := prose{name: codeSpan, text: escapeMarkdown, heading: codeTag, strong: strong, arrow: "→"}
 	var text strings.Builder
@@ -124,8 +124,8 @@ func (w prose) writeSummary(out *strings.Builder, r *Report) {
 	out.WriteByte('\n')
 }
 
-// folded writes a section as collapsed Markdown, with the first lines that fit into most characters. It returns the number
-// of omitted lines; if no line fits, the text is empty.
+// folded writes a section as collapsed Markdown, with the first lines that fit into most characters. It returns the
+// number of omitted lines; if no line fits, the text is empty.
 func (s section) folded(most int) (text string, leftOut int) {
 	const end = "\n</details>\n"
 	var out strings.Builder

@@ -61,8 +61,8 @@ func (p Problem) String() string {
 	}
 }
 
-// Check returns all problems of the channel: first of its heads, then cycles, then stranded entries. It accepts a channel
-// without entries.
+// Check returns all problems of the channel: first of its heads, then cycles, then stranded entries. It accepts a
+// channel without entries.
 func (c *Channel) Check() []Problem {
 	problems := c.checkHeads()
 	inCycle := make([]bool, len(c.entries))

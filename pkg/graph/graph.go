@@ -158,9 +158,9 @@ func (c *Channel) stranded() []int {
 	return slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return useful[i] })
 }
 
-// Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b replaces
-// a. Each cycle is returned once, starting with the least of its names, and cycles are sorted by that name. Cycles
-// through skipped entries and outside of the chain are included.
+// Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b
+// replaces a. Each cycle is returned once, starting with the least of its names, and cycles are sorted by that name.
+// Cycles through skipped entries and outside of the chain are included.
 func (c *Channel) Cycles() [][]string {
 	var cycles [][]string
 	for _, cycle := range c.cycles() {

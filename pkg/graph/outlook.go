@@ -23,8 +23,8 @@ type Fate struct {
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles. The
-// channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with outlooks
+// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles.
+// The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with outlooks
 // without Classic updates. With paths, it sets the Path of each Fate.
 func (p *Package) Outlooks(c *Channel, o V1Options, paths bool) ([]Outlook, error) {
 	classic, err := p.Classic(c)

@@ -34,8 +34,8 @@ type Bundle struct {
 	rank int // in Bundles
 }
 
-// NewPackage builds the graph of a package. Of bundles of one name it uses the first; objects that cannot be decoded are
-// ignored. Installed bundles that are not in the catalog are added as virtual ones.
+// NewPackage builds the graph of a package. Of bundles of one name it uses the first; objects that cannot be decoded
+// are ignored. Installed bundles that are not in the catalog are added as virtual ones.
 func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Package {
 	p := &Package{Name: x.Name, byName: map[string]*Bundle{}}
 	for _, o := range x.Packages {

@@ -55,15 +55,15 @@ func (p *Plan) Next(b *Bundle) (Step, bool) {
 	return s, s.To != nil
 }
 
-// End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path that
-// ends in a loop; see [Plan.Path].
+// End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path
+// that ends in a loop; see [Plan.Path].
 func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 	e := p.ends[b.rank]
 	return p.Package.Bundles[e.at], e.hops, e.hops >= 0
 }
 
-// Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or to
-// the target of an earlier step.
+// Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or
+// to the target of an earlier step.
 func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	seen := map[*Bundle]bool{b: true}
 	for {
@@ -79,8 +79,8 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	}
 }
 
-// A planner makes a Plan. Candidates, the preferred ones first, claim the installed bundles that they update. Each bundle
-// is claimed once, which keeps the work linear even if ranges overlap.
+// A planner makes a Plan. Candidates, the preferred ones first, claim the installed bundles that they update. Each
+// bundle is claimed once, which keeps the work linear even if ranges overlap.
 type planner struct {
 	plan     *Plan
 	bundles  []*Bundle // of the package
@@ -110,8 +110,8 @@ func newPlanner(s Semantics, p *Package) *planner {
 	return planner
 }
 
-// claim updates b by s, unless it is already claimed. OLM v1 does not update a bundle to itself; OLM Classic does, in an
-// endless loop.
+// claim updates b by s, unless it is already claimed. OLM v1 does not update a bundle to itself; OLM Classic does, in
+// an endless loop.
 func (p *planner) claim(b *Bundle, s Step) {
 	if p.claimed[b.rank] {
 		return

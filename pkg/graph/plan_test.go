@@ -13,7 +13,8 @@ func packageOf(t testing.TB, lines string) *Package {
 	return NewPackage(graphtest.Package(t, "p", lines))
 }
 
-// describe writes a plan as "v1 -> v2 -> v3", a path for each installed bundle, each with ... where it goes on for ever.
+// describe writes a plan as "v1 -> v2 -> v3", a path for each installed bundle, each with ... where it goes on for
+// ever.
 func describe(p *Plan) string {
 	var lines []string
 	for _, b := range p.Package.Bundles {

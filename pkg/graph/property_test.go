@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// randomGraph returns up to ten entries in up to two channels with random edges, as of packageOf. Names have the versions
-// that they say, or the same as another.
+// randomGraph returns up to ten entries in up to two channels with random edges, as of packageOf. Names have the
+// versions that they say, or the same as another.
 func randomGraph(r *rand.Rand) string {
 	var text strings.Builder
 	n := 1 + r.IntN(10)

@@ -18,8 +18,9 @@ type V1Options struct {
 	SelfCertified bool        // upgradeConstraintPolicy: SelfCertified, which ignores edges
 }
 
-// A Constraint is a version range in spec.version of a ClusterExtension, in the syntax of github.com/Masterminds/semver:
-// ">=1.2, <2", "1.x", "~1.4.0". Unlike a skipRange, it contains pre-releases only if it names one.
+// A Constraint is a version range in spec.version of a ClusterExtension, in the syntax of
+// github.com/Masterminds/semver: ">=1.2, <2", "1.x", "~1.4.0". Unlike a skipRange, it contains pre-releases only if it
+// names one.
 type Constraint struct {
 	text       string
 	constraint *masterminds.Constraints

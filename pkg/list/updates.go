@@ -156,8 +156,8 @@ func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
 	fmt.Fprintf(text, "  %-8s%s\n", name, path)
 }
 
-// Explain explains for each channel of a package, or that of o, why the bundle From is or is not updated to the bundle to
-// next, by OLM Classic and by OLM v1. Both are names or versions.
+// Explain explains for each channel of a package, or that of o, why the bundle From is or is not updated to the bundle
+// to next, by OLM Classic and by OLM v1. Both are names or versions.
 func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Explanation, error) {
 	p := withVersions(x, o.From, to)
 	channels, errChannel := channelsOf(p, o.Channel)

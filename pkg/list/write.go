@@ -88,8 +88,8 @@ func writeNames[R Row](w io.Writer, rows []R) error {
 	return err
 }
 
-// writeTable writes rows below a header. Unless the table is raw, cells are escaped for terminals and an empty cell is a
-// dash, which keeps the number of columns constant for scripts.
+// writeTable writes rows below a header. Unless the table is raw, cells are escaped for terminals and an empty cell is
+// a dash, which keeps the number of columns constant for scripts.
 func writeTable[R Row](w io.Writer, rows []R, wide bool) error {
 	var zero R
 	l := zero.layout()

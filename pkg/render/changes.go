@@ -17,8 +17,8 @@ type Changes struct {
 	Rewrites  []Rewrite // of images; the first that matches an image applies
 }
 
-// Edit makes the changes: it rewrites images, moves properties with manifests or their metadata behind the others, sorts
-// related images by image, and converts manifests to the form.
+// Edit makes the changes: it rewrites images, moves properties with manifests or their metadata behind the others,
+// sorts related images by image, and converts manifests to the form.
 //
 // After an error, b may be partly changed.
 func (c Changes) Edit(b *declcfg.Bundle) error {

@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// defaultJobs is how many references are opened in parallel. Most of that time is spent waiting for registries; CPU work
-// is limited by turns.
+// defaultJobs is how many references are opened in parallel. Most of that time is spent waiting for registries; CPU
+// work is limited by turns.
 const defaultJobs = 8
 
 // A Catalog is the objects of one or more references, in their order. It stays open until Close, since objects are read
@@ -150,8 +150,8 @@ func (c *Catalog) Close() error {
 }
 
 // Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
-// cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options]. As
-// upstream, it does not validate.
+// cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options].
+// As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
 	var errs []error

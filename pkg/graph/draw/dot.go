@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// DOT draws packages for Graphviz; see https://graphviz.org/doc/info/lang.html. It shows the same as [Mermaid]: packages
-// and channels are clusters, and every channel has its own nodes.
+// DOT draws packages for Graphviz; see https://graphviz.org/doc/info/lang.html. It shows the same as [Mermaid]:
+// packages and channels are clusters, and every channel has its own nodes.
 func DOT(w io.Writer, packages []*graph.Package, o Options) error {
 	d := dot{bufio.NewWriter(w)}
 	d.WriteString(`digraph updates {

@@ -54,8 +54,8 @@ func parse(texts ...string) *template.Template {
 }
 
 // SVG writes packages as one picture with a legend, from the top down in their order. Titles, which browsers show as
-// tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error is
-// that of w.
+// tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error
+// is that of w.
 func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 	p := newPicture(packages, o)
 	p.Style = template.CSS(svgStyle)
@@ -63,8 +63,8 @@ func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 }
 
 // HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
-// bundle in OLM Classic and OLM v1, for followers of the channel of its lane. The page is self-contained and does not use
-// the network. The error is that of w.
+// bundle in OLM Classic and OLM v1, for followers of the channel of its lane. The page is self-contained and does not
+// use the network. The error is that of w.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	picture := newPicture(packages, o)
 	style := svgStyle + pageStyle

@@ -30,8 +30,8 @@ func Formats() []Format {
 	return []Format{{"mermaid", Mermaid}, {"dot", DOT}, {"svg", SVG}, {"html", HTML}, {"json", JSON}}
 }
 
-// Select returns the packages of which a channel is drawn. The error wraps [declcfg.ErrNotFound] if none of the packages
-// has a channel that the options name.
+// Select returns the packages of which a channel is drawn. The error wraps [declcfg.ErrNotFound] if none of the
+// packages has a channel that the options name.
 func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	if o.Channels == nil {
 		return packages, nil

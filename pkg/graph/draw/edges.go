@@ -67,8 +67,8 @@ func (l *lane) isDirect(upper, lower int) bool {
 	return lower == upper+1 || i != none && j == i+1
 }
 
-// coverNamed adds to the ranges the bundles that the same entry also names, which have no range link. With these, ranges
-// of neighbours are equal and can share a trunk.
+// coverNamed adds to the ranges the bundles that the same entry also names, which have no range link. With these,
+// ranges of neighbours are equal and can share a trunk.
 //
 // stubs holds the nodes whose ranges are drawn as a whole.
 func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {

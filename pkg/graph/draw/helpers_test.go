@@ -17,8 +17,8 @@ func packageOf(t testing.TB, name, lines string) *graph.Package {
 	return graph.NewPackage(graphtest.Package(t, name, lines))
 }
 
-// chainOf returns a package with a channel of n bundles, each of which replaces the one before, skips every third of the
-// last thirty, and has the last hundred in its skipRange.
+// chainOf returns a package with a channel of n bundles, each of which replaces the one before, skips every third of
+// the last thirty, and has the last hundred in its skipRange.
 func chainOf(t testing.TB, n int) *graph.Package {
 	t.Helper()
 	var lines strings.Builder

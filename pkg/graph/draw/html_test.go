@@ -68,7 +68,8 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// The page allows its own script and style, and nothing else; see TestGraphPage of the module test for whether a browser agrees.
+// The page allows its own script and style, and nothing else; see TestGraphPage of the module test for whether a
+// browser agrees.
 func TestPolicy(t *testing.T) {
 	page := write(t, HTML, Options{}, packageOf(t, "p", differing))
 	policy := html.UnescapeString(between(t, page, `Content-Security-Policy" content="`, `">`))

@@ -85,8 +85,8 @@ func (m *mermaid) link(from, to string, l link) {
 	m.WriteString("      " + from + " " + line[0] + ` "` + label + `" ` + line[1] + " " + to + "\n")
 }
 
-// mermaidText escapes text for a quoted label, in which Mermaid reads quotes, Markdown, HTML and entities; an entity such
-// as #35; is a character by its number.
+// mermaidText escapes text for a quoted label, in which Mermaid reads quotes, Markdown, HTML and entities; an entity
+// such as #35; is a character by its number.
 func mermaidText(text string) string {
 	var escaped strings.Builder
 	previous := '-'

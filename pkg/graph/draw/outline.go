@@ -17,8 +17,8 @@ type language interface {
 	link(from, to string, l link) // from is a node, but for a range as a whole the id that it gets
 }
 
-// outline writes packages, their channels, and the nodes of these, the highest version first, each with the links to it.
-// Every channel has its own nodes, so no link crosses channels.
+// outline writes packages, their channels, and the nodes of these, the highest version first, each with the links to
+// it. Every channel has its own nodes, so no link crosses channels.
 func outline(in language, packages []*graph.Package, o Options) {
 	for i, p := range packages {
 		id := "p" + strconv.Itoa(i+1)

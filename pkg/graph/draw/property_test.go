@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Whatever the graph: the drawing is well-formed and always the same, no two boxes overlap, nothing stands outside of its
-// lane, and the lines say what the catalog says, no less and no more.
+// Whatever the graph: the drawing is well-formed and always the same, no two boxes overlap, nothing stands outside of
+// its lane, and the lines say what the catalog says, no less and no more.
 func TestRandomGraphs(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {

@@ -19,8 +19,8 @@ type rows struct {
 
 const none = -1
 
-// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order; others are placed
-// between them, below the bundles that update them, by version, or directly below if they have none.
+// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order; others are
+// placed between them, below the bundles that update them, by version, or directly below if they have none.
 func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
 	chain := r.follow(c, nodes)

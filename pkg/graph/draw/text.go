@@ -100,8 +100,8 @@ func list(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + fmt.Sprintf("%d more", len(names)-most)
 }
 
-// commonPrefix returns the prefix, up to the first dot, that more than half of the names of two or more bundles have, such
-// as "etcd-operator.", or "".
+// commonPrefix returns the prefix, up to the first dot, that more than half of the names of two or more bundles have,
+// such as "etcd-operator.", or "".
 func commonPrefix(bundles []*graph.Bundle) string {
 	seen := map[string]int{}
 	for _, b := range bundles {
