@@ -40,8 +40,8 @@ type LoadOptions struct {
 	Open func(context.Context) (*Input, error)
 
 	// CacheDir keeps the store for the next start; it is created if it does not exist. A store there that is stale or
-	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as long
-	// as the process, in a file without a name or in memory.
+	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as
+	// long as the process, in a file without a name or in memory.
 	CacheDir string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool

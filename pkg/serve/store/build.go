@@ -24,8 +24,8 @@ type BuildOptions struct {
 // renamed, in place of what is there: whatever happens, at path there is a whole store or what was there before. Any
 // number of processes may build at once.
 //
-// The catalog must be valid, as package validate says. The error joins what cannot be read or encoded, by place, each a
-// [*declcfg.Error]; relations are not checked, except for what no file can be made of. A catalog that changes while it is
+// The catalog must be valid, as package validate says: relations are checked only where no file could be built. The
+// error joins what cannot be read or encoded, by place, each a [*declcfg.Error]. A catalog that changes while it is
 // read, so that it no longer has the key, is an error too.
 func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
