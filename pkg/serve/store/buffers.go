@@ -10,7 +10,9 @@ import (
 )
 
 // buffers holds memory for reading.
-var buffers = pool.Bytes(8, 64<<10, 512<<10)
+var buffers = newBuffers(8)
+
+func newBuffers(n int) *pool.Pool[[]byte] { return pool.Bytes(n, 64<<10, 512<<10) }
 
 // decoder decompresses records, several at once.
 var decoder = sync.OnceValue(func() *zstd.Decoder {

@@ -26,10 +26,6 @@ type packer struct {
 	buffers *pool.Pool[[]byte]
 }
 
-// largestPacked is the capacity up to which buffers are reused. A smaller limit would let every large bundle grow two
-// buffers step by step: a quarter of all that a build allocates.
-const largestPacked = 2 << 20
-
 func newPacker() *packer {
 	jobs := runtime.GOMAXPROCS(0)
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(jobs), zstd.WithLowerEncoderMem(true),
@@ -37,7 +33,7 @@ func newPacker() *packer {
 	if err != nil { // the options are wrong
 		panic(err)
 	}
-	return &packer{e, pool.Bytes(2*jobs, 64<<10, largestPacked)}
+	return &packer{e, newBuffers(4 * jobs)}
 }
 
 // record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
