@@ -28,7 +28,7 @@ const (
 	Null                  // null, where the definition wants a value
 	WrongType             // the value is of another type
 	Unknown               // the definition does not name the key
-	Excess                // the key must be left out, or other keys beside it
+	Excess                // the key must be omitted, or other keys beside it
 )
 
 // A Checker checks objects against the definitions. It remembers what it has seen, in bounded memory, and serves one
@@ -141,7 +141,7 @@ func (c *Checker) explain(def *definition, raw jsontext.Value) []Finding {
 	return c.rules.explain(def, decode(raw, def.view()))
 }
 
-// sorted returns a sorted copy of findings. What the user's own definitions only repeat is left out.
+// sorted returns a sorted copy of findings. What the user's own definitions only repeat is dropped.
 func sorted(found []Finding) []Finding {
 	if len(found) == 0 {
 		return nil

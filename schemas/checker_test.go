@@ -106,8 +106,8 @@ func TestBad(t *testing.T) {
 			{"reference": {"schema": "olm.csv", "name": "n"}, "message": "m"},
 			{"reference": {}, "message": "m"},
 			{"reference": "olm.package", "message": "m"}]}`,
-			"/entries/0/reference/name must be left out: the reference is to the package itself; " +
-				"/entries/1/reference/name must be left out: the reference is to the package itself; " +
+			"/entries/0/reference/name must be omitted: the reference is to the package itself; " +
+				"/entries/1/reference/name must be omitted: the reference is to the package itself; " +
 				"/entries/2/message must not be empty; /entries/2/reference/name is required; " +
 				"/entries/3/message is required; /entries/3/reference/name must not be empty; " +
 				`/entries/4/reference/schema want "olm.package" | "olm.channel" | "olm.bundle", found "olm.csv"; ` +

@@ -28,7 +28,7 @@ type definition struct {
 }
 
 var (
-	// property stands for every definition of a property: the type decides which.
+	// property means every definition of a property: the type decides which.
 	property     = &definition{name: "#Property", depth: 1}
 	channelEntry = &definition{name: "#ChannelEntry", depth: 2}
 	relatedImage = &definition{name: "#RelatedImage", depth: 1}

@@ -10,7 +10,7 @@ type memory struct {
 const (
 	longestKey    = 8 << 10 // longer values hardly repeat
 	memoryLimit   = 4 << 20 // bytes; a large catalog needs less than a tenth
-	entryOverhead = 128     // bytes that an entry takes besides its key
+	entryOverhead = 128     // bytes that an entry takes in addition to its key
 	findingSize   = 256     // bytes that a finding takes, about
 )
 

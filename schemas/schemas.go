@@ -24,7 +24,7 @@ import (
 //go:embed meta.cue package.cue channel.cue bundle.cue deprecations.cue property.cue
 var files embed.FS
 
-// packageClause stands in every file, so that the folder is a CUE package, and once in [All].
+// packageClause is in every file, so that the folder is a CUE package, and once in [All].
 const packageClause = "package catalog\n"
 
 var names = []string{"meta", "package", "channel", "bundle", "deprecations", "property"}

@@ -185,7 +185,7 @@ func (s *scanner) fields(out []byte, value func(out, name []byte) ([]byte, error
 	return append(out, '}'), err
 }
 
-// otherKey stands for all keys of an object that no definition names: it makes a difference only whether there are any.
+// otherKey represents all keys of an object that no definition names: it makes a difference only whether there are any.
 const otherKey = `"-":0`
 
 func (s *scanner) list(out []byte, depth int, text bool) ([]byte, error) {

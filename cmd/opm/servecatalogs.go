@@ -63,7 +63,7 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	return c, nil
 }
 
-// parseServedRef reads [NAME=]CATALOG. A path that exists is no name.
+// parseServedRef reads [NAME=]CATALOG. A path that exists is not a name.
 func parseServedRef(arg string) *servedRef {
 	name, ref, named := strings.Cut(arg, "=")
 	if _, err := os.Stat(arg); err == nil || !named || strings.ContainsAny(name, "/:@") {

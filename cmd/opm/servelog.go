@@ -52,7 +52,7 @@ func writeTerminationLog(name string, asked bool, why error) error {
 	}
 	f, err := os.OpenFile(name, flags, 0o666)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
-		return nil // this is no container in a cluster
+		return nil // not a container in a cluster
 	}
 	if err != nil {
 		return err

@@ -67,8 +67,8 @@ func (w *yamlWriter) mapping(i, indent int, at place) {
 // mergeKey has another meaning than a key unless it is quoted. Upstream does not quote it, and so loses what is below.
 const mergeKey = "<<"
 
-// key appends a key and its colon, and returns the place of the value. A key that is long or has several lines stands
-// alone behind a question mark.
+// key appends a key and its colon, and returns the place of the value. A key that is long or has several lines is
+// written alone after a question mark.
 func (w *yamlWriter) key(key []byte, indent int) place {
 	if isSimpleKey(key) {
 		if string(key) == mergeKey {

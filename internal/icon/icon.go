@@ -1,4 +1,4 @@
-// Package icon tells what kind of image an icon is, by its content.
+// Package icon detects the kind of image that an icon is from its content.
 //
 //	mediaType := icon.Type(data) // "image/png"; "" for no image
 package icon
@@ -37,7 +37,7 @@ var otherNames = map[string]string{
 	"image/vnd.microsoft.icon": "image/x-icon",
 }
 
-// SameType tells whether two media types mean the same. Upper case, parameters and other names do not matter.
+// SameType reports whether two media types mean the same. Upper case, parameters and other names do not matter.
 func SameType(a, b string) bool { return canonical(a) == canonical(b) }
 
 func canonical(mediaType string) string {
@@ -51,12 +51,12 @@ func canonical(mediaType string) string {
 	return name
 }
 
-// isBrand tells whether data is of the ISO base media format and of that major brand.
+// isBrand reports whether data is of the ISO base media format and of that major brand.
 func isBrand(data []byte, brand string) bool {
 	return len(data) >= 12 && string(data[4:12]) == "ftyp"+brand
 }
 
-// isSVG tells whether data is an XML document of an svg element that has an end tag, which upstream asks for.
+// isSVG reports whether data is an XML document of an svg element that has an end tag, which upstream asks for.
 func isSVG(data []byte) bool {
 	if !bytes.Contains(data, []byte("</svg>")) {
 		return false

@@ -1,5 +1,5 @@
 // Package legible makes what others wrote, such as catalogs, names of files and answers of registries, fit for a
-// terminal: it can neither break lines, nor hide or reorder what stands around it, nor steer the terminal.
+// terminal: it can neither break lines, nor hide or reorder what is around it, nor steer the terminal.
 //
 //	fmt.Fprintf(w, "%s: warning: %s\n", legible.Name(file), legible.Text(message))
 package legible
@@ -37,11 +37,11 @@ func Name(text string) string {
 	return shown.String()
 }
 
-// Text is [Name] for sentences, which their authors may have broken into lines: white space at the ends is left out,
+// Text is [Name] for sentences, which their authors may have broken into lines: white space at the ends is removed,
 // and any other is one space.
 func Text(text string) string { return Name(strings.Join(strings.Fields(text), " ")) }
 
-// isPlain tells quickly of most texts that they are ASCII to be seen, since tables have many.
+// isPlain reports whether s is printable ASCII, as most texts are.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

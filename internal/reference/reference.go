@@ -30,7 +30,7 @@ const (
 	StandardInput               // -
 	Directory                   // of a catalog or a bundle
 	LayoutDirectory             // that holds an OCI layout, but lacks the prefix
-	File                        // a catalog file or an archive, as its content tells
+	File                        // a catalog file or an archive, depending on its content
 	Pipe                        // what is a file by name only, and can be read once
 	Layout                      // an image in an OCI layout: oci:DIRECTORY, with :TAG or @DIGEST
 	Archive                     // one of the images in an archive: FILE:TAG or FILE@DIGEST
@@ -100,7 +100,7 @@ func layout(text string) Reference {
 	if file, _, ok := split(text, fs.FileMode.IsRegular); ok {
 		r.Err = fmt.Errorf("%s is a file: name an archive without %s", file, LayoutPrefix)
 	} else {
-		r.Err = fmt.Errorf("there is no directory %s", text)
+		r.Err = fmt.Errorf("directory %s does not exist", text)
 	}
 	r.Path = text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {

@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 		{text: "oci:layout@sha256:0", kind: reference.Layout, path: "layout", name: "sha256:0"},
 		{text: "oci:layout:quay.io/a/b:v1", kind: reference.Layout, path: "layout", name: "quay.io/a/b:v1"},
 		{text: "oci:a:b:v1", kind: reference.Layout, path: "a:b", name: "v1"},
-		{text: "oci:new/one:v1", kind: reference.Layout, path: "new/one", name: "v1", err: "there is no directory new/one:v1"},
+		{text: "oci:new/one:v1", kind: reference.Layout, path: "new/one", name: "v1", err: "directory new/one:v1 does not exist"},
 		{text: "oci:file", kind: reference.Layout, path: "file", err: "file is a file: name an archive without oci:"},
 		{text: "image.tar:v1", kind: reference.Archive, path: "image.tar", name: "v1"},
 		{text: "image.tar@sha256:0", kind: reference.Archive, path: "image.tar", name: "sha256:0"},

@@ -14,7 +14,7 @@ const (
 	nearBundleSize = maxBundleSize * 85 / 100
 )
 
-// checkSize warns of a bundle that OLM cannot unpack, or soon cannot. What cannot be read is told elsewhere.
+// checkSize warns of a bundle that OLM cannot unpack, or soon cannot. What cannot be read is reported elsewhere.
 func (c *checker) checkSize() {
 	size := 0
 	for _, dir := range []string{manifestsDir, metadataDir} {

@@ -31,8 +31,8 @@ type ExtractOptions struct {
 }
 
 // Extract returns the ConfigMap that OLM reads a bundle from: the files of manifests/ and metadata/, by their names, in
-// which - stands for what a key cannot hold. Of metadata/annotations.yaml only the annotations of a bundle are kept, as
-// those of the ConfigMap. It has no name yet. Positions of errors begin with name.
+// which - replaces what a key cannot contain. Of metadata/annotations.yaml only the annotations of a bundle are kept,
+// as those of the ConfigMap. It has no name yet. Positions of errors begin with name.
 //
 // Files that would have the same key, directories, and more data than the limit are errors.
 func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, error) {
@@ -69,7 +69,7 @@ type extractor struct {
 	parser
 	opts ExtractOptions
 	m    corev1.ConfigMap
-	from map[string]string // the file that each key stands for
+	from map[string]string // the file of each key
 	size uint64            // of all values
 }
 

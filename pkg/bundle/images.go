@@ -13,7 +13,7 @@ import (
 const strategyDeployment = "deployment"
 
 // relatedImages returns the images that a ClusterServiceVersion lists, that of the bundle, and those of its
-// deployments, sorted by reference. The latter two have no name, and are left out where an earlier one is equal.
+// deployments, sorted by reference. The latter two have no name, and are skipped if an earlier one is equal.
 func relatedImages(c *csv, bundleImage string) []declcfg.RelatedImage {
 	var list []declcfg.RelatedImage
 	listed := make(map[string]bool)

@@ -85,7 +85,7 @@ func findPackageManifest(layout fs.FS) (*packageManifest, error) {
 // updates are the names that every ClusterServiceVersion replaces or skips, by its name.
 type updates map[string][]string
 
-// readUpdates reads the directories of layout, and returns the name of the ClusterServiceVersion in dir besides.
+// readUpdates reads the directories of layout, and returns the name of the ClusterServiceVersion in dir too.
 func readUpdates(layout fs.FS, dir string) (updates, string, error) {
 	entries, err := fs.ReadDir(layout, ".")
 	if err != nil {
@@ -114,7 +114,7 @@ func readUpdates(layout fs.FS, dir string) (updates, string, error) {
 	return all, name, nil
 }
 
-// An update is what of a ClusterServiceVersion tells which others it updates.
+// An update is the part of a ClusterServiceVersion that names the ones it updates.
 type update struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -177,7 +177,7 @@ func (p *packageManifest) defaultOf(channels []string) string {
 	return name
 }
 
-// lead tells whether the updates that lead to the bundle called head pass through name.
+// lead reports whether the updates that lead to the bundle called head pass through name.
 func (all updates) lead(head, name string) bool {
 	seen := map[string]bool{"": true}
 	for queue := []string{head}; len(queue) > 0; queue = queue[1:] {

@@ -41,8 +41,8 @@ type manifest struct {
 // version returns the version of an API version such as apps/v1.
 func (m *manifest) version() string { return m.apiVersion[strings.IndexByte(m.apiVersion, '/')+1:] }
 
-// readManifests reads what lies directly in manifests/. What is no manifest is left out, and so is all but the first
-// ClusterServiceVersion.
+// readManifests reads the files directly in manifests/. Files that are not manifests are ignored, and so are all
+// ClusterServiceVersions but the first.
 func (p *parser) readManifests() *manifests {
 	all := new(manifests)
 	for _, entry := range p.readDir(manifestsDir) {
@@ -77,7 +77,7 @@ func (p *parser) add(all *manifests, m *manifest) {
 	all.objects = append(all.objects, bundleObject(m.printed))
 }
 
-// readManifest returns nil for what is no manifest.
+// readManifest returns nil for a file that is not a manifest.
 func (p *parser) readManifest(name string) *manifest {
 	doc := p.readDocument(name)
 	if doc == nil {

@@ -17,8 +17,8 @@ const (
 // chartFile is what a chart has to say about itself.
 const chartFile = "Chart.yaml"
 
-// DetectMediaType tells what a directory of manifests holds, by the files in it. An empty one is an error, and so is a
-// file that cannot be read.
+// DetectMediaType detects the media type of a directory of manifests from its files. An empty one is an error, and so
+// is a file that cannot be read.
 func DetectMediaType(manifests fs.FS) (string, error) {
 	entries, err := fs.ReadDir(manifests, ".")
 	if err != nil {

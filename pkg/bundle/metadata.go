@@ -47,7 +47,7 @@ type declaration struct {
 // A text is what opm reads a number or a boolean in YAML as, where it wants text.
 type text string
 
-// UnmarshalJSON prints what is no text as upstream does.
+// UnmarshalJSON prints a value that is not a string as upstream does.
 func (t *text) UnmarshalJSON(value []byte) error {
 	switch jsontext.Value(value).Kind() {
 	case jsontext.KindString:
@@ -132,7 +132,7 @@ func (p *parser) readMetadataFile(all *metadata, doc *document) {
 	}
 }
 
-// read decodes the value at ptr of doc. What it cannot decode is left out.
+// read decodes the value at ptr of doc. What it cannot decode is ignored.
 func read[T any](p *parser, doc *document, ptr jsontext.Pointer, value jsontext.Value) (found T, ok bool) {
 	if value == nil {
 		return found, false

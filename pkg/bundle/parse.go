@@ -19,15 +19,15 @@ type Options struct {
 	// ImageRef makes the reference where Image is empty; see [ImageRef]. Nil leaves it empty.
 	ImageRef *template.Template
 
-	// Strict makes errors of what is told to Warn otherwise.
+	// Strict turns warnings into errors.
 	Strict bool
 
-	// Warn is told, with its place, everything that is left out of the bundle, which upstream does in silence. Nil drops
-	// that. Files in manifests/ whose names begin with a dot are no part of a bundle, and nothing is said of them.
+	// Warn receives, with its place, everything that is ignored in the bundle; upstream ignores it silently. Nil drops
+	// that. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
 	Warn func(*declcfg.Error)
 }
 
-// Is tells whether fsys holds a bundle, by the directories at its root.
+// Is reports whether fsys holds a bundle, by the directories at its root.
 func Is(fsys fs.FS) bool {
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
@@ -45,7 +45,7 @@ func Is(fsys fs.FS) bool {
 //
 // The error joins one *[declcfg.Error] for everything that is wrong. In particular that is a bundle without a
 // ClusterServiceVersion, one whose annotations do not name a package, an owned definition of a custom resource that is
-// not among the manifests, and every file that cannot be read, where upstream passes over all but the first of these.
+// not among the manifests, and every file that cannot be read, where upstream ignores all but the first of these.
 // Calls may run at once.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
 	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
@@ -81,7 +81,7 @@ func (p *parser) err() error {
 // fail notes an error.
 func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
 
-// warn notes that something is left out.
+// warn records that something is ignored.
 func (p *parser) warn(err *declcfg.Error) {
 	switch {
 	case p.opts.Strict:

@@ -73,7 +73,7 @@ type ResourceReference struct {
 	Version string `json:"version"`
 }
 
-// A Descriptor tells a user interface how to show a field of a custom resource, or an action on it.
+// A Descriptor describes to a user interface how to show a field of a custom resource, or an action on it.
 type Descriptor struct {
 	Path         string         `json:"path"`
 	DisplayName  string         `json:"displayName,omitempty"`

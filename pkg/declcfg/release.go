@@ -10,7 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// A Version is the version of a bundle as its olm.package property gives it. The release tells apart bundles of one
+// A Version is the version of a bundle as its olm.package property gives it. The release distinguishes bundles of one
 // version of the operator, say because a manifest was corrected.
 type Version struct {
 	Semver  semver.Version
@@ -61,11 +61,11 @@ func (v Version) CanonicalName(pkg string) string {
 // maxRelease is how many bytes a release may have, its dots included.
 const maxRelease = 20
 
-// A Release is what stands between the dots of a release. Nil is no release.
+// A Release is the identifiers between the dots of a release. Nil means none.
 type Release []semver.PRVersion
 
 // ParseRelease parses a release: identifiers with dots between them, as in the pre-release of a semantic version, at
-// most 20 bytes in all. The empty text is no release.
+// most 20 bytes in all. The empty text is not a release.
 func ParseRelease(s string) (Release, error) {
 	if s == "" {
 		return nil, nil

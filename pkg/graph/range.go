@@ -110,7 +110,7 @@ func tokens(text string) []string {
 			list = append(list, strings.ReplaceAll(text[start:end], " ", ""))
 		}
 	}
-	var previous byte // that is no space
+	var previous byte // that is not a space
 	for i := range len(text) {
 		switch {
 		case text[i] != ' ':
@@ -162,7 +162,7 @@ func expand(comparison string) []string {
 }
 
 // above returns the least version that is above all of a wildcard: 2.0.0 for 1.x, and 1.3.0 for 1.2.x; "" where there
-// is no such wildcard at the end.
+// has no such wildcard at the end.
 func above(wildcard, least string) string {
 	part := strings.Count(wildcard, ".") - 1
 	parts := strings.Split(least, ".")
@@ -257,7 +257,7 @@ func earlier(c, d cut) cut {
 	return d
 }
 
-// Contains tells whether a version is in the range.
+// Contains reports whether a version is in the range.
 func (r Range) Contains(v semver.Version) bool {
 	at := before(v)
 	i := sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to.compare(at) > 0 })

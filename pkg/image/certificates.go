@@ -35,7 +35,7 @@ func addCertificates(config *tls.Config, dir string) error {
 			err = addClient(config, path, base+".key")
 		case ".key":
 			if !exists(base + ".cert") {
-				err = fmt.Errorf("%s: there is no certificate %s.cert for it", path, filepath.Base(base))
+				err = fmt.Errorf("%s: certificate %s.cert is missing", path, filepath.Base(base))
 			}
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func addCertificates(config *tls.Config, dir string) error {
 // addClient adds a certificate to show to registries.
 func addClient(config *tls.Config, cert, key string) error {
 	if !exists(key) {
-		return fmt.Errorf("%s: there is no key %s for it; the name of a CA ends in .crt", cert, filepath.Base(key))
+		return fmt.Errorf("%s: key %s is missing; the name of a CA ends in .crt", cert, filepath.Base(key))
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
@@ -72,7 +72,7 @@ func addRoots(config *tls.Config, path string) error {
 	}
 	pool = pool.Clone()
 	if !pool.AppendCertsFromPEM(data) {
-		return fmt.Errorf("%s: there is no certificate in PEM", path)
+		return fmt.Errorf("%s: contains no PEM certificate", path)
 	}
 	config.RootCAs = pool
 	return nil

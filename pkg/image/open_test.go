@@ -126,7 +126,7 @@ func TestReferences(t *testing.T) {
 		{"quay.io/a/b@sha256:123", "sha256:123"},
 		{"dir", "it is a directory: write oci:DIR for an OCI layout"},
 		{"oci:dir", "not an OCI layout: it has no file oci-layout"},
-		{"oci:missing", "there is no directory missing"},
+		{"oci:missing", "directory missing does not exist"},
 		{"oci:plain", "plain is a file: name an archive without oci:"},
 		{"plain", "not an archive"},
 		{"catalog.tar", "not an image archive: it has neither oci-layout nor manifest.json"},

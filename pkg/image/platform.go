@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxNesting is how deep indexes may stand in indexes.
+	// maxNesting is how deep indexes may be nested.
 	maxNesting = 4
 	// maxIndexes is how many indexes of one image are read.
 	maxIndexes = 32

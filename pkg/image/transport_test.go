@@ -166,9 +166,9 @@ func TestCertificateErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, file, content, want string
 	}{
-		{"no PEM", "a.crt", "x", "a.crt: there is no certificate in PEM"},
-		{"no key", "a.cert", certificate, "a.cert: there is no key a.key for it"},
-		{"no certificate", "a.key", key, "a.key: there is no certificate a.cert for it"},
+		{"no PEM", "a.crt", "x", "a.crt: contains no PEM certificate"},
+		{"no key", "a.cert", certificate, "a.cert: key a.key is missing"},
+		{"no certificate", "a.key", key, "a.key: certificate a.cert is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

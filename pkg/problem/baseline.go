@@ -20,7 +20,7 @@ type Known struct {
 	Rule    string `json:"rule"`
 	Package string `json:"package,omitzero"`
 	Path    string `json:"path,omitzero"`
-	File    string `json:"file,omitzero"` // of problems without a path, which only their place tells apart
+	File    string `json:"file,omitzero"` // of problems without a path, which only differ by place
 }
 
 func knownAs(p *Problem) Known {

@@ -102,7 +102,7 @@ func (p *parser) line(line string) {
 	p.rule(&p.rules.all[len(p.rules.all)-1], line)
 }
 
-// before reads a line that stands before all rules.
+// before reads a line before the first rule.
 func (p *parser) before(line string) {
 	if text, ok := strings.CutPrefix(line, " "); ok {
 		p.parts[p.part] += p.example(text)
@@ -135,7 +135,7 @@ func (p *parser) rule(r *Rule, line string) {
 	}
 }
 
-// example returns what a line of an example stands for.
+// example returns the text that a line of an example means.
 func (p *parser) example(line string) string {
 	if name, ok := strings.CutPrefix(line, "@"); ok {
 		part, known := p.parts[name]

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// calls stand around every call: they wait until there is something to answer from, give errors their codes, and log
+// calls wraps every call. It waits until there is something to answer from, gives errors their codes, and logs
 // what is worth it. A healthy call logs nothing.
 type calls struct {
 	live    *Live

@@ -17,16 +17,16 @@ type healthService struct {
 	live *Live
 }
 
-// services are those that List tells about; "" is the server as a whole.
+// services are those that List returns; "" is the server as a whole.
 var services = []string{"", api.Registry_ServiceDesc.ServiceName, api.ExperimentalRegistry_ServiceDesc.ServiceName}
 
-// Check tells how it is now.
+// Check returns the current state.
 func (h *healthService) Check(context.Context, *health.HealthCheckRequest) (*health.HealthCheckResponse, error) {
 	answer, _, _ := h.now()
 	return answer, nil
 }
 
-// List tells how it is now, for every service.
+// List returns the current state of every service.
 func (h *healthService) List(context.Context, *health.HealthListRequest) (*health.HealthListResponse, error) {
 	answer, _, _ := h.now()
 	all := &health.HealthListResponse{Statuses: map[string]*health.HealthCheckResponse{}}
@@ -36,7 +36,7 @@ func (h *healthService) List(context.Context, *health.HealthListRequest) (*healt
 	return all, nil
 }
 
-// Watch tells how it is now, and then what changes. It ends with the server, which waits for all calls to end.
+// Watch sends the current state, and then every change. It ends with the server, which waits for all calls to end.
 func (h *healthService) Watch(
 	_ *health.HealthCheckRequest, to grpc.ServerStreamingServer[health.HealthCheckResponse],
 ) error {

@@ -109,7 +109,7 @@ type stallWatch struct {
 	timer *time.Timer
 }
 
-// progress tells that the client took an answer.
+// progress records that the client took an answer.
 func (w stallWatch) progress() {
 	if w.timer != nil {
 		w.timer.Reset(w.limit)

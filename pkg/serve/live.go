@@ -38,7 +38,7 @@ type damage struct{ why error }
 // NewLive returns a Live that serves nothing yet.
 func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(chan damage, 1)} }
 
-// ErrNotServing is returned where there is no snapshot.
+// ErrNotServing is returned if there is no snapshot.
 var ErrNotServing = errors.New("the catalog is not being served")
 
 // Acquire returns the snapshot that is served, which stays open until it is released. The error is ErrNotServing where

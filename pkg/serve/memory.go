@@ -21,7 +21,7 @@ func residentMemory() string {
 			}
 		}
 	}
-	var m runtime.MemStats // where there is no proc file system, what Go has asked for
+	var m runtime.MemStats // without a proc file system: what Go has requested
 	runtime.ReadMemStats(&m)
 	return strconv.FormatUint(m.Sys/megabyte, 10) + " MB"
 }

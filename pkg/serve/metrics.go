@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// counted returns an observer of calls that counts them, and then tells next unless it is nil.
+// counted returns an observer of calls that counts them, and then calls next unless it is nil.
 func counted(m *web.Metrics, next func(string, codes.Code, time.Duration)) func(string, codes.Code, time.Duration) {
 	return func(method string, code codes.Code, took time.Duration) {
 		if isRegistry(method) {

@@ -27,7 +27,7 @@ type Options struct {
 	Server ServerOptions
 
 	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; what
-	// was served goes on until then, and also after it where the change is no good.
+	// was served goes on until then, and also after it if the new catalog is invalid.
 	Watch      []string
 	WatchEvery time.Duration // how often they are looked at; 0 means a second
 

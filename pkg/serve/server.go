@@ -29,7 +29,7 @@ type ServerOptions struct {
 	Slow  time.Duration // calls that take as long are logged; 0 means a second
 	Drain time.Duration // how long calls may go on after the server is told to stop; 0 means DefaultDrain
 
-	// Observe is told of every call when it has ended, if it is not nil; of registry calls without the time that they
+	// Observe is called when a call has ended, if it is not nil; of registry calls without the time that they
 	// waited for the first catalog. It may be called from several goroutines.
 	Observe func(method string, code codes.Code, took time.Duration)
 

@@ -16,7 +16,7 @@ import (
 type Certificates struct {
 	Cert, Key string       // of the server
 	ClientCA  string       // of authorities that sign the certificates of clients; "" lets in clients without one
-	Log       *slog.Logger // is told of files that changed and are no good; nil drops that
+	Log       *slog.Logger // receives errors about changed files that are invalid; nil drops them
 }
 
 // Config returns what a server needs. The error is about files that cannot be used. Later on, what they held last when

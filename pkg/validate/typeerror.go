@@ -37,7 +37,7 @@ func decode(raw jsontext.Value) (jsontext.Pointer, error) {
 	return "", err
 }
 
-// typeErrors yields what decode says of raw, and then of raw with that value replaced by null, which stands for any
+// typeErrors yields what decode says of raw, and then of raw with that value replaced by null, which matches any
 // type, until it says nothing: decoding stops at the first value of a wrong type, and there may be more.
 func typeErrors(
 	raw jsontext.Value, decode func(jsontext.Value) (jsontext.Pointer, error),

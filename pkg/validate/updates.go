@@ -138,7 +138,7 @@ func (u *channelUpdates) checkVersions() {
 		u.add("head-version", u.entry(u.head), "the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
-	// A channel that is no default and has a pre-release for its head is for pre-releases.
+	// A channel that is not the default and has a pre-release as its head is for pre-releases.
 	forReleases := len(u.head.Version.Semver.Pre) == 0 || u.channel.Name == u.pkg.DefaultChannel
 	if len(u.top.Version.Semver.Pre) == 0 || !forReleases {
 		return

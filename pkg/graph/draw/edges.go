@@ -107,7 +107,7 @@ func gutter(tracks int) int {
 // offset returns how far from the boxes a track is.
 func offset(track int) int { return trackFirst + track*trackStep }
 
-// draw returns the edges. The boxes stand between left and right.
+// draw returns the edges. The boxes are between left and right.
 func (e *edges) draw(left, right int, boxes []*box) []edge {
 	var all []edge
 	for _, t := range e.ranges {

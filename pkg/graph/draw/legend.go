@@ -12,7 +12,7 @@ type sample struct {
 	Text  string
 }
 
-// sampleWidth is that of what stands before the text.
+// sampleWidth is the width of the sample before the text.
 const sampleWidth = 30
 
 // The parts of a sample, for the template.

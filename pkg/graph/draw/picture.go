@@ -17,7 +17,7 @@ const (
 	laneHead    = 58  // above the first row
 	rowStep     = 38  // from a row to the next
 	boxHeight   = 26  // of a bundle
-	boxPadding  = 9   // before and behind what stands in a box
+	boxPadding  = 9   // before and after the content of a box
 	minBox      = 84  // the least width of a box
 	indent      = 22  // of boxes that are not in the order of OLM Classic
 	trackFirst  = 15  // from the boxes to the nearest trunk

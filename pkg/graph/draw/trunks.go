@@ -42,7 +42,7 @@ func (t *trunk) half(row int, updates bool) int {
 func (t *trunk) isUpwards() bool { return len(t.from) > 0 && t.from[0] < t.to[0] }
 
 // share makes trunks of what each row updates. updates holds the rows that a row updates by an edge of this kind, from
-// the top. What stands above it, and the row itself, have trunks of their own.
+// the top. The rows above it, and the row itself, have trunks of their own.
 func share(by graph.Edge, updates [][]int) []*trunk {
 	var all []*trunk
 	open := map[int][]*trunk{} // by their last row in from

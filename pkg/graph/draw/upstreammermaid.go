@@ -296,7 +296,7 @@ func (u *upstream) drawPackages(out *bufio.Writer) {
 
 func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
 	fmt.Fprintf(out, "    %%%% channel %q\n    subgraph %s[%q]\n", c.name, c.id(), c.name)
-	nodes := map[string]string{} // with their labels, as they stand in most lines many times
+	nodes := map[string]string{} // with their labels, since most lines repeat them
 	node := func(name string) string {
 		if nodes[name] == "" {
 			nodes[name] = c.node(name) + "[" + strconv.Quote(name) + "]"
@@ -315,7 +315,7 @@ func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
 	out.WriteString("    end\n")
 }
 
-// drawStyles tells what is deprecated, and what is dead to OLM v0.
+// drawStyles marks what is deprecated, and what OLM v0 ignores.
 func (u *upstream) drawStyles(out *bufio.Writer) {
 	var pkg string
 	for _, c := range u.channels {

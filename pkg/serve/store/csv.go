@@ -14,7 +14,7 @@ import (
 // what they show to users. It is that of github.com/operator-framework/api in the bytes of encoding/json, which escapes
 // for HTML; only the order of fields here makes it so.
 //
-// Two of its fields come from the package, and stand in one of three parts each: so a package's icon is stored once.
+// Two of its fields come from the package, and are in one of three parts each: so a package's icon is stored once.
 type (
 	csvObjectMeta struct {
 		Name        string            `json:"name"`
@@ -78,7 +78,7 @@ const (
 	csvEnd     = `},"status":{"cleanup":{}}}`
 )
 
-// appendCSV appends to a body the ClusterServiceVersion that stands for metadata of b.
+// appendCSV appends to a body the ClusterServiceVersion built from the metadata of b.
 func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, m *declcfg.CSVMetadata) []byte {
 	sortValues(m)
 	text := p.buffers.Get()

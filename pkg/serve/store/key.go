@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Key tells catalogs apart by their content. It is the xxhash of the paths and the bytes of all files of a catalog,
+// A Key identifies a catalog by its content. It is the xxhash of the paths and the bytes of all files of a catalog,
 // including those named .indexignore and without those that they take out. Where the catalog lies, and the mode, the
 // owner and the times of files have no part in it.
 type Key [8]byte

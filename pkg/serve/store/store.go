@@ -70,8 +70,8 @@ func newFromFile(f *os.File, key Key) (*Store, error) {
 	return s, nil
 }
 
-// New is [Open] for a store of size bytes that is no file. If r is an io.Closer, Close closes it, and so does New when
-// it fails.
+// New is [Open] for a store of size bytes that is not a file. If r is an io.Closer, Close closes it, and so does New
+// when it fails.
 func New(r io.ReaderAt, size int64, key Key) (*Store, error) {
 	s := &Store{file: r, size: size, close: func() error { return nil }}
 	if c, ok := r.(io.Closer); ok {

@@ -34,7 +34,7 @@ type Options struct {
 	// Ready reports whether requests are welcome. If nil, they are when there are catalogs.
 	Ready func() bool
 
-	// Failed is told about every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
+	// Failed is called for every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
 	// store to be rebuilt. It may be called on several goroutines, and is nil for nobody to be told.
 	Failed func(error)
 
@@ -162,7 +162,7 @@ func (w *response) outcome() int {
 	return w.status
 }
 
-// fail answers 500 and tells about err. Where a part of the answer was sent already, it breaks the connection, so that
+// fail answers 500 and reports err. If a part of the answer was sent already, it breaks the connection, so that
 // nobody takes that part for the whole.
 func (h *handler) fail(w http.ResponseWriter, err error) {
 	if h.Failed != nil {
