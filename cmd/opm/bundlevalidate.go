@@ -19,7 +19,7 @@ func bundleValidateCmd(path string) *cobra.Command {
 	var f bundleValidateFlags
 	cmd := &cobra.Command{
 		Use:   "validate [BUNDLE]",
-		Short: "Report everything that is wrong with a bundle",
+		Short: "Validate a bundle and report every problem",
 		Long: `Check the format and the content of a bundle and report everything that is wrong, with its
 place and the rule that it breaks. Errors are what OLM refuses; the exit code is 1 if there are
 any. Warnings are what a cluster or a user may trip over.

@@ -18,9 +18,8 @@ func diffCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Show what changed between two catalogs",
-		Long: `Show what changed between two catalogs for users who install operators from them: added and
-removed packages, channels and bundles; changed heads, default channels, deprecations and edges;
-and
+		Long: `Show what changed between two catalogs for users who install operators from them: packages,
+channels and bundles added and removed; heads, default channels, deprecations and edges; and
 
   - installs that lose their update path: with OLD they are updated to the end of their channel,
     with NEW they are not;

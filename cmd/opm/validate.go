@@ -21,14 +21,14 @@ func validateCmd() *cobra.Command {
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
-		Short: "Report every problem in a catalog",
-		Long: `Check a catalog and report every problem in it with its place, the rule that it breaks and
-what to do about it. Errors are what opm refuses to serve; the exit code is 1 if there are any.
-Warnings are what a cluster or a user may trip over.
+		Short: "Validate a catalog and report every problem",
+		Long: `Validate a catalog and report every problem with its place, the rule that it breaks and how to
+fix it. An error is a problem that keeps opm from serving the catalog; the exit code is 1 if
+there are any. A warning is a problem that clusters or users may trip over.
 
-A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images.
-Problems are printed as text on standard error, in other formats on standard output.`,
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.
+Text goes to standard error, other formats to standard output.`,
 		Example: `  opm validate catalog
   opm validate catalog -o sarif > problems.sarif
   opm validate catalog --warnings-as-errors --disable related-image-tag
