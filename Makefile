@@ -20,7 +20,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build demo test check fmt vet lint tidy generated test race startup conformance registry bench budget bench-serve fuzz generate clean
+.PHONY: all help build demo test check fmt vet lint tidy generated test race hostile startup conformance registry bench budget bench-serve fuzz generate clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -36,9 +36,9 @@ demo: build ## Validate, list, render and serve the example catalog
 test: ## Run the tests of all modules
 	go test ./...
 	go -C bench test ./...
-	go -C test test -count=1 ./...
+	go -C test test -count=1 .
 
-check: fmt vet lint tidy generated test race startup registry ## Everything that CI checks
+check: fmt vet lint tidy generated test race hostile startup registry ## Everything that CI checks
 
 fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
@@ -57,6 +57,9 @@ generated: ## Fail if a generated file is not what generate makes
 
 race: ## Run the tests of concurrent code under the race detector (needs a C compiler)
 	@sh scripts/race.sh
+
+hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
+	go -C test test -count=1 ./hostile
 
 startup: build ## Report how long bin/opm takes to start; fail if our own packages do much work there
 	@sh scripts/startup.sh bin/opm

@@ -269,8 +269,8 @@ func TestDistribution(t *testing.T) {
 			} {
 				got := opm(t, "", append([]string{"render", tt.ref}, tt.flags...)...)
 				for _, want := range tt.want {
-					if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, want) {
-						t.Errorf("%s: exit status %d, %s; want %q", tt.name, got.code, got.stderr, want)
+					if got.Code == 0 || got.Stdout != "" || !strings.Contains(got.Stderr, want) {
+						t.Errorf("%s: exit status %d, %s; want %q", tt.name, got.Code, got.Stderr, want)
 					}
 				}
 			}
@@ -296,8 +296,8 @@ func TestPushToDistribution(t *testing.T) {
 				t.Errorf("opm prints %q, the registry has %v, %v", printed, pushed, err)
 			}
 			got := opm(t, "", append(build, d.flags(t, "")...)...)
-			if want := "there are no credentials for it: log in"; got.code == 0 || !strings.Contains(got.stderr, want) {
-				t.Errorf("without credentials: exit status %d, %s; want %q", got.code, got.stderr, want)
+			if want := "there are no credentials for it: log in"; got.Code == 0 || !strings.Contains(got.Stderr, want) {
+				t.Errorf("without credentials: exit status %d, %s; want %q", got.Code, got.Stderr, want)
 			}
 		})
 	}

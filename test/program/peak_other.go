@@ -1,0 +1,8 @@
+//go:build !unix
+
+package program
+
+import "os"
+
+// peak returns 0: this system does not tell.
+func peak(*os.ProcessState) int64 { return 0 }

@@ -1,0 +1,21 @@
+//go:build unix
+
+package program
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// peak returns the largest resident memory of a process that has ended.
+func peak(state *os.ProcessState) int64 {
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "darwin" { // which counts in bytes
+		return int64(usage.Maxrss)
+	}
+	return int64(usage.Maxrss) * 1024
+}

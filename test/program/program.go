@@ -1,0 +1,85 @@
+// Package program builds opm and runs it as its users do, measured.
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Main builds the opm of this repository, puts it first on PATH and runs the tests. It is for TestMain. The cache of go test
+// does not see a change of opm: run such tests with -count=1.
+func Main(m *testing.M, root string) {
+	dir, err := os.MkdirTemp("", "opm-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "opm"), "./cmd/opm")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		panic("build opm: " + string(out))
+	}
+	if err := os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
+
+// A Result is what a run of opm returned and took.
+type Result struct {
+	Stdout, Stderr string
+	Code           int // the exit status; -1 if a signal ended the run
+	Time           time.Duration
+	RSS            int64 // peak resident memory, in bytes; 0 where the system does not tell
+}
+
+// A Call is a run of opm. Its zero value has no input, no arguments, the environment of the test and no time limit.
+type Call struct {
+	Args  []string
+	Stdin io.Reader
+	Env   []string // added to the environment of the test
+	Dir   string
+	Limit time.Duration // after it opm is killed and the test fails
+}
+
+// Run runs opm to its end, whatever its exit status.
+func (c Call) Run(t testing.TB) Result {
+	t.Helper()
+	ctx := t.Context()
+	if c.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Limit)
+		defer cancel()
+	}
+	cmd := exec.CommandContext(ctx, "opm", c.Args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = c.Stdin, &stdout, &stderr, c.Dir
+	cmd.Env = append(os.Environ(), c.Env...)
+	start := time.Now()
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("opm %q did not end within %v; stderr: %.1000s", c.Args, c.Limit, stderr.String())
+	}
+	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), time.Since(start), peak(cmd.ProcessState)}
+}
+
+// Bounded runs opm like Run, and fails the test if it took more memory than rss bytes.
+func (c Call) Bounded(t testing.TB, rss int64) Result {
+	t.Helper()
+	r := c.Run(t)
+	t.Logf("opm %.200q: exit status %d, %v, %d MB", c.Args, r.Code, r.Time.Round(time.Millisecond), r.RSS/1e6)
+	if r.RSS > rss {
+		t.Errorf("opm %.200q took %d MB of memory, more than %d MB", c.Args, r.RSS/1e6, rss/1e6)
+	}
+	return r
+}
