@@ -32,18 +32,6 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// noSuchCommand returns an error for an argument that is not a subcommand.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := ""
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		hint = fmt.Sprintf(" (did you mean %q?)", names[0])
-	}
-	return usageError{fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)}
-}
-
 // exclude makes the flag one mutually exclusive with each of the others.
 func exclude(cmd *cobra.Command, one string, others ...string) {
 	for _, other := range others {

@@ -11,16 +11,11 @@ import (
 )
 
 func authCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:                        "auth",
-		Short:                      "Show which credentials registries get",
-		Example:                    "  opm auth explain quay.io/example/kiln:v1",
-		SuggestionsMinimumDistance: 2,
-		Args:                       noSuchCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(authExplainCmd())
-	return cmd
+	return group(&cobra.Command{
+		Use:     "auth",
+		Short:   "Show which credentials registries get",
+		Example: "  opm auth explain quay.io/example/kiln:v1",
+	}, authExplainCmd())
 }
 
 func authExplainCmd() *cobra.Command {

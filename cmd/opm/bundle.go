@@ -15,23 +15,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// bundleCmd returns the bundle commands, which exist at the top level and, as upstream, below alpha. Without a known
-// subcommand it prints its help, as upstream does.
+// bundleCmd returns the bundle commands, which exist at the top level and, as upstream, below alpha.
 func bundleCmd(path string) *cobra.Command {
 	path += " bundle"
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "bundle",
 		Short:   "Generate, validate and unpack bundles",
 		Example: "  " + path + " validate bundle -o json",
-	}
-	cmd.AddCommand(
+	},
 		bundleBuildCmd(path),
 		bundleExtractCmd(path),
 		bundleGenerateCmd(path),
 		bundleUnpackCmd(path),
 		bundleValidateCmd(path),
 	)
-	return cmd
 }
 
 // An openBundle is the files of a bundle.

@@ -42,7 +42,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	}
 	printEach(w, err)
 	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", cmd.UseLine(), cmd.CommandPath())
+		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}
 }
 

@@ -18,11 +18,13 @@ import (
 // examples is the directory with the catalogs that the examples of the commands are about.
 const examples = "../../examples"
 
-// commands returns every command below c, and c.
+// commands returns c and every command of ours below it.
 func commands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		all = append(all, commands(sub)...)
+		if sub.Name() != "completion" { // which cobra adds
+			all = append(all, commands(sub)...)
+		}
 	}
 	return all
 }

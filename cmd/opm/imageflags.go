@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -33,7 +34,7 @@ type imageFlags struct {
 
 // add adds the flags to cmd. They come after those of the command itself, which may have taken -v.
 func (f *imageFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
+	flags := pflag.NewFlagSet(registryFlag, pflag.ContinueOnError)
 	flags.StringVar(&f.authFile, "authfile", "",
 		"`FILE` with credentials for registries, instead of podman's and docker's")
 	flags.StringVar(&f.certDir, "cert-dir", "", "`DIRECTORY` with certificates for registries: *.crt, *.cert and *.key")
@@ -50,10 +51,12 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.unpackedMax, "image-max-size",
 		"reject images whose layers unpack to more than `SIZE` (default 8G)")
 	short := "v"
-	if flags.ShorthandLookup(short) != nil {
+	if cmd.Flags().ShorthandLookup(short) != nil {
 		short = ""
 	}
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
+	ofRegistries(flags)
+	cmd.Flags().AddFlagSet(flags)
 }
 
 // A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.

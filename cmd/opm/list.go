@@ -66,11 +66,11 @@ func listCmd(alpha bool) *cobra.Command {
 	if alpha {
 		path = "opm alpha list"
 	}
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:     "list",
 		Short:   "List the contents of a catalog",
 		Example: "  " + path + " packages catalog",
-	}
+	})
 	for _, l := range listings {
 		cmd.AddCommand(l.command(path))
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,8 +17,8 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// A closed pipe is an error like any other: it must not end the program before it cleans up.
-	signal.Ignore(syscall.SIGPIPE)
+	// A closed pipe is an error like any other: it must not end the program before it cleans up. See endWithClosedPipe.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	os.Exit(await(ctx, func() int { return run(ctx, os.Args[1:]) }))
@@ -27,7 +28,7 @@ func main() {
 // reduces peak memory by a fifth.
 const gcPercent = 50
 
-// run executes one command line and returns the exit code: 0 for success, 1 for anything else.
+// run executes one command line and returns the exit code: 0 for success, 1 for anything else, as upstream. The root's help lists them.
 func run(ctx context.Context, args []string) int {
 	root := rootCmd()
 	root.SetArgs(args)
@@ -35,8 +36,18 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	endWithClosedPipe(err)
 	printError(os.Stderr, cmd, err)
 	return 1
+}
+
+// endWithClosedPipe ends the program, without a message, as the system ends programs that write to a pipe which nobody reads, if
+// that is the error. Everything is cleaned up by now.
+func endWithClosedPipe(err error) {
+	if errors.Is(outputFailure(err), syscall.EPIPE) {
+		signal.Reset(syscall.SIGPIPE)
+		os.Stdout.WriteString("\n") //nolint:errcheck // on most systems it does not return
+	}
 }
 
 // grace is how long a command may take to clean up after it was interrupted.

@@ -14,23 +14,27 @@ func rootCmd() *cobra.Command {
 		Short: "The toolchain for file-based catalogs of Kubernetes Operators",
 		Long: `opm validates, renders, serves and publishes file-based catalogs: directories of JSON and
 YAML files that define operator packages, their channels and bundles, and the updates between
-bundles.`,
+bundles.
+
+Exit status:
+  0    success
+  1    a problem was found, something failed, or the command line is wrong
+  141  the reader of the output closed it before its end, as in opm render catalog | head`,
 		Example: `  opm validate catalog
   opm render catalog -o yaml > catalog.yaml
   opm list channels catalog kiln`,
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		SuggestionsMinimumDistance: 2,
-		Args:                       noSuchCommand,
-		Run:                        func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       thisBuild().OpmVersion,
+		Args:          noSuchCommand,
+		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 	}
 	root.SetErr(newStderr())
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetUsageFunc(printUsage)
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
-	root.AddCommand(
-		alphaCmd(),
-		authCmd(),
-		bundleCmd("opm"),
+	addGroup(root, "Catalogs:",
 		checkImagesCmd(),
 		diffCmd(),
 		generateCmd(),
@@ -41,12 +45,32 @@ bundles.`,
 		renderCmd(),
 		renderGraphCmd("opm"),
 		schemaCmd(),
-		serveCmd(),
 		updatesCmd(),
 		validateCmd(),
-		versionCmd(),
 	)
+	addGroup(root, "Bundles:", bundleCmd("opm"))
+	addGroup(root, "Serving:", serveCmd())
+	const other = "Other commands:"
+	addGroup(root, other, alphaCmd(), authCmd(), versionCmd())
+	root.SetHelpCommand(helpCmd())
+	root.SetHelpCommandGroupID(other)
+	root.SetCompletionCommandGroupID(other)
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			group(cmd)
+		}
+	}
 	return root
+}
+
+// addGroup adds the commands of one group of the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // alphaCmd contains the commands that upstream calls alpha; each also exists at the top level.
@@ -63,15 +87,12 @@ func alphaCmd() *cobra.Command {
 	return cmd
 }
 
-// generateCmd has nothing to run: without a known subcommand it prints its help, as upstream does.
 func generateCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "generate",
 		Short:   "Generate files for a catalog",
 		Example: "  opm generate dockerfile catalog",
-	}
-	cmd.AddCommand(dockerfileCmd())
-	return cmd
+	}, dockerfileCmd())
 }
 
 // addGlobalFlags adds the flags that every command accepts, as upstream.
@@ -82,6 +103,8 @@ func addGlobalFlags(root *cobra.Command) {
 	flags.Bool("skip-tls", false, "do not use TLS for registries")
 	hide(flags, "skip-tls")
 	must(flags.MarkDeprecated("skip-tls", "use --use-http or --skip-tls-verify instead"))
+	ofRegistries(flags)
+	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
 	hide(root.Flags(), "debug")
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+)
+
+// group makes cmd a command that only has subcommands: without one it prints its help, as upstream does, and an unknown one
+// is an error.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = noSuchCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// noSuchCommand returns an error for an argument that is not a subcommand.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{unknownCommand(cmd, args[0])}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", name, cmd.CommandPath(), nearest.Hint(name, names))
+}
+
+// flagError returns an error of parsing flags, with the nearest name if it is about an unknown one.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return usageError{err}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return usageError{fmt.Errorf("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))}
+}
+
+// helpCmd prints the help of a command. Unlike cobra's, it fails if there is no such command.
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Print the help of a command",
+		Example: "  opm help list channels",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range of.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := cmd.Root()
+			for _, name := range args {
+				next, rest, err := of.Find([]string{name})
+				if err != nil || len(rest) > 0 {
+					return usageError{unknownCommand(of, name)}
+				}
+				of = next
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
+// registryFlag is the annotation of flags about registries, which help lists last.
+const registryFlag = "registry"
+
+// ofRegistries marks flags as being about registries.
+func ofRegistries(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
+}
+
+// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags: first its own, then those
+// about registries. It is cobra's usage but for the groups of flags.
+func printUsage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintln(w, "Usage:")
+	fmt.Fprintf(w, "  %s\n", usageLine(cmd))
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if len(cmd.Groups()) == 0 {
+		printCommands(w, cmd, "Available Commands:", "")
+	}
+	for _, g := range cmd.Groups() {
+		printCommands(w, cmd, g.Title, g.ID)
+	}
+	own, registry := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	divide := func(f *pflag.Flag) {
+		if _, ok := f.Annotations[registryFlag]; ok {
+			registry.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	}
+	cmd.LocalFlags().VisitAll(divide)
+	cmd.InheritedFlags().VisitAll(divide)
+	printFlags(w, "Flags:", own)
+	printFlags(w, "Registry flags:", registry)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nUse \"%s COMMAND --help\" for the help of a command.\n", cmd.CommandPath())
+	}
+	return nil
+}
+
+// usageLine returns how a command is called.
+func usageLine(cmd *cobra.Command) string {
+	if cmd.HasAvailableSubCommands() {
+		return cmd.CommandPath() + " COMMAND"
+	}
+	return cmd.UseLine()
+}
+
+// printCommands prints the subcommands of a group.
+func printCommands(w io.Writer, cmd *cobra.Command, title, id string) {
+	for _, c := range cmd.Commands() {
+		if c.GroupID != id || !c.IsAvailableCommand() && c.Name() != "help" {
+			continue
+		}
+		if title != "" {
+			fmt.Fprintf(w, "\n%s\n", title)
+			title = ""
+		}
+		fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+	}
+}
+
+func printFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+	if flags.HasAvailableFlags() {
+		fmt.Fprintf(w, "\n%s\n%s\n", title, strings.TrimRight(flags.FlagUsages(), "\n"))
+	}
+}
