@@ -28,7 +28,7 @@ func main() {
 // reduces peak memory by a fifth.
 const gcPercent = 50
 
-// run executes one command line and returns the exit code: 0 for success, 1 for anything else, as upstream. The root's help lists them.
+// run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream.
 func run(ctx context.Context, args []string) int {
 	root := rootCmd()
 	root.SetArgs(args)
@@ -41,12 +41,12 @@ func run(ctx context.Context, args []string) int {
 	return 1
 }
 
-// endWithClosedPipe ends the program, without a message, as the system ends programs that write to a pipe which nobody reads, if
-// that is the error. Everything is cleaned up by now.
+// endWithClosedPipe ends the program without a message if the error is that nobody reads its output: as the system ends
+// programs that do not handle SIGPIPE. Everything is cleaned up by now.
 func endWithClosedPipe(err error) {
 	if errors.Is(outputFailure(err), syscall.EPIPE) {
 		signal.Reset(syscall.SIGPIPE)
-		os.Stdout.WriteString("\n") //nolint:errcheck // on most systems it does not return
+		os.Stdout.WriteString("\n") // does not return, except on Windows
 	}
 }
 
