@@ -86,7 +86,7 @@ var arrows = map[string][]string{
 	"internal/parallel":    {},
 	"internal/plural":      {},
 	"internal/pool":        {},
-	"internal/reference":   {},
+	"internal/reference":   {"internal/nearest"},
 	"internal/shared":      {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},

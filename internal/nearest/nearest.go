@@ -3,10 +3,13 @@
 //	fmt.Errorf("no package %q%s", name, nearest.Hint(name, names)) // no package "ectd" (did you mean "etcd"?)
 package nearest
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
-// Hint returns ` (did you mean "NAME"?)` with the name among names that is nearest to name, or "" where none is near.
-// Of several that are equally near it is the first in order of the alphabet.
+// Hint returns ` (did you mean "NAME"?)` with the [Name] among names, or "" if there is none.
 func Hint(name string, names []string) string {
 	if n := Name(name, names); n != "" {
 		return fmt.Sprintf(" (did you mean %q?)", n)
@@ -15,8 +18,22 @@ func Hint(name string, names []string) string {
 }
 
 // Name returns the name among names, which may be in any order, that takes the fewest edits to make out of name, at
-// most a third of its length, or "" where there is none.
+// most a third of its length; failing that the shortest one that begins with name, or "". Of several that are equally
+// near it is the first in alphabetical order.
 func Name(name string, names []string) string {
+	if n := fewestEdits(name, names); n != "" || name == "" {
+		return n
+	}
+	best := ""
+	for _, n := range names {
+		if strings.HasPrefix(n, name) && (best == "" || cmp.Or(cmp.Compare(len(n), len(best)), cmp.Compare(n, best)) < 0) {
+			best = n
+		}
+	}
+	return best
+}
+
+func fewestEdits(name string, names []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, n := range names {
 		if abs(len(n)-len(name)) > least {

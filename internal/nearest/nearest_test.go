@@ -20,6 +20,8 @@ func TestName(t *testing.T) {
 		{"xyzstable", "stable"}, // three edits in nine letters
 		{"wxyzstable", ""},
 		{"", ""},
+		{"cand", "candidate-v1"}, // a prefix
+		{"sta", "stable"},        // of two: the first of the shortest
 	}
 	for _, tt := range tests {
 		if got := nearest.Name(tt.name, names); got != tt.want {

@@ -6,6 +6,7 @@
 package reference
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
 // Stdin is the reference to standard input.
@@ -136,9 +139,20 @@ type missingError struct{ text string }
 func (e missingError) Error() string {
 	what := "no such file or directory"
 	if host, _, ok := strings.Cut(e.text, "/"); ok && strings.IndexByte(host, '.') > 0 {
-		what += fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", e.text)
+		return what + fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", strings.ToLower(e.text))
 	}
-	return what
+	return what + nearest.Hint(e.text, siblings(e.text))
+}
+
+// siblings returns the paths of what is in the directory where path would be.
+func siblings(path string) []string {
+	dir, _ := filepath.Split(path)
+	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, dir+e.Name())
+	}
+	return paths
 }
 
 func (missingError) Unwrap() error { return fs.ErrNotExist }

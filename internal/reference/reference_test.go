@@ -51,6 +51,7 @@ func TestOf(t *testing.T) {
 		{text: strings.Repeat("long", 2000) + ":v1", kind: reference.Registry},
 		{text: "", err: "no such file or directory"},
 		{text: "none", path: "none", err: "no such file or directory"},
+		{text: "./fiel", path: "./fiel", err: `no such file or directory (did you mean "./file"?)`},
 		{
 			text: "quay.io/a/b", path: "quay.io/a/b",
 			err: "no such file or directory; an image needs a tag or a digest, as in quay.io/a/b:latest",

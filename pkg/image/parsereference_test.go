@@ -26,7 +26,8 @@ func TestParseReference(t *testing.T) {
 		{"https://quay.io/org/image", "write quay.io/org/image"},
 		{"redis", "the host of a registry, as in docker.io/library/redis:latest"},
 		{"org/image:v1", "the host of a registry, as in docker.io/org/image:v1"},
-		{"quay.io/Org/image:v1", "Org/image"},
+		{"quay.io/Org/image:V1", "names of repositories are lower-case: write quay.io/org/image:V1"},
+		{"Quay.io/org/image", "write quay.io/org/image"},
 		{"quay.io/org/image@sha256:1", "sha256:1"},
 		{"@" + someDigest, "not a full image reference"},
 	} {

@@ -39,6 +39,8 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 		return nil, fmt.Errorf("it has a tag and a digest: remove the tag, as in %s@%s", repo, digest)
 	case !hasDigest && tag == "":
 		return nil, fmt.Errorf("it has neither a tag nor a digest: add one, as in %s:latest", repo)
+	case repo != strings.ToLower(repo):
+		return nil, fmt.Errorf("names of repositories are lower-case: write %s%s", strings.ToLower(repo), ref[len(repo):])
 	}
 	opts := []name.Option{name.StrictValidation}
 	if insecure {
