@@ -89,6 +89,7 @@ var arrows = map[string][]string{
 	"internal/reference":   {"internal/nearest"},
 	"internal/shared":      {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
+	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tartest":     {"github.com/klauspost/compress"},
 	"internal/yamljson":    {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},

@@ -17,7 +17,7 @@ import (
 func (o *Object) Decode() (any, error) {
 	v, err := o.decode()
 	if err != nil {
-		ptr, err := typeError(err)
+		ptr, err := TypeError(err)
 		return nil, &Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
 	}
 	return v, nil
@@ -79,8 +79,9 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	return v, err
 }
 
-// typeError returns what is wrong with a value, and its place in the object.
-func typeError(err error) (jsontext.Pointer, error) {
+// TypeError returns what is wrong with a value that package json cannot read, in words of people who write YAML, and its
+// place in the object.
+func TypeError(err error) (jsontext.Pointer, error) {
 	s, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return "", err

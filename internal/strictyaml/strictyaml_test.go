@@ -1,0 +1,110 @@
+package strictyaml_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+type common struct {
+	Schema string `json:"schema"`
+}
+
+type config struct {
+	common
+	Name    string            `json:"name"`
+	Deep    *deep             `json:"deep"`
+	Entries []jsontext.Value  `json:"entries"`
+	Labels  map[string]string `json:"labels"`
+	Refs    []deep            `json:"references"`
+	Hidden  string            `json:"-"`
+}
+
+type deep struct {
+	Image  string `json:"image"`
+	Jobs   int    `json:"jobs"`
+	Active bool   `json:"active"`
+}
+
+func TestUnmarshal(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"valid", "schema: s\nname: a\ndeep: {image: i, jobs: 1, active: true}\nentries: [{a: 1}, 2]\nlabels: {x: z}\n", ""},
+		{"JSON", `{"name": "n", "references": [{"image": "i"}]}`, ""},
+		{"case", "Name: a\nREFERENCES: [{Image: i}]\n", ""},
+		{"null", "name:\nreferences:\ndeep: null\n", ""},
+		{"empty", "# nothing\n", "f:1:1: the file is empty"},
+		{"syntax", "name: a\ndeep: [\n", "f:3:1: while parsing a flow node: did not find expected node content"},
+		{"list", "- a\n", "f:1:1: want an object, have a list"},
+		{"text", "hello\n", "f:1:1: want an object, have a string"},
+		{"second document", "name: a\n---\nname: m\n", "f:3:1: only one document is read: remove this and what follows it"},
+		{"unknown", "nane: n\nzzzzzz: 1\n", "f:1:1: unknown key \"nane\" (did you mean \"name\"?)\n" +
+			"f:2:1: unknown key \"zzzzzz\", want deep, entries, labels, name, references, schema"},
+		{"types", "name: 4.10\ndeep: {jobs: x, active: 1}\nlabels:\n  a: true\nreferences:\n- image: [i]\n  imag: i\n- 3\n",
+			"f:1:7: name: want a string, have a number; put it in quotes\n" +
+				"f:2:14: deep.jobs: want a whole number of type int, have a string\n" +
+				"f:2:25: deep.active: want true or false, have a number\n" +
+				"f:4:6: labels.a: want a string, have true; put it in quotes\n" +
+				"f:6:10: references[0].image: want a string, have a list\n" +
+				"f:7:3: references[0]: unknown key \"imag\" (did you mean \"image\"?)\n" +
+				"f:8:3: references[1]: want an object, have a number"},
+		{"repeated", "name: a\nname: b\nreferences:\n- image: i\n  image: j\n",
+			"f:2:1: name: already defined at f:1:1\n" +
+				"f:5:3: references[0].image: already defined at f:4:3"},
+		{"repeated in another case", "name: a\nNAME: b\n", `f:2:1: key "NAME" is already defined as "name"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := strictyaml.Unmarshal("f", []byte(tt.text), new(config))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("the error is\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestValues(t *testing.T) {
+	var c config
+	f, err := strictyaml.Unmarshal("f", []byte("Name: a\nreferences:\n- image: i\n  jobs: 3\n"), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name != "a" || len(c.Refs) != 1 || c.Refs[0] != (deep{Image: "i", Jobs: 3}) {
+		t.Errorf("read %+v", c)
+	}
+	if got, want := f.Errorf("/references/0/jobs", "%w", errors.ErrUnsupported).Error(),
+		"f:4:9: references[0].jobs: unsupported operation"; got != want {
+		t.Errorf("Errorf returns %q, want %q", got, want)
+	}
+	if got, want := f.Pos("/references/0/active")[0], (declcfg.Pos{File: "f", Line: 3, Column: 3}); got != want {
+		t.Errorf("what is missing is at %v, want %v", got, want)
+	}
+}
+
+// Whatever is read without an error has only known keys, and every error has a place in the text.
+func FuzzUnmarshal(f *testing.F) {
+	f.Add("name: a\nreferences: [{image: i, jobs: 1}]\n")
+	f.Add("{\"deep\": {\"active\": 1}, \"deep\": 2}")
+	f.Add("a: &a {image: *a}\n<<: *a\nreferences: [*a]\n")
+	f.Add("name: |\n x\n---\ny: 1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := strictyaml.Unmarshal("f", []byte(text), new(config))
+		if err == nil {
+			file.Pos("", "/name", "/references/0/image")
+			return
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if !strings.HasPrefix(line, "f:") {
+				t.Errorf("an error without a place: %q", line)
+			}
+		}
+	})
+}
