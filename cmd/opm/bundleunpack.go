@@ -104,7 +104,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 func (f *bundleUnpackFlags) unpackOpen(ctx context.Context, cmd *cobra.Command, b *openBundle) error {
 	if !f.skipValidation {
 		report := problem.Report{Problems: b.check(bundle.CheckOptions{})}
-		if err := printReport(cmd, cmd.ErrOrStderr(), "", &report); err != nil {
+		if err := new(reportFlags).print(cmd, cmd.ErrOrStderr(), "", new(config), &report); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 func bundleValidateCmd(path string) *cobra.Command {
-	var f bundleValidateFlags
+	f := bundleValidateFlags{reportFlags: reportFlags{rules: bundle.Rules}}
+	args, complete := f.reportFlags.args(f.args)
 	cmd := &cobra.Command{
 		Use:   "validate [BUNDLE]",
 		Short: "Validate a bundle and report every problem",
@@ -34,11 +35,11 @@ categories that operatorhub allows.`,
 		Example: "  " + path + ` validate bundle -o json
   ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
   ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
-		Args:              f.args,
-		ValidArgsFunction: completeArgs(files),
+		Args:              args,
+		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.rules {
-				return bundle.Rules().Write(cmd.OutOrStdout())
+			if f.listRules {
+				return f.printRules(cmd.OutOrStdout(), args)
 			}
 			return f.run(cmd, slices.Concat(args, []string{f.tag})[0])
 		},
@@ -49,10 +50,10 @@ categories that operatorhub allows.`,
 
 // bundleValidateFlags are the flags of bundle validate.
 type bundleValidateFlags struct {
+	reportFlags
 	tag     string
 	engine  string
 	format  string
-	rules   bool
 	options bundle.CheckOptions
 	images  imageFlags
 }
@@ -64,8 +65,8 @@ func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
 	flags.VarP((*validatorList)(f), "optional-validators", "o",
 		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
 	addProblemFormat(cmd, &f.format, "", "text", "output format")
-	flags.BoolVar(&f.rules, "rules", false, "list all rules")
-	exclude(cmd, "rules", "tag", "output", "optional-validators")
+	f.reportFlags.add(cmd)
+	exclude(cmd, "rules", "tag", "optional-validators")
 	f.images.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("optional-validators",
 		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
@@ -73,7 +74,7 @@ func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
-	if f.tag == "" && !f.rules {
+	if f.tag == "" {
 		return exactArgs("BUNDLE")(cmd, args)
 	}
 	return rangeArgs(0)(cmd, args)
@@ -115,6 +116,10 @@ func (v *validatorList) Set(list string) error {
 }
 
 func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
+	c, err := f.read(ref)
+	if err != nil {
+		return err
+	}
 	images, err := f.images.open(cmd)
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	report := problem.Report{Subject: "bundle", Problems: problems, Rules: bundle.Rules()}
-	return printReport(cmd, cmd.ErrOrStderr(), f.format, &report)
+	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
 }
 
 func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]*problem.Problem, error) {

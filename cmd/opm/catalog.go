@@ -112,7 +112,7 @@ func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg
 	if len(report.Problems) > 0 {
 		closeAll()
 		shown()
-		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), report.Problems), errReported)
+		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), report.Problems, false), errReported)
 	}
 	return report.Index, closeAll, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +16,8 @@ import (
 )
 
 func checkImagesCmd() *cobra.Command {
-	var check imageCheck
+	check := imageCheck{reportFlags: reportFlags{rules: imagecheck.Rules}}
+	args, complete := check.args(exactArgs("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "check-images CATALOG",
 		Short: "Report images of a catalog that do not exist",
@@ -32,21 +34,30 @@ ignored if there is a digest.`,
 		Example: `  opm check-images catalog
   opm check-images catalog --package kiln --authfile auth.json
   opm check-images catalog --image-mirrors mirrors.yaml -o json > images.json`,
-		Args:              exactArgs("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
+		Args:              args,
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if check.listRules {
+				return check.printRules(cmd.OutOrStdout(), args)
+			}
+			return check.run(cmd, args[0])
+		},
 	}
 	flags := cmd.Flags()
 	addProblemFormat(cmd, &check.format, "o", "text", "output format")
+	check.reportFlags.add(cmd)
 	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
 	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
-	completeNothing(cmd, "jobs", "package")
+	exclude(cmd, "rules", "jobs", "package")
+	completeNothing(cmd, "jobs")
+	must(cmd.RegisterFlagCompletionFunc("package", packages))
 	check.images.add(cmd)
 	return cmd
 }
 
 // imageCheck are the flags of check-images.
 type imageCheck struct {
+	reportFlags
 	format string
 	jobs   int
 	pkg    string // "" is all
@@ -57,18 +68,22 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if f.jobs < 1 {
 		return usageError{errors.New("--jobs must be 1 or more")}
 	}
+	c, err := f.read(ref)
+	if err != nil {
+		return err
+	}
 	from, err := f.images.open(cmd)
 	if err != nil {
 		return err
 	}
-	report, err := f.report(cmd, ref, from)
+	report, err := f.check(cmd, ref, from)
 	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
-	return f.print(cmd, report)
+	return f.report(cmd, c, report)
 }
 
-func (f *imageCheck) report(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
+func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
 	defer progress(cmd, "checking")()
 	references, err := f.references(cmd, ref, from)
 	if err != nil {
@@ -100,19 +115,16 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 	return all.Of(f.pkg), nil
 }
 
-func (f *imageCheck) print(cmd *cobra.Command, report *imagecheck.Report) error {
+// report prints what was found, and sums it up on standard error.
+func (f *imageCheck) report(cmd *cobra.Command, c *config, report *imagecheck.Report) error {
 	out := problem.Report{
-		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(), Version: version,
+		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(),
 		Counts: map[string]int{"images": report.Images},
 	}
-	if err := out.Write(cmd.OutOrStdout(), problem.Format(f.format)); err != nil {
+	err := f.print(cmd, cmd.OutOrStdout(), f.format, c, &out)
+	if err != nil && !errors.Is(err, errReported) || f.writeBaseline {
 		return err
 	}
-	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", report.Summary()); err != nil {
-		return err
-	}
-	if problem.HasErrors(report.Problems) {
-		return errReported
-	}
-	return nil
+	_, printErr := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", report.Summary())
+	return cmp.Or(printErr, err)
 }

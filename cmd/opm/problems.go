@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -17,75 +20,198 @@ func addProblemFormat(cmd *cobra.Command, format *string, short, byDefault, usag
 	choiceVar(cmd, format, "output", short, byDefault, usage, problem.Formats()...)
 }
 
-// printReport prints problems: as text to the writer for it, in other formats to standard output. It fails if there are
-// errors among them.
-func printReport(cmd *cobra.Command, text io.Writer, format string, report *problem.Report) error {
-	report.Version = thisBuild().OpmVersion
-	var err error
+// reportFlags are the flags of commands that report problems, but for the format.
+type reportFlags struct {
+	rules func() *problem.Rules // of the command
+
+	listRules     bool
+	info          bool
+	strict        bool
+	disable       []string
+	config        string
+	baseline      string
+	writeBaseline bool
+}
+
+func (f *reportFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
+	flags.BoolVar(&f.info, "info", false, "also report as text what could be better")
+	flags.StringSliceVar(&f.disable, "disable", nil, "leave out `RULES`, with commas in between")
+	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
+	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside what is checked")
+	flags.StringVar(&f.baseline, "baseline", "", "do not report the problems listed in `FILE`")
+	flags.BoolVar(&f.writeBaseline, "write-baseline", false,
+		"list the problems in the file of --baseline instead of reporting them")
+	exclude(cmd, "write-baseline", "output")
+	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
+	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	must(cmd.MarkFlagFilename("baseline", "json"))
+	must(cmd.RegisterFlagCompletionFunc("disable", f.completeRules))
+}
+
+func (f *reportFlags) completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return f.rules().Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// args returns how arguments are checked and completed: with --rules they are names of rules.
+func (f *reportFlags) args(check cobra.PositionalArgs) (cobra.PositionalArgs, cobra.CompletionFunc) {
+	valid := func(cmd *cobra.Command, args []string) error {
+		if f.listRules {
+			return nil
+		}
+		return check(cmd, args)
+	}
+	complete := func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if f.listRules {
+			return f.completeRules(cmd, args, start)
+		}
+		return completeArgs(files)(cmd, args, start)
+	}
+	return valid, complete
+}
+
+// printRules prints a table of the rules, or explains the named ones.
+func (f *reportFlags) printRules(w io.Writer, names []string) error {
+	if err := f.rules().CheckNames(names); err != nil {
+		return usageError{err}
+	}
+	if len(names) == 0 {
+		return f.rules().WriteTable(w)
+	}
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := f.rules().WriteRule(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the configuration of what ref is a reference to, with what flags change of it.
+func (f *reportFlags) read(ref string) (*config, error) {
+	if err := f.rules().CheckNames(f.disable); err != nil {
+		return nil, usageError{fmt.Errorf("%w; --rules lists them", err)}
+	}
+	c, err := readConfig(f.config, ref)
+	if err != nil {
+		return nil, err
+	}
+	if f.baseline != "" {
+		c.Baseline = f.baseline
+	}
+	if f.writeBaseline && c.Baseline == "" {
+		return nil, usageError{errors.New("--write-baseline needs the file of --baseline")}
+	}
+	c.levels.Strict = f.strict
+	for _, name := range f.disable {
+		c.levels.Rules[name] = problem.Off
+		for _, rules := range c.levels.Packages {
+			delete(rules, name)
+		}
+	}
+	return c, nil
+}
+
+// print reports problems as the configuration says: as text to a writer, in other formats to standard output. It fails
+// if there are errors among them.
+func (f *reportFlags) print(
+	cmd *cobra.Command, text io.Writer, format string, c *config, report *problem.Report,
+) error {
+	report.Problems = c.levels.Apply(report.Problems)
+	if f.writeBaseline {
+		return writeBaseline(cmd.ErrOrStderr(), c.Baseline, report.Problems)
+	}
+	problems, stale, err := unknown(c.Baseline, report.Problems)
+	if err != nil {
+		return err
+	}
+	report.Problems, report.Version = problems, thisBuild().OpmVersion
 	if format == "" || format == string(problem.Text) {
-		err = printProblems(text, report.Problems)
+		err = printProblems(text, cmd.ErrOrStderr(), problems, f.info)
 	} else {
 		err = report.Write(cmd.OutOrStdout(), problem.Format(format))
 	}
-	if err == nil && problem.HasErrors(report.Problems) {
+	if err == nil && len(stale) > 0 {
+		err = printStale(cmd.ErrOrStderr(), c.Baseline, stale)
+	}
+	if err == nil && problem.HasErrors(problems) {
 		err = errReported
 	}
 	return err
 }
 
-// A baselineFile is the file that problems are known by.
-type baselineFile struct {
-	name  string // "" for none
-	write bool
-}
-
-func (f *baselineFile) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "baseline", "", "do not report the problems listed in `FILE`")
-	cmd.Flags().BoolVar(&f.write, "write-baseline", false,
-		"list the problems in the file of --baseline instead of reporting them")
-	exclude(cmd, "write-baseline", "output")
-	must(cmd.MarkFlagFilename("baseline", "json"))
-}
-
-// unknown returns the problems that are not in the baseline.
-func (f *baselineFile) unknown(problems []*problem.Problem) ([]*problem.Problem, error) {
-	if f.name == "" {
-		return problems, nil
+// unknown returns the problems that are not in the named baseline, and what is there but is no problem any more.
+func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, []problem.Known, error) {
+	if baseline == "" {
+		return problems, nil, nil
 	}
-	text, err := os.ReadFile(f.name)
+	text, err := os.ReadFile(baseline)
 	if err != nil {
-		return nil, fmt.Errorf("read baseline: %w", err)
+		return nil, nil, fmt.Errorf("read baseline: %w", err)
 	}
 	b, err := problem.ReadBaseline(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read baseline %s: %w", f.name, err)
+		return nil, nil, fmt.Errorf("read baseline %s: %w", baseline, err)
 	}
-	return b.Filter(problems), nil
+	problems, stale := b.Filter(problems)
+	return problems, stale, nil
 }
 
-// writeKnown makes all problems known, and says how many there are.
-func (f *baselineFile) writeKnown(w io.Writer, problems []*problem.Problem) error {
+// writeBaseline makes all problems known, and says how many there are.
+func writeBaseline(w io.Writer, name string, problems []*problem.Problem) error {
 	write := problem.NewBaseline(problems).Write
-	if err := atomicfile.Write(f.name, atomicfile.Options{Replace: true}, write); err != nil {
+	if err := atomicfile.Write(name, atomicfile.Options{Replace: true}, write); err != nil {
 		return fmt.Errorf("write baseline: %w", err)
 	}
-	_, err := fmt.Fprintf(w, "opm: wrote %s to %s\n", problem.Summary(problems), f.name)
+	_, err := fmt.Fprintf(w, "opm: wrote %s to %s\n", problem.Summary(problems), name)
 	return err
 }
 
-// manyProblems is how many problems are worth a line that counts them, also where nobody watches.
-const manyProblems = 100
-
-// printProblems prints problems for people: with colours and a count on a terminal.
-func printProblems(w io.Writer, problems []*problem.Problem) error {
-	terminal := isTerminal(w)
-	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if err := problem.WriteText(w, problems, colour); err != nil {
-		return err
-	}
-	if terminal || len(problems) >= manyProblems {
-		_, err := fmt.Fprintf(w, "opm: %s\n", problem.Summary(problems))
-		return err
+// printStale lists what is in a baseline and no longer exists.
+func printStale(w io.Writer, baseline string, stale []problem.Known) error {
+	fmt.Fprintf(w, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
+		plural.Of(len(stale), "problem"))
+	for _, k := range stale {
+		if _, err := fmt.Fprintf(w, "  %s\n", legibleLines(k.String())); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// manyProblems is how many problems are worth a summary, also where nobody watches.
+const manyProblems = 100
+
+// printProblems prints problems for people, with colours on a terminal, and hints only if info is set. On a terminal,
+// and if they are many or not all are shown, it sums them up at the end on summary.
+func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
+	shown := slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
+		return p.Severity == problem.Info && !info
+	})
+	terminal := isTerminal(w)
+	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if err := problem.WriteText(w, shown, colour); err != nil {
+		return err
+	}
+	hidden := len(problems) - len(shown)
+	if !terminal && len(problems) < manyProblems && !problem.Folds(shown) && (hidden == 0 || len(shown) == 0) {
+		return nil
+	}
+	fmt.Fprintf(summary, "opm: %s", problem.Summary(problems))
+	if hidden > 0 {
+		fmt.Fprintf(summary, "; --info shows %s", hints(hidden))
+	}
+	fmt.Fprintln(summary)
+	return problem.WriteByRule(summary, problems)
+}
+
+// hints names a number of hints that were counted before.
+func hints(n int) string {
+	if n == 1 {
+		return "the hint"
+	}
+	return "the hints"
 }

@@ -1,88 +1,117 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
 func validateCmd() *cobra.Command {
-	var opts validate.Options
-	var format string
-	var baseline baselineFile
-	var rules bool
-	var userSchemas []string
-	var from imageFlags
+	f := validateFlags{reportFlags: reportFlags{rules: validate.Rules}}
+	args, complete := f.args(exactArgs("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",
 		Long: `Validate a catalog and report every problem with its place, the rule that it breaks and how to
 fix it. An error is a problem that keeps opm from serving the catalog; the exit code is 1 if
-there are any. A warning is a problem that clusters or users may trip over.
+there are any. A warning is a problem that clusters or users may trip over; info is what could
+be better. Text has one line for the warnings of one rule in a package, and no info without
+--info; all other formats have every problem.
+
+opm.yaml beside the catalog, or the file of --config, sets the level of rules, names a baseline
+and schemas, and states the policy of the catalog:
+
+  rules: {related-image-tag: warning, z-release: off}   # error, warning, info or off
+  packages: {kiln: {rules: {skips-only: off}}}
+  baseline: known.json
+  schemas: [ours.cue]
+  policy:
+    defaultChannel: stable
+    channelNames: ^(stable|fast)(-v[0-9.]+)?$
+    largestSkip: {major: 0, minor: 1}    # how far an update may reach
+    registries: [registry.example/pottery]
 
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.
 Text goes to standard error, other formats to standard output.`,
 		Example: `  opm validate catalog
+  opm validate catalog --package kiln --info
   opm validate catalog -o sarif > problems.sarif
-  opm validate catalog --warnings-as-errors --disable related-image-tag
+  opm validate catalog --warnings-as-errors --disable skips-only
   opm validate catalog --baseline known.json --write-baseline
-  opm validate --rules`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if rules {
-				return rangeArgs(0)(cmd, args)
+  opm validate --rules channel-head`,
+		Args:              args,
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.listRules {
+				return f.printRules(cmd.OutOrStdout(), args)
 			}
-			return exactArgs("CATALOG")(cmd, args)
-		},
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if rules {
-				return validate.Rules().Write(cmd.OutOrStdout())
-			}
-			if baseline.write && baseline.name == "" {
-				return usageError{errors.New("--write-baseline needs the file of --baseline")}
-			}
-			if err := validate.Rules().CheckNames(opts.Disable); err != nil {
-				return usageError{fmt.Errorf("%w; opm validate --rules lists them", err)}
-			}
-			if opts.Schemas, err = readSchemas(userSchemas); err != nil {
-				return err
-			}
-			problems, err := problemsOf(cmd, args[0], &from, opts)
-			if err != nil {
-				return err
-			}
-			if baseline.write {
-				return baseline.writeKnown(cmd.ErrOrStderr(), problems)
-			}
-			if problems, err = baseline.unknown(problems); err != nil {
-				return err
-			}
-			report := problem.Report{Subject: "catalog", Problems: problems, Rules: validate.Rules()}
-			return printReport(cmd, cmd.ErrOrStderr(), format, &report)
+			return f.run(cmd, args[0])
 		},
 	}
+	addProblemFormat(cmd, &f.format, "o", "", "output format (default text)")
+	f.reportFlags.add(cmd)
 	flags := cmd.Flags()
-	addProblemFormat(cmd, &format, "o", "", "output format (default text)")
-	baseline.addFlags(cmd)
-	flags.BoolVar(&rules, "rules", false, "list all rules with their reasons and examples")
-	flags.StringSliceVar(&opts.Disable, "disable", nil, "leave out `RULES`, with commas in between")
-	flags.BoolVar(&opts.Strict, "warnings-as-errors", false, "make every warning an error")
-	flags.StringArrayVar(&userSchemas, "schema", nil, "check with the CUE definitions in `FILE` too")
-	exclude(cmd, "rules", "output", "disable", "warnings-as-errors", "schema", "baseline", "write-baseline")
+	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
+	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
+	exclude(cmd, "rules", "schema", "package")
 	must(cmd.MarkFlagFilename("schema", "cue"))
-	from.add(cmd)
-	must(cmd.RegisterFlagCompletionFunc("disable",
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return validate.Rules().Names(), cobra.ShellCompDirectiveNoFileComp
-		}))
+	must(cmd.RegisterFlagCompletionFunc("package", packages))
+	f.images.add(cmd)
 	return cmd
+}
+
+// validateFlags are the flags of validate.
+type validateFlags struct {
+	reportFlags
+	format  string
+	schemas []string
+	pkg     string
+	images  imageFlags
+}
+
+func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
+	c, err := f.read(ref)
+	if err != nil {
+		return err
+	}
+	opts := validate.Options{Disable: c.levels.Disabled(), Policy: c.Policy}
+	if opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas)); err != nil {
+		return err
+	}
+	report, err := validated(cmd, ref, &f.images, opts)
+	if err != nil {
+		return err
+	}
+	if f.pkg != "" {
+		if report.Problems, err = problemsOf(report, f.pkg); err != nil {
+			return err
+		}
+	}
+	out := problem.Report{Subject: "catalog", Problems: report.Problems, Rules: validate.Rules()}
+	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &out)
+}
+
+// problemsOf returns the problems of one package, and of files that cannot be read, which may have more of it.
+func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error) {
+	var names []string
+	for _, p := range report.Index.Packages() {
+		names = append(names, p.Name)
+	}
+	if !slices.Contains(names, pkg) {
+		return nil, fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, names), declcfg.ErrNotFound)
+	}
+	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
+		return p.Package != pkg && p.Rule != "read"
+	}), nil
 }
 
 func readSchemas(names []string) ([]schemas.File, error) {
@@ -97,9 +126,8 @@ func readSchemas(names []string) ([]schemas.File, error) {
 	return all, nil
 }
 
-func problemsOf(
-	cmd *cobra.Command, ref string, images *imageFlags, opts validate.Options,
-) ([]*problem.Problem, error) {
+// validated validates a catalog.
+func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate.Options) (*validate.Report, error) {
 	defer progress(cmd, "validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
@@ -108,9 +136,5 @@ func problemsOf(
 		return nil, err
 	}
 	defer closeAll()
-	report, err := validate.Catalog(cmd.Context(), opts, catalog.Sources...)
-	if err != nil {
-		return nil, err
-	}
-	return report.Problems, nil
+	return validate.Catalog(cmd.Context(), opts, catalog.Sources...)
 }

@@ -30,13 +30,14 @@ type File struct {
 	doc  *document.Document
 }
 
-// options read what upstream reads: the case of keys does not matter. Repeated keys are reported before.
+// options are as upstream reads: the case of keys does not matter.
 var options = json.JoinOptions(
 	document.Lenient, json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true),
 )
 
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
-// joins a [*declcfg.Error] for each thing that is wrong, by place. The File is nil if the text cannot be read at all.
+// joins a [*declcfg.Error] for each thing that is wrong, by place; v has all the rest. The File is nil if the text
+// cannot be read at all.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
 	doc, further, err := document.First(text, nil)
 	if err != nil {
@@ -49,18 +50,11 @@ func Unmarshal(name string, text []byte, v any) (*File, error) {
 		err := errors.New("only one document is read: remove this and what follows it")
 		errs = append(errs, &declcfg.Error{Pos: posOf(name, *further), Err: err})
 	}
-	c := checker{file: f}
-	c.value(doc.JSON, reflect.TypeOf(v).Elem(), "")
-	errs = append(errs, c.errors()...)
-	if len(errs) > 0 {
-		slices.SortStableFunc(errs, declcfg.CompareErrors)
-		return f, errors.Join(errs...)
-	}
-	if err := json.Unmarshal(doc.JSON, v, options); err != nil { // of a type that reads itself
-		ptr, err := declcfg.TypeError(err)
-		return f, f.Errorf(ptr, "%w", err)
-	}
-	return f, nil
+	r := reader{file: f}
+	r.value(doc.JSON, reflect.ValueOf(v).Elem(), "")
+	errs = append(errs, r.errors()...)
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return f, errors.Join(errs...)
 }
 
 // repeated returns an error for each key that its object has more than once.

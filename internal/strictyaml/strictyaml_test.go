@@ -80,12 +80,29 @@ func TestValues(t *testing.T) {
 	if c.Name != "a" || len(c.Refs) != 1 || c.Refs[0] != (deep{Image: "i", Jobs: 3}) {
 		t.Errorf("read %+v", c)
 	}
+	if f.Pos("")[0].Line != 1 {
+		t.Errorf("the document is at %v", f.Pos("")[0])
+	}
 	if got, want := f.Errorf("/references/0/jobs", "%w", errors.ErrUnsupported).Error(),
 		"f:4:9: references[0].jobs: unsupported operation"; got != want {
 		t.Errorf("Errorf returns %q, want %q", got, want)
 	}
 	if got, want := f.Pos("/references/0/active")[0], (declcfg.Pos{File: "f", Line: 3, Column: 3}); got != want {
 		t.Errorf("what is missing is at %v, want %v", got, want)
+	}
+}
+
+// What is wrong does not keep the rest from being read, so that it can be checked too.
+func TestRest(t *testing.T) {
+	var c config
+	const text = "schema: s\nname: 1\nzzz: 1\nlabels: {a: b, c: 1}\ndeep: {image: i, jobs: x}\nentries: [null, {a: 1}]\n"
+	f, err := strictyaml.Unmarshal("f", []byte(text), &c)
+	if f == nil || err == nil {
+		t.Fatalf("Unmarshal returns %v, %v", f, err)
+	}
+	if c.Schema != "s" || c.Name != "" || c.Labels["a"] != "b" || c.Deep == nil || c.Deep.Image != "i" ||
+		len(c.Entries) != 2 || string(c.Entries[0]) != "null" || string(c.Entries[1]) != `{"a":1}` {
+		t.Errorf("read %+v", c)
 	}
 }
 

@@ -4,31 +4,79 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
 
-// A Baseline is problems that are known, so that only new ones count. A problem is known by its rule, package and path;
-// it may move in its file, and to another one.
+// A Baseline is problems that are known, so that only new ones count. A problem is known by what it is about, not by
+// its place: it may move in its file and in its list, and to another file.
 type Baseline struct {
 	Problems []Known `json:"problems"`
 }
 
 // A Known is a problem in a baseline.
 type Known struct {
-	Rule    string `json:"rule"`
-	Package string `json:"package,omitzero"`
-	Path    string `json:"path,omitzero"`
-	File    string `json:"file,omitzero"` // of problems without a path, which only differ by place
+	Rule    string   `json:"rule"`
+	Package string   `json:"package,omitzero"`
+	Channel string   `json:"channel,omitzero"`
+	Path    string   `json:"path,omitzero"`   // without the indices of lists
+	Names   []string `json:"names,omitempty"` // that the problem is about: bundles, images, values
+	File    string   `json:"file,omitzero"`   // of problems without a path, which only differ by place
 }
 
 func knownAs(p *Problem) Known {
-	k := Known{Rule: p.Rule, Package: p.Package, Path: p.Path}
+	k := Known{Rule: p.Rule, Package: p.Package, Channel: p.Channel, Path: indices.ReplaceAllString(p.Path, "[]")}
+	k.Names = p.names()
 	if p.Path == "" {
 		k.File = p.Pos.File
 	}
 	return k
+}
+
+var indices = regexp.MustCompile(`\[[0-9]+\]`)
+
+// names returns the names that p is about: those that it has, or else what its message quotes. A hint is not among
+// them, since it changes when something else gets a similar name.
+func (p *Problem) names() []string {
+	if len(p.Names) > 0 {
+		return p.Names
+	}
+	message, _, _ := strings.Cut(p.Message, " (did you mean ")
+	var names []string
+	for _, quoted := range quotes.FindAllString(message, -1) {
+		if name, err := strconv.Unquote(quoted); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var quotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// key returns the same text for equal ones only.
+func (k Known) key() string {
+	return fmt.Sprintf("%q", []any{k.Rule, k.Package, k.Channel, k.Path, k.File, k.Names})
+}
+
+func (k Known) compare(other Known) int {
+	return cmp.Or(cmp.Compare(k.Package, other.Package), cmp.Compare(k.Channel, other.Channel),
+		cmp.Compare(k.Path, other.Path), cmp.Compare(k.File, other.File), cmp.Compare(k.Rule, other.Rule),
+		slices.Compare(k.Names, other.Names))
+}
+
+func (k Known) String() string {
+	about := k.Path
+	if about == "" {
+		about = k.File
+	}
+	for _, name := range k.Names {
+		about += fmt.Sprintf(" %q", name)
+	}
+	return fmt.Sprintf("%s [%s]", about, k.Rule)
 }
 
 // NewBaseline returns the baseline in which all problems are known.
@@ -37,11 +85,7 @@ func NewBaseline(problems []*Problem) *Baseline {
 	for _, p := range problems {
 		b.Problems = append(b.Problems, knownAs(p))
 	}
-	slices.SortFunc(b.Problems, func(x, y Known) int {
-		return cmp.Or(cmp.Compare(x.Package, y.Package), cmp.Compare(x.Path, y.Path),
-			cmp.Compare(x.File, y.File), cmp.Compare(x.Rule, y.Rule))
-	})
-	b.Problems = slices.Compact(b.Problems)
+	slices.SortFunc(b.Problems, Known.compare)
 	return b
 }
 
@@ -59,11 +103,25 @@ func (b *Baseline) Write(w io.Writer) error {
 	return writeJSON(w, b)
 }
 
-// Filter returns the problems that are not known.
-func (b *Baseline) Filter(problems []*Problem) []*Problem {
-	all := make(map[Known]bool, len(b.Problems))
+// Filter returns the problems that are not known, and the known ones that no longer exist. One known problem is one
+// problem: of three that are alike, a baseline with two of them knows two.
+func (b *Baseline) Filter(problems []*Problem) (unknown []*Problem, stale []Known) {
+	left := make(map[string]int, len(b.Problems))
 	for _, k := range b.Problems {
-		all[k] = true
+		left[k.key()]++
 	}
-	return slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool { return all[knownAs(p)] })
+	for _, p := range problems {
+		if key := knownAs(p).key(); left[key] > 0 {
+			left[key]--
+		} else {
+			unknown = append(unknown, p)
+		}
+	}
+	for _, k := range b.Problems {
+		if key := k.key(); left[key] > 0 {
+			left[key]--
+			stale = append(stale, k)
+		}
+	}
+	return unknown, stale
 }

@@ -23,6 +23,11 @@ func TestBaselineFormat(t *testing.T) {
       "rule": "channel-head",
       "package": "p",
       "path": "package \"p\": channel \"<c>\""
+    },
+    {
+      "rule": "channel-head",
+      "package": "p",
+      "path": "package \"p\": channel \"<c>\""
     }
   ]
 }

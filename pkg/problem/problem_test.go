@@ -1,10 +1,10 @@
 package problem_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -59,7 +59,7 @@ func TestParseRules(t *testing.T) {
 		Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
 		Reason: "The head is what new users get. A channel with none or several has no use.", Fix: "connect the entries",
 		Bad: "a: 1\nb: \xef\nc: 3\nd:\t4\n", Good: "a: 1\nb: \xef\nc: 3\nd: 4\n",
-		Abridged: "it would be too long", Schema: "#Tier: {}\n",
+		Abridged: "it would be too long", Schema: "#Tier: {}\n", Config: "policy: {}\n",
 	}
 	if len(all) != 3 || all[0] != want || *rules.Of("icon") != all[2] {
 		t.Errorf("got %+v\nwant %+v", all, want)
@@ -70,16 +70,11 @@ func TestParseRules(t *testing.T) {
 	if err := rules.CheckNames([]string{"icon", "ikon"}); err == nil || err.Error() != `unknown rule "ikon" (did you mean "icon"?)` {
 		t.Errorf("got %v", err)
 	}
-	var text strings.Builder
-	if err := rules.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	same(t, text.String(), `These are rules.
-
-CHANNELS
-========
-
-channel-head (error)
+	same(t, write(t, func(w *bytes.Buffer) error { return rules.WriteTable(w) }), `channel-head  error    a channel has exactly one head
+utf-8         warning  JSON files are UTF-8
+icon          info     a package has an icon
+`)
+	same(t, write(t, func(w *bytes.Buffer) error { return rules.WriteRule(w, "channel-head") }), `channel-head (error)
   A channel has exactly one head. The head is what new users get. A channel with none or several has
   no use.
   To do: connect the entries.
@@ -87,6 +82,10 @@ channel-head (error)
   Given with --schema:
 
     #Tier: {}
+
+  With opm.yaml:
+
+    policy: {}
 
   Bad (it would be too long):
 
@@ -101,20 +100,5 @@ channel-head (error)
     b: `+"\ufffd"+`
     c: 3
     d: 4
-
-FILES
-=====
-
-utf-8 (warning)
-  JSON files are UTF-8.
-
-icon (info)
-  A package has an icon.
-
-THE CATALOG OF THE EXAMPLES
-===========================
-
-    a: 1
-    b: `+"\ufffd"+`
 `)
 }

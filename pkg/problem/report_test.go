@@ -41,6 +41,7 @@ has no use.
 > the entries
 ! it would be too long
 | #Tier: {}
+= policy: {}
  @short
 -d:\t4
 +d: 4
@@ -87,6 +88,30 @@ c/b,c:d.json: warning: odd [utf-8]
 		coloured = strings.ReplaceAll(coloured, code, "")
 	}
 	same(t, coloured, plain)
+}
+
+// Warnings of one rule about one package are one line; errors never are.
+func TestWriteTextFolds(t *testing.T) {
+	at := func(line int, severity problem.Severity, pkg string) *problem.Problem {
+		return &problem.Problem{
+			Rule: "r", Severity: severity, Pos: declcfg.Pos{File: "f", Line: line}, Package: pkg, Message: "odd",
+		}
+	}
+	problems := []*problem.Problem{
+		at(1, problem.Warning, "p"), at(2, problem.Error, "p"), at(3, problem.Error, "p"), at(4, problem.Warning, "p"),
+		at(5, problem.Warning, "q"), at(6, problem.Warning, "p"), at(7, problem.Warning, ""), at(8, problem.Warning, ""),
+	}
+	same(t, written(t, problem.Text, problems...), `f:1: warning: odd [r] (and 2 more)
+f:2: error: odd [r]
+f:3: error: odd [r]
+f:5: warning: odd [r]
+f:7: warning: odd [r]
+f:8: warning: odd [r]
+`)
+	same(t, write(t, func(w *bytes.Buffer) error { return problem.WriteByRule(w, problems) }), "  6  warning r\n  2    error r\n")
+	if !problem.Folds(problems) || problem.Folds(problems[1:3]) {
+		t.Error("Folds does not say what WriteText does")
+	}
 }
 
 func TestSummary(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
@@ -26,15 +27,14 @@ type Rule struct {
 	// Abridged says why Bad only shows what breaks the rule and does not break it itself; "" where it does.
 	Abridged string
 
-	// Schema is a CUE file of the user that the examples are about, "" for none.
-	Schema string
+	// Schema is a CUE file of the user that the examples are about, and Config an opm.yaml; "" for none.
+	Schema, Config string
 }
 
 // Rules are all rules about one kind of thing, such as catalogs. They do not change.
 type Rules struct {
 	Example string // a file that keeps every rule, "" for none
 
-	intro  string
 	groups []group
 	all    []Rule
 	byName map[string]*Rule
@@ -54,12 +54,14 @@ type group struct {
 //	> FIX
 //	! ABRIDGED
 //	| a line of Schema
+//	= a line of Config
 //	- a line of Bad
 //	+ a line of Good
 //	  a line of both, after one space
 //
-// and all others are words: the introduction and, below a rule, its reason. What follows the first character of a line
-// of an example is @NAME for the lines of that part, or text, in which \t and \xef are what they are in Go.
+// and all others are words: below a rule its reason, and before the first rule for readers of the table only. What
+// follows the first character of a line of an example is @NAME for the lines of that part, or text, in which \t and
+// \xef are what they are in Go.
 func ParseRules(text string) *Rules {
 	p := parser{parts: map[string]string{}}
 	for line := range strings.Lines(text) {
@@ -108,7 +110,6 @@ func (p *parser) before(line string) {
 		p.parts[p.part] += p.example(text)
 		return
 	}
-	p.rules.intro = join(p.rules.intro, line)
 }
 
 // rule reads a line about a rule.
@@ -123,6 +124,8 @@ func (p *parser) rule(r *Rule, line string) {
 		r.Abridged = join(r.Abridged, rest)
 	case '|':
 		r.Schema += p.example(strings.TrimPrefix(rest, " "))
+	case '=':
+		r.Config += p.example(strings.TrimPrefix(rest, " "))
 	case '-':
 		r.Bad += p.example(rest)
 	case '+':
@@ -192,33 +195,25 @@ func (r *Rules) CheckNames(names []string) error {
 	return nil
 }
 
-// Write writes the reference of all rules: name, severity, what is asked for and why, what to do, and an example of
-// each kind.
-func (r *Rules) Write(w io.Writer) error {
+// WriteRule explains a rule, which must exist: its severity, what it asks for and why, what to do, and a bad and a good
+// example.
+func (r *Rules) WriteRule(w io.Writer, name string) error {
 	out := bufio.NewWriter(w)
-	writeParagraph(out, "", r.intro)
-	groups := r.groups
-	for i := range r.all {
-		if len(groups) > 0 && groups[0].first == i {
-			writeTitle(out, groups[0].title)
-			groups = groups[1:]
-		}
-		r.all[i].write(out)
-	}
-	if r.Example != "" {
-		writeTitle(out, "The catalog of the examples")
-		out.WriteByte('\n')
-		writeExample(out, r.Example)
-	}
+	r.Of(name).write(out)
 	return out.Flush()
 }
 
-func writeTitle(out *bufio.Writer, title string) {
-	fmt.Fprintf(out, "\n%s\n%s\n", strings.ToUpper(title), strings.Repeat("=", len(title)))
+// WriteTable writes a line for each rule: its name, its severity and what it asks for.
+func (r *Rules) WriteTable(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range r.all {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.all[i].Name, r.all[i].Severity, r.all[i].Summary)
+	}
+	return table.Flush()
 }
 
 func (r *Rule) write(out *bufio.Writer) {
-	fmt.Fprintf(out, "\n%s (%s)\n", r.Name, r.Severity)
+	fmt.Fprintf(out, "%s (%s)\n", r.Name, r.Severity)
 	writeParagraph(out, "  ", sentence(r.Summary)+" "+r.Reason)
 	if r.Fix != "" {
 		writeParagraph(out, "  ", "To do: "+r.Fix+".")
@@ -226,6 +221,10 @@ func (r *Rule) write(out *bufio.Writer) {
 	if r.Schema != "" {
 		fmt.Fprintf(out, "\n  Given with --schema:\n\n")
 		writeExample(out, r.Schema)
+	}
+	if r.Config != "" {
+		fmt.Fprintf(out, "\n  With opm.yaml:\n\n")
+		writeExample(out, r.Config)
 	}
 	if r.Bad == "" {
 		return

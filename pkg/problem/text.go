@@ -2,8 +2,13 @@ package problem
 
 import (
 	"bufio"
+	"cmp"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 )
@@ -20,18 +25,54 @@ const (
 
 var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 
-// WriteText writes problems one a line, as [Problem.String] has them, with colours if colour is set.
+// WriteText writes problems one a line, as [Problem.String] has them, with colours if colour is set. The warnings of
+// one rule about one package, and its hints, are one line with their number.
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	out := bufio.NewWriter(w)
-	for _, p := range problems {
-		line := p.String()
+	for _, g := range fold(problems) {
+		line := g.first.String()
 		if colour {
-			line = p.coloured()
+			line = g.first.coloured()
 		}
 		out.WriteString(line)
+		if g.more > 0 {
+			fmt.Fprintf(out, " (and %d more)", g.more)
+		}
 		out.WriteByte('\n')
 	}
 	return out.Flush()
+}
+
+// Folds reports whether WriteText writes fewer lines than there are problems.
+func Folds(problems []*Problem) bool { return len(fold(problems)) < len(problems) }
+
+// A folded is problems that are printed as one.
+type folded struct {
+	first *Problem
+	more  int
+}
+
+// fold returns the problems as they are printed, in the order of the first of each.
+func fold(problems []*Problem) []*folded {
+	type group struct {
+		rule, pkg string
+		severity  Severity
+	}
+	var all []*folded
+	groups := map[group]*folded{}
+	for _, p := range problems {
+		g := group{p.Rule, p.Package, p.Severity}
+		if f := groups[g]; f != nil {
+			f.more++
+			continue
+		}
+		f := &folded{first: p}
+		all = append(all, f)
+		if p.Severity != Error && p.Package != "" {
+			groups[g] = f
+		}
+	}
+	return all
 }
 
 // Lines returns problems one a line, without the end of the last line.
@@ -65,4 +106,27 @@ func Summary(problems []*Problem) string {
 		counts += " and " + plural.Of(n, "hint")
 	}
 	return counts + " in " + plural.Of(len(files), "file")
+}
+
+// WriteByRule writes how many problems break each rule, the most first, if there are several.
+func WriteByRule(w io.Writer, problems []*Problem) error {
+	type row struct {
+		severity Severity
+		rule     string
+	}
+	counts := map[row]int{}
+	for _, p := range problems {
+		counts[row{p.Severity, p.Rule}]++
+	}
+	if len(counts) < 2 {
+		return nil
+	}
+	rows := slices.SortedFunc(maps.Keys(counts), func(a, b row) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.rule, b.rule), cmp.Compare(a.severity, b.severity))
+	})
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, r := range rows {
+		fmt.Fprintf(table, "%d\t%s\t %s\n", counts[r], r.severity, r.rule)
+	}
+	return table.Flush()
 }

@@ -134,7 +134,9 @@ func (s *scope) image(b *declcfg.Bundle) {
 	}
 	if _, err := reference.ParseNormalizedNamed(b.Image); err != nil {
 		s.add("image-reference", "/image", "%q is not a valid image reference: %v", b.Image, err)
+		return
 	}
+	s.registry(b.Image, "/image")
 }
 
 func count(b *declcfg.Bundle, typ string) (n int) {
@@ -160,6 +162,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 			s.add("image-reference", at, "%q is not a valid image reference: %v", image, err)
 			continue
 		}
+		s.registry(image, at)
 		if _, ok := named.(reference.Digested); !ok {
 			if tags == 0 {
 				first = i

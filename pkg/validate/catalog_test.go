@@ -234,16 +234,6 @@ func TestDisable(t *testing.T) {
 	}
 }
 
-func TestStrict(t *testing.T) {
-	problems := check(t, validate.Options{Strict: true}, broken(t))
-	expect(t, problems, brokenWant...)
-	for _, p := range problems {
-		if p.Severity != problem.Error {
-			t.Errorf("%s is no error", p)
-		}
-	}
-}
-
 // Lists ask for the errors only. They are those of a full run.
 func TestErrorsOnly(t *testing.T) {
 	if testing.Short() {

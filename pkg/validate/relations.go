@@ -123,6 +123,7 @@ func (r *relations) pkg(p *declcfg.PackageIndex) {
 	}
 	r.versions(p)
 	r.ownRanges(p)
+	r.policy(p)
 }
 
 // names are those of the channels or the bundles of a package.
@@ -230,14 +231,20 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 	}
 }
 
-// ownRanges reports entries whose skipRange includes their own version: OLM Classic updates such a bundle to itself.
-func (r *relations) ownRanges(p *declcfg.PackageIndex) {
+// versionsOf returns the versions of bundles by name, without those that cannot be parsed.
+func versionsOf(p *declcfg.PackageIndex) map[string]*declcfg.Version {
 	versions := make(map[string]*declcfg.Version, len(p.Bundles))
 	for _, b := range p.Bundles {
 		if b.Value != nil && b.Value.Version != nil {
 			versions[b.Meta.Name] = b.Value.Version
 		}
 	}
+	return versions
+}
+
+// ownRanges reports entries whose skipRange includes their own version: OLM Classic updates such a bundle to itself.
+func (r *relations) ownRanges(p *declcfg.PackageIndex) {
+	versions := versionsOf(p)
 	for _, c := range p.Channels {
 		if c.Value == nil {
 			continue

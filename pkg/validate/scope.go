@@ -111,9 +111,6 @@ func (v *validator) problem(
 	r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string,
 ) *problem.Problem {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
-	if v.opts.Strict && p.Severity == problem.Warning {
-		p.Severity = problem.Error
-	}
 	if m != nil {
 		p.Package = m.Owner()
 		p.Path = pathTo(m, ptr)

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Disable    []string // rules that are not checked, by name
 	ErrorsOnly bool     // checks only rules that are errors, which is faster
-	Strict     bool     // reports warnings as errors
+	Policy     Policy   // of the maintainers of the catalog
 
 	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
 	Schemas []schemas.File

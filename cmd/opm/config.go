@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// configFile is the name of the file beside a catalog that configures what is reported of it.
+const configFile = "opm.yaml"
+
+// A config is the content of opm.yaml.
+type config struct {
+	Rules    map[string]level         `json:"rules"`    // levels of rules, by name
+	Packages map[string]packageConfig `json:"packages"` // by name
+	Baseline string                   `json:"baseline"` // a file, seen from the directory of opm.yaml
+	Schemas  []string                 `json:"schemas"`  // CUE files, likewise
+	Policy   validate.Policy          `json:"policy"`
+
+	levels problem.Levels // that Rules and Packages give
+}
+
+type packageConfig struct {
+	Rules map[string]level `json:"rules"`
+}
+
+// A level is a severity or off, which YAML reads as false.
+type level problem.Severity
+
+func (l *level) UnmarshalJSON(text []byte) error {
+	var word string
+	if string(text) == "false" {
+		word = string(problem.Off)
+	} else if err := json.Unmarshal(text, &word); err != nil {
+		word = string(text)
+	}
+	switch s := problem.Severity(word); s {
+	case problem.Error, problem.Warning, problem.Info, problem.Off:
+		*l = level(s)
+		return nil
+	}
+	return fmt.Errorf("unknown level %q%s, want error, warning, info or off", word,
+		nearest.Hint(word, []string{"error", "warning", "info", "off"}))
+}
+
+// readConfig reads the named file or, for "", the opm.yaml beside what ref is a path to, if there is one.
+func readConfig(name, ref string) (*config, error) {
+	c := new(config)
+	defer c.setLevels()
+	path, optional := name, false
+	if r := reference.Of(ref); name == "" && (r.Kind == reference.Directory || r.Kind == reference.File) {
+		path, optional = filepath.Join(filepath.Dir(filepath.Clean(r.Path)), configFile), true
+	}
+	if path == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(path)
+	if optional && errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	file, err := strictyaml.Unmarshal(path, text, c)
+	if err != nil {
+		return nil, err
+	}
+	c.Baseline = beside(path, c.Baseline)
+	for i := range c.Schemas {
+		c.Schemas[i] = beside(path, c.Schemas[i])
+	}
+	return c, c.checkRules(file)
+}
+
+// beside returns a path that is relative to the directory of a file; "" stays "".
+func beside(file, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// allRules returns the names of the rules of all commands, which share opm.yaml.
+func allRules() []string {
+	var names []string
+	for _, rules := range []*problem.Rules{validate.Rules(), bundle.Rules(), imagecheck.Rules()} {
+		names = append(names, rules.Names()...)
+	}
+	return names
+}
+
+// checkRules reports rules that do not exist.
+func (c *config) checkRules(file *strictyaml.File) error {
+	known := map[string]bool{}
+	for _, name := range allRules() {
+		known[name] = true
+	}
+	var errs []error
+	check := func(at jsontext.Pointer, rules map[string]level) {
+		for name := range rules {
+			if !known[name] {
+				errs = append(errs, file.Errorf(at.AppendToken(name), "unknown rule %q%s", name,
+					nearest.Hint(name, allRules())))
+			}
+		}
+	}
+	check("/rules", c.Rules)
+	for name, p := range c.Packages {
+		check(jsontext.Pointer("/packages").AppendToken(name)+"/rules", p.Rules)
+	}
+	return errors.Join(errs...)
+}
+
+// setLevels sets the levels from what was read.
+func (c *config) setLevels() {
+	of := func(rules map[string]level) map[string]problem.Severity {
+		levels := map[string]problem.Severity{}
+		for name, l := range rules {
+			levels[name] = problem.Severity(l)
+		}
+		return levels
+	}
+	c.levels = problem.Levels{Rules: of(c.Rules), Packages: map[string]map[string]problem.Severity{}}
+	for name, p := range c.Packages {
+		c.levels.Packages[name] = of(p.Rules)
+	}
+}

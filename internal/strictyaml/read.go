@@ -1,0 +1,189 @@
+package strictyaml
+
+import (
+	"bytes"
+	"encoding"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A reader reads a document into a Go value. Package json stops at the first value that does not match.
+type reader struct {
+	file   *File
+	wrong  []mismatch
+	finder nearest.Finder
+}
+
+// A mismatch is a value that does not match its type, or a key that does not exist.
+type mismatch struct {
+	ptr   jsontext.Pointer
+	isKey bool
+	err   error
+}
+
+func (r *reader) failKey(ptr jsontext.Pointer, format string, args ...any) {
+	r.wrong = append(r.wrong, mismatch{ptr, true, fmt.Errorf(format, args...)})
+}
+
+// errors returns the mismatches as errors with places, which are found in one pass.
+func (r *reader) errors() (errs []error) {
+	ptrs := make([]jsontext.Pointer, len(r.wrong))
+	for i, w := range r.wrong {
+		ptrs[i] = w.ptr
+	}
+	for i, v := range r.file.doc.Find(ptrs...) {
+		w, place := r.wrong[i], v.Place
+		if w.isKey {
+			place, w.ptr = v.Key, w.ptr.Parent() // the message has the key
+		}
+		errs = append(errs, &declcfg.Error{Pos: posOf(r.file.name, place), Pointer: w.ptr, Err: w.err})
+	}
+	return errs
+}
+
+// value reads the value at ptr into v.
+func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
+	for v.Kind() == reflect.Pointer && raw.Kind() != jsontext.KindNull {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch kind := raw.Kind(); {
+	case kind == jsontext.KindNull && v.Kind() != reflect.Slice: // which a jsontext.Value is
+	case readsItself(v.Type()):
+		r.scalar(raw, v, ptr)
+	case kind == jsontext.KindBeginObject && v.Kind() == reflect.Struct:
+		r.object(raw, v, ptr)
+	case kind == jsontext.KindBeginObject && v.Kind() == reflect.Map:
+		r.mapping(raw, v, ptr)
+	case kind == jsontext.KindBeginArray && v.Kind() == reflect.Slice:
+		r.list(raw, v, ptr)
+	default:
+		r.scalar(raw, v, ptr)
+	}
+}
+
+// readsItself reports whether a type has its own way to read JSON.
+func readsItself(t reflect.Type) bool {
+	t = reflect.PointerTo(t)
+	return t.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || t.Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+// scalar reads a value as package json does. Quotes make anything a string in YAML.
+func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
+	err := json.Unmarshal(raw, v.Addr().Interface(), options)
+	if err == nil {
+		return
+	}
+	refused, _ := errors.AsType[*json.SemanticError](err)
+	within, err := declcfg.TypeError(err)
+	_, text := v.Addr().Interface().(encoding.TextUnmarshaler)
+	if text && raw.Kind() == jsontext.KindString && refused != nil {
+		err = refused.Err
+	}
+	switch raw.Kind() {
+	case jsontext.KindNumber, jsontext.KindTrue, jsontext.KindFalse:
+		if v.Kind() == reflect.String {
+			err = fmt.Errorf("%w; put it in quotes", err)
+		}
+	}
+	r.wrong = append(r.wrong, mismatch{ptr: ptr + within, err: err})
+}
+
+func (r *reader) list(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
+	for i, element := range values(raw) {
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		r.value(element, v.Index(v.Len()-1), ptr.AppendToken(i))
+	}
+}
+
+func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
+	v.Set(reflect.MakeMap(v.Type()))
+	for key, value := range values(raw) {
+		element := reflect.New(v.Type().Elem()).Elem()
+		r.value(value, element, ptr.AppendToken(key))
+		v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), element)
+	}
+}
+
+// object reads an object into a struct.
+func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
+	fields, given := fieldsOf(v.Type()), map[string]string{}
+	for key, value := range values(raw) {
+		at := ptr.AppendToken(key)
+		name, ok := match(fields, key)
+		if !ok {
+			r.failKey(at, "unknown key %q%s", key, r.hint(key, slices.Sorted(maps.Keys(fields))))
+			continue
+		}
+		if first, ok := given[name]; ok && first != key { // equal ones are found by their places
+			r.failKey(at, "key %q is already defined as %q", key, first)
+		}
+		given[name] = key
+		r.value(value, v.FieldByIndex(fields[name]), at)
+	}
+}
+
+// hint returns the nearest of the names or, for a few, all of them.
+func (r *reader) hint(key string, names []string) string {
+	if hint := r.finder.Hint(key, names); hint != "" {
+		return hint
+	}
+	return ", want " + strings.Join(names, ", ")
+}
+
+// fieldsOf returns the indices of a struct's fields by their keys.
+func fieldsOf(t reflect.Type) map[string][]int {
+	fields := make(map[string][]int)
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && !f.Anonymous && name != "-" && name != "" {
+			fields[name] = f.Index
+		}
+	}
+	return fields
+}
+
+// match returns the name of the field that a key is read into: the equal one, or else one that differs in case.
+func match(fields map[string][]int, key string) (string, bool) {
+	if _, ok := fields[key]; ok {
+		return key, true
+	}
+	for name := range fields {
+		if strings.EqualFold(name, key) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// values yields the members of an object by key, or the elements of a list by index.
+func values(raw jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(raw), document.Lenient)
+		begin, err := d.ReadToken()
+		for i := 0; err == nil && d.PeekKind() != jsontext.KindEndObject && d.PeekKind() != jsontext.KindEndArray; i++ {
+			key := strconv.Itoa(i)
+			if begin.Kind() == jsontext.KindBeginObject {
+				name, _ := d.ReadToken()
+				key = name.String()
+			}
+			var value jsontext.Value
+			if value, err = d.ReadValue(); err != nil || !yield(key, value) {
+				return
+			}
+		}
+	}
+}

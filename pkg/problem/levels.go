@@ -1,0 +1,53 @@
+package problem
+
+import "slices"
+
+// Off is the level of a rule that is not reported.
+const Off Severity = "off"
+
+// Levels are the severities that a user gives to rules, by name. The zero value changes nothing.
+type Levels struct {
+	Rules    map[string]Severity            // of all packages
+	Packages map[string]map[string]Severity // of one package, by its name; before those of Rules
+	Strict   bool                           // makes warnings errors, after the others
+}
+
+// of returns the severity that a problem gets.
+func (l Levels) of(p *Problem) Severity {
+	level, ok := l.Packages[p.Package][p.Rule]
+	if !ok {
+		level, ok = l.Rules[p.Rule]
+	}
+	if !ok {
+		level = p.Severity
+	}
+	if l.Strict && level == Warning {
+		return Error
+	}
+	return level
+}
+
+// Apply gives problems their severities and removes those that are [Off].
+func (l Levels) Apply(problems []*Problem) []*Problem {
+	for _, p := range problems {
+		p.Severity = l.of(p)
+	}
+	return slices.DeleteFunc(problems, func(p *Problem) bool { return p.Severity == Off })
+}
+
+// Disabled returns the rules that are off in every package, in alphabetical order: they need not be checked.
+func (l Levels) Disabled() []string {
+	var names []string
+	for name, level := range l.Rules {
+		elsewhere := false
+		for _, rules := range l.Packages {
+			level, ok := rules[name]
+			elsewhere = elsewhere || ok && level != Off
+		}
+		if level == Off && !elsewhere {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
