@@ -87,6 +87,7 @@ var arrows = map[string][]string{
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest"},
+	"internal/regular":     {},
 	"internal/shared":      {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json},

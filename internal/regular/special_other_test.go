@@ -1,0 +1,8 @@
+//go:build !unix
+
+package regular_test
+
+import "testing"
+
+// special adds nothing where the file system has no special files.
+func special(*testing.T, string, map[string]string) {}
