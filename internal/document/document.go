@@ -1,6 +1,6 @@
 // Package document reads the documents of JSON and YAML files as opm does, and finds the places of what is in them.
 //
-//	for chunk := range document.Split(file, size) {
+//	for chunk := range document.Split(file, size, 0) {
 //		err := chunk.Read(parse, visit) // for each document: its JSON, its text, where it is
 //	}
 //	doc, further, err := document.First(text, nil) // of a manifest

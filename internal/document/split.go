@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -35,7 +36,9 @@ type Chunk struct {
 	place Place
 	yaml  bool
 	more  bool  // the file goes on behind data, at what looks like the start of a document
-	err   error // the file cannot be read; there is no data
+	err   error // the rest of the file cannot be read; data has no documents
+
+	isLarge bool // data is a single document, which has its turn
 
 	// notJSON is why a file that begins with a brace is read as YAML from here on; nil for all others.
 	notJSON error
@@ -45,13 +48,19 @@ type Chunk struct {
 func (c *Chunk) Recycle() {
 	Buffers.Put(c.data)
 	c.data = nil
+	if c.isLarge {
+		c.isLarge = false
+		<-largeTurn
+	}
 }
 
 // Split yields the documents of a file of that size in order, some at a time. A chunk begins where the one before it
-// ends. How much text it is makes no difference: a chunk is large only if a document is.
-func Split(r io.ReaderAt, size int64) iter.Seq[*Chunk] {
+// ends. How much text it is makes no difference: a chunk is large only if a document is. One of more than limit bytes,
+// 0 meaning DefaultLimit, is an error, and so is a binary file; a limit below ChunkSize counts as ChunkSize.
+func Split(r io.ReaderAt, size, limit int64) iter.Seq[*Chunk] {
+	limit = max(cmp.Or(limit, DefaultLimit), int64(ChunkSize))
 	return func(yield func(*Chunk) bool) {
-		s := splitter{r: r, size: size, place: Place{1, 1}}
+		s := splitter{r: r, size: size, limit: limit, place: Place{1, 1}}
 		s.run(yield)
 	}
 }
@@ -61,6 +70,7 @@ func Split(r io.ReaderAt, size int64) iter.Seq[*Chunk] {
 type splitter struct {
 	r     io.ReaderAt
 	size  int64
+	limit int64  // of a document
 	buf   []byte // what was read and not yielded
 	off   int64  // of buf in the file
 	place Place  // of buf
@@ -73,6 +83,10 @@ type splitter struct {
 func (s *splitter) run(yield func(*Chunk) bool) {
 	s.buf = Buffers.Get()
 	s.fill(sniffSize)
+	if isBinary(s.buf) {
+		yield(s.failed(&Error{Err: errBinary, Text: s.buf}))
+		return
+	}
 	more := true
 	if looksLikeJSON(s.buf[:min(len(s.buf), sniffSize)]) {
 		var isJSON bool
@@ -95,7 +109,10 @@ func (s *splitter) fill(n int) {
 		m, err := s.r.ReadAt(s.buf[have:n], s.off+int64(have))
 		s.buf = s.buf[:have+m]
 		s.eof = err != nil
-		if err != nil && err != io.EOF {
+		switch {
+		case err == io.EOF && have+m < n:
+			s.err = ErrChanged
+		case err != io.EOF:
 			s.err = err
 		}
 	}
@@ -124,14 +141,21 @@ func (s *splitter) stream(yield func(*Chunk) bool, yaml bool, boundary func(data
 				return
 			}
 			want = ChunkSize
-		case want >= probeSize && s.isBrokenJSON(yaml):
+		case want < s.probeSize():
+			want = min(2*want, s.probeSize())
+		case s.isBrokenJSON(yaml):
 			s.yieldAll(yield, false)
 			return
+		case !s.yieldLarge(yield, yaml):
+			return
 		default:
-			want *= 2
+			want = ChunkSize
 		}
 	}
 }
+
+// probeSize is the variable of that name, or the limit.
+func (s *splitter) probeSize() int { return int(min(int64(probeSize), s.limit)) }
 
 // isBrokenJSON reports whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an
 // object that is not JSON, is taken for JSON if it begins as JSON does.
@@ -198,7 +222,7 @@ func (s *splitter) firstObjects(yield func(*Chunk) bool) (isJSON, more bool) {
 }
 
 // object returns where the JSON value that follows buf[from:] ends, reading on as far as it takes, or io.EOF where
-// nothing but space follows.
+// nothing but space follows, or an object that is too large to be held to see whether it is one.
 func (s *splitter) object(from int) (end int, err error) {
 	for {
 		d := jsontext.NewDecoder(bytes.NewBuffer(s.buf[from:]), Lenient)
@@ -208,6 +232,9 @@ func (s *splitter) object(from int) (end int, err error) {
 		}
 		if s.eof || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
+		}
+		if len(s.buf)-from >= s.probeSize() {
+			return 0, io.EOF
 		}
 		s.fill(2*len(s.buf) + ChunkSize)
 	}

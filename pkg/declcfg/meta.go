@@ -96,10 +96,7 @@ func (m *Meta) placesIn(doc *document.Document, ptrs []jsontext.Pointer) []Pos {
 
 var seed = maphash.MakeSeed()
 
-var (
-	errChanged = errors.New("the file changed while it was being read")
-	errNoFile  = errors.New("the object is in no file and cannot be read again")
-)
+var errNoFile = errors.New("the object is in no file and cannot be read again")
 
 // A rereader reads objects again. It keeps the file of the last one open.
 type rereader struct {
@@ -134,7 +131,7 @@ func (r *rereader) document(m *Meta, buf []byte) (doc document.Document, err err
 		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
 	}
 	if n < s.size || maphash.Bytes(seed, text) != s.sum {
-		return doc, &Error{Pos: m.Pos, Err: errChanged}
+		return doc, &Error{Pos: m.Pos, Err: document.ErrChanged}
 	}
 	return document.Document{Text: text, Offset: s.off, Start: s.start, YAML: s.yaml, Repaired: s.repaired}, nil
 }

@@ -30,7 +30,7 @@ func (f *file) chunks() iter.Seq[*chunk] {
 			return
 		}
 		defer r.Close()
-		for c := range document.Split(r, size) {
+		for c := range document.Split(r, size, f.maxObject) {
 			if !yield(&chunk{Chunk: c, file: f}) {
 				return
 			}

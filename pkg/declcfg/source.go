@@ -2,7 +2,6 @@ package declcfg
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/opm-toolchain/opm/internal/indexignore"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // ignoreFile is the name of files that list which files of a catalog to ignore.
@@ -21,6 +21,9 @@ type Source struct {
 	Name string // what positions begin with, such as the path that the user gave
 	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
 	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
+
+	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
+	MaxObject int64
 
 	// Ordered says that opm itself wrote the objects: the keys within values of properties are in their final
 	// order; see [Property].
@@ -34,17 +37,24 @@ type file struct {
 	fsys  fs.FS
 	alone bool // the user named the file itself, so that .indexignore has no say in it
 
-	ordered bool // as the source
+	maxObject int64 // as the source
+	ordered   bool  // as the source
 }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped.
 func (s Source) files(report func(error)) []*file {
 	if s.File != "" {
-		return []*file{{label: s.Name, name: s.File, fsys: s.FS, alone: true, ordered: s.Ordered}}
+		f := s.file(s.Name, s.File)
+		f.alone = true
+		return []*file{f}
 	}
 	w := walker{src: s, report: report}
 	w.dir(".", nil)
 	return w.result()
+}
+
+func (s Source) file(label, name string) *file {
+	return &file{label: label, name: name, fsys: s.FS, maxObject: s.MaxObject, ordered: s.Ordered}
 }
 
 // label returns how positions call the file of that name.
@@ -126,10 +136,12 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 		w.linkedDir(name, trail)
 	case mode.IsDir():
 		w.dir(name, trail)
-	case mode.IsRegular():
-		w.file(name)
 	default:
-		w.fail(name, fmt.Errorf("want a file, found %s", kindOfFile(mode)))
+		if err := regular.Check(mode); err != nil {
+			w.fail(name, err)
+			return
+		}
+		w.file(name)
 	}
 }
 
@@ -151,20 +163,11 @@ func (w *walker) file(name string) {
 	w.found = append(w.found, foundFile{name, resolved})
 }
 
-func kindOfFile(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "a special file"
-}
+// maxIgnoreFile is how many bytes a file of patterns may have.
+const maxIgnoreFile = 1 << 20
 
 func (w *walker) readIgnore(dir, name string) {
-	content, err := fs.ReadFile(w.src.FS, name)
+	content, err := regular.ReadFile(w.src.FS, name, maxIgnoreFile)
 	if err != nil {
 		w.report(&Error{Pos: Pos{File: w.src.label(name)}, Err: withoutPath(err)})
 		return
@@ -189,7 +192,7 @@ func (w *walker) result() []*file {
 	var files []*file
 	for _, f := range kept {
 		if nearest[f.real] == f.name {
-			files = append(files, &file{label: w.src.label(f.name), name: f.name, fsys: w.src.FS, ordered: w.src.Ordered})
+			files = append(files, w.src.file(w.src.label(f.name), f.name))
 		}
 	}
 	return files
@@ -247,16 +250,8 @@ func withoutPath(err error) error {
 
 // open returns the file for reading at any offset, and its size.
 func (f *file) open() (readerAtCloser, int64, error) {
-	h, err := f.fsys.Open(f.name)
+	h, info, err := regular.Open(f.fsys, f.name)
 	if err != nil {
-		return nil, 0, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
-	}
-	info, err := h.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("want a file, found a directory")
-	}
-	if err != nil {
-		h.Close()
 		return nil, 0, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
 	}
 	if r, ok := h.(readerAtCloser); ok {

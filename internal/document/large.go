@@ -1,0 +1,195 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+// DefaultLimit is how large a document may be, in bytes, unless a caller says otherwise. Most bundles have less than
+// 1 MB; no published one has 32 MB.
+const DefaultLimit = 256 << 20
+
+var (
+	// ErrChanged is the error about a file that is not what it was when it was opened.
+	ErrChanged = errors.New("the file changed while it was being read")
+
+	errBinary    = errors.New("binary file: it contains NUL bytes")
+	errNoMapping = errors.New("want an object, found text without keys")
+)
+
+// isBinary reports whether a file that begins with head is not text. A single NUL byte, and UTF-16, are for the readers
+// of text to place and to name.
+func isBinary(head []byte) bool {
+	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+	return !isUTF16 && bytes.Count(head[:min(len(head), sniffSize)], []byte{0}) > 1
+}
+
+// largeTurn holds a value while a large document is in memory: there is one at a time, of all files that are read.
+var largeTurn = make(chan struct{}, 1)
+
+// yieldLarge yields the document at the start of buf, which is larger than probeSize, once it knows where it ends: what
+// is too large, or cannot be an object, is an error and never in memory as a whole. It reports whether the file goes on
+// behind the document.
+func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
+	start := leadingSpace(s.buf)
+	if yaml {
+		_, start, _ = nextYAML(s.buf)
+		start += blankLines(s.buf[start:])
+	}
+	place := s.place.After(s.buf[:start])
+	if yaml && !mayBeMapping(s.buf[start:]) {
+		yield(s.failed(&Error{Place: place, Err: errNoMapping}))
+		return false
+	}
+	size, after, err := s.end(yaml)
+	if err == nil && size > s.limit {
+		err = &Error{Place: place, Err: fmt.Errorf("the object has more than %s", plural.Bytes(s.limit))}
+	}
+	if err != nil {
+		yield(s.failed(err))
+		return false
+	}
+	s.buf = nil // makes room
+	largeTurn <- struct{}{}
+	c := s.chunk(0, yaml)
+	c.isLarge, c.more = true, s.off+size < s.size
+	if c.data, err = readFull(s.r, make([]byte, size), s.off); err != nil {
+		c.err = err
+	}
+	goesOn := yield(c) && c.more && err == nil
+	if !goesOn {
+		c.Recycle() // if nobody took it
+	}
+	s.off, s.place, s.buf, s.eof = s.off+size, after, Buffers.Get(), false
+	return goesOn
+}
+
+// failed returns a chunk that says why the rest of the file cannot be read.
+func (s *splitter) failed(err error) *Chunk { return &Chunk{data: s.buf, err: err} }
+
+// pieceSize is how much of a large document is looked at at once: no more than a new buffer holds.
+const pieceSize = 512 << 10
+
+// end returns how many bytes the document at the start of buf has, and the place behind it. It reads the file a piece at
+// a time, and stops beyond the limit.
+func (s *splitter) end(yaml bool) (size int64, after Place, err error) {
+	buf := Buffers.Get()
+	defer func() { Buffers.Put(buf) }()
+	var b brackets
+	after = s.place
+	for left := s.size - s.off; size < left && size <= s.limit; {
+		piece, err := readFull(s.r, buf[:min(left-size, pieceSize)], s.off+size)
+		if err != nil {
+			return 0, after, err
+		}
+		n := len(piece) // of which so many are looked at
+		if size+int64(n) < left {
+			n = wholeRunes(piece[:n-len(separator)]) // all of a separator is in one piece
+		}
+		end := 0
+		if yaml {
+			end = 1 + bytes.Index(piece, separatorLine)
+		} else {
+			end = b.end(piece[:n])
+		}
+		if 0 < end && end <= n {
+			return size + int64(end), after.After(piece[:end]), nil
+		}
+		size += int64(n)
+		after = after.After(piece[:n])
+	}
+	return size, after, nil
+}
+
+// wholeRunes returns the length of text without a character at its end that may be cut.
+func wholeRunes(text []byte) int {
+	for n := len(text) - 1; n > len(text)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			return n
+		}
+	}
+	return len(text)
+}
+
+// readFull fills data with what is at an offset of a file, which is known to have as much.
+func readFull(r io.ReaderAt, data []byte, off int64) ([]byte, error) {
+	n, err := r.ReadAt(data, off)
+	switch {
+	case n == len(data):
+		return data, nil
+	case err == io.EOF:
+		return nil, ErrChanged
+	}
+	return nil, err
+}
+
+// maxKey is how long a key may be in YAML, unless a question mark is before it.
+const maxKey = 1024
+
+// mayBeMapping reports whether YAML, which starts with text, may be a mapping: the first line holds a key, or what may
+// precede one.
+func mayBeMapping(text []byte) bool {
+	if len(text) == 0 || bytes.IndexByte([]byte("{?&!%"), text[0]) >= 0 {
+		return true
+	}
+	line := text[:min(lineEnd(text), utf8.UTFMax*maxKey)]
+	return bytes.IndexByte(line, ':') >= 0
+}
+
+// Brackets count the open brackets of a JSON value that comes in pieces.
+type brackets struct {
+	depth   int
+	quoted  bool // within a string
+	escaped bool // behind a backslash
+}
+
+// end returns where the array or object ends in the next piece of it, or 0.
+func (b *brackets) end(piece []byte) int {
+	for i := 0; i < len(piece); i++ {
+		if b.quoted {
+			n := b.stringEnd(piece[i:])
+			if n < 0 {
+				return 0
+			}
+			i += n
+			continue
+		}
+		switch piece[i] {
+		case '"':
+			b.quoted = true
+		case '{', '[':
+			b.depth++
+		case '}', ']':
+			if b.depth--; b.depth <= 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// stringEnd returns where the closing quote is in text, which starts within a string, or -1.
+func (b *brackets) stringEnd(text []byte) int {
+	for i := 0; i < len(text); i++ {
+		if b.escaped {
+			b.escaped = false
+			continue
+		}
+		n := bytes.IndexAny(text[i:], `"\\`)
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if text[i] == '"' {
+			b.quoted = false
+			return i
+		}
+		b.escaped = true
+	}
+	return -1
+}
