@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
-		"internal/spool", "internal/tarfs", json,
+		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
 	},
 	"pkg/bundle": {
 		"pkg/problem", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
@@ -91,7 +91,7 @@ var arrows = map[string][]string{
 	"internal/reference":   {"internal/nearest"},
 	"internal/regular":     {},
 	"internal/shared":      {},
-	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync"},
+	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural"},
 	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tartest":     {"github.com/klauspost/compress"},

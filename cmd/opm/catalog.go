@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -90,9 +91,14 @@ func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 	}
 }
 
-// openOptions returns the options that come from the environment.
+// openOptions returns the options that come from the environment, and those of limits.
 func openOptions(cmd *cobra.Command) render.Options {
-	return render.Options{Stdin: cmd.InOrStdin(), Spool: spoolOptions(cmd)}
+	return render.Options{
+		Stdin:     cmd.InOrStdin(),
+		Spool:     spoolOptions(cmd),
+		MaxObject: sizeOf(cmd, maxObjectSize),
+		Limits:    image.Limits{Unpacked: sizeOf(cmd, maxImageSize)},
+	}
 }
 
 // readValid reads a catalog, whose objects can be read again until done is called. It prints the problems of a catalog

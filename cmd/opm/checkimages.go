@@ -51,7 +51,7 @@ ignored if there is a digest.`,
 	exclude(cmd, "rules", "jobs", "package")
 	completeNothing(cmd, "jobs")
 	must(cmd.RegisterFlagCompletionFunc("package", packages))
-	check.images.add(cmd)
+	addReadFlags(cmd, &check.images)
 	return cmd
 }
 

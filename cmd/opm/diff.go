@@ -52,7 +52,7 @@ They need not be valid.`,
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
 		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
 	must(cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp)))
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 	return cmd
 }
 

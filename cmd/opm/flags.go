@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -65,4 +66,45 @@ func addFormatFlag(cmd *cobra.Command, format *string) {
 func addMigrateLevelFlag(cmd *cobra.Command, level *string) {
 	levels := texts(render.Migrations())
 	choiceVar(cmd, level, "migrate-level", "", "", "migrate up to `LEVEL`: "+oneOf(levels), levels...)
+}
+
+// The flags of limits.
+const (
+	maxObjectSize = "max-object-size"
+	maxImageSize  = "image-max-size"
+)
+
+// addReadFlags adds the flags of a command that reads catalogs, those of images included.
+func addReadFlags(cmd *cobra.Command, images *imageFlags) {
+	cmd.Flags().Var(new(byteSize), maxObjectSize, "reject objects of more than `SIZE` in catalogs (default 256Mi)")
+	images.add(cmd)
+}
+
+// A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.
+type byteSize int64
+
+func (s *byteSize) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return resource.NewQuantity(int64(*s), resource.DecimalSI).String()
+}
+
+func (s *byteSize) Type() string { return "size" }
+
+func (s *byteSize) Set(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Value() <= 0 {
+		return errors.New("want a number of bytes, such as 500M or 2Gi")
+	}
+	*s = byteSize(q.Value())
+	return nil
+}
+
+// sizeOf returns the value of a byteSize flag, 0 if the command has no such flag or it was not given.
+func sizeOf(cmd *cobra.Command, name string) int64 {
+	if f := cmd.Flag(name); f != nil {
+		return int64(*f.Value.(*byteSize))
+	}
+	return 0
 }

@@ -55,7 +55,7 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
 	completeNothing(cmd, "channel")
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 }
 
 func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {

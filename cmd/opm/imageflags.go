@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -48,8 +47,8 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.cache, "image-cache", "",
 		"cache images in `DIRECTORY` (default $OLM_CACHE_DIR/opm-images; without that, there is no cache)")
 	flags.Var(&f.cacheMax, "image-cache-max-size", "limit the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
-	flags.Var(&f.unpackedMax, "image-max-size",
-		"reject images whose layers unpack to more than `SIZE` (default 8G)")
+	flags.Var(&f.unpackedMax, maxImageSize,
+		"reject images, archives and standard input that unpack to more than `SIZE` (default 8Gi)")
 	short := "v"
 	if cmd.Flags().ShorthandLookup(short) != nil {
 		short = ""
@@ -57,27 +56,6 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
 	ofRegistries(flags)
 	cmd.Flags().AddFlagSet(flags)
-}
-
-// A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.
-type byteSize int64
-
-func (s *byteSize) String() string {
-	if *s == 0 {
-		return ""
-	}
-	return resource.NewQuantity(int64(*s), resource.DecimalSI).String()
-}
-
-func (s *byteSize) Type() string { return "size" }
-
-func (s *byteSize) Set(text string) error {
-	q, err := resource.ParseQuantity(text)
-	if err != nil || q.Value() <= 0 {
-		return errors.New("want a number of bytes, such as 500M or 2Gi")
-	}
-	*s = byteSize(q.Value())
-	return nil
 }
 
 // images opens images for one command. Nothing is read or created before the first is opened.
@@ -208,7 +186,10 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 
 // spoolOptions say where input that cannot be read twice is buffered.
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
-	return image.SpoolOptions{Dir: os.Getenv("OLM_CACHE_DIR"), Warn: func(message string) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message)
-	}}
+	warn := func(message string) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message) }
+	return image.SpoolOptions{
+		Dir:       os.Getenv("OLM_CACHE_DIR"),
+		FileLimit: sizeOf(cmd, maxImageSize) / 4, // what is larger than that when compressed is not a catalog
+		Warn:      warn,
+	}
 }

@@ -120,6 +120,6 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
 	completeNothing(cmd, "channel")
-	from.add(cmd)
+	addReadFlags(cmd, &from)
 	return cmd
 }

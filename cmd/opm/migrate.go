@@ -45,6 +45,6 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 	}
 	addFormatFlag(cmd, &format)
 	addMigrateLevelFlag(cmd, &level)
-	from.add(cmd)
+	addReadFlags(cmd, &from)
 	return cmd
 }

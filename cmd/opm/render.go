@@ -79,7 +79,7 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")
 	f.bundles.add(cmd)
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
@@ -93,7 +93,8 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.reuse != nil {
-		reused, err := render.Open(cmd.Context(), f.reuse, render.Options{Spool: opts.Spool})
+		reused, err := render.Open(cmd.Context(), f.reuse,
+			render.Options{Spool: opts.Spool, MaxObject: opts.MaxObject, Limits: opts.Limits})
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
 	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
 		"record a profile of the start (with --pprof-addr "+defaultPprofAddr+", if none is given)")
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
 	must(cmd.MarkFlagDirname("cache-dir"))

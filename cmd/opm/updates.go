@@ -55,7 +55,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 	exclude(cmd, "explain", "simulate")
 	exclude(cmd, "explain", "from")
 }

@@ -65,7 +65,7 @@ Text goes to standard error, other formats to standard output.`,
 	exclude(cmd, "rules", "schema", "package")
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	must(cmd.RegisterFlagCompletionFunc("package", packages))
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 	return cmd
 }
 

@@ -18,13 +18,18 @@ var (
 	// ErrChanged is the error about a file that is not what it was when it was opened.
 	ErrChanged = errors.New("the file changed while it was being read")
 
-	errBinary    = errors.New("binary file: it contains NUL bytes")
+	// ErrBinary is the error about a file that is not text.
+	ErrBinary = errors.New("binary file: it contains NUL bytes")
+
 	errNoMapping = errors.New("want an object, found text without keys")
 )
 
-// isBinary reports whether a file that begins with head is not text. A single NUL byte, and UTF-16, are for the readers
+// BlockSize is how many bytes of a file IsBinary needs.
+const BlockSize = sniffSize
+
+// IsBinary reports whether a file that begins with head is not text. A single NUL byte, and UTF-16, are for the readers
 // of text to place and to name.
-func isBinary(head []byte) bool {
+func IsBinary(head []byte) bool {
 	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
 	return !isUTF16 && bytes.Count(head[:min(len(head), sniffSize)], []byte{0}) > 1
 }

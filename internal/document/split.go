@@ -83,8 +83,8 @@ type splitter struct {
 func (s *splitter) run(yield func(*Chunk) bool) {
 	s.buf = Buffers.Get()
 	s.fill(sniffSize)
-	if isBinary(s.buf) {
-		yield(s.failed(&Error{Err: errBinary, Text: s.buf}))
+	if IsBinary(s.buf) {
+		yield(s.failed(&Error{Err: ErrBinary, Text: s.buf}))
 		return
 	}
 	more := true

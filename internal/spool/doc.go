@@ -14,6 +14,7 @@ package spool
 
 import (
 	"cmp"
+	"errors"
 	"io"
 )
 
@@ -21,8 +22,14 @@ import (
 // of a few bytes does not decompress much else.
 const frameSize = 1 << 20
 
-// defaultMemoryLimit is the limit of zero Options.
-const defaultMemoryLimit = 64 << 20
+// The limits of zero Options.
+const (
+	defaultMemoryLimit = 64 << 20
+	defaultFileLimit   = 2 << 30
+)
+
+// ErrLimit is in the chain of the error about input that is larger than the limits.
+var ErrLimit = errors.New("larger than allowed")
 
 // Options say where the bytes may be held. The zero value is the default.
 type Options struct {
@@ -31,6 +38,9 @@ type Options struct {
 	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
 	// negative limit sends everything to the file that is larger than 1 MB.
 	MemoryLimit int64
+	// FileLimit is how many compressed bytes are held in the file. Zero means 2 GB. More is an error: input that comes
+	// from anybody must not fill the disk, or memory where there is no file.
+	FileLimit int64
 	// Warn is called once if more than the limit is held in memory because no file can be created. Nil drops the
 	// warning.
 	Warn func(message string)
@@ -39,6 +49,8 @@ type Options struct {
 func (o Options) memoryLimit() int64 {
 	return max(0, cmp.Or(o.MemoryLimit, defaultMemoryLimit))
 }
+
+func (o Options) fileLimit() int64 { return cmp.Or(o.FileLimit, defaultFileLimit) }
 
 func (o Options) warn(message string) {
 	if o.Warn != nil {

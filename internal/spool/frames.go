@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // Frames are compressed frames by their number. Calls of put may run at once; calls of get may too, once the last put
@@ -35,6 +37,10 @@ type frame struct {
 func (f *frames) put(index int, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	limit := f.opts.memoryLimit() + f.opts.fileLimit()
+	if f.inMemory+f.fileEnd+int64(len(data)) > limit {
+		return fmt.Errorf("buffer input: %w: more than %s when compressed", ErrLimit, plural.Bytes(limit))
+	}
 	for len(f.all) <= index {
 		f.all = append(f.all, frame{})
 	}

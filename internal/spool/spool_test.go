@@ -146,6 +146,21 @@ func TestMemoryWhereNoFileCanBeMade(t *testing.T) {
 	hold(t, data, spool.Options{MemoryLimit: 1}) // a nil Warn is no trouble
 }
 
+func TestFileLimit(t *testing.T) {
+	limit := func(n int64) spool.Options { return spool.Options{MemoryLimit: 2 * frame, FileLimit: n} }
+	hold(t, noise(4*frame), limit(3*frame))
+	hold(t, text(20*frame), limit(2*frame))
+	for name, tmp := range map[string]string{"file": t.TempDir(), "no file": "missing"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", tmp)
+			_, err := spool.Read(bytes.NewReader(noise(6*frame)), limit(3*frame))
+			if !errors.Is(err, spool.ErrLimit) || !strings.Contains(err.Error(), "more than 5 MB when compressed") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
 func TestFileHasNoName(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file keeps its name there")

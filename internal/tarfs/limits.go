@@ -2,16 +2,16 @@ package tarfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/spool"
 )
 
 // ErrLimit is in the chain of errors that say that an archive is larger than Limits allow.
-var ErrLimit = errors.New("larger than allowed")
+var ErrLimit = spool.ErrLimit
 
 // Limits bound the size of an archive, or of all layers of a union, which may come from anybody. Zero means no limit.
 type Limits struct {

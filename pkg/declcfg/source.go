@@ -136,12 +136,10 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 		w.linkedDir(name, trail)
 	case mode.IsDir():
 		w.dir(name, trail)
-	default:
-		if err := regular.Check(mode); err != nil {
-			w.fail(name, err)
-			return
-		}
+	case mode.IsRegular():
 		w.file(name)
+	default:
+		w.fail(name, regular.Check(mode))
 	}
 }
 

@@ -77,7 +77,7 @@ func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	fsys, err := openTar(ctx, f, tarfs.Options{Limits: o.opts.Limits.archive(), Spool: o.spool()})
+	fsys, err := openTar(ctx, f, tarfs.Options{Limits: o.opts.Limits.Archive(), Spool: o.spool()})
 	if err != nil {
 		return nil, closing(err, f)
 	}

@@ -28,7 +28,7 @@ func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, 
 			Open: func(ctx context.Context) (io.ReadCloser, error) { return i.source.blob(ctx, desc) },
 		}
 	}
-	fsys, err := tarfs.Union(ctx, layers, dir, names, tarfs.Options{Limits: i.limits.archive(), Spool: i.spool})
+	fsys, err := tarfs.Union(ctx, layers, dir, names, tarfs.Options{Limits: i.limits.Archive(), Spool: i.spool})
 	if err != nil {
 		return nil, fmt.Errorf("read image %s: %w", i.Ref, err)
 	}

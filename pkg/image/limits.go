@@ -11,7 +11,7 @@ import (
 // ErrLimit is in the chain of errors that say that an image is larger than Limits allow.
 var ErrLimit = tarfs.ErrLimit
 
-// Limits bound the size of an image, which may come from anybody. Zero means the default.
+// Limits bound the size of an image, which may come from anybody. Zero means the default. Archives have those of files.
 type Limits struct {
 	Manifest int64 // bytes of a manifest, an index or a config; 4 MB
 	Layers   int   // layers of an image; 1,000
@@ -23,8 +23,8 @@ func (l Limits) manifest() int64 { return cmp.Or(l.Manifest, 4<<20) }
 func (l Limits) layers() int     { return cmp.Or(l.Layers, 1000) }
 func (l Limits) unpacked() int64 { return cmp.Or(l.Unpacked, 8<<30) }
 
-// archive returns the limits of reading the layers.
-func (l Limits) archive() tarfs.Limits {
+// Archive returns the limits of reading the layers, or an archive.
+func (l Limits) Archive() tarfs.Limits {
 	return tarfs.Limits{Unpacked: l.unpacked(), Entries: cmp.Or(l.Files, 200_000), Names: 32 << 20}
 }
 

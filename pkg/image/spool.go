@@ -10,6 +10,8 @@ type SpoolOptions struct {
 	// MemoryLimit is how many compressed bytes are held in memory. Zero means 64 MB; a negative limit puts everything
 	// above 1 MB into the file.
 	MemoryLimit int64
+	// FileLimit is how many compressed bytes are held in the file. Zero means 2 GB; more is an error.
+	FileLimit int64
 	// Warn is called once if no file can be written, so that more than the limit is held in memory. Nil drops the
 	// warning.
 	Warn func(message string)

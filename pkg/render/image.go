@@ -70,7 +70,7 @@ func (o *opened) readCatalog(ctx context.Context, img *image.Image, dir string) 
 	if err != nil {
 		return err
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: fsys})
+	o.addSource(declcfg.Source{Name: o.ref, FS: fsys})
 	return nil
 }
 

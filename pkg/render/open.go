@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
@@ -42,6 +45,11 @@ type Options struct {
 	// Skipped is called for references that cannot be opened, in their order, and objects that cannot be rendered, by
 	// place; these are skipped. Nil returns their errors from Open and Metas.
 	Skipped func(error)
+
+	// MaxObject is how many bytes an object of a catalog may have; see [declcfg.Source].
+	MaxObject int64
+	// Limits bound archives, and Unpacked of them also standard input and pipes. Images have those of their Opener.
+	Limits image.Limits
 
 	// Spool says where to hold input that cannot be read twice: standard input, pipes and compressed archives.
 	Spool image.SpoolOptions
@@ -85,8 +93,14 @@ func (o *opened) open(ctx context.Context) error {
 	case r.Kind == reference.LayoutDirectory:
 		return fmt.Errorf("open catalog %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
+	o.addSource(declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 	return nil
+}
+
+// addSource adds a catalog.
+func (o *opened) addSource(s declcfg.Source) {
+	s.MaxObject = o.MaxObject
+	o.sources = append(o.sources, s)
 }
 
 // openPipe opens a file that can be read only once, such as a named pipe.
@@ -101,7 +115,10 @@ func (o *opened) openPipe(ctx context.Context) error {
 
 // openStream holds the content of r, which is a catalog file or an archive.
 func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
-	blob, err := hold(ctx, r, spool.Options(o.Spool))
+	blob, err := hold(ctx, r, o.Limits.Archive().Unpacked, spool.Options(o.Spool))
+	if errors.Is(err, document.ErrBinary) {
+		return &declcfg.Error{Pos: declcfg.Pos{File: name}, Err: err}
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
@@ -109,19 +126,25 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	if isArchive(blob) {
 		return o.openArchive(ctx, name, blob, blob.Size())
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
+	o.addSource(declcfg.Source{Name: name, FS: oneFile{blob, blob.Size()}, File: oneFileName})
 	return nil
 }
 
-// hold reads r to its end. When ctx is done it returns at once, but its goroutine lives until a blocked Read returns.
-func hold(ctx context.Context, r io.Reader, opts spool.Options) (*spool.Blob, error) {
+// hold reads r to its end, which must come within limit bytes. When ctx is done it returns at once, but its goroutine lives until a blocked Read returns.
+func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		blob, err := spool.Read(reader{ctx, r}, opts)
+		in := bufio.NewReaderSize(&reader{ctx, r, limit, limit}, 32<<10)
+		var blob *spool.Blob
+		head, _ := in.Peek(document.BlockSize) // an error comes again
+		err := document.ErrBinary              // at once: the input may have no end
+		if !document.IsBinary(head) || tarfs.Is(head) {
+			blob, err = spool.Read(in, opts)
+		}
 		done <- result{blob, err}
 	}()
 	select {
@@ -137,17 +160,22 @@ func hold(ctx context.Context, r io.Reader, opts spool.Options) (*spool.Blob, er
 	}
 }
 
-// A reader stops reading when its context is done.
+// A reader stops reading when its context is done, or beyond a limit.
 type reader struct {
-	ctx context.Context
-	r   io.Reader
+	ctx         context.Context
+	r           io.Reader
+	limit, left int64
 }
 
-func (r reader) Read(p []byte) (int, error) {
+func (r *reader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, fmt.Errorf("%w: more than %s", image.ErrLimit, plural.Bytes(r.limit))
+	}
+	return n, err
 }
 
 // openFile opens an archive or a catalog file, depending on the content.
@@ -169,13 +197,13 @@ func (o *opened) openFile(ctx context.Context) error {
 	if dir == "" {
 		dir = "."
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: os.DirFS(dir), File: base})
+	o.addSource(declcfg.Source{Name: o.ref, FS: os.DirFS(dir), File: base})
 	return nil
 }
 
 // openArchive opens an archive of images, of a bundle or of a catalog, depending on the content.
 func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
-	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Spool: spool.Options(o.Spool)})
+	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Limits: o.Limits.Archive(), Spool: spool.Options(o.Spool)})
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}
@@ -186,7 +214,7 @@ func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, si
 	case bundle.Is(fsys):
 		return o.openBundle(ctx, fsys, "")
 	}
-	o.sources = append(o.sources, declcfg.Source{Name: name, FS: fsys})
+	o.addSource(declcfg.Source{Name: name, FS: fsys})
 	return nil
 }
 

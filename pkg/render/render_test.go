@@ -127,6 +127,48 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// Input that may come from anybody, and may have no end, is bounded.
+func TestLimits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	long := "schema: s\nname: " + strings.Repeat("x", 3<<20) + "\n"
+	write(t, ".", "a/a.yaml", long)
+	write(t, ".", "a.tar", archived(t, false, "a.yaml", long))
+	write(t, ".", "a.tgz", archived(t, true, "a.yaml", long))
+	write(t, ".", "many.tgz", archived(t, true, "a.yaml", "schema: s\n", "b.yaml", "schema: s\n", "c.yaml", "schema: s\n"))
+	object, unpacked, files := render.Options{MaxObject: 2 << 20}, render.Options{}, render.Options{}
+	unpacked.Limits.Unpacked, files.Limits.Files = 2<<20, 2
+	for _, tt := range []struct {
+		ref   string
+		opts  render.Options
+		stdin io.Reader
+		want  string
+	}{
+		{"a", object, nil, "a/a.yaml:1:1: the object has more than 2 MB"},
+		{"a/a.yaml", object, nil, "a/a.yaml:1:1: the object has more than 2 MB"},
+		{"a.tar", object, nil, "a.tar/a.yaml:1:1: the object has more than 2 MB"},
+		{"a.tgz", object, nil, "a.tgz/a.yaml:1:1: the object has more than 2 MB"},
+		{"-", object, strings.NewReader(long), "stdin:1:1: the object has more than 2 MB"},
+		{"-", unpacked, strings.NewReader(long), "read stdin: larger than allowed: more than 2 MB"},
+		{"-", render.Options{}, zeros{}, "stdin: binary file: it contains NUL bytes"},
+		{"a.tgz", unpacked, nil, `open archive "a.tgz": decompress archive: larger than allowed: more than 2 MB in total when decompressed`},
+		{"many.tgz", files, nil, `open archive "many.tgz": read archive: entry "c.yaml": larger than allowed: more than 2 files, directories and links`},
+	} {
+		tt.opts.Stdin = tt.stdin
+		_, err := rendered(t.Context(), []string{tt.ref}, tt.opts, "", declcfg.JSON)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%s: %v, want %s", tt.ref, err, tt.want)
+		}
+	}
+}
+
+// Zeros have no end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 type failingReader struct{ err error }
 
 func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
