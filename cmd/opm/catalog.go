@@ -52,7 +52,7 @@ func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*de
 	}
 	defer closeAll()
 	index, err := declcfg.ReadIndex(cmd.Context(), catalog.Sources...)
-	if err != nil {
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
 		return err
 	}
 	done()
@@ -111,7 +111,7 @@ func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg
 		return nil, nil, err
 	}
 	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err != nil {
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
 		closeAll()
 		return nil, nil, err
 	}

@@ -106,6 +106,7 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 	}
 	defer catalog.Close()
 	all, err := imagecheck.Read(cmd.Context(), catalog.Sources...)
+	err = cmp.Or(catalog.Unchanged(), err)
 	if err != nil || f.pkg == "" {
 		return all, err
 	}

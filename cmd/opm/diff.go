@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,13 +92,15 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, error) {
 	defer progress(cmd, "comparing")()
 	var sources [2][]declcfg.Source
+	var unchanged [2]func() error
 	for i, ref := range refs {
 		catalog, closeAll, err := f.images.openCatalog(cmd, ref)
 		if err != nil {
 			return nil, err
 		}
 		defer closeAll()
-		sources[i] = catalog.Sources
+		sources[i], unchanged[i] = catalog.Sources, catalog.Unchanged
 	}
-	return diff.Compare(cmd.Context(), sources[0], sources[1])
+	report, err := diff.Compare(cmd.Context(), sources[0], sources[1])
+	return report, cmp.Or(unchanged[0](), unchanged[1](), err)
 }

@@ -39,7 +39,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 				return err
 			}
 			warnOfFlaws(cmd, metas)
-			write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: catalog.Edit}
+			write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: catalog.Edit, Check: catalog.Unchanged}
 			return declcfg.WriteDir(ctx, args[1], metas, write)
 		},
 	}

@@ -204,8 +204,12 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 		done()
 	}
 	warnOfFlaws(cmd, metas)
-	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
-	if err := declcfg.Write(ctx, cmd.OutOrStdout(), metas, write); err != nil || f.lock == "" {
+	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit, Check: catalog.Unchanged}
+	err = declcfg.Write(ctx, cmd.OutOrStdout(), metas, write)
+	if errors.Is(err, declcfg.ErrChanged) {
+		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
+	}
+	if err != nil || f.lock == "" {
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -136,5 +137,9 @@ func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate
 		return nil, err
 	}
 	defer closeAll()
-	return validate.Catalog(cmd.Context(), opts, catalog.Sources...)
+	report, err := validate.Catalog(cmd.Context(), opts, catalog.Sources...)
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+		return nil, err
+	}
+	return report, nil
 }

@@ -19,6 +19,9 @@ import (
 // Filename is the name of the files that hold patterns. They are never part of a catalog.
 const Filename = ".indexignore"
 
+// MaxSize is how many bytes such a file may have, for its readers to check.
+const MaxSize = 1 << 20
+
 // A Matcher decides which files are ignored. The zero value ignores nothing.
 //
 // All calls of Add come before the first of Ignored. It remembers verdicts on directories: calls may not run at once.

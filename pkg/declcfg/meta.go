@@ -101,7 +101,7 @@ var errNoFile = errors.New("the object is in no file and cannot be read again")
 // A rereader reads objects again. It keeps the file of the last one open.
 type rereader struct {
 	file   *file
-	handle readerAtCloser
+	handle openFile
 }
 
 // read reads the object of m, perhaps into the memory of buf.
@@ -131,7 +131,7 @@ func (r *rereader) document(m *Meta, buf []byte) (doc document.Document, err err
 		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
 	}
 	if n < s.size || maphash.Bytes(seed, text) != s.sum {
-		return doc, &Error{Pos: m.Pos, Err: document.ErrChanged}
+		return doc, &Error{Pos: m.Pos, Err: ErrChanged}
 	}
 	return document.Document{Text: text, Offset: s.off, Start: s.start, YAML: s.yaml, Repaired: s.repaired}, nil
 }

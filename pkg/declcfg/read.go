@@ -24,16 +24,20 @@ type chunk struct {
 // chunks yields the documents of f in order, some at a time.
 func (f *file) chunks() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
-		r, size, err := f.open()
+		h, info, err := f.open()
 		if err != nil {
 			yield(&chunk{file: f, err: err})
 			return
 		}
-		defer r.Close()
-		for c := range document.Split(r, size, f.maxObject) {
+		defer h.Close()
+		f.record.Add(f.label, f.fsys, f.name, info)
+		for c := range document.Split(h, info.Size(), f.maxObject) {
 			if !yield(&chunk{Chunk: c, file: f}) {
 				return
 			}
+		}
+		if now, err := h.Stat(); err != nil || !stampOf(now).equal(stampOf(info)) {
+			yield(&chunk{file: f, err: &Error{Pos: Pos{File: f.label}, Err: ErrChanged}})
 		}
 	}
 }

@@ -22,6 +22,9 @@ type Source struct {
 	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
 	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
 
+	// Record remembers the files that are read; nil for no one. Several sources may share it.
+	Record *Record
+
 	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
 	MaxObject int64
 
@@ -37,8 +40,9 @@ type file struct {
 	fsys  fs.FS
 	alone bool // the user named the file itself, so that .indexignore has no say in it
 
-	maxObject int64 // as the source
-	ordered   bool  // as the source
+	record    *Record // as the source
+	maxObject int64   // as the source
+	ordered   bool    // as the source
 }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped.
@@ -54,7 +58,7 @@ func (s Source) files(report func(error)) []*file {
 }
 
 func (s Source) file(label, name string) *file {
-	return &file{label: label, name: name, fsys: s.FS, maxObject: s.MaxObject, ordered: s.Ordered}
+	return &file{label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered}
 }
 
 // label returns how positions call the file of that name.
@@ -161,11 +165,12 @@ func (w *walker) file(name string) {
 	w.found = append(w.found, foundFile{name, resolved})
 }
 
-// maxIgnoreFile is how many bytes a file of patterns may have.
-const maxIgnoreFile = 1 << 20
-
 func (w *walker) readIgnore(dir, name string) {
-	content, err := regular.ReadFile(w.src.FS, name, maxIgnoreFile)
+	info, err := fs.Stat(w.src.FS, name)
+	if err == nil {
+		w.src.Record.Add(w.src.label(name), w.src.FS, name, info)
+	}
+	content, err := regular.ReadFile(w.src.FS, name, indexignore.MaxSize)
 	if err != nil {
 		w.report(&Error{Pos: Pos{File: w.src.label(name)}, Err: withoutPath(err)})
 		return
@@ -246,20 +251,20 @@ func withoutPath(err error) error {
 	return err
 }
 
-// open returns the file for reading at any offset, and its size.
-func (f *file) open() (readerAtCloser, int64, error) {
+// open returns the file for reading at any offset, and what it is now.
+func (f *file) open() (openFile, fs.FileInfo, error) {
 	h, info, err := regular.Open(f.fsys, f.name)
 	if err != nil {
-		return nil, 0, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
+		return nil, nil, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
 	}
-	if r, ok := h.(readerAtCloser); ok {
-		return r, info.Size(), nil
+	if r, ok := h.(openFile); ok {
+		return r, info, nil
 	}
 	h.Close()
-	return nil, 0, &Error{Pos: Pos{File: f.label}, Err: errors.New("the file system cannot read at an offset")}
+	return nil, nil, &Error{Pos: Pos{File: f.label}, Err: errors.New("the file system cannot read at an offset")}
 }
 
-type readerAtCloser interface {
+type openFile interface {
+	fs.File
 	io.ReaderAt
-	io.Closer
 }

@@ -19,6 +19,9 @@ type WriteOptions struct {
 
 	// Edit changes a bundle before it is written; nil for none. It is called on several goroutines.
 	Edit func(*Bundle) error
+
+	// Check is called when everything has been read again, and its error returned; nil for none.
+	Check func() error
 }
 
 // Sort brings metas into the order of upstream: by package; in a package the olm.package, channels by name, bundles by
@@ -115,7 +118,10 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 		}
 		document.Buffers.Put(out.text)
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || opts.Check == nil {
+		return err
+	}
+	return opts.Check()
 }
 
 // batches yields metas in runs of about one chunk of text.

@@ -32,6 +32,8 @@ func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions)
 			err = errors.Join(err, undo(made, dir))
 		}
 	}()
+	check := opts.Check
+	opts.Check = nil // until all files are written
 	for len(metas) > 0 {
 		n := 1
 		for n < len(metas) && metas[n].Owner() == metas[0].Owner() {
@@ -41,6 +43,9 @@ func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions)
 			return err
 		}
 		metas = metas[n:]
+	}
+	if check != nil {
+		return check()
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (o *opened) open(ctx context.Context) error {
 
 // addSource adds a catalog.
 func (o *opened) addSource(s declcfg.Source) {
-	s.MaxObject = o.MaxObject
+	s.MaxObject, s.Record = o.MaxObject, &o.record
 	o.sources = append(o.sources, s)
 }
 
@@ -184,19 +184,20 @@ func (o *opened) openFile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 	}
+	dir, base := filepath.Split(o.ref)
+	if dir == "" {
+		dir = "."
+	}
 	if isArchive(f) {
 		o.onClose(f.Close)
 		info, err := f.Stat()
 		if err != nil {
 			return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
 		}
+		o.record.Add(o.ref, os.DirFS(dir), base, info)
 		return o.openArchive(ctx, o.ref, f, info.Size())
 	}
 	f.Close()
-	dir, base := filepath.Split(o.ref)
-	if dir == "" {
-		dir = "."
-	}
 	o.addSource(declcfg.Source{Name: o.ref, FS: os.DirFS(dir), File: base})
 	return nil
 }

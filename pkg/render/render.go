@@ -34,6 +34,7 @@ type Catalog struct {
 
 	changes Changes
 	skipped func(error)
+	record  *declcfg.Record
 	final   map[identity]bool // bundles that need no more changes
 	closers []func() error
 }
@@ -45,6 +46,7 @@ type identity struct{ pkg, name, image string }
 type opener struct {
 	Options
 	turn     turns
+	record   declcfg.Record
 	bundles  *spool.Store
 	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
 
@@ -82,7 +84,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 }
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
-	c := &Catalog{changes: with.Changes, skipped: with.Skipped, final: map[identity]bool{}}
+	c := &Catalog{changes: with.Changes, skipped: with.Skipped, record: &with.record, final: map[identity]bool{}}
 	var errs []error
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
@@ -139,6 +141,11 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return c.changes.Edit(b)
 }
 
+// Unchanged returns an error for every file that changed since it was first read; it wraps [declcfg.ErrChanged]. Call it
+// when all objects that are needed have been read, before their content is relied on. What is read again later is
+// compared with its hash.
+func (c *Catalog) Unchanged() error { return c.record.Check() }
+
 // Close releases files and memory.
 func (c *Catalog) Close() error {
 	var errs []error
@@ -151,6 +158,7 @@ func (c *Catalog) Close() error {
 
 // Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
 // cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options].
+// Where files change meanwhile, it is that of [Catalog.Unchanged].
 // As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
@@ -170,6 +178,9 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	if err := c.Unchanged(); err != nil {
+		return nil, err
+	}
 	if err := c.failing(errs); err != nil {
 		return nil, err
 	}

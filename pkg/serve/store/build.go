@@ -90,6 +90,11 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 	case now != key:
 		return ErrChanged
 	}
+	for _, s := range sources { // which may be again what they were
+		if s.Record.Check() != nil {
+			return ErrChanged
+		}
+	}
 	b.names.finish(&b.data)
 	return b.records.finish()
 }

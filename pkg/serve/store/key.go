@@ -14,6 +14,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/indexignore"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -91,7 +92,7 @@ func keyFiles(s declcfg.Source) ([]keyFile, error) {
 			return err
 		}
 		if e.Name() == indexignore.Filename {
-			content, err := fs.ReadFile(s.FS, name)
+			content, err := regular.ReadFile(s.FS, name, indexignore.MaxSize)
 			if err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ func (f keyFile) digest(fsys fs.FS) ([]byte, error) {
 }
 
 func hashContent(d *xxhash.Digest, fsys fs.FS, name string) error {
-	f, err := fsys.Open(name)
+	f, _, err := regular.Open(fsys, name)
 	if err != nil {
 		return err
 	}
