@@ -61,14 +61,13 @@ func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
 	}
 	s.buf = nil // makes room
 	largeTurn <- struct{}{}
-	c := s.chunk(0, yaml)
-	c.isLarge, c.more = true, s.off+size < s.size
-	if c.data, err = readFull(s.r, make([]byte, size), s.off); err != nil {
-		c.err = err
-	}
-	goesOn := yield(c) && c.more && err == nil
-	if !goesOn {
-		c.Recycle() // if nobody took it
+	c, more := s.chunk(0, yaml), s.off+size < s.size
+	c.isLarge, c.more = true, more
+	c.data, c.err = readFull(s.r, make([]byte, size), s.off)
+	goesOn := more && c.err == nil
+	if !yield(c) {
+		c.Recycle() // nobody took it
+		return false
 	}
 	s.off, s.place, s.buf, s.eof = s.off+size, after, Buffers.Get(), false
 	return goesOn

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,6 +147,27 @@ func TestLargeDocument(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several objects that are larger than what is looked at before their end is known are read at once, one by one.
+func TestLargeDocumentsAtOnce(t *testing.T) {
+	object := `{"schema":"s","name":"` + strings.Repeat("x", 17<<20) + `"}`
+	files := fstest.MapFS{}
+	for _, name := range []string{"a.json", "b.yaml", "c.json"} {
+		files[name] = &fstest.MapFile{Data: []byte("{\"schema\":\"s\",\"name\":\"y\"}\n" + object)}
+		if name == "b.yaml" {
+			files[name].Data = []byte("schema: s\nname: z\n---\nschema: s\nname: " + strings.Repeat("x", 17<<20) + "\n")
+		}
+	}
+	var got []string
+	for m, err := range declcfg.Map(t.Context(), metaOf, declcfg.Source{Name: "c", FS: files}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m.Pos.String()+" "+strconv.Itoa(len(m.Name)))
+	}
+	expect(t, got, []string{"c/a.json:1:1 1", "c/a.json:2:1 17825792", "c/b.yaml:1:1 1", "c/b.yaml:4:1 17825792",
+		"c/c.json:1:1 1", "c/c.json:2:1 17825792"})
 }
 
 // Objects may nest as deep as in encoding/json, 10,000 levels.
