@@ -98,7 +98,7 @@ type brokenPath struct {
 
 // dir walks the directory of that name; trail holds the real paths of the directories above it.
 func (w *walker) dir(name string, trail []string) {
-	resolved, err := w.resolve(name)
+	resolved, err := w.resolve(name, trail)
 	if err != nil {
 		w.fail(name, err)
 		return
@@ -141,7 +141,7 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 	case mode.IsDir():
 		w.dir(name, trail)
 	case mode.IsRegular():
-		w.file(name)
+		w.file(name, trail)
 	default:
 		w.fail(name, regular.Check(mode))
 	}
@@ -156,8 +156,8 @@ func (w *walker) linkedDir(name string, trail []string) {
 	w.dir(name, trail)
 }
 
-func (w *walker) file(name string) {
-	resolved, err := w.resolve(name)
+func (w *walker) file(name string, trail []string) {
+	resolved, err := w.resolve(name, trail)
 	if err != nil && !errors.Is(err, errOutside) {
 		w.fail(name, err)
 		return
@@ -206,11 +206,14 @@ var errOutside = errors.New("symbolic link to a directory outside the catalog")
 // maxLinks is how many links a path may lead through, as on Linux.
 const maxLinks = 40
 
-// resolve returns name without links. The error is errOutside for a path that leaves the root, with the links resolved
-// up to there.
-func (w *walker) resolve(name string) (string, error) {
+// resolve returns name without links; trail is that of the walk, so that its directories are not resolved again. The
+// error is errOutside for a path that leaves the root, with the links resolved up to there.
+func (w *walker) resolve(name string, trail []string) (string, error) {
 	var links int
-	resolved, rest := ".", strings.Split(name, "/")
+	resolved, rest := ".", []string{path.Base(name)}
+	if len(trail) > 0 {
+		resolved = trail[len(trail)-1]
+	}
 	for len(rest) > 0 {
 		next := path.Join(resolved, rest[0])
 		rest = rest[1:]
