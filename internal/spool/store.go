@@ -11,6 +11,7 @@ import (
 type Store struct {
 	mu   sync.Mutex
 	w    *Writer
+	buf  []byte // for copying
 	blob *Blob
 }
 
@@ -25,14 +26,17 @@ func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
 		return nil, errFinished
 	}
 	start := s.w.size
-	n, err := io.Copy(s.w, r)
+	if s.buf == nil {
+		s.buf = make([]byte, 32<<10)
+	}
+	n, err := io.CopyBuffer(s.w, r, s.buf)
 	return io.NewSectionReader(s, start, n), err
 }
 
 // Finish makes what was added readable.
 func (s *Store) Finish() (err error) {
 	s.blob, err = s.w.Finish()
-	s.w = nil // the encoder takes memory, too
+	s.w, s.buf = nil, nil // the encoder takes memory, too
 	return err
 }
 
