@@ -15,8 +15,12 @@ import (
 
 const blockSize = 512
 
-// maxPath is the longest name and link that is read, in bytes: that of most systems.
-const maxPath = 4096
+const (
+	// maxPath is the longest name and link that is read, in bytes: that of most systems.
+	maxPath = 4096
+	// maxDepth is how many directories a file may be in. Every access takes a step for each; images have up to about 30.
+	maxDepth = 100
+)
 
 // WhiteoutPrefix begins the names of entries of a layer that hide something of the layers below.
 const WhiteoutPrefix = ".wh."
@@ -167,7 +171,7 @@ func checkPortable(hdr *tar.Header, n *node) error {
 }
 
 // CleanName returns a name as io/fs writes names. As tar and container engines do, it takes absolute names for relative
-// ones. A name that is too long or leads out of the root directory is an error.
+// ones. A name that is too long or too deep, or that leads out of the root directory, is an error.
 func CleanName(name string) (string, error) {
 	if len(name) > maxPath {
 		return "", fmt.Errorf("its name is longer than %d bytes", maxPath)
@@ -175,6 +179,9 @@ func CleanName(name string) (string, error) {
 	clean := path.Clean(strings.TrimLeft(name, "/"))
 	if clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", errors.New("it leads out of the root directory")
+	}
+	if strings.Count(clean, "/") > maxDepth {
+		return "", errDeep
 	}
 	return clean, nil
 }

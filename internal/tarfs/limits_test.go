@@ -91,7 +91,7 @@ func TestHostileLayers(t *testing.T) {
 	for n := range 3000 {
 		many = append(many, fmt.Sprintf("c/%d=", n))
 	}
-	deep := strings.Repeat("d/", 1500)
+	deep := strings.Repeat("d/", maxDepth-1)
 	long := make([]string, 0, 8500)
 	for n := range cap(long) {
 		long = append(long, fmt.Sprintf("c/%05d%s=", n, strings.Repeat("x", 4000)))
@@ -110,11 +110,18 @@ func TestHostileLayers(t *testing.T) {
 		{"sparse file elsewhere", defaults, append(sparse(t, "x", 10<<30)[:2048], tartest.Tar(t, "c/a=1")...), ""},
 		{"many files", Limits{Entries: 1000}, tartest.Tar(t, many...), "more than 1000 files, directories and links"},
 		{"many links elsewhere", Limits{Entries: 2}, tartest.Tar(t, "a->b", "b->c", "d->e"), "more than 2 files, directories and links"},
-		{"many directories in one name", Limits{Entries: 1000}, tartest.Tar(t, "c/"+deep+"f=1"), "more than 1000 files"},
+		{"many directories in one name", Limits{Entries: 50}, tartest.Tar(t, "c/"+deep+"f=1"), "more than 50 files"},
+		{"as deep as allowed", defaults, tartest.Tar(t, "c/"+deep+"f=1", "c/a->"+deep+"f"), ""},
+		{"too deep", defaults, tartest.Tar(t, "c/d/"+deep+"f=1"), "nested too deeply: at most 100 directories"},
+		{"too deep elsewhere", defaults, tartest.Tar(t, "x/d/"+deep+"f=1"), "nested too deeply: at most 100 directories"},
+		{"too deep through a link", defaults, tartest.Tar(t, "c/"+deep, "c/l->"+deep, "c/l/d/f=1"),
+			"nested too deeply: at most 100 directories"},
+		{"long way", defaults, tartest.Tar(t, "c/l->"+strings.Repeat("./", 300), "c/m->l/l/f", "c/f=", "c/m/g="),
+			"the path is too long"},
 		{"long name", defaults, tartest.Tar(t, strings.Repeat("x", 5000)+"=1"), "its name is longer than 4096 bytes"},
 		{"many long names", defaults, tartest.Tar(t, long...), "the names of files and links have more than 32 MB"},
 		{"deeper and deeper", defaults, tartest.Tar(t, "c/a->"+deep, "c/b->a/"+deep, "c/c->b/"+deep, "c/c/f=1"),
-			"the path is too long"},
+			"nested too deeply: at most 100 directories"},
 		{"long link", defaults, tartest.Tar(t, "c/a->"+strings.Repeat("x", 5000)), "the link is longer than 4096 bytes"},
 		{"cut short", defaults, tartest.Tar(t, "c/a="+strings.Repeat("x", 2000))[:1024], "unexpected EOF"},
 		{"cut gzip", defaults, tartest.Gzip(t, tartest.Tar(t, "c/a="+strings.Repeat("xyz", 2000)))[:60], "unexpected EOF"},
@@ -293,5 +300,29 @@ func BenchmarkLayer(b *testing.B) {
 			b.Fatal(err)
 		}
 		fsys.Close()
+	}
+}
+
+// BenchmarkDeep reads many files as far from the root as allowed.
+func BenchmarkDeep(b *testing.B) {
+	for name, dir := range map[string]string{
+		"names": "c/" + strings.Repeat("d/", maxDepth-1),
+		"links": "c/l/",
+	} {
+		b.Run(name, func(b *testing.B) {
+			entries := []string{"c/d/", "c/l->" + strings.Repeat("d/../", maxSteps/2-9)}
+			for n := range 20_000 {
+				entries = append(entries, fmt.Sprint(dir, n, "="))
+			}
+			layers := layersOf(tartest.Zstd(b, tartest.Tar(b, entries...)))
+			b.ReportAllocs()
+			for b.Loop() {
+				fsys, err := Union(b.Context(), layers, "c", nil, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				fsys.Close()
+			}
+		})
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// maxLinks is how many symbolic links are followed to reach a file, as on Linux.
 	maxLinks = 40
 	// maxSteps is how many path elements are followed to reach a file, those in links included.
-	maxSteps = 4096
+	maxSteps = 512
 )
 
 var (
@@ -27,6 +27,7 @@ var (
 	errLoop   = errors.New("too many symbolic links, or a loop of them")
 	errLeaves = errors.New("the symbolic link leads out of the archive")
 	errLong   = errors.New("the path is too long")
+	errDeep   = fmt.Errorf("nested too deeply: at most %d directories are allowed", maxDepth)
 )
 
 // A layer has the changes that one archive makes to a tree.
@@ -57,6 +58,7 @@ type node struct {
 	parent   *node // nil for the root
 	name     string
 	length   int // of the path
+	depth    int // how many directories it is in, the root not counted
 	children map[string]*node
 
 	mode    fs.FileMode
@@ -112,7 +114,7 @@ type tree struct {
 
 func newTree(b *budget, want ...string) *tree {
 	root := newDir()
-	root.length = -1 // its children have no slash in front
+	root.length, root.depth = -1, -1 // its children have no slash in front and are in no directory
 	return &tree{root: root, want: want, budget: b}
 }
 
@@ -196,9 +198,13 @@ func (t *tree) insert(e entry) (*node, error) {
 }
 
 func (t *tree) put(dir *node, name string, n *node) error {
-	n.parent, n.name, n.length = dir, name, dir.length+1+len(name)
-	if n.length > maxPath {
+	n.parent, n.name = dir, name
+	n.length, n.depth = dir.length+1+len(name), dir.depth+1
+	switch {
+	case n.length > maxPath:
 		return errLong
+	case n.depth > maxDepth:
+		return errDeep
 	}
 	if dir.children == nil {
 		dir.children = map[string]*node{}
