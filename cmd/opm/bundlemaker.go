@@ -13,10 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
-const bundleDockerfile = "bundle.Dockerfile"
+const (
+	bundleDockerfile = "bundle.Dockerfile"
+	maxDockerfile    = 1 << 20
+)
 
 // A bundleMaker holds the flags of commands that generate a bundle directory and its Dockerfile.
 type bundleMaker struct {
@@ -65,7 +69,8 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 	if err := f.generate(cmd); err != nil {
 		return err
 	}
-	if found, err := os.ReadFile(bundleDockerfile); !f.overwrite && !errors.Is(err, fs.ErrNotExist) {
+	found, err := regular.ReadFile(os.DirFS("."), bundleDockerfile, maxDockerfile)
+	if !f.overwrite && !errors.Is(err, fs.ErrNotExist) {
 		if err == nil && !bytes.Equal(found, text) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: building the existing %s, which differs from the generated one; "+
 				"to replace it, add --overwrite\n", bundleDockerfile)

@@ -155,7 +155,7 @@ func (c *checker) readOne(name string) {
 	c.manifests = append(c.manifests, m)
 }
 
-// isChart reports whether the manifests are a chart, as [DetectMediaType] does.
+// isChart reports whether the manifests are a chart, as detectMediaType does.
 func (c *checker) isChart() bool {
 	text, err := readRegular(c.fsys, path.Join(manifestsDir, chartFile))
 	return err == nil && isChart(text)

@@ -2,12 +2,12 @@ package bundle
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	documents "github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -89,12 +89,12 @@ func (p *parser) readDir(name string) []fs.DirEntry {
 
 // readFile returns what a file holds. It reports false where the name leads to no file.
 func (p *parser) readFile(name string) ([]byte, bool) {
-	text, err := readWhole(p.fsys, name)
+	text, err := regular.ReadFile(p.fsys, name, maxFileSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.warn(p.inFile(name, errors.New("symbolic link to a file that does not exist")))
-	case errors.Is(err, errNotRegular):
-		p.warn(p.inFile(name, errNotRegular))
+	case errors.Is(err, regular.ErrNotRegular):
+		p.warn(p.inFile(name, withoutPath(err)))
 	case err != nil:
 		p.fail(p.inFile(name, withoutPath(err)))
 	}
@@ -103,28 +103,11 @@ func (p *parser) readFile(name string) ([]byte, bool) {
 
 // readRegular returns what a file holds, nothing for a directory or a device, and an error for one that is too large.
 func readRegular(fsys fs.FS, name string) ([]byte, error) {
-	text, err := readWhole(fsys, name)
-	if errors.Is(err, errNotRegular) {
+	text, err := regular.ReadFile(fsys, name, maxFileSize)
+	if errors.Is(err, regular.ErrNotRegular) {
 		return nil, nil
 	}
 	return text, err
-}
-
-var errNotRegular = errors.New("not a file")
-
-// readWhole returns what a file holds. The error is errNotRegular for a directory or a device.
-func readWhole(fsys fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(fsys, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNotRegular
-	case info.Size() > maxFileSize:
-		err := fmt.Errorf("the file has %d MB, at most %d are read", info.Size()>>20, maxFileSize>>20)
-		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
-	}
-	return fs.ReadFile(fsys, name)
 }
 
 // withoutPath returns err without the path that the position says already.

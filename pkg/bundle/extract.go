@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -10,6 +9,8 @@ import (
 	"github.com/operator-framework/api/pkg/encoding"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // The annotations by which OLM knows how to read a ConfigMap, and where it comes from.
@@ -47,7 +48,12 @@ func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, e
 	}
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		for _, entry := range e.readDir(dir) {
-			e.extract(path.Join(dir, entry.Name()))
+			name := path.Join(dir, entry.Name())
+			if entry.IsDir() {
+				e.fail(e.inFile(name, errDirectory))
+				continue
+			}
+			e.extract(name)
 		}
 	}
 	limit := opts.Limit
@@ -77,29 +83,15 @@ type extractor struct {
 var notInKey = regexp.MustCompile(`[^-A-Za-z0-9_.]`)
 
 func (e *extractor) extract(name string) {
-	text, err := e.read(name)
+	text, err := regular.ReadFile(e.fsys, name, maxFileSize)
 	switch {
 	case err != nil:
-		e.fail(e.inFile(name, err))
+		e.fail(e.inFile(name, withoutPath(err)))
 	case name == annotationsFile:
 		e.annotate(text)
 	default:
 		e.add(name, text)
 	}
-}
-
-func (e *extractor) read(name string) ([]byte, error) {
-	info, err := fs.Stat(e.fsys, name)
-	switch {
-	case err != nil:
-		return nil, withoutPath(err)
-	case info.IsDir():
-		return nil, errDirectory
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a file")
-	}
-	text, err := readRegular(e.fsys, name)
-	return text, withoutPath(err)
 }
 
 func (e *extractor) add(name string, text []byte) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -17,7 +18,7 @@ import (
 // package or channels are missing, what [Infer] finds. In that case the default channel is completed as well.
 func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
 	if l.Package != "" && l.Channels != "" {
-		mediaType, err := subMediaType(layout, dir)
+		mediaType, err := detectMediaType(layout, dir)
 		l.MediaType = mediaType
 		return l, err
 	}
@@ -74,7 +75,7 @@ func (d *outDir) checkGenerated(l Labels, opts GenerateOptions) error {
 		return nil
 	}
 	var errs []error
-	existing, err := d.root.ReadFile(annotationsFile)
+	existing, err := regular.ReadFile(d.root.FS(), annotationsFile, maxFileSize)
 	switch {
 	case err == nil:
 		errs = append(errs, l.Check(path.Join(d.root.Name(), annotationsFile), existing))
@@ -117,7 +118,7 @@ func eachManifest(manifests fs.FS, fn func(name string, content []byte) error) e
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(manifests, name)
+		content, err := regular.ReadFile(manifests, name, maxFileSize)
 		if err != nil {
 			return fmt.Errorf("copy manifests: %w", err)
 		}

@@ -29,7 +29,7 @@ type packageManifest struct {
 // of the directory or of one beside it cannot be read. Directories without one are passed over.
 func Infer(layout fs.FS, dir string) (Labels, error) {
 	dir = path.Clean(dir)
-	mediaType, err := subMediaType(layout, dir)
+	mediaType, err := detectMediaType(layout, dir)
 	if err != nil {
 		return Labels{}, err
 	}
@@ -49,14 +49,6 @@ func Infer(layout fs.FS, dir string) (Labels, error) {
 	l.Channels = strings.Join(channels, ",")
 	l.DefaultChannel = pkg.defaultOf(channels)
 	return l, nil
-}
-
-func subMediaType(layout fs.FS, dir string) (string, error) {
-	manifests, err := fs.Sub(layout, dir)
-	if err != nil {
-		return "", err
-	}
-	return DetectMediaType(manifests)
 }
 
 func findPackageManifest(layout fs.FS) (*packageManifest, error) {

@@ -89,7 +89,7 @@ func TestDetectMediaType(t *testing.T) {
 		{"no chart", mapFS("Chart.yaml", "nam: oak"), MediaTypePlain},
 		{"empty", mapFS(), ""},
 	} {
-		got, err := DetectMediaType(test.files)
+		got, err := detectMediaType(test.files, ".")
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s: got %q, %v", test.name, got, err)
 		}

@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"io/fs"
+	"path"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -17,10 +18,10 @@ const (
 // chartFile is what a chart has to say about itself.
 const chartFile = "Chart.yaml"
 
-// DetectMediaType detects the media type of a directory of manifests from its files. An empty one is an error, and so
-// is a file that cannot be read.
-func DetectMediaType(manifests fs.FS) (string, error) {
-	entries, err := fs.ReadDir(manifests, ".")
+// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty one is
+// an error, and so is a file that cannot be read. dir is not made a file system of its own: links may lead out of it.
+func detectMediaType(layout fs.FS, dir string) (string, error) {
+	entries, err := fs.ReadDir(layout, dir)
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +33,7 @@ func DetectMediaType(manifests fs.FS) (string, error) {
 		if entry.IsDir() {
 			continue
 		}
-		text, err := readRegular(manifests, entry.Name())
+		text, err := readRegular(layout, path.Join(dir, entry.Name()))
 		if err != nil {
 			return "", err
 		}

@@ -359,7 +359,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	var warnings []string
 	b, err := Parse(os.DirFS(dir), "b", Options{Warn: func(err *declcfg.Error) { warnings = append(warnings, err.Error()) }})
-	want := []string{"b/manifests/dangling.yaml: symbolic link to a file that", "b/manifests/dir.yaml: not a file"}
+	want := []string{"b/manifests/dangling.yaml: symbolic link to a file that", "b/manifests/dir.yaml: want a file, found a dir"}
 	if err != nil || !prefixes(warnings, want) || len(b.Properties) != 5 {
 		t.Errorf("got %v, %v", warnings, err)
 	}
@@ -367,7 +367,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Parse(os.DirFS(dir), "b", Options{})
-	if err == nil || !strings.HasPrefix(err.Error(), "b/manifests/crd.yaml: the file has 64 MB, at most 64 are read") {
+	if err == nil || !strings.HasPrefix(err.Error(), "b/manifests/crd.yaml: the file is too large: it has 67108865 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

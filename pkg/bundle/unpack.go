@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Unpack copies all that fsys holds, such as the files of an image, into the directory out. What is there stays, but
@@ -55,15 +57,11 @@ func (d *outDir) copy(fsys fs.FS, name string, entry fs.DirEntry) error {
 }
 
 func (d *outDir) copyFile(fsys fs.FS, name string) error {
-	f, err := fsys.Open(name)
+	f, info, err := regular.Open(fsys, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	return d.file(name, info.Mode(), f)
 }
 

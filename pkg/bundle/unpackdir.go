@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // An outDir writes into a directory, never outside of it. What it made can be taken back.
@@ -91,7 +92,7 @@ func (d *outDir) undo(err error) error {
 
 // differs reports whether a file of that name holds something else than content.
 func (d *outDir) differs(name string, content []byte) (bool, error) {
-	old, err := d.root.ReadFile(name)
+	old, err := regular.ReadFile(d.root.FS(), name, maxFileSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
@@ -173,7 +174,7 @@ func (d *dockerArchive) document(context.Context, v1.Descriptor) ([]byte, error)
 }
 
 func (d *dockerArchive) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
-	f, _, err := openRegular(d.fsys, d.names[desc.Digest])
+	f, _, err := regular.Open(d.fsys, d.names[desc.Digest])
 	if err != nil {
 		return nil, err
 	}

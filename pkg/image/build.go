@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
@@ -204,7 +205,7 @@ func (w *layerWriter) directory(target string) error {
 }
 
 func (w *layerWriter) file(fsys fs.FS, name, target string, size int64) error {
-	f, err := fsys.Open(name)
+	f, _, err := regular.Open(fsys, name)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // A cacheDir is the directory of a Cache:
@@ -40,27 +42,33 @@ func (d *cacheDir) tmp() string           { return filepath.Join(d.root, "tmp") 
 // open returns the content with digest h, or nil if it is missing or damaged.
 func (d *cacheDir) open(h v1.Hash) stored {
 	name := d.path(h)
-	f, err := os.Open(name)
-	if err != nil {
+	opened, info, err := regular.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	switch {
+	case errors.Is(err, regular.ErrNotRegular):
+		d.drop(name, err)
+		return nil
+	case err != nil:
 		if !errors.Is(err, fs.ErrNotExist) {
 			d.log.Warn("cannot read the image cache", "error", err)
 		}
 		return nil
 	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		err = d.check(f, h)
-	}
-	if err != nil || !info.Mode().IsRegular() {
-		d.log.Warn("damaged file in the image cache; downloading it again", "file", name, "error", err)
+	f := opened.(*os.File) // as of every os.DirFS
+	if err := d.check(f, h); err != nil {
 		f.Close()
-		_ = os.Remove(name) // or the rename that puts the new content there replaces it
+		d.drop(name, err)
 		return nil
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
 		_ = os.Chtimes(name, now, now) // it fails in a read-only cache
 	}
 	return &cacheFile{f, info.Size()}
+}
+
+// drop removes what is not the content that its name says.
+func (d *cacheDir) drop(name string, why error) {
+	d.log.Warn("damaged file in the image cache; downloading it again", "file", name, "error", why)
+	_ = os.Remove(name) // or the rename that puts the new content there replaces it
 }
 
 // check reads f through, the first time that this process sees it.

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // certPlaces returns the directories that may have a directory of certificates for each registry. The first is used.
@@ -30,7 +33,9 @@ func addCertificates(config *tls.Config, dir string) error {
 		base := strings.TrimSuffix(path, filepath.Ext(path))
 		switch filepath.Ext(path) {
 		case ".crt":
-			err = addRoots(config, path)
+			if err = checkRegular(path); err == nil {
+				err = addRoots(config, path)
+			}
 		case ".cert":
 			err = addClient(config, path, base+".key")
 		case ".key":
@@ -50,11 +55,26 @@ func addClient(config *tls.Config, cert, key string) error {
 	if !exists(key) {
 		return fmt.Errorf("%s: key %s is missing; the name of a CA ends in .crt", cert, filepath.Base(key))
 	}
+	if err := cmp.Or(checkRegular(cert), checkRegular(key)); err != nil {
+		return err
+	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return fmt.Errorf("%s: %w", cert, err)
 	}
 	config.Certificates = append(slices.Clip(config.Certificates), pair)
+	return nil
+}
+
+// checkRegular returns an error for a pipe, which a file that a directory holds must not be.
+func checkRegular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = regular.Check(info.Mode())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return nil
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Names in an OCI layout, see https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
@@ -108,11 +110,11 @@ func (l *layout) document(_ context.Context, desc v1.Descriptor) ([]byte, error)
 }
 
 func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
-	f, size, err := openRegular(l.fsys, blobPath(desc.Digest))
+	f, info, err := regular.Open(l.fsys, blobPath(desc.Digest))
 	if err != nil {
 		return nil, err
 	}
-	if size != desc.Size {
+	if size := info.Size(); size != desc.Size {
 		return nil, closing(fmt.Errorf("%w: %s has %d bytes; the manifest says %d", errDigest,
 			blobPath(desc.Digest), size, desc.Size), f)
 	}
@@ -121,27 +123,9 @@ func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, err
 
 // readSmall reads a manifest, an index or a config.
 func readSmall(fsys fs.FS, name string, limits Limits) ([]byte, error) {
-	f, size, err := openRegular(fsys, name)
-	if err != nil {
-		return nil, err
+	raw, err := regular.ReadFile(fsys, name, limits.manifest())
+	if errors.Is(err, regular.ErrTooLarge) {
+		return nil, limitError("%s: at most %s are read of a manifest or config", name, bytesText(limits.manifest()))
 	}
-	defer f.Close()
-	if size > limits.manifest() {
-		return nil, limitError("%s has %d bytes; at most %s are read of a manifest or config", name, size,
-			bytesText(limits.manifest()))
-	}
-	return io.ReadAll(io.LimitReader(f, size))
-}
-
-// openRegular opens a regular file, not a pipe that would block a reader.
-func openRegular(fsys fs.FS, name string) (fs.File, int64, error) {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
-	}
-	f, err := fsys.Open(name)
-	return f, info.Size(), err
+	return raw, err
 }
