@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
 // directoryInfo returns the file info of an existing directory.
@@ -22,41 +24,22 @@ func directoryInfo(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// inDirectory calls fn with a directory. It creates the directory if needed, and removes it again if fn fails.
-func inDirectory(dir string, fn func(*os.Root) error) (err error) {
-	made, err := makeDirectory(dir)
-	if err != nil {
+// inDirectory calls fn with a directory. One that does not exist appears as a whole once fn has succeeded.
+func inDirectory(dir string, fn func(*os.Root) error) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return atomicfile.NewDir(dir, fn)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%q is not a directory", dir)
+	case err != nil:
 		return err
 	}
 	root, err := os.OpenRoot(dir)
-	if err == nil {
-		err = errors.Join(fn(root), root.Close())
-	}
 	if err != nil {
-		for _, name := range made {
-			_ = os.Remove(name) // fails if someone else has written to it
-		}
+		return err
 	}
-	return err
-}
-
-// makeDirectory creates a directory and its parents, and returns those that it created, the innermost first.
-func makeDirectory(dir string) (made []string, err error) {
-	info, err := os.Stat(dir)
-	switch {
-	case err == nil && !info.IsDir():
-		return nil, fmt.Errorf("%q is not a directory", dir)
-	case err == nil || !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	}
-	above, err := makeDirectory(filepath.Dir(dir))
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return above, err
-	}
-	return append([]string{dir}, above...), nil
+	return errors.Join(fn(root), root.Close())
 }
 
 // isWithin reports whether a path, which need not exist, is dir or inside it.

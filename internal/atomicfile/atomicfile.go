@@ -1,10 +1,14 @@
-// Package atomicfile writes files that appear as a whole or not at all. The bytes go to a file next to the target,
-// which takes the target's name once all of them are on the disk.
+// Package atomicfile writes files and directories that appear as a whole or not at all. They are written next to the
+// target, under a name such as .opm-1a2b3c.tmp, and take the target's name once all of them is on the disk.
 //
 //	err := atomicfile.Write("catalog.Dockerfile", atomicfile.Options{}, func(w io.Writer) error {
 //		_, err := catalog.WriteTo(w)
 //		return err
 //	})
+//
+// What a killed process leaves behind is removed by the next one that writes to the same directory. A lock (flock) says
+// that a process is alive: it ends with the process, works across containers, and between hosts as far as the file
+// system has locks. Where it has none, what was not modified for an hour counts as left behind.
 package atomicfile
 
 import (
@@ -13,10 +17,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // Options say how a file is written. The zero value is the default.
@@ -24,16 +26,12 @@ type Options struct {
 	// Replace puts the new file in the place of one that is there. Without it, a target that exists, be it a dangling
 	// link, is an error that wraps fs.ErrExist, also when it came into being while the new file was written.
 	Replace bool
-	// Root is the directory that path is in, and that nothing is written outside of. Nil takes path as the system does.
-	Root *os.Root
-	// Mode is that of the file, less the umask; zero is 0666.
-	Mode fs.FileMode
 }
 
 // Write creates the file at path with what fill writes. If fill or anything else fails, there is no new file and an old
 // one is unchanged. An error of fill is returned as it is.
 func Write(path string, opts Options, fill func(io.Writer) error) error {
-	f, err := create(path, opts)
+	f, err := begin(path, opts)
 	if err != nil {
 		return err
 	}
@@ -44,77 +42,43 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	return f.commit()
 }
 
-// Symlink creates a symbolic link to target. It replaces what has that name in root, unless that is a directory.
-func Symlink(root *os.Root, target, name string) error {
-	tmp, err := createBeside(name, func(tmp string) error { return root.Symlink(target, tmp) })
-	if err != nil {
-		return pathError("create", name, err)
-	}
-	if err := root.Rename(tmp, name); err != nil {
-		return errors.Join(pathError("create", name, err), root.Remove(tmp))
-	}
-	return nil
-}
-
 // A file is written and then committed or aborted. It is for one goroutine.
 type file struct {
 	path   string // for errors
 	opts   Options
-	root   *os.Root // closed at the end, unless it is that of the options
-	name   string   // in root
+	root   *os.Root
+	name   string // in root
 	tmp    string
 	file   *os.File // called tmp
-	failed error    // the first failure of Write
+	unlock func()
+	failed error // the first failure of Write
 	done   bool
 }
 
-// create begins a file at path. The directory must exist.
-func create(path string, opts Options) (*file, error) {
-	f := &file{path: path, opts: opts, root: opts.Root, name: path}
-	err := f.create()
+// begin begins a file at path. The directory must exist.
+func begin(path string, opts Options) (*file, error) {
+	dir, name := filepath.Split(path)
+	root, err := os.OpenRoot(cmp.Or(dir, "."))
 	if err != nil {
-		f.closeRoot()
+		return nil, pathError("create", path, err)
+	}
+	f := &file{path: path, opts: opts, root: root, name: name}
+	if !opts.Replace {
+		// Only to fail before the work is done: commit is what decides.
+		if _, err = f.root.Lstat(f.name); err == nil {
+			err = fs.ErrExist
+		} else {
+			err = nil
+		}
+	}
+	if err == nil {
+		f.tmp, f.file, f.unlock, err = tempFile(f.root, 0o666)
+	}
+	if err != nil {
+		_ = f.root.Close() // nothing was written to it
 		return nil, pathError("create", path, err)
 	}
 	return f, nil
-}
-
-func (f *file) create() (err error) {
-	if f.root == nil {
-		dir, name := filepath.Split(f.path)
-		if f.root, err = os.OpenRoot(cmp.Or(dir, ".")); err != nil {
-			return err
-		}
-		f.name = name
-	}
-	if !f.opts.Replace {
-		// Only to fail before the work is done: commit is what decides.
-		if _, err := f.root.Lstat(f.name); err == nil {
-			return fs.ErrExist
-		}
-	}
-	f.tmp, err = createBeside(f.name, func(tmp string) (err error) {
-		f.file, err = f.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, cmp.Or(f.opts.Mode, 0o666))
-		return err
-	})
-	return err
-}
-
-func (f *file) closeRoot() {
-	if f.root != nil && f.root != f.opts.Root {
-		_ = f.root.Close() // nothing was written to it
-	}
-}
-
-// createBeside calls create with a new name in the directory of path, and returns it. The name owes nothing to that of
-// path, which may be as long as a name can be.
-func createBeside(path string, create func(tmp string) error) (string, error) {
-	for {
-		tmp := filepath.Join(filepath.Dir(path), ".opm-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
-		if err := create(tmp); !errors.Is(err, fs.ErrExist) {
-			return tmp, err
-		}
-	}
 }
 
 // Write implements io.Writer. After a Write that failed, commit fails too.
@@ -185,7 +149,8 @@ func (f *file) abort() {
 	f.done = true
 	_ = f.file.Close()       // commit closed it already
 	_ = f.root.Remove(f.tmp) // renamed already after a commit that replaced
-	f.closeRoot()
+	f.unlock()
+	_ = f.root.Close() // nothing was written to it
 }
 
 // pathError replaces the operation and path of err, which are those of the temporary file, by those of the target.

@@ -109,7 +109,7 @@ func TestNothingLeftWhenFillPanics(t *testing.T) {
 // TestFailedWriteIsNotForgotten: whoever fills the file may overlook the error of a full disk.
 func TestFailedWriteIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
-	f, err := create(filepath.Join(dir, "f"), Options{})
+	f, err := begin(filepath.Join(dir, "f"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestOneOfManyWins(t *testing.T) {
 			path := filepath.Join(dir, "f")
 			files := make([]*file, 8)
 			for i := range files {
-				f, err := create(path, Options{})
+				f, err := begin(path, Options{})
 				if err == nil {
 					_, err = f.Write([]byte("x"))
 				}
@@ -213,7 +213,7 @@ func TestLongName(t *testing.T) {
 }
 
 func TestCommitTwice(t *testing.T) {
-	f, err := create(filepath.Join(t.TempDir(), "f"), Options{})
+	f, err := begin(filepath.Join(t.TempDir(), "f"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,40 +224,4 @@ func TestCommitTwice(t *testing.T) {
 		t.Errorf("second Commit = %v, want fs.ErrClosed", err)
 	}
 	f.abort()
-}
-
-func TestRoot(t *testing.T) {
-	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	if err := Write("new", Options{Root: root, Mode: 0o777}, text("new")); err != nil {
-		t.Error(err)
-	}
-	if err := Write("new", Options{Root: root}, text("other")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("an existing file: error %v, want fs.ErrExist", err)
-	}
-	for range 2 { // the second replaces the first
-		if err := Symlink(root, "new", "link"); err != nil {
-			t.Error(err)
-		}
-	}
-	holds(t, dir, "link", "new", "new", "new")
-	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Mode()&0o100 == 0 {
-		t.Errorf("got %v, %v, want a file that can be run", info, err)
-	}
-	if err := Write("../outside", Options{Root: root, Replace: true}, text("bad")); err == nil {
-		t.Error("a file was written outside of the root")
-	}
-	if err := root.Mkdir("dir", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := Symlink(root, "new", "dir"); err == nil {
-		t.Error("a link replaced a directory")
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
-		t.Errorf("left in the directory: %v, %v", entries, err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
@@ -80,11 +81,12 @@ func (f *frames) createFile() error {
 		if dir == "" {
 			continue
 		}
-		file, err := os.CreateTemp(dir, "opm-spool-*")
+		file, unlock, err := atomicfile.Temp(dir)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
+		defer unlock()
 		f.file = file
 		if os.Remove(file.Name()) != nil {
 			f.leave = file.Name() // some systems keep the name of an open file; close removes it

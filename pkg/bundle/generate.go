@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -59,33 +60,29 @@ type GenerateOptions struct {
 // An annotations.yaml that says all of that, and maybe more, stays as it is without Overwrite. Where something is
 // wrong nothing is written.
 func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions) error {
-	d := &outDir{root: out}
-	if err := d.checkGenerated(l, opts); err != nil {
+	if err := checkGenerated(out, l, opts); err != nil {
 		return err
 	}
-	if err := d.generate(ctx, l, opts); err != nil {
-		return d.undo(err)
-	}
-	return nil
+	return atomicfile.Merge(out, func(stage *os.Root) error { return generate(ctx, stage, l, out, opts) })
 }
 
 // checkGenerated looks for files that would be written over.
-func (d *outDir) checkGenerated(l Labels, opts GenerateOptions) error {
+func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 	if opts.Overwrite {
 		return nil
 	}
 	var errs []error
-	existing, err := regular.ReadFile(d.root.FS(), annotationsFile, maxFileSize)
+	existing, err := regular.ReadFile(out.FS(), annotationsFile, maxFileSize)
 	switch {
 	case err == nil:
-		errs = append(errs, l.Check(path.Join(d.root.Name(), annotationsFile), existing))
+		errs = append(errs, l.Check(path.Join(out.Name(), annotationsFile), existing))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	err = eachManifest(opts.Manifests, func(name string, content []byte) error {
-		differs, err := d.differs(name, content)
+		differs, err := differs(out, name, content)
 		if differs {
-			pos := declcfg.Pos{File: path.Join(d.root.Name(), name)}
+			pos := declcfg.Pos{File: path.Join(out.Name(), name)}
 			errs = append(errs, &declcfg.Error{Pos: pos, Err: errors.New("already exists with other content")})
 		}
 		return err
@@ -93,20 +90,21 @@ func (d *outDir) checkGenerated(l Labels, opts GenerateOptions) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (d *outDir) generate(ctx context.Context, l Labels, opts GenerateOptions) error {
+// generate writes into stage what is to be merged into out.
+func generate(ctx context.Context, stage *os.Root, l Labels, out *os.Root, opts GenerateOptions) error {
 	err := eachManifest(opts.Manifests, func(name string, content []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return d.file(name, 0, bytes.NewReader(content))
+		return writeFile(stage, name, 0, bytes.NewReader(content))
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := d.root.Stat(annotationsFile); err == nil && !opts.Overwrite {
+	if _, err := out.Stat(annotationsFile); err == nil && !opts.Overwrite {
 		return nil // it was checked
 	}
-	return d.file(annotationsFile, 0, bytes.NewReader(l.Annotations()))
+	return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
 }
 
 // eachManifest calls fn with every file below, by the name that it has in a bundle. Links to files are followed.

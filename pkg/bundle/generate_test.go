@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -98,8 +99,8 @@ func TestGenerateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := GenerateOptions{Manifests: mapFS("a.yaml", "a"), Overwrite: true}
-	if err := Generate(t.Context(), oakLabels, out, opts); !errors.Is(err, errInTheWay) {
-		t.Errorf("got error %v, want %v", err, errInTheWay)
+	if err := Generate(t.Context(), oakLabels, out, opts); !errors.Is(err, atomicfile.ErrInTheWay) {
+		t.Errorf("got error %v, want %v", err, atomicfile.ErrInTheWay)
 	}
 	if got := tree(t, out); !maps.Equal(got, map[string]string{".": "/", "metadata": ""}) {
 		t.Errorf("got %q", got)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
@@ -17,52 +18,45 @@ import (
 // for files and links of the same names.
 //
 // Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after they went
-// down are errors, all of which are reported, and so is a link in out where fsys has a directory. What an error leaves
-// behind are files that were there before, some of them replaced.
+// down are errors, all of which are reported, and so is a link in out where fsys has a directory. Files are put in their
+// places once all of them are on the disk; an error leaves behind what was there before.
 func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	if err := checkLinks(fsys); err != nil {
 		return err
 	}
-	d := &outDir{root: out}
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		return d.copy(fsys, name, entry)
+	return atomicfile.Merge(out, func(stage *os.Root) error {
+		return fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			return copyEntry(stage, fsys, name, entry)
+		})
 	})
-	if err != nil {
-		return d.undo(err)
-	}
-	return nil
 }
 
-// copy copies one file, link or directory.
-func (d *outDir) copy(fsys fs.FS, name string, entry fs.DirEntry) error {
+// copyEntry copies one file, link or directory, which are walked in lexical order.
+func copyEntry(out *os.Root, fsys fs.FS, name string, entry fs.DirEntry) error {
 	switch entry.Type() {
 	case fs.ModeDir:
-		return d.directory(name)
+		return out.MkdirAll(name, 0o777)
 	case fs.ModeSymlink:
 		target, err := fs.ReadLink(fsys, name)
 		if err != nil {
 			return err
 		}
-		return d.link(name, target)
+		return out.Symlink(target, name)
 	case 0:
-		return d.copyFile(fsys, name)
+		f, info, err := regular.Open(fsys, name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return writeFile(out, name, info.Mode(), f)
 	}
 	return &fs.PathError{Op: "unpack", Path: name, Err: errors.New("neither a file nor a directory nor a link")}
-}
-
-func (d *outDir) copyFile(fsys fs.FS, name string) error {
-	f, info, err := regular.Open(fsys, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return d.file(name, info.Mode(), f)
 }
 
 // checkLinks refuses links that do not stay in fsys.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
 // out opens a new directory.
@@ -137,8 +139,8 @@ func TestUnpackFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Unpack(t.Context(), mapFS("a", "a", "b/c/d", "d", "z/dir", "a file"), out)
-	if !errors.Is(err, errInTheWay) {
-		t.Errorf("got error %v, want %v", err, errInTheWay)
+	if !errors.Is(err, atomicfile.ErrInTheWay) {
+		t.Errorf("got error %v, want %v", err, atomicfile.ErrInTheWay)
 	}
 	if got := tree(t, out); !maps.Equal(got, map[string]string{".": "/", "z": "/", "z/dir": "/"}) {
 		t.Errorf("got %q", got)

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -15,23 +14,32 @@ import (
 
 // WriteDir writes metas, which are in the order of [Sort], as upstream lays out a catalog: PACKAGE/catalog.json (or
 // .yaml) in dir for every package, and catalog.json in dir itself for what belongs to none. Dir must not exist or be
-// empty; what is missing above it is made. When WriteDir fails, it removes what it wrote.
-func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions) (err error) {
+// empty; what is missing above it is made. It appears as a whole: all of it is written next to dir and then renamed.
+func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions) error {
 	if err := errors.Join(checkOwners(metas), checkPaths(metas)); err != nil {
 		return err
 	}
 	if opts.Format == "" {
 		opts.Format = JSON
 	}
-	made, err := makeEmptyDir(dir)
-	if err != nil {
-		return err
+	var failed error
+	err := atomicfile.NewDir(dir, func(root *os.Root) error {
+		failed = writeFiles(ctx, root, dir, metas, opts)
+		return failed
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case errors.Is(err, atomicfile.ErrNotEmpty):
+		return fmt.Errorf("the output directory %q is not empty", dir)
+	case err != nil:
+		return fmt.Errorf("make the output directory: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, undo(made, dir))
-		}
-	}()
+	return nil
+}
+
+// writeFiles writes the file of each package into root, which errors call dir.
+func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, opts WriteOptions) error {
 	check := opts.Check
 	opts.Check = nil // until all files are written
 	for len(metas) > 0 {
@@ -39,8 +47,16 @@ func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions)
 		for n < len(metas) && metas[n].Owner() == metas[0].Owner() {
 			n++
 		}
-		if err := writeFile(ctx, filepath.Join(dir, metas[0].Owner()), metas[:n], opts); err != nil {
-			return err
+		name := path.Join(metas[0].Owner(), "catalog."+string(opts.Format))
+		f, err := createIn(root, name)
+		if err != nil {
+			return fmt.Errorf("create %s: %w", filepath.Join(dir, name), withoutPath(err))
+		}
+		if err := Write(ctx, f, metas[:n], opts); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", filepath.Join(dir, name), withoutPath(err))
 		}
 		metas = metas[n:]
 	}
@@ -50,14 +66,12 @@ func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions)
 	return nil
 }
 
-func writeFile(ctx context.Context, dir string, metas []*Meta, opts WriteOptions) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+// createIn creates a file of root, and the directories above it.
+func createIn(root *os.Root, name string) (*os.File, error) {
+	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
+		return nil, err
 	}
-	name := filepath.Join(dir, "catalog."+string(opts.Format))
-	return atomicfile.Write(name, atomicfile.Options{}, func(w io.Writer) error {
-		return Write(ctx, w, metas, opts)
-	})
+	return root.Create(name)
 }
 
 // checkPaths refuses packages whose name cannot be that of a directory.
@@ -75,40 +89,4 @@ func checkPaths(metas []*Meta) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// makeEmptyDir makes sure that dir is an empty directory. It returns the topmost directory that it made, "" for none.
-func makeEmptyDir(dir string) (made string, err error) {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case err == nil && len(entries) > 0:
-		return "", fmt.Errorf("the output directory %q is not empty", dir)
-	case err == nil:
-		return "", nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("make the output directory: %w", err)
-	}
-	for above := filepath.Clean(dir); ; above = filepath.Dir(above) {
-		if _, err := os.Lstat(above); err == nil {
-			break
-		}
-		made = above
-	}
-	err = os.MkdirAll(dir, 0o777)
-	if err != nil && made != "" {
-		err = errors.Join(err, os.RemoveAll(made))
-	}
-	return made, err
-}
-
-// undo removes what was written into dir, and the directories that were made for it, made being the topmost.
-func undo(made, dir string) error {
-	if made != "" {
-		return os.RemoveAll(made)
-	}
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
-	}
-	return err
 }

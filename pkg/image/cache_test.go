@@ -225,10 +225,14 @@ func TestCacheSize(t *testing.T) {
 		}
 		hashes = append(hashes, h)
 	}
-	stale := writeFile(t, filepath.Join(c.dir.tmp(), "stale"), "x")
-	fresh := writeFile(t, filepath.Join(c.dir.tmp(), "fresh"), "x")
-	old := time.Now().Add(-2 * staleAfter)
-	if err := errors.Join(c.Close(), os.Chtimes(stale, old, old)); err != nil {
+	fresh, unlock, err := c.dir.create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	defer fresh.Close()
+	stale := writeFile(t, filepath.Join(c.dir.tmp(), ".opm-stale.tmp"), "x")
+	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -256,7 +260,7 @@ func TestCacheSize(t *testing.T) {
 	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what a killed process left is still there: %v", err)
 	}
-	if _, err := os.Stat(fresh); err != nil {
+	if _, err := os.Stat(fresh.Name()); err != nil {
 		t.Errorf("what another process writes is gone: %v", err)
 	}
 	if err := held.Close(); err != nil {

@@ -14,13 +14,14 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // A cacheDir is the directory of a Cache:
 //
-//	blobs/sha256/<hex>   content, by digest, as in an OCI layout; last used when it was last modified
-//	tmp/<random>         content while it is downloaded
+//	blobs/sha256/<hex>      content, by digest, as in an OCI layout; last used when it was last modified
+//	tmp/.opm-<random>.tmp   content while it is downloaded
 type cacheDir struct {
 	root    string
 	maxSize int64
@@ -104,10 +105,11 @@ func (d *cacheDir) markChecked(h v1.Hash) {
 
 // fill stores what download writes, and returns it. A failure to store is a *cacheError.
 func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
-	f, err := d.create()
+	f, unlock, err := d.create()
 	if err != nil {
 		return nil, &cacheError{err}
 	}
+	defer unlock()
 	defer os.Remove(f.Name()) // renamed already where all went well
 	defer f.Close()
 	w, err := newCheckedWriter(f, h)
@@ -130,13 +132,13 @@ func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, erro
 	return s, nil
 }
 
-func (d *cacheDir) create() (*os.File, error) {
+func (d *cacheDir) create() (f *os.File, unlock func(), err error) {
 	// Images may be private, and a layer is as much of a secret as what it was pulled with.
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d.once.Do(d.evict)
-	return os.CreateTemp(d.tmp(), "")
+	return atomicfile.Temp(d.tmp()) // which removes what killed processes left
 }
 
 // commit gives the file its name, and returns it, opened before anybody could remove it for its size. It is not synced:
@@ -178,9 +180,6 @@ type cacheFile struct {
 
 func (f *cacheFile) Size() int64 { return f.size }
 
-// staleAfter is the age at which a file in tmp is taken for one of a killed process: a running download writes often.
-const staleAfter = time.Hour
-
 // A cachedFile is a file that evict may remove.
 type cachedFile struct {
 	name string
@@ -192,7 +191,6 @@ type cachedFile struct {
 // cannot be removed or that another process has removed.
 func (d *cacheDir) evict() {
 	d.written.Store(0)
-	d.removeStale()
 	files, total := d.files()
 	if total <= d.maxSize {
 		return
@@ -221,14 +219,4 @@ func (d *cacheDir) files() (files []cachedFile, total int64) {
 		return nil
 	})
 	return files, total
-}
-
-// removeStale removes what killed processes left.
-func (d *cacheDir) removeStale() {
-	entries, _ := os.ReadDir(d.tmp()) // nothing to remove where it cannot be read
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleAfter {
-			_ = os.Remove(filepath.Join(d.tmp(), e.Name()))
-		}
-	}
 }

@@ -239,7 +239,7 @@ func TestWriteLayoutErrors(t *testing.T) {
 		{"list", "v1", "index.json is broken: "},
 		{"none/layout", "v1", "create a directory next to it: no such file or directory"},
 		{"new", "v 1", `the tag "v 1" has other characters`},
-		{"leads", "v1", "escapes"},
+		{"leads", "v1", "something else of that name is in the way"},
 	} {
 		err := WriteLayout(oneFile(t, "1"), filepath.Join(dir, tt.dir), tt.tag)
 		if err == nil || !strings.HasPrefix(err.Error(), "write OCI layout "+dir) || !strings.Contains(err.Error(), tt.want) {

@@ -2,7 +2,6 @@ package image
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,9 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
 // WriteLayout writes img into an OCI layout, in which it is called by tag; it may have no tag. dir is made where there
@@ -32,25 +32,23 @@ func WriteLayout(img v1.Image, dir, tag string) error {
 func writeLayout(img v1.Image, dir, tag string) error {
 	_, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(dir)); err != nil {
+			return fmt.Errorf("create a directory next to it: %w", cmp.Or(errors.Unwrap(err), err))
+		}
 		err = newLayoutDir(img, dir, tag)
-		if !errors.Is(err, fs.ErrExist) {
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, atomicfile.ErrNotEmpty) {
 			return err
 		}
 	}
 	return addToLayoutDir(img, dir, tag) // which may have come into being just now
 }
 
-// newLayoutDir creates a layout. If dir exists by then, the error wraps fs.ErrExist.
 func newLayoutDir(img v1.Image, dir, tag string) error {
-	tmp := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+"."+rand.Text())
-	if err := os.Mkdir(tmp, 0o777); err != nil {
-		return fmt.Errorf("create a directory next to it: %w", cmp.Or(errors.Unwrap(err), err))
-	}
-	defer os.RemoveAll(tmp) // already renamed after success
-	if err := addToLayoutDir(img, tmp, tag); err != nil {
+	files, err := layoutFiles(img, tag, newLayoutIndex())
+	if err != nil {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	return atomicfile.NewDir(dir, func(root *os.Root) error { return writeEntries(root, files) })
 }
 
 // addToLayoutDir adds an image to the layout in a directory, which is empty or has one.
@@ -60,7 +58,7 @@ func addToLayoutDir(img v1.Image, dir, tag string) error {
 		return err
 	}
 	defer root.Close()
-	unlock, err := lockDir(dir)
+	unlock, err := atomicfile.LockDir(dir)
 	if err != nil {
 		return err
 	}
@@ -73,19 +71,15 @@ func addToLayoutDir(img v1.Image, dir, tag string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFiles(root, slices.Concat(files[:1], files[2:], files[1:2])) // the index last
+	return atomicfile.Merge(root, func(stage *os.Root) error { return writeEntries(stage, files) }, indexFile)
 }
 
-// replaceFiles writes files, one after the other, once all of them are on the disk.
-func replaceFiles(root *os.Root, files []layoutEntry) error {
-	tmp := ".tmp." + rand.Text()
-	if err := root.Mkdir(tmp, 0o777); err != nil {
-		return err
-	}
-	defer func() { _ = root.RemoveAll(tmp) }() // the first error says more
-	at := func(n int) string { return path.Join(tmp, strconv.Itoa(n)) }
-	for n, file := range files {
-		f, err := root.Create(at(n))
+func writeEntries(root *os.Root, files []layoutEntry) error {
+	for _, file := range files {
+		if err := root.MkdirAll(path.Dir(file.name), 0o777); err != nil {
+			return err
+		}
+		f, err := root.Create(file.name)
 		if err != nil {
 			return err
 		}
@@ -93,16 +87,6 @@ func replaceFiles(root *os.Root, files []layoutEntry) error {
 			return closing(err, f)
 		}
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return err
-		}
-	}
-	for _, file := range files {
-		if err := root.MkdirAll(path.Dir(file.name), 0o777); err != nil {
-			return err
-		}
-	}
-	for n, file := range files {
-		if err := root.Rename(at(n), file.name); err != nil {
 			return err
 		}
 	}
@@ -115,7 +99,8 @@ func readLayoutIndex(fsys fs.FS) (*layoutIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) == 0 {
+	isTemp := func(e fs.DirEntry) bool { return atomicfile.IsTemp(e.Name()) }
+	if len(slices.DeleteFunc(entries, isTemp)) == 0 {
 		return newLayoutIndex(), nil
 	}
 	if _, err := fs.Stat(fsys, layoutFile); err != nil {

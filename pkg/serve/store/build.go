@@ -36,11 +36,12 @@ func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources
 // Temp makes the store of the catalog in a file in dir that has no name, so that it is gone with the Store or the
 // process, however that ends, and opens it. An empty dir is [os.TempDir]. The errors are those of [Build].
 func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources ...declcfg.Source) (*Store, error) {
-	f, err := os.CreateTemp(dir, ".opm-*.tmp")
+	f, unlock, err := atomicfile.Temp(dir)
 	if err != nil {
 		return nil, err
 	}
 	err = os.Remove(f.Name())
+	unlock()
 	if err == nil {
 		err = Write(ctx, f, key, opts, sources...)
 	}

@@ -1,0 +1,220 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ErrNotEmpty is in the chain of the error about a directory that holds something already.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// NewDir makes the directory dir, and those above it, with what fill writes into root. A directory that exists must be
+// empty. If fill or anything else fails, all is as it was before. An error of fill is returned as it is.
+//
+// Where an empty directory cannot be replaced, such as the mount point of a volume, it is filled as by [Merge].
+func NewDir(dir string, fill func(root *os.Root) error) (err error) {
+	dir = filepath.Clean(dir)
+	made, err := makeDirs(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			for _, name := range slices.Backward(made) {
+				_ = os.Remove(name) // fails if someone else has written to it
+			}
+		}
+	}()
+	old, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return newDir(dir, 0, fill)
+	case err != nil:
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := checkEmpty(root); err != nil {
+		return err
+	}
+	if canReplace(dir, old) {
+		return newDir(dir, old.Mode().Perm(), fill)
+	}
+	return Merge(root, fill)
+}
+
+// makeDirs makes a directory and those above it, and returns those that it made, the innermost last.
+func makeDirs(dir string) (made []string, err error) {
+	for above := dir; ; above = filepath.Dir(above) {
+		if _, err := os.Lstat(above); err == nil || above == filepath.Dir(above) {
+			break
+		}
+		made = append(made, above)
+	}
+	slices.Reverse(made)
+	return made, os.MkdirAll(dir, 0o777)
+}
+
+func checkEmpty(root *os.Root) error {
+	removeStale(root)
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	switch _, err := dir.ReadDir(1); err {
+	case nil:
+		return fmt.Errorf("%q: %w", root.Name(), ErrNotEmpty)
+	case io.EOF:
+		return nil
+	default:
+		return err
+	}
+}
+
+// canReplace reports whether an empty directory can be replaced by one that is made next to it. Nobody must lose the
+// directory that he works in.
+func canReplace(dir string, old fs.FileInfo) bool {
+	here, err := os.Stat(".")
+	if err != nil || !old.IsDir() || os.SameFile(here, old) {
+		return false
+	}
+	above, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return false
+	}
+	defer above.Close()
+	// A directory moves out of it only if both are of one file system.
+	base := filepath.Base(dir)
+	probe, unlock, err := tempDir(above)
+	if err != nil {
+		return false
+	}
+	defer unlock()
+	inside := filepath.Join(base, probe)
+	ok := above.Rename(probe, inside) == nil
+	return errors.Join(above.RemoveAll(probe), above.RemoveAll(inside)) == nil && ok
+}
+
+// newDir makes the directory next to its place, in the place of an empty one of that mode unless it is 0.
+func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) error {
+	above, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	tmp, unlock, err := tempDir(above)
+	if err != nil {
+		return pathError("create", dir, err)
+	}
+	defer unlock()
+	defer func() { _ = above.RemoveAll(tmp) }() // renamed already if all went well
+	root, err := above.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(root), root.Close()); err != nil {
+		return err
+	}
+	base := filepath.Base(dir)
+	if replaces != 0 {
+		if err := errors.Join(above.Chmod(tmp, replaces), above.Remove(base)); err != nil {
+			return err
+		}
+	}
+	if err := above.Rename(tmp, base); err != nil {
+		return pathError("create", dir, err)
+	}
+	return nil
+}
+
+// ErrInTheWay is in the chain of the error of Merge about a file in the place of a directory, or the reverse.
+var ErrInTheWay = errors.New("something else of that name is in the way")
+
+// Merge puts the files, links and directories that fill writes into stage into root, over files and links of the same
+// names, once all of them are on the disk: in lexical order, but those of the names in last after all others. If fill
+// fails, root is as it was before. If anything else fails, what took the place of something old stays.
+func Merge(root *os.Root, fill func(stage *os.Root) error, last ...string) error {
+	tmp, unlock, err := tempDir(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer func() { _ = root.RemoveAll(tmp) }() // the first error says more
+	stage, err := root.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	if err := fill(stage); err != nil {
+		return err
+	}
+	m := merger{root: root, tmp: tmp}
+	if err := m.plan(stage, last); err != nil {
+		return err
+	}
+	return m.run()
+}
+
+// A merger moves what is in the directory tmp of root into root.
+type merger struct {
+	root  *os.Root
+	tmp   string
+	moves []move
+}
+
+// A move is of one file, or of a directory with all that is in it.
+type move struct {
+	name string
+	new  bool // there is nothing of that name
+}
+
+// plan finds out what to move, before anything is.
+func (m *merger) plan(stage *os.Root, last []string) error {
+	err := fs.WalkDir(stage.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		old, err := m.root.Lstat(name)
+		isNew := errors.Is(err, fs.ErrNotExist)
+		switch {
+		case err != nil && !isNew:
+			return err
+		case isNew && e.IsDir():
+			m.moves = append(m.moves, move{name, true})
+			return fs.SkipDir
+		case isNew, !e.IsDir() && !old.IsDir():
+			m.moves = append(m.moves, move{name, isNew})
+		case e.IsDir() != old.IsDir():
+			return &fs.PathError{Op: "write", Path: name, Err: ErrInTheWay}
+		}
+		return nil
+	})
+	slices.SortStableFunc(m.moves, func(a, b move) int {
+		return slices.Index(last, a.name) - slices.Index(last, b.name)
+	})
+	return err
+}
+
+// run moves. If that fails, it removes what is new.
+func (m *merger) run() error {
+	for i, move := range m.moves {
+		if err := m.root.Rename(filepath.Join(m.tmp, move.name), move.name); err != nil {
+			for _, done := range m.moves[:i] {
+				if done.new {
+					err = errors.Join(err, m.root.RemoveAll(done.name))
+				}
+			}
+			return err
+		}
+	}
+	return nil
+}

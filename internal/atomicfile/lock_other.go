@@ -1,0 +1,13 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+)
+
+func lock(*os.Root, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }
+
+// LockDir does nothing: directories cannot be locked here.
+func LockDir(string) (unlock func(), err error) { return func() {}, nil }

@@ -1,0 +1,70 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// lock locks the file or directory of that name until unlock, or the end of the process. The error is errHeld if another
+// has the lock, and fs.ErrNotExist if the name is gone.
+func lock(root *os.Root, name string) (unlock func(), err error) {
+	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0) // NFS locks nothing that is open for reading only
+	if errors.Is(err, syscall.EISDIR) {
+		f, err = root.Open(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errHeld
+	}
+	if err == nil {
+		err = checkName(root, name, f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil // nothing was written to it
+}
+
+// checkName returns fs.ErrNotExist if f does not have that name any more.
+func checkName(root *os.Root, name string, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := root.Lstat(name)
+	if err == nil && !os.SameFile(info, named) {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
+// LockDir waits until no other process holds the lock of a directory, and takes it. The lock ends with unlock, or with
+// the process. File systems that know no locks have none.
+func LockDir(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = flock(f, syscall.LOCK_EX)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil // nothing was written to it
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); err != syscall.EINTR {
+			return err
+		}
+	}
+}

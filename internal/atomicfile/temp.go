@@ -1,0 +1,109 @@
+package atomicfile
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What is not complete yet has a name of its own, and a lock for as long as its process lives, however that ends. What
+// has such a name and no lock was left by a process that was killed; whoever next writes to the directory removes it.
+const (
+	tempPrefix = ".opm-"
+	tempSuffix = ".tmp"
+)
+
+// staleAfter is the age at which what cannot be locked, as on some network file systems, is taken for left behind.
+const staleAfter = time.Hour
+
+// errHeld is the error of a lock that another process or goroutine holds.
+var errHeld = errors.New("it is locked")
+
+// Temp creates a file in dir, as os.CreateTemp does, and removes what killed processes left there. Unlock is called after the file was renamed
+// or removed.
+func Temp(dir string) (f *os.File, unlock func(), err error) {
+	root, err := os.OpenRoot(cmp.Or(dir, os.TempDir()))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	_, f, unlock, err = tempFile(root, 0o600)
+	return f, unlock, err
+}
+
+func tempFile(root *os.Root, mode fs.FileMode) (name string, f *os.File, unlock func(), err error) {
+	name, unlock, err = create(root, func(name string) (err error) {
+		f, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		return err
+	})
+	return name, f, unlock, err
+}
+
+// tempDir creates a directory in root.
+func tempDir(root *os.Root) (name string, unlock func(), err error) {
+	return create(root, func(name string) error { return root.Mkdir(name, 0o777) })
+}
+
+// create calls fn with new names until it creates something, and locks that.
+func create(root *os.Root, fn func(name string) error) (name string, unlock func(), err error) {
+	removeStale(root)
+	for {
+		name := tempPrefix + strconv.FormatUint(rand.Uint64(), 36) + tempSuffix
+		switch err := fn(name); {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			return "", nil, err
+		}
+		unlock, err := lock(root, name)
+		switch {
+		case errors.Is(err, errHeld), errors.Is(err, fs.ErrNotExist):
+			// Another process takes it for stale, and removes it.
+		case err != nil:
+			return name, func() {}, nil // locks do not work here
+		default:
+			return name, unlock, nil
+		}
+	}
+}
+
+// removeStale removes what killed processes left in root. What cannot be removed stays.
+func removeStale(root *os.Root) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	entries, _ := dir.ReadDir(-1)
+	for _, e := range entries {
+		if IsTemp(e.Name()) && (e.IsDir() || e.Type().IsRegular()) {
+			removeIfStale(root, e)
+		}
+	}
+}
+
+// removeIfStale removes e if no process uses it any more.
+func removeIfStale(root *os.Root, e fs.DirEntry) {
+	unlock, err := lock(root, e.Name())
+	switch {
+	case err == nil:
+		defer unlock() // later, so that whoever created it at this moment sees that it is gone
+	case errors.Is(err, errHeld), errors.Is(err, fs.ErrNotExist):
+		return
+	default:
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {
+			return
+		}
+	}
+	_ = root.RemoveAll(e.Name())
+}
+
+// IsTemp reports whether a file or directory of that name is one that is being written, or was left behind.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
