@@ -1,0 +1,125 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+const (
+	// maxResumes is how often an answer that breaks off is asked for again without having got anywhere.
+	maxResumes = 4
+	// progress is what counts as having got somewhere, in bytes.
+	progress = 1 << 20
+	// resumeDelay is the time before it is asked for again; it doubles each time.
+	resumeDelay = 100 * time.Millisecond
+)
+
+// A brokenError says that an answer broke off.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return "the connection broke off: " + e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// waitToResume waits before a broken answer is asked for again, unless there were too many attempts already. One that
+// has timed out is asked for once more only: it has taken its time.
+func waitToResume(ctx context.Context, broken error, try *int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if *try >= maxResumes {
+		return &brokenError{broken}
+	}
+	delay := resumeDelay << *try
+	if isTimeout(broken) {
+		*try = maxResumes - 1
+	}
+	return sleep(ctx, delay)
+}
+
+// download returns an answer whose body is resumed where it breaks off.
+func (t *registryTransport) download(r *http.Request) (*http.Response, error) {
+	resp, err := t.inner.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		resp.Body = &resumedBody{transport: t.inner, request: r, body: resp.Body, size: resp.ContentLength}
+	}
+	return resp, err
+}
+
+// A resumedBody is the body of a download. The error of one that ends for good is a *brokenError, or what the registry
+// answered to be asked for the rest.
+type resumedBody struct {
+	transport http.RoundTripper
+	request   *http.Request
+	body      io.ReadCloser
+	size      int64 // -1 if it is not known
+	done      int64 // bytes read
+	mark      int64 // bytes read when it last got somewhere
+	try       int   // since then
+}
+
+func (b *resumedBody) Read(p []byte) (int, error) {
+	for {
+		n, err := b.body.Read(p)
+		b.done += int64(n)
+		if b.done-b.mark >= progress {
+			b.try, b.mark = 0, b.done
+		}
+		if err == nil || err == io.EOF && b.done >= b.size {
+			return n, err
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err = b.resume(err); n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// resume asks for what follows, after the failure of a read.
+func (b *resumedBody) resume(failure error) error {
+	for ; failure != nil; b.try++ {
+		if err := waitToResume(b.request.Context(), failure, &b.try); err != nil {
+			return err
+		}
+		whole, err := b.next()
+		if err != nil {
+			return err
+		}
+		if failure = nil; whole {
+			_, failure = io.CopyN(io.Discard, b.body, b.done)
+		}
+	}
+	return nil
+}
+
+// next asks for the rest, and reports whether the registry sends the whole instead: it may not know how to send a part.
+func (b *resumedBody) next() (whole bool, err error) {
+	r := b.request.Clone(b.request.Context())
+	r.Header.Set("Range", fmt.Sprintf("bytes=%d-", b.done))
+	if b.size > 0 {
+		r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.done, b.size-1))
+	}
+	resp, err := b.transport.RoundTrip(r) //nolint:bodyclose // it becomes the body of b
+	if err != nil {
+		return false, err
+	}
+	b.body.Close()
+	b.body = resp.Body
+	if err := gcr.CheckError(resp, http.StatusOK, http.StatusPartialContent); err != nil {
+		return false, err
+	}
+	whole = resp.StatusCode == http.StatusOK
+	if at := resp.Header.Get("Content-Range"); !whole && !strings.HasPrefix(at, fmt.Sprintf("bytes %d-", b.done)) {
+		return false, fmt.Errorf("asked for the bytes from %d on, the registry sends %q", b.done, printable(at))
+	}
+	return whole, nil
+}
+
+func (b *resumedBody) Close() error { return b.body.Close() }
