@@ -53,25 +53,50 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// slowly takes and gives a byte now and then, for longer than the limit in all.
-func slowly(n int) http.Handler {
+// slowly takes all, and gives a block now and then, for longer than the limit in all.
+func slowly(n, size int, pause time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		for range n {
-			_, _ = io.WriteString(w, "x")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(100 * time.Millisecond)
+			_, _ = w.Write(make([]byte, size))
+			if http.NewResponseController(w).Flush() != nil || r.Context().Err() != nil {
+				return
+			}
+			time.Sleep(pause)
 		}
 	})
 }
 
 func TestSlowIsNoStall(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(slowly(15))
-	defer server.Close()
-	transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-	if got, err := get(t, transport, server.URL); len(got) != 15 || err != nil {
-		t.Errorf("got %q, %v", got, err)
+	for _, test := range []struct {
+		name    string
+		n, size int
+		pause   time.Duration
+		want    string // of the error
+	}{
+		{"20 KB a second", 15, 2 << 10, 100 * time.Millisecond, ""},
+		{"large blocks and pauses", 4, 1 << 20, 600 * time.Millisecond, ""},
+		{"10 bytes a second", 1000, 1, 100 * time.Millisecond, "is too slow"},
+		{"1 KB a second", 1000, 100, 100 * time.Millisecond, "bytes in 1s, want 4 KB at least"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(slowly(test.n, test.size, test.pause))
+			defer server.Close()
+			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
+			start := time.Now()
+			got, err := get(t, transport, server.URL+"/v2/x/blobs/y")
+			if test.want == "" && (len(got) != test.n*test.size || err != nil) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+			if test.want != "" && (!isTimeout(err) || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }
 
@@ -132,6 +157,34 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowUploadStalls holds that a registry must take what it is sent.
+func TestSlowUploadStalls(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = r.Body.Read(make([]byte, 1))
+		<-end
+	}))
+	defer server.Close()
+	defer close(end)
+	endless := io.LimitReader(neverEnds{}, 1<<40)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := newStack(t, TransportOptions{Timeout: 200 * time.Millisecond}, t.TempDir()).RoundTrip(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if !as[*stallError](err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type neverEnds struct{}
+
+func (neverEnds) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestCanceledIsNoStall(t *testing.T) {
 	server := httptest.NewServer(silent(true, true))
