@@ -77,11 +77,12 @@ func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error
 	opts.Insecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls")
 	transport := image.TransportOptions{
 		// Verifying certificates is pointless where plain HTTP is allowed.
-		Insecure: opts.Insecure || isSet(cmd, "skip-tls-verify"),
-		CertDir:  f.images.certDir,
-		RootCAs:  f.rootCA,
-		Timeout:  f.images.timeout,
-		Log:      opts.Log,
+		Insecure:       opts.Insecure || isSet(cmd, "skip-tls-verify"),
+		CertDir:        f.images.certDir,
+		RootCAs:        f.rootCA,
+		Timeout:        f.images.timeout,
+		Log:            opts.Log,
+		AllowRedirects: f.images.redirects,
 	}
 	var err error
 	mirrors := image.MirrorOptions{Files: f.images.mirrors, Insecure: opts.Insecure}

@@ -25,6 +25,7 @@ type imageFlags struct {
 	platform     string
 	ignorePolicy bool
 	timeout      time.Duration
+	redirects    []image.Destination
 	cache        string
 	cacheMax     byteSize
 	unpackedMax  byteSize
@@ -43,7 +44,10 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 		"(default linux and this machine's)")
 	flags.BoolVar(&f.ignorePolicy, "ignore-signature-policy", false,
 		"ignore the signature policy of this host; opm does not check signatures")
-	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout, "how long a registry may send nothing")
+	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout,
+		"give up on a registry that is silent for this time, or sends less than 4 KB/s (at most 128 KB) within it")
+	flags.Func("allow-redirect", "let registries redirect to `HOST|CIDR` in a loopback, link-local or private network "+
+		"that is not their own; repeatable", f.allowRedirect)
 	flags.StringVar(&f.cache, "image-cache", "",
 		"cache images in `DIRECTORY` (default $OLM_CACHE_DIR/opm-images; without that, there is no cache)")
 	flags.Var(&f.cacheMax, "image-cache-max-size", "limit the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
@@ -56,6 +60,13 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
 	ofRegistries(flags)
 	cmd.Flags().AddFlagSet(flags)
+}
+
+// allowRedirect adds a value of --allow-redirect.
+func (f *imageFlags) allowRedirect(text string) error {
+	to, err := image.ParseDestination(text)
+	f.redirects = append(f.redirects, to)
+	return err
 }
 
 // images opens images for one command. Nothing is read or created before the first is opened.
@@ -100,6 +111,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 	log := newLogger(cmd.ErrOrStderr(), level)
 	transport := image.TransportOptions{
 		Insecure: insecure, OnInsecure: warnOfOtherFlag(cmd, log), CertDir: f.certDir, Timeout: f.timeout, Log: log,
+		AllowRedirects: f.redirects,
 	}
 	held := spoolOptions(cmd)
 	return func() (image.Options, error) {

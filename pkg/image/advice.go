@@ -54,6 +54,9 @@ func (a access) advise(err error) error {
 	if err == nil {
 		return nil
 	}
+	if refused, ok := errors.AsType[*redirectError](err); ok {
+		return &adviceError{refused.Error(), refused.advice(), err}
+	}
 	// If plain HTTP is tried after TLS has failed, the TLS error explains more.
 	if found := a.onFailure(certificateFailures, err); found != nil {
 		return found
@@ -166,6 +169,7 @@ var failures = []failure{
 		"try again later, or use a mirror"},
 	{isAny(errDigest), "%s sent damaged data",
 		"try again; if it persists, the registry, a mirror or a proxy changes images"},
+	{isAny(errDowngrade), "%s redirects to plain HTTP", "redirects must stay on TLS: ask its owner, or use a mirror"},
 	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "if that is intended, pass --use-http"},
 	// For a registry that may use plain HTTP, the failure of that is above.
 	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "if that is intended, pass --use-http"},

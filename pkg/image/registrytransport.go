@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	// maxPing is how much is read of the answer to a ping.
-	maxPing = 64 << 10
+	// maxAnswer is how much is read of the answer to a ping, and of an error.
+	maxAnswer = 64 << 10
+	// maxHeader is how long the header of an answer may be, and the query of a request that a registry asks for.
+	maxHeader = 64 << 10
 	// maxSilence is how often a registry is asked that nobody answers for: each attempt may take as long as the timeout,
 	// and there may be thousands of images in it.
 	maxSilence = 3
@@ -35,12 +37,11 @@ type registryTransport struct {
 	inner    http.RoundTripper
 	insecure bool // plain HTTP is allowed
 	limits   Limits
-	pings    sync.Map // of *ping, by scheme and host
+	pings    sync.Map // of *ping, by registry, scheme and host
 }
 
 func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	origin, err := t.check(r)
-	if err != nil {
+	if err := t.check(r); err != nil {
 		if r.Body != nil {
 			r.Body.Close()
 		}
@@ -48,29 +49,118 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Accept-Encoding", "identity") // a digest is of what is sent, not of what it decompresses to
-	switch {
-	case r.Method != http.MethodGet:
-		return t.inner.RoundTrip(r)
-	case r.URL.Path == "/v2/" && origin == r.URL.Path:
-		return t.ping(r)
-	case path.Base(path.Dir(origin)) == "manifests":
-		return t.manifest(r, path.Base(origin))
+	resp, err := t.send(r)
+	if err != nil {
+		return nil, err
 	}
-	return t.download(r)
+	if next, ok := redirectToAddress(r, resp); ok {
+		discard(resp)
+		return t.RoundTrip(next)
+	}
+	if to, err := resp.Location(); err == nil && resp.StatusCode < http.StatusMultipleChoices && to.Host != r.URL.Host &&
+		r.URL.Scheme == "https" && to.Scheme == "http" { // to upload to
+		discard(resp)
+		return nil, downgrade(to)
+	}
+	return resp, nil
 }
 
-// check returns the path that was asked for before any redirect, or why the request is refused.
-func (t *registryTransport) check(r *http.Request) (origin string, err error) {
-	if r.URL.Scheme == "http" && !t.insecure {
-		return "", fmt.Errorf("%s: %w", r.URL.Host, ErrPlainHTTP)
+// check returns why the request is refused.
+func (t *registryTransport) check(r *http.Request) error {
+	if len(r.URL.RawQuery) > maxHeader {
+		return fmt.Errorf("%s asks for a request of more than %s", registryOf(r), bytesText(maxHeader))
 	}
-	for n := 0; r.Response != nil && r.Response.Request != nil; n++ {
-		if n == maxRedirects {
-			return "", fmt.Errorf("stopped after %d redirects", maxRedirects)
-		}
-		r = r.Response.Request
+	n, tls := 0, false
+	for from := r; from.Response != nil && from.Response.Request != nil; n++ {
+		from = from.Response.Request
+		tls = tls || from.URL.Scheme == "https"
 	}
-	return r.URL.Path, nil
+	switch {
+	case n > maxRedirects:
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	case r.URL.Scheme == "http" && tls:
+		return downgrade(r.URL)
+	case r.URL.Scheme == "http" && !t.insecure:
+		return fmt.Errorf("%s: %w", r.URL.Host, ErrPlainHTTP)
+	}
+	return nil
+}
+
+// send sends a request, and bounds the answer: by the digest of a manifest, whoever reads a blob by its size, all else
+// by a number of bytes. What the request is for, redirects do not change.
+func (t *registryTransport) send(r *http.Request) (*http.Response, error) {
+	const ping, manifest, blob = "/v2/", "manifests", "blobs"
+	origin := redirectedFrom(r).URL.Path
+	kind := path.Base(path.Dir(origin))
+	switch get := r.Method == http.MethodGet; {
+	case get && origin == ping && r.URL.Path == ping:
+		return t.ping(r)
+	case get && kind == manifest:
+		return t.manifest(r, path.Base(origin))
+	}
+	resp, err := t.inner.RoundTrip(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Method == http.MethodGet && kind == blob && resp.StatusCode == http.StatusOK:
+		resp.Body = &resumedBody{transport: t.inner, request: r, body: resp.Body, size: resp.ContentLength}
+	case origin == ping:
+		resp.Body = &boundedBody{resp.Body, maxAnswer, io.EOF}
+	default:
+		resp.Body = t.bounded(resp, "the answer")
+	}
+	return resp, nil
+}
+
+// bounded returns the body of an answer, at most as long as a manifest may be. Of an error, the beginning will do.
+func (t *registryTransport) bounded(resp *http.Response, what string) io.ReadCloser {
+	if resp.StatusCode >= http.StatusBadRequest {
+		return &boundedBody{resp.Body, maxAnswer, io.EOF}
+	}
+	limit := t.limits.manifest()
+	return &boundedBody{resp.Body, limit + 1, limitError("%s has more than %s", what, bytesText(limit))}
+}
+
+// A boundedBody ends with an error after some bytes.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+	end  error
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, b.end
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// redirectToAddress returns the request that follows a redirect to an address of a private network, without
+// credentials. The library refuses these whatever the user allows, so they are not left to it. Whether such a redirect
+// may be followed is decided below, as for all others.
+func redirectToAddress(r *http.Request, resp *http.Response) (next *http.Request, ok bool) {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+		ok = r.Method == http.MethodGet || r.Method == http.MethodHead
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		ok = true
+	}
+	to, err := resp.Location()
+	if !ok || err != nil || to.Hostname() == redirectedFrom(r).URL.Hostname() {
+		return nil, false
+	}
+	if addr, ok := parseAddress(to.Hostname()); !ok || networkOf(addr) == "" {
+		return nil, false
+	}
+	if next, err = repeat(r); err != nil {
+		return nil, false
+	}
+	next = next.Clone(r.Context())
+	next.URL, next.Host, next.Response = to, "", resp
+	next.Header.Del("Authorization")
+	return next, true
 }
 
 // A ping is how a registry answered when it was asked how to log in.
@@ -84,7 +174,7 @@ type ping struct {
 
 // ping returns what the registry answered the first time.
 func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
-	known, _ := t.pings.LoadOrStore(r.URL.Scheme+r.URL.Host, &ping{})
+	known, _ := t.pings.LoadOrStore(registryOf(r)+" "+r.URL.Scheme+r.URL.Host, &ping{})
 	p := known.(*ping)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +202,7 @@ func (p *ping) ask(t http.RoundTripper, r *http.Request) error {
 		defer resp.Body.Close()
 		p.silent = 0
 		// A truncated body does not matter: the headers say how to log in.
-		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxPing))
+		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		p.answer = resp
 		p.answer.ContentLength = int64(len(p.body))
 	case r.Context().Err() != nil:
@@ -137,16 +227,16 @@ func (t *registryTransport) manifest(r *http.Request, name string) (*http.Respon
 		if err != nil {
 			return nil, err
 		}
-		raw, err := io.ReadAll(io.LimitReader(resp.Body, t.limits.manifest()+1))
+		raw, err := io.ReadAll(t.bounded(resp, "the manifest"))
 		resp.Body.Close()
 		switch h, noDigest := v1.NewHash(name); {
+		case errors.Is(err, ErrLimit):
+			return nil, err
 		case err != nil:
 			if err := waitToResume(r.Context(), err, &try); err != nil {
 				return nil, err
 			}
 			continue
-		case int64(len(raw)) > t.limits.manifest():
-			return nil, limitError("the manifest has more than %s", bytesText(t.limits.manifest()))
 		case noDigest == nil && resp.StatusCode == http.StatusOK:
 			if err := checkDigest(raw, v1.Descriptor{Digest: h}); err != nil {
 				return nil, err

@@ -107,7 +107,7 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 		return "", openError(ref, err)
 	}
 	var digest string
-	err = r.each(ctx, func(p *remote.Puller, at name.Reference) error {
+	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 		desc, err := p.Head(ctx, at)
 		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // an answer without a digest
 			_, desc, err = manifestAt(ctx, p, at)
@@ -147,7 +147,7 @@ func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte
 		}
 		raw, err = r.document(ctx, desc)
 	} else {
-		err = r.each(ctx, func(p *remote.Puller, at name.Reference) error {
+		err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 			got, found, err := manifestAt(ctx, p, at)
 			if err == nil {
 				raw, desc = got, *found
@@ -174,7 +174,7 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 	if err := checkDescriptor(desc, limits); err != nil {
 		return nil, err
 	}
-	content, err := r.fetch(ctx, desc, func(p *remote.Puller, at name.Digest, w io.Writer) error {
+	content, err := r.fetch(ctx, desc, func(ctx context.Context, p *remote.Puller, at name.Digest, w io.Writer) error {
 		if desc.MediaType.IsConfig() {
 			return download(ctx, p, at, desc.Size, w)
 		}
@@ -196,7 +196,7 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 }
 
 func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
-	content, err := r.fetch(ctx, desc, func(p *remote.Puller, at name.Digest, w io.Writer) error {
+	content, err := r.fetch(ctx, desc, func(ctx context.Context, p *remote.Puller, at name.Digest, w io.Writer) error {
 		return download(ctx, p, at, desc.Size, w)
 	})
 	if err != nil {
@@ -210,16 +210,16 @@ func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadClo
 
 // fetch returns content by its digest, from the cache or else from the first place that has it.
 func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
-	get func(*remote.Puller, name.Digest, io.Writer) error,
+	get func(context.Context, *remote.Puller, name.Digest, io.Writer) error,
 ) (stored, error) {
 	cache := r.opener.cache
 	if content := cache.open(desc.Digest); content != nil {
 		return content, nil
 	}
 	var content stored
-	err := r.each(ctx, func(p *remote.Puller, at name.Reference) (err error) {
+	err := r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) (err error) {
 		ref := at.Context().Digest(desc.Digest.String())
-		content, err = cache.fetch(ctx, desc.Digest, func(w io.Writer) error { return get(p, ref, w) })
+		content, err = cache.fetch(ctx, desc.Digest, func(w io.Writer) error { return get(ctx, p, ref, w) })
 		return err
 	})
 	return content, err
@@ -265,8 +265,11 @@ func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start,
 	return n, fmt.Errorf("%w: %w", errDigest, err) // the library has found less, or something else
 }
 
+// An inquiry asks one place. Its context names the registry.
+type inquiry func(ctx context.Context, p *remote.Puller, at name.Reference) error
+
 // each calls fn for one place after the other until it returns nil, beginning with the place that answered last.
-func (r *remoteSource) each(ctx context.Context, fn func(*remote.Puller, name.Reference) error) error {
+func (r *remoteSource) each(ctx context.Context, fn inquiry) error {
 	last := int(r.answer.Load())
 	order := slices.Concat(r.places[last:last+1], r.places[:last], r.places[last+1:])
 	var failed placesError
@@ -287,14 +290,15 @@ func (r *remoteSource) each(ctx context.Context, fn func(*remote.Puller, name.Re
 	return failed.join()
 }
 
-func (r *remoteSource) try(ctx context.Context, place candidate, fn func(*remote.Puller, name.Reference) error) error {
+func (r *remoteSource) try(ctx context.Context, place candidate, fn inquiry) error {
 	client, err := r.opener.client(place)
 	if err != nil {
 		return err
 	}
-	err = fn(client.puller, place.Ref)
+	asking := withRegistry(ctx, place.Ref.Context().RegistryStr())
+	err = fn(asking, client.puller, place.Ref)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // of another image's login, which both wait for
-		err = fn(client.puller, place.Ref)
+		err = fn(asking, client.puller, place.Ref)
 	}
 	return r.opener.advise(ctx, place.Ref.Context(), err, false)
 }

@@ -42,15 +42,6 @@ func waitToResume(ctx context.Context, broken error, try *int) error {
 	return sleep(ctx, delay)
 }
 
-// download returns an answer whose body is resumed where it breaks off.
-func (t *registryTransport) download(r *http.Request) (*http.Response, error) {
-	resp, err := t.inner.RoundTrip(r)
-	if err == nil && resp.StatusCode == http.StatusOK {
-		resp.Body = &resumedBody{transport: t.inner, request: r, body: resp.Body, size: resp.ContentLength}
-	}
-	return resp, err
-}
-
 // A resumedBody is the body of a download. The error of one that ends for good is a *brokenError, or what the registry
 // answered to be asked for the rest.
 type resumedBody struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DefaultTimeout is how long a registry may stay silent.
+// DefaultTimeout is how long a registry may be silent or slow.
 const DefaultTimeout = 30 * time.Second
 
 // TransportOptions are the options of NewTransport. The zero value verifies TLS with the CAs of the system.
@@ -26,9 +26,15 @@ type TransportOptions struct {
 	// RootCAs is a PEM file of CAs to trust in addition to those of the system.
 	RootCAs string
 
-	// Timeout is how long a registry may be silent: before it answers, and within the body of an answer; five times as
-	// long after an upload. 0 is DefaultTimeout.
+	// Timeout is how long a registry may be silent before it answers, five times as long after an upload. Within the body
+	// of an answer, it must send at least 4 KB a second on average over every such time, or 128 KB if that is less: links
+	// of 20 KB a second are fast enough, and with a longer timeout slower ones are. The same holds for what it takes of
+	// an upload. The time in which nobody waits for it does not count. 0 is DefaultTimeout.
 	Timeout time.Duration
+
+	// AllowRedirects are where registries may lead although it is a loopback, link-local or private address that is not
+	// in their own network. The destination is not always a redirect's: tokens and uploads go where registries say, too.
+	AllowRedirects []Destination
 
 	// Log gets retries; nil drops them.
 	Log *slog.Logger
@@ -38,18 +44,18 @@ type TransportOptions struct {
 }
 
 // NewTransport returns a transport to registries: through proxies, with the certificates of the options and the user
-// agent opm. Registries that are silent for too long are given up, with an error that is a timeout, and those that are
-// busy or break off are asked again, after the time that they ask for if they do.
+// agent opm. Registries that are silent or slow for too long are given up, with an error that is a timeout, and those
+// that are busy or break off are asked again, after the time that they ask for if they do.
 //
 // An Opener puts a layer of its own on it, or on any other transport. Together, a request passes these, from the
 // library down to the network; each has a file:
 //
-//	registryTransport  no plain HTTP unless allowed; one ping for each registry; bounded manifests; resumed downloads
+//	registryTransport  no plain HTTP unless allowed; one ping for each registry; bounded answers; resumed downloads
 //	userAgent          says that it is opm
 //	retryTransport     asks again, minding Retry-After
 //	insecureTransport  notices what only an insecure transport accepts
-//	stallTransport     gives up on silence
-//	certTransport      has certificates for each host, and the connections
+//	stallTransport     gives up on silence, and on less than the least speed
+//	certTransport      connects only where the registry may lead, with certificates for each host
 func NewTransport(o TransportOptions) (http.RoundTripper, error) {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	certificates, err := newCertTransport(o)

@@ -58,7 +58,8 @@ func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, e
 	if err != nil {
 		return "", err
 	}
-	err = remote.Write(place.Ref, img, remote.WithContext(ctx), remote.WithTransport(client.transport),
+	asking := withRegistry(ctx, place.Ref.Context().RegistryStr())
+	err = remote.Write(place.Ref, img, remote.WithContext(asking), remote.WithTransport(client.transport),
 		remote.WithAuthFromKeychain(o.opts.Keychain))
 	if err != nil && ctx.Err() != nil {
 		return "", ctx.Err()
