@@ -72,6 +72,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, catalogs *servedCatalogs, log *slog.Logger) error {
+	serve.HonorMemoryLimit()
 	profiles, err := startProfiles(f.pprofAddr, f.pprofCapture, log)
 	if err != nil {
 		return err
@@ -102,7 +103,9 @@ func (f *serveFlags) options(catalogs *servedCatalogs, log *slog.Logger) (opts s
 	if opts.Load.Modified, err = sourceDate(); err != nil {
 		return opts, err
 	}
-	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain}
+	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain, Limits: serve.Limits{
+		Connections: f.maxConnections, SendMemory: int64(f.sendMemory), Idle: f.idleTimeout,
+	}}
 	if f.cert != "" {
 		files := serve.Certificates{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: log}
 		opts.Server.TLS, err = files.Config()

@@ -23,6 +23,10 @@ type serveFlags struct {
 	cert, key, clientCA  string
 	drain                time.Duration
 
+	maxConnections int
+	sendMemory     byteSize
+	idleTimeout    time.Duration
+
 	cacheDir           string
 	cacheOnly, enforce bool
 	watch              bool
@@ -46,6 +50,11 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.key, "tls-key", "", "`FILE` with the key of the certificate")
 	flags.StringVar(&f.clientCA, "client-ca", "", "accept only clients whose certificate is signed by a CA in `FILE`")
 	flags.DurationVar(&f.drain, "drain", serve.DefaultDrain, "how long calls may go on after SIGTERM")
+	flags.IntVar(&f.maxConnections, "max-connections", 0,
+		"open connections, of which the longest idle make room for new ones (default 4000, less with little memory)")
+	flags.Var(&f.sendMemory, "send-memory",
+		"memory for answers that are being sent, others wait (default a fifth of the memory, at most 256Mi)")
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", serve.DefaultIdle, "close connections without calls after this time")
 	flags.StringVar(&f.cacheDir, "cache-dir", "", "cache the store of the catalogs in `DIRECTORY`")
 	flags.BoolVar(&f.cacheOnly, "cache-only", false, "build the cache, or check that it is up to date, and exit")
 	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
@@ -61,7 +70,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
 	must(cmd.MarkFlagDirname("cache-dir"))
-	completeNothing(cmd, "port", "addr", "http-addr", "drain", "pprof-addr")
+	completeNothing(cmd, "port", "addr", "http-addr", "drain", "pprof-addr", "max-connections", "send-memory",
+		"idle-timeout")
 }
 
 // check refuses flags that make no sense together.
@@ -73,6 +83,10 @@ func (f *serveFlags) check() error {
 		return usageError{errors.New("--client-ca needs --tls-cert")}
 	case f.enforce && f.cacheDir == "":
 		return usageError{errors.New("--cache-enforce-integrity needs --cache-dir")}
+	case f.maxConnections < 0:
+		return usageError{errors.New("--max-connections must not be negative")}
+	case f.idleTimeout <= 0:
+		return usageError{errors.New("--idle-timeout must be more than 0")}
 	case f.portFile != "" && strings.HasPrefix(f.addr, unixPrefix):
 		return usageError{errors.New("--port-file needs an address with a port")}
 	}

@@ -36,7 +36,14 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 }
 
 func (c *calls) stream(srv any, to grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return c.call(to.Context(), info.FullMethod, func() error { return next(srv, to) })
+	return c.call(to.Context(), info.FullMethod, func() error {
+		if isHealth(info.FullMethod) {
+			return next(srv, to)
+		}
+		leased := newSender(to)
+		defer leased.done()
+		return next(srv, leased)
+	})
 }
 
 func (c *calls) call(ctx context.Context, method string, next func() error) error {

@@ -10,28 +10,22 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// A reply is an encoded message on its way to a client.
-type reply struct{ mem.Buffer }
+// An encoded is an answer in the bytes that go to a client.
+type encoded []byte
 
-// kept returns a reply of bytes that live on.
-func kept(message []byte) reply { return reply{mem.SliceBuffer(message)} }
-
-// pooled returns a reply of bytes from buffers, which get them back once they are sent.
-func pooled(message []byte) reply { return reply{mem.NewBuffer(&message, buffers)} }
-
-// A codec sends replies as they are, and all other messages as protobuf.
+// A codec sends messages that are encoded as they are, and all others as protobuf.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if r, ok := v.(reply); ok {
-		return mem.BufferSlice{r.Buffer}, nil
+	if m, ok := v.(*message); ok {
+		return mem.BufferSlice{m}, nil
 	}
 	return c.CodecV2.Marshal(v)
 }
 
-// buffers hold replies: as many at one time as there are processors to make them, and more. Nine of ten bundles fit in
+// buffers hold answers: as many at one time as there are processors to make them, and more. Nine of ten bundles fit in
 // a new one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
 var buffers = bufferPool{pool.Bytes(16, 64<<10, 1<<20)}
 

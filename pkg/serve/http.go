@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,7 +18,7 @@ const (
 )
 
 // handler answers over HTTP for what live serves.
-func handler(live *Live, metrics *web.Metrics, log *slog.Logger) http.Handler {
+func handler(live *Live, metrics *web.Metrics, opts ServerOptions) http.Handler {
 	return web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) {
 			s, release, err := live.Acquire()
@@ -36,8 +35,10 @@ func handler(live *Live, metrics *web.Metrics, log *slog.Logger) http.Handler {
 			if errors.Is(err, store.ErrDataLoss) {
 				live.Damaged(err)
 			}
-			log.Error("request failed", "error", err)
+			opts.Log.Error("request failed", "error", err)
 		},
+		Memory:  opts.limits.request,
+		Stall:   opts.stall,
 		Metrics: metrics,
 	})
 }
@@ -46,14 +47,15 @@ func handler(live *Live, metrics *web.Metrics, log *slog.Logger) http.Handler {
 // long as the options let them.
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts ServerOptions) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           opts.limits.countRequests(handler),
 		TLSConfig:         opts.TLS,
 		ReadHeaderTimeout: httpHeaderTime,
-		IdleTimeout:       httpIdleTime,
+		IdleTimeout:       min(httpIdleTime, opts.limits.idle),
+		ConnState:         opts.limits.connState,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
 	}
-	l = guard(l, cmp.Or(opts.stall, stallTime))
+	l = opts.limits.listener(l)
 	ended := make(chan error, 1)
 	go func() {
 		if opts.TLS != nil {
@@ -67,11 +69,10 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts S
 		return err
 	case <-ctx.Done():
 	}
-	drain := cmp.Or(opts.Drain, DefaultDrain)
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.Drain)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {
-		opts.Log.Warn("closing requests that did not finish", "after", drain)
+		opts.Log.Warn("closing requests that did not finish", "after", opts.Drain)
 		server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

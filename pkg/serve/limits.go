@@ -4,12 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
+	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // What clients may cost. Requests hold nothing but names, and clients in clusters make one call at a time.
@@ -23,101 +27,148 @@ const (
 	pingTimeout   = 20 * time.Second
 	pingInterval  = 10 * time.Second // that clients may ping in; upstream has five minutes
 	stallTime     = 2 * time.Minute  // within which a client has to take what is sent to it
-
-	maxConnections = 4000 // at one time; others wait
 )
 
-// limits returns the options of a gRPC server that keep it safe from slow and hostile clients.
-func limits() []grpc.ServerOption {
+// Defaults of limits that depend on how much memory there is. Without a limit on memory, they are the most that is given.
+const (
+	// DefaultIdle is when a connection without calls is closed: clients of gRPC close theirs after as long.
+	DefaultIdle = 30 * time.Minute
+
+	maxConnections = 4000
+	connCost       = 32 << 10 // bytes of an idle connection, about
+	openCalls      = 16_000   // that are waiting or being answered
+	callCost       = 16 << 10 // bytes of one, about
+	maxSendMemory  = 256 << 20
+)
+
+// Limits are what clients may take of a server, all of them together. Zero values depend on the memory that the server
+// may use.
+type Limits struct {
+	Connections int           // open at one time, gRPC and HTTP; 0 means up to 4000
+	SendMemory  int64         // bytes of answers that are being sent; 0 means a fifth of the memory, up to 256 MiB
+	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
+}
+
+// defaults returns the limits with those that are not set for a server with so much memory.
+func (l Limits) defaults(memory int64) Limits {
+	if l.Connections == 0 {
+		l.Connections = int(min(maxConnections, max(memory/10/connCost, 100)))
+	}
+	if l.SendMemory == 0 {
+		l.SendMemory = min(maxSendMemory, memory/5)
+	}
+	if l.Idle == 0 {
+		l.Idle = DefaultIdle
+	}
+	return l
+}
+
+// limits keep a server safe from slow and hostile clients.
+type limits struct {
+	stall       time.Duration
+	idle        time.Duration
+	log         *slog.Logger
+	connections *connections
+	memory      *budget // bytes of answers
+	calls       *budget // open ones
+}
+
+func newLimits(opts ServerOptions) *limits {
+	memory := MemoryLimit()
+	set := opts.Limits.defaults(memory)
+	return &limits{
+		stall: opts.stall, idle: set.Idle, log: opts.Log,
+		connections: newConnections(set.Connections),
+		memory:      newBudget(set.SendMemory),
+		calls:       newBudget(min(openCalls, max(memory/10/callCost, 200))),
+	}
+}
+
+// listener returns l with limits on its connections.
+func (l *limits) listener(of net.Listener) net.Listener { return guardedListener{of, l} }
+
+// options returns the options of a gRPC server.
+func (l *limits) options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ReadBufferSize(readBuffer),
+		grpc.SharedWriteBuffer(true), // idle connections have none
 		grpc.ConnectionTimeout(handshakeTime),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: l.idle,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
+		grpc.InTapHandle(l.open),
 	}
 }
 
-// A guardedListener accepts connections that break when the other side does not read what is written to it, and that
-// calls can break: gRPC itself waits for ever for a client that reads nothing.
-type guardedListener struct {
-	net.Listener
-	stall time.Duration
-}
-
-// guard returns l with limits.
-func guard(l net.Listener, stall time.Duration) net.Listener {
-	return guardedListener{netutil.LimitListener(l, maxConnections), stall}
-}
-
-func (l guardedListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &guardedConn{c, l.stall}, nil
-}
-
-type guardedConn struct {
-	net.Conn
-	stall time.Duration
-}
-
-// RemoteAddr returns an address by which calls find their connection.
-func (c *guardedConn) RemoteAddr() net.Addr { return connAddr{c.Conn.RemoteAddr(), c.Conn} }
-
-func (c *guardedConn) Write(p []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(p)
-}
-
-// A connAddr is the address of a client and the connection to it.
-type connAddr struct {
-	net.Addr
-	conn net.Conn
-}
-
-// A stallGuard breaks the connections of clients that take no answer for too long.
-type stallGuard struct {
-	limit time.Duration
-	log   *slog.Logger
-}
-
-// start watches the call of ctx, whose answers are about to be sent.
-func (g *stallGuard) start(ctx context.Context) stallWatch {
+// open counts a call that is opened, or refuses it. There is always room for questions about health.
+func (l *limits) open(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return stallWatch{}
+		return ctx, nil
 	}
 	addr, ok := p.Addr.(connAddr)
 	if !ok {
-		return stallWatch{}
+		return ctx, nil
 	}
-	return stallWatch{g.limit, time.AfterFunc(g.limit, func() {
-		g.log.Warn("a client that takes no answers is cut off", "client", addr.String(), "after", g.limit)
-		addr.conn.Close()
-	})}
+	conn, counted := addr.conn, !isHealth(info.FullMethodName)
+	if counted && !l.calls.try(conn.account.client, 1) {
+		return ctx, status.Error(codes.Unavailable, "too many calls are open; try again")
+	}
+	conn.call(1)
+	context.AfterFunc(ctx, func() {
+		conn.call(-1)
+		if counted {
+			l.calls.release(conn.account.client, 1)
+		}
+	})
+	return ctx, nil
 }
 
-// A stallWatch is the watch over one call. The zero value watches nothing.
-type stallWatch struct {
-	limit time.Duration
-	timer *time.Timer
-}
+func isHealth(method string) bool { return strings.HasPrefix(method, "/grpc.health.") }
 
-// progress records that the client took an answer.
-func (w stallWatch) progress() {
-	if w.timer != nil {
-		w.timer.Reset(w.limit)
+// connState counts the requests on connections of HTTP.
+func (l *limits) connState(c net.Conn, state http.ConnState) {
+	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = wrapped.NetConn()
+	}
+	conn, ok := c.(*guardedConn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateActive:
+		conn.call(1)
+	case http.StateIdle:
+		conn.call(-1)
 	}
 }
 
-func (w stallWatch) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
+// countRequests refuses requests when too many are being answered. There is always room for probes.
+func (l *limits) countRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			client := clientOf(r.RemoteAddr)
+			if !l.calls.try(client, 1) {
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "too many requests are open; try again", http.StatusServiceUnavailable)
+				return
+			}
+			defer l.calls.release(client, 1)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// request waits for memory to answer a request of HTTP.
+func (l *limits) request(r *http.Request, bytes int) (release func(), err error) {
+	client := clientOf(r.RemoteAddr)
+	taken, err := l.memory.acquire(r.Context(), client, int64(bytes))
+	if err != nil {
+		return nil, err
 	}
+	return func() { l.memory.release(client, taken) }, nil
 }

@@ -117,18 +117,23 @@ func (in *Input) sources() []declcfg.Source {
 }
 
 // make makes the store of catalogs. Meanwhile it checks whether they are valid, for neither keeps all processors busy
-// at all times.
+// at all times; or before, where there is little memory.
 func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Store, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	checked := make(chan error, 1)
-	go func() {
+	run := func() {
 		err := check(ctx, in.Catalogs)
 		if err != nil {
 			cancel()
 		}
 		checked <- err
-	}()
+	}
+	if MemoryLimit() < parallelMemory {
+		run()
+	} else {
+		go run()
+	}
 	valid := sync.OnceValue(func() error { return <-checked })
 	s, err := l.build(ctx, key, in.sources(), valid)
 	if invalid := valid(); invalid != nil {
@@ -139,6 +144,9 @@ func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Sto
 	}
 	return s, err
 }
+
+// parallelMemory is how much memory it takes to check a catalog and to make its store at one time.
+const parallelMemory = 256 << 20
 
 // webCatalogs returns what is served over HTTP.
 func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {

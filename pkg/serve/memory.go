@@ -1,11 +1,57 @@
 package serve
 
 import (
+	"context"
+	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// MemoryLimit returns how many bytes of memory the program may use: what GOMEMLIMIT or the system says, whichever is
+// less, and the largest number where neither sets a limit.
+func MemoryLimit() int64 { return min(debug.SetMemoryLimit(-1), systemMemoryLimit()) }
+
+// HonorMemoryLimit makes the garbage collector keep the program within the limit of the system, unless GOMEMLIMIT says
+// what to keep to. A part is left for what is not Go's: the program itself, and what the system does for it.
+func HonorMemoryLimit() {
+	if limit := systemMemoryLimit(); limit < math.MaxInt64 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(limit - max(limit/10, min(reservedMemory, limit/2)))
+	}
+}
+
+// reservedMemory is how many bytes of a small limit are left for what is not Go's.
+const reservedMemory = 36 << 20
+
+// tidyEvery is how often memory is returned to the system after load.
+const tidyEvery = 10 * time.Second
+
+// tidy returns memory to the system when load ends, until ctx is done: a server without calls makes no garbage, so that
+// the garbage collector has no reason to run.
+func (l *limits) tidy(ctx context.Context) error {
+	ticker := time.NewTicker(tidyEvery)
+	defer ticker.Stop()
+	used := false // since memory was returned
+	var peak int64
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		now, most, grants := l.memory.usage()
+		used, peak = used || grants > 0, max(peak, most)
+		idle := grants == 0
+		calmer := peak > l.memory.size/4 && now < peak/8
+		if used && (idle || calmer) {
+			debug.FreeOSMemory()
+			used, peak = false, now
+		}
+	}
+}
 
 // residentMemory returns what memory the process takes, for people.
 func residentMemory() string {

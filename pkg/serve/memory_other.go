@@ -5,10 +5,14 @@ package serve
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
+
+// systemMemoryLimit returns the largest number: no limit is known.
+func systemMemoryLimit() int64 { return math.MaxInt64 }
 
 // inMemory makes the store in the memory of the program.
 func inMemory(

@@ -6,25 +6,31 @@ import (
 	"path"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 // A registry is what the methods of the registry services are called on.
-type registry struct {
-	live  *Live
-	stall *stallGuard
+type registry struct{ live *Live }
+
+// A reply is the answer of a method that has one.
+type reply struct {
+	message []byte
+	pool    mem.BufferPool // that the bytes are from; nil where they live on
 }
 
 // unary describes a method that has one answer.
-func unary[Q any](full string, answer func(*store.Store, *Q) (reply, error)) grpc.MethodDesc {
+func unary[Q any](full string, answer func(*answering, *store.Store, *Q) (reply, error)) grpc.MethodDesc {
 	handle := func(srv any, ctx context.Context, decode func(any) error, by grpc.UnaryServerInterceptor) (any, error) {
 		req := new(Q)
 		if err := decode(req); err != nil {
 			return nil, err
 		}
-		call := func(_ context.Context, req any) (any, error) {
-			return srv.(*registry).one(func(s *store.Store) (reply, error) { return answer(s, req.(*Q)) })
+		call := func(ctx context.Context, req any) (any, error) {
+			return srv.(*registry).one(ctx, func(memory *answering, s *store.Store) (reply, error) {
+				return answer(memory, s, req.(*Q))
+			})
 		}
 		return by(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, call)
 	}
@@ -32,13 +38,22 @@ func unary[Q any](full string, answer func(*store.Store, *Q) (reply, error)) grp
 }
 
 // one answers from the snapshot that is served.
-func (r *registry) one(answer func(*store.Store) (reply, error)) (any, error) {
+func (r *registry) one(ctx context.Context, answer func(*answering, *store.Store) (reply, error)) (any, error) {
 	snapshot, release, err := r.live.Acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return answer(snapshot.Store)
+	memory := &answering{ctx: ctx, account: accountOf(ctx)}
+	defer memory.done()
+	got, err := answer(memory, snapshot.Store)
+	if err == nil && memory.lease == nil {
+		err = memory.take(max(int64(len(got.message)), smallAnswer))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return memory.lease.message(got.message, got.pool), nil
 }
 
 // stream describes a method that has any number of answers, which are one after another.
@@ -50,7 +65,7 @@ func stream[Q any](
 		if err := to.RecvMsg(req); err != nil {
 			return err
 		}
-		return srv.(*registry).many(to, func(s *store.Store) (iter.Seq2[[]byte, error], error) {
+		return srv.(*registry).many(to.(*sender), func(s *store.Store) (iter.Seq2[[]byte, error], error) {
 			return answer(to.Context(), s, req)
 		})
 	}
@@ -58,26 +73,21 @@ func stream[Q any](
 }
 
 // many sends the answers from the snapshot that is served.
-func (r *registry) many(
-	to grpc.ServerStream, answers func(*store.Store) (iter.Seq2[[]byte, error], error),
-) error {
+func (r *registry) many(to *sender, answers func(*store.Store) (iter.Seq2[[]byte, error], error)) error {
 	snapshot, release, err := r.live.Acquire()
 	if err != nil {
 		return err
 	}
 	defer release()
-	messages, err := answers(snapshot.Store)
+	messages, err := answers(snapshot.Store.Limited(to.takeNext))
 	if err != nil {
 		return err
 	}
-	watch := r.stall.start(to.Context())
-	defer watch.stop()
 	for message, err := range messages {
 		if err != nil {
 			return err
 		}
-		watch.progress()
-		if err := to.SendMsg(kept(message)); err != nil {
+		if err := to.SendMsg(encoded(message)); err != nil {
 			return err
 		}
 	}

@@ -47,51 +47,57 @@ var experimentalService = grpc.ServiceDesc{
 	},
 }
 
-func getPackage(s *store.Store, req *api.GetPackageRequest) (reply, error) {
+func getPackage(_ *answering, s *store.Store, req *api.GetPackageRequest) (reply, error) {
 	message, err := s.Package(req.GetName())
-	return kept(message), err
+	return reply{message: message}, err
 }
 
-func getBundle(s *store.Store, req *api.GetBundleRequest) (reply, error) {
-	return bundle(s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
+func getBundle(memory *answering, s *store.Store, req *api.GetBundleRequest) (reply, error) {
+	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
 }
 
-func getBundleForChannel(s *store.Store, req *api.GetBundleInChannelRequest) (reply, error) {
+func getBundleForChannel(memory *answering, s *store.Store, req *api.GetBundleInChannelRequest) (reply, error) {
 	head, err := s.ChannelHead(req.GetPkgName(), req.GetChannelName())
 	if err != nil {
 		return reply{}, err
 	}
-	return bundle(s, req.GetPkgName(), req.GetChannelName(), head)
+	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), head)
 }
 
-func getBundleThatReplaces(s *store.Store, req *api.GetReplacementRequest) (reply, error) {
+func getBundleThatReplaces(memory *answering, s *store.Store, req *api.GetReplacementRequest) (reply, error) {
 	name, err := s.Replacement(req.GetCsvName(), req.GetPkgName(), req.GetChannelName())
 	if err != nil {
 		return reply{}, err
 	}
-	return bundle(s, req.GetPkgName(), req.GetChannelName(), name)
+	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), name)
 }
 
-func getDefaultBundleThatProvides(s *store.Store, req *api.GetDefaultProviderRequest) (reply, error) {
+func getDefaultBundleThatProvides(memory *answering, s *store.Store, req *api.GetDefaultProviderRequest) (reply, error) {
 	pkg, channel, name, err := s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
 	if err != nil {
 		return reply{}, err
 	}
-	return bundle(s, pkg, channel, name)
+	return bundle(memory, s, pkg, channel, name)
 }
 
-func bundle(s *store.Store, pkg, channel, name string) (reply, error) {
+func bundle(memory *answering, s *store.Store, pkg, channel, name string) (reply, error) {
+	size, err := s.BundleSize(pkg, channel, name)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := memory.take(max(int64(size), bundleBytes)); err != nil {
+		return reply{}, err
+	}
 	taken := buffers.Pool.Get()
 	message, err := s.Bundle(taken, pkg, channel, name)
 	if cap(message) != cap(taken) { // it was too small
 		buffers.Put(&taken)
 	}
-	r := pooled(message)
 	if err != nil {
-		r.Free()
+		buffers.Put(&message)
 		return reply{}, err
 	}
-	return r, nil
+	return reply{message, buffers}, nil
 }
 
 func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {

@@ -40,7 +40,7 @@ type Options struct {
 // loaded; see [Server.Serve]. It returns nil after ctx is done, and an error when the catalog cannot be loaded at first
 // or a listener fails.
 func Run(ctx context.Context, l net.Listener, opts Options) error {
-	opts.Server.Log = cmp.Or(opts.Server.Log, slog.New(slog.DiscardHandler))
+	opts.Server = opts.Server.withDefaults()
 	opts.Load.Log = cmp.Or(opts.Load.Log, opts.Server.Log)
 	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
 
@@ -53,12 +53,13 @@ func Run(ctx context.Context, l net.Listener, opts Options) error {
 	if opts.HTTP != nil {
 		opts.Load.HTTP = true
 		g.Go(func() error {
-			return serveHTTP(running, opts.HTTP, handler(live, metrics, opts.Server.Log), opts.Server)
+			return serveHTTP(running, opts.HTTP, handler(live, metrics, opts.Server), opts.Server)
 		})
 	}
 	r.loader = loader{opts.Load}
 	g.Go(func() error { return NewServer(live, opts.Server).Serve(running, l) })
 	g.Go(func() error { return r.run(running) })
+	g.Go(func() error { return opts.Server.limits.tidy(running) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

@@ -33,7 +33,22 @@ type ServerOptions struct {
 	// waited for the first catalog. It may be called from several goroutines.
 	Observe func(method string, code codes.Code, took time.Duration)
 
-	stall time.Duration // 0 means stallTime
+	Limits Limits // on what clients may take
+
+	stall  time.Duration // 0 means stallTime
+	limits *limits       // shared with HTTP; nil are those of Limits
+}
+
+// withDefaults returns the options with those that are not set.
+func (o ServerOptions) withDefaults() ServerOptions {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Slow = cmp.Or(o.Slow, defaultSlow)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	o.stall = cmp.Or(o.stall, stallTime)
+	if o.limits == nil {
+		o.limits = newLimits(o)
+	}
+	return o
 }
 
 // A Server serves a Live over gRPC: the registry, health and reflection.
@@ -45,13 +60,9 @@ type Server struct {
 
 // NewServer returns a server of what live serves. It serves one listener; see [Server.Serve].
 func NewServer(live *Live, opts ServerOptions) *Server {
-	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
-	opts.Slow = cmp.Or(opts.Slow, defaultSlow)
-	opts.Drain = cmp.Or(opts.Drain, DefaultDrain)
-	opts.stall = cmp.Or(opts.stall, stallTime)
-
+	opts = opts.withDefaults()
 	around := &calls{live: live, log: opts.Log, slow: opts.Slow, observe: opts.Observe}
-	options := append(limits(),
+	options := append(opts.limits.options(),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(around.unary),
 		grpc.StreamInterceptor(around.stream),
@@ -60,7 +71,7 @@ func NewServer(live *Live, opts ServerOptions) *Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(opts.TLS)))
 	}
 	s := &Server{grpc.NewServer(options...), live, opts}
-	answers := &registry{live, &stallGuard{opts.stall, opts.Log}}
+	answers := &registry{live}
 	s.grpc.RegisterService(&registryService, answers)
 	s.grpc.RegisterService(&experimentalService, answers)
 	health.RegisterHealthServer(s.grpc, &healthService{live: live})
@@ -73,7 +84,7 @@ func NewServer(live *Live, opts ServerOptions) *Server {
 // wait, and health says NOT_SERVING.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.grpc.Serve(guard(l, s.opts.stall)) }()
+	go func() { ended <- s.grpc.Serve(s.opts.limits.listener(l)) }()
 	select {
 	case err := <-ended:
 		return err

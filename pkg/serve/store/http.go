@@ -15,7 +15,11 @@ import (
 func (s *Store) Catalogs() []*Catalog {
 	var all []*Catalog
 	for _, row := range s.index.Catalogs {
-		all = append(all, &Catalog{s, row})
+		c := &Catalog{store: s, row: row}
+		for _, f := range row.Frames.of(s.index.Frames) {
+			c.frame = max(c.frame, s.index.frameSize(f))
+		}
+		all = append(all, c)
 	}
 	return all
 }
@@ -26,6 +30,7 @@ func (s *Store) Catalogs() []*Catalog {
 type Catalog struct {
 	store *Store
 	row   catalogRow
+	frame int
 }
 
 // Len returns the number of lines.
@@ -36,6 +41,11 @@ func (c *Catalog) Size() int64 { return int64(c.row.Size) }
 
 // ZstdSize returns the number of bytes of all lines as they are stored, in zstd.
 func (c *Catalog) ZstdSize() int64 { return int64(c.row.ZstdSize) }
+
+// FrameSize returns how many bytes a [Reader] keeps in memory at most.
+func (c *Catalog) FrameSize() int { return c.frame }
+
+func (x *index) frameSize(f frameRow) int { return x.Records[f.Record].contentSize() }
 
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader {
@@ -208,6 +218,15 @@ func (r *Result) Size() int64 {
 		size += int64(l.Size)
 	}
 	return size
+}
+
+// FrameSize returns how many bytes Lines keeps in memory at most.
+func (r *Result) FrameSize() int {
+	largest := 0
+	for _, l := range r.lines {
+		largest = max(largest, r.store.index.frameSize(r.store.index.Frames[l.Frame]))
+	}
+	return largest
 }
 
 // Lines yields them, each with a line feed at its end, and reads no more than what they are stored in. A line may not

@@ -38,6 +38,7 @@ type Store struct {
 	size     int64
 	index    *index
 	packages []string
+	take     func(bytes int) error // see Limited; nil takes nothing
 }
 
 // Open opens the store at path, which must be that of the catalog with the key. It reads the index, checks it and keeps
@@ -135,6 +136,14 @@ func (s *Store) readPart(offset, size int64) ([]byte, error) {
 	return data, nil
 }
 
+// Limited returns the store for one caller, who decides when memory is used: before a record is read, take is called with
+// its size, and an error ends the answer. What is in the index uses none. Only s has to be closed.
+func (s *Store) Limited(take func(bytes int) error) *Store {
+	limited := *s
+	limited.take = take
+	return &limited
+}
+
 // Close lets go of the file. What is read later fails.
 func (s *Store) Close() error { return s.close() }
 
@@ -158,6 +167,11 @@ func (s *Store) Stats() Stats {
 // record appends the content of a record to dst, which comes back as it was where there is an error.
 func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	r := s.index.Records[i]
+	if s.take != nil {
+		if err := s.take(r.contentSize()); err != nil {
+			return dst, err
+		}
+	}
 	if r.Content == 0 {
 		return s.stored(dst, r)
 	}

@@ -17,6 +17,7 @@ type body struct {
 	modified    time.Time // see [Catalog].Modified
 	size        int64     // of what write writes
 	write       func(io.Writer) error
+	memory      int                  // that write and seeker use
 	seeker      func() io.ReadSeeker // of the same, where ranges may be asked for; else nil
 
 	zstd     func(io.Writer) error // the same as it is stored in zstd; nil where it is not
@@ -42,6 +43,13 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 		return
 	}
 	header.Set("Content-Type", b.contentType)
+	if b.memory > 0 && r.Method != http.MethodHead {
+		release, err := h.Memory(r, b.memory)
+		if err != nil { // nobody waits for the answer any more
+			return
+		}
+		defer release()
+	}
 	if b.seeker != nil && r.Header.Get("Range") != "" {
 		h.respondRange(w, r, b)
 		return

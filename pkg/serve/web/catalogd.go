@@ -11,6 +11,9 @@ import (
 
 const jsonLines = "application/jsonl"
 
+// connBytes is about what the connection of a request takes while it is answered.
+const connBytes = 32 << 10
+
 // all answers with all objects of a catalog.
 func (h *handler) all(w http.ResponseWriter, r *http.Request) {
 	h.with(w, r.PathValue("catalog"), func(c *Catalog) { h.respond(w, r, c.all()) })
@@ -61,6 +64,7 @@ func (c *Catalog) all() body {
 			_, err := c.Objects.Plain().WriteTo(w)
 			return err
 		},
+		memory:   connBytes + c.Objects.FrameSize(),
 		seeker:   func() io.ReadSeeker { return c.Objects.Plain() },
 		zstdSize: c.Objects.ZstdSize(),
 		zstd: func(w io.Writer) error {
@@ -83,6 +87,7 @@ func (c *Catalog) metas(q store.Query) body {
 		tag:         c.Tag,
 		modified:    c.Modified,
 		size:        found.Size(),
+		memory:      connBytes + found.FrameSize(),
 		write:       func(w io.Writer) error { return writeLines(w, found) },
 	}
 }

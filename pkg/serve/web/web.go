@@ -34,6 +34,13 @@ type Options struct {
 	// Ready reports whether requests are welcome. If nil, they are when there are catalogs.
 	Ready func() bool
 
+	// Memory waits until an answer to a request may use a number of bytes, and returns a function that gives them back. Its
+	// error is that of the request's context. If nil, every answer may.
+	Memory func(r *http.Request, bytes int) (release func(), err error)
+
+	// Stall is how long a client may take to read a part of an answer; 0 sets no limit.
+	Stall time.Duration
+
 	// Failed is called for every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
 	// store to be rebuilt. It may be called on several goroutines, and is nil for nobody to be told.
 	Failed func(error)
@@ -61,6 +68,9 @@ func New(o Options) http.Handler {
 	if o.Encoders <= 0 {
 		o.Encoders = 4 * runtime.GOMAXPROCS(0)
 	}
+	if o.Memory == nil {
+		o.Memory = func(*http.Request, int) (func(), error) { return func() {}, nil }
+	}
 	h := &handler{
 		Options:  o,
 		encoders: newEncoders(o.Encoders),
@@ -82,12 +92,12 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/healthz":                         h.healthz,
 		"/readyz":                          h.readyz,
 		"/metrics":                         h.Metrics.handler().ServeHTTP,
-		"/ui/v1/catalogs":                  h.catalogsView,
-		"/ui/v1/packages":                  h.packagesView,
-		"/ui/v1/package":                   h.packageView,
-		"/ui/v1/icon":                      h.iconView,
-		"/ui/v1/bundle":                    h.bundleView,
-		"/ui/v1/graph":                     h.graphView,
+		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
+		"/ui/v1/packages":                  h.limited(h.packagesView),
+		"/ui/v1/package":                   h.limited(h.packageView),
+		"/ui/v1/icon":                      h.limited(h.iconView),
+		"/ui/v1/bundle":                    h.limited(h.bundleView),
+		"/ui/v1/graph":                     h.limited(h.graphView),
 	}
 	for _, a := range assets() {
 		routes[a.pattern] = func(w http.ResponseWriter, r *http.Request) { h.asset(w, r, a) }
@@ -107,12 +117,25 @@ func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// viewBytes is about what a view takes, which is made before it is sent.
+const viewBytes = 1 << 20
+
+// limited waits until there is memory for a view.
+func (h *handler) limited(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if release, err := h.Memory(r, viewBytes); err == nil {
+			defer release()
+			serve(w, r)
+		}
+	}
+}
+
 // measured counts what a handler answers, and sets the headers of all answers.
 func (h *handler) measured(route string, next http.Handler) http.Handler {
 	route = strings.TrimSuffix(route, "{$}")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		out := &response{ResponseWriter: w}
+		out := &response{ResponseWriter: w, stall: h.Stall}
 		defer func() { h.Metrics.request(r.Method, route, out.outcome(), time.Since(began)) }()
 		out.Header().Set("Vary", "Accept-Encoding")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
@@ -125,7 +148,9 @@ type response struct {
 	http.ResponseWriter
 	status  int
 	written int64
-	lost    error // of the connection
+	stall   time.Duration
+	due     time.Time // when the next part has to be read
+	lost    error     // of the connection
 	aborted bool
 }
 
@@ -140,12 +165,26 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	w.extend()
 	n, err := w.ResponseWriter.Write(p)
 	w.written += int64(n)
 	if err != nil {
 		w.lost = err
 	}
 	return n, err
+}
+
+// extend gives the client more time. Over HTTP/2, what breaks the connection of a client that reads nothing does not see
+// a stream that nobody reads.
+func (w *response) extend() {
+	now := time.Now()
+	if w.stall == 0 || w.due.Sub(now) > w.stall/2 {
+		return
+	}
+	w.due = now.Add(w.stall)
+	if err := http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.due); err != nil {
+		w.stall = 0 // there are no deadlines here
+	}
 }
 
 // Unwrap is for http.ResponseController.
