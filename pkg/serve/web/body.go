@@ -109,10 +109,14 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 	}
 }
 
-// respondRange answers with the parts of a body that are asked for.
+// respondRange answers with the parts of a body that are asked for. The other conditions are met.
 func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
 	content := &watched{ReadSeeker: b.seeker()}
-	http.ServeContent(w, r, "", b.modified, content)
+	asked := &http.Request{Method: r.Method, Header: http.Header{}}
+	for _, name := range []string{"Range", "If-Range"} {
+		asked.Header.Set(name, r.Header.Get(name))
+	}
+	http.ServeContent(w, asked, "", b.modified, content)
 	if content.err != nil {
 		h.fail(w, content.err)
 	}

@@ -21,8 +21,8 @@ func (h *handler) all(w http.ResponseWriter, r *http.Request) {
 
 // metas answers with the objects that the query asks for.
 func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
-	params, err := parameters(r, "schema", "package", "name")
-	if err != nil {
+	params := r.URL.Query() // as in catalogd, what cannot be parsed counts as absent
+	if onlyNamed(params, "schema", "package", "name") != nil {
 		httpError(w, http.StatusBadRequest)
 		return
 	}
@@ -33,19 +33,14 @@ func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// parameters returns the parameters of a request. Only those that are named may be there; of one that repeats the first
-// value counts.
-func parameters(r *http.Request, names ...string) (url.Values, error) {
-	params, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, err
-	}
+// onlyNamed returns an error if there are other parameters than those that are named.
+func onlyNamed(params url.Values, names ...string) error {
 	for name := range params {
 		if !slices.Contains(names, name) {
-			return nil, unknownParameterError(name)
+			return unknownParameterError(name)
 		}
 	}
-	return params, nil
+	return nil
 }
 
 // An unknownParameterError is the name of a parameter that a route does not have.

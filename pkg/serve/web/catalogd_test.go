@@ -116,6 +116,12 @@ func TestMetas(t *testing.T) {
 		{"?name=a%2Fb%3Fc%26d", lines[4].text},
 		{"?name=kiln.v3.0.0", ""},
 		{"?name=%00", ""},
+		{"?schema=%zz", find(lines, store.Query{})}, // which is absent
+		{"?schema=%zz&name=kiln", lines[0].text},
+		{"?schema=%&schema=olm.channel&package=kiln", lines[1].text},
+		{"?name=a;b", find(lines, store.Query{})},
+		{"?unknown=%zz", find(lines, store.Query{})},
+		{"?%zz=1&name=kiln", lines[0].text},
 		{"?name=" + strings.Repeat("x", 5000), ""},
 	} {
 		w := ask(h, http.MethodGet, base+"metas"+tt.query)
@@ -151,8 +157,10 @@ func TestRefused(t *testing.T) {
 		{"GET", "/catalogs/Not_a.Subdomain/api/v1/metas?name=none", 200, ""},
 		{"GET", "/catalogs/d/api/v1/metas?unknown=1", 400, "400 Bad Request\n"},
 		{"GET", base + "metas?Name=kiln", 400, "400 Bad Request\n"},
-		{"GET", base + "metas?name=%zz", 400, "400 Bad Request\n"},
-		{"GET", base + "metas?name=a;b", 400, "400 Bad Request\n"},
+		{"GET", base + "metas?name=%zz&unknown=", 400, "400 Bad Request\n"},
+		{"GET", base + "metas?%3d", 400, "400 Bad Request\n"},
+		{"GET", "/ui/v1/packages?catalog=%zz", 400, "invalid URL escape"},
+		{"GET", "/ui/v1/packages?catalog=c;d", 400, "invalid semicolon"},
 		{"POST", base + "all", 405, "Method Not Allowed\n"},
 		{"DELETE", base + "metas?unknown=1", 405, "Method Not Allowed\n"},
 		{"OPTIONS", "/catalogs/d/api/v1/all", 405, "Method Not Allowed\n"},
@@ -318,7 +326,7 @@ func FuzzQuery(f *testing.F) {
 		r.URL.RawQuery = raw
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		params, err := url.ParseQuery(raw)
+		params, err := r.URL.Query(), error(nil)
 		for name := range params {
 			if name != "schema" && name != "package" && name != "name" {
 				err = errors.New("unknown")

@@ -2,21 +2,24 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
 
 // precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on. The
-// tag is "" and the time zero where there is none. A date that cannot be parsed is ignored.
+// tag is "" and the time zero where there is none. A date that cannot be parsed is ignored, and so is an empty condition.
 //
 // It is what http.ServeContent says about an empty answer. That function cannot send the real one, whose size is not
 // known where it is compressed on the way.
 func precondition(r *http.Request, tag string, modified time.Time) int {
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
-	for _, name := range []string{"If-Match", "If-Unmodified-Since", "If-None-Match", "If-Modified-Since"} {
-		if values := r.Header.Values(name); len(values) > 0 {
-			asked.Header.Set(name, strings.Join(values, ", "))
-		}
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		tags := slices.DeleteFunc(slices.Clone(r.Header.Values(name)), func(tag string) bool { return tag == "" })
+		asked.Header.Set(name, strings.Join(tags, ", "))
+	}
+	for _, name := range []string{"If-Unmodified-Since", "If-Modified-Since"} {
+		asked.Header.Set(name, r.Header.Get(name))
 	}
 	w := statusWriter{header: http.Header{"Etag": {tag}, "Content-Type": {""}}}
 	http.ServeContent(&w, asked, "", modified, strings.NewReader(""))

@@ -17,8 +17,9 @@
 //
 // Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both. They
 // are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all objects, zstd
-// is passed through as it is stored, and ranges of the plain text can be asked for. Beyond catalogd: a query that is
-// misspelt (such as ?name=%zz) is a bad request, 405 comes with an Allow, and a date that cannot be read is ignored.
+// is passed through as it is stored, and ranges of the plain text can be asked for. As in catalogd, parameters that cannot
+// be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated parameters the first counts. Beyond
+// catalogd: 405 comes with an Allow, and a date that cannot be parsed is ignored.
 //
 // For Kubernetes and Prometheus:
 //
@@ -41,9 +42,9 @@
 //
 // # Clients that do not read
 //
-// The handler holds a catalog for as long as it writes an answer, and has no timeouts of its own. The server needs a
-// ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout, a limit on headers, and something that ends connections on which
-// nothing is read for long: a WriteTimeout (catalogd: 5 min) also ends those that are slow but go on. It never reads
-// the body of a request. At most [Options].Encoders answers are compressed at a time, as each takes memory: those
+// The handler holds a catalog for as long as it writes an answer, which [Options].Stall ends if the client does not read:
+// a WriteTimeout of the server (catalogd: 5 min) would also end those that are slow but go on. The server needs a
+// ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is never read. What
+// answers take of memory is up to [Options].Memory, and at most [Options].Encoders are compressed at a time: those
 // beyond are sent as they are.
 package web

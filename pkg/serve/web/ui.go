@@ -70,7 +70,10 @@ func contentOf(contentType string, data []byte) body {
 // query returns the parameters of a request for the page. It answers the request itself, and returns false, where they
 // are wrong.
 func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values, bool) {
-	params, err := parameters(r, names...)
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err == nil {
+		err = onlyNamed(params, names...)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil, false
