@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,51 +21,61 @@ func (c *Channel) order() ([]int, error) {
 	if len(heads) == 0 {
 		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in channel %q", c.Name)
 	}
-	var chains [][]int
-	for _, head := range heads {
-		chain, ok := c.walk(head)
-		if !ok {
+	tails := c.tails(heads)
+	for i, head := range heads {
+		if tails[i] == none {
 			return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in channel %q",
 				c.entries[head].Name, c.Name)
 		}
-		chains = append(chains, chain)
 	}
-	if len(chains) > 1 {
+	if len(heads) > 1 {
 		return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
-			"between channel entries, but %d replacement chains were found in channel %q: %s", len(chains), c.Name,
-			c.describe(chains))
+			"between channel entries, but %d replacement chains were found in channel %q: %s", len(heads), c.Name,
+			c.describe(heads, tails))
 	}
-	return chains[0], nil
+	var order []int
+	for i := heads[0]; i != none; i = c.next[i] {
+		if !c.skipped[i] {
+			order = append(order, i)
+		}
+	}
+	return order, nil
 }
 
-// walk follows replaces and returns the entries that are not skipped, or false if it meets a cycle.
-func (c *Channel) walk(head int) ([]int, bool) {
-	var chain []int
-	seen := make(map[int]bool)
-	for i := head; i != none; i = c.next[i] {
-		if seen[i] {
-			return nil, false
+// tails follows replaces from each head, and returns the last entry on the way that is not skipped, or none for a way that
+// meets a cycle. Heads may share most of their way, which is followed once.
+func (c *Channel) tails(heads []int) []int {
+	const unknown, end = none - 1, none - 2
+	tail := slices.Repeat([]int{unknown}, len(c.entries)) // by node; none while the way from there is followed
+	tails := make([]int, len(heads))
+	for h, head := range heads {
+		var path []int
+		i := head
+		for ; i != none && tail[i] == unknown; i = c.next[i] {
+			tail[i] = none
+			path = append(path, i)
 		}
-		seen[i] = true
-		if !c.skipped[i] {
-			chain = append(chain, i)
+		last := end
+		if i != none {
+			last = tail[i]
 		}
+		for _, j := range slices.Backward(path) {
+			if last == end && !c.skipped[j] {
+				last = j
+			}
+			tail[j] = last
+		}
+		tails[h] = tail[head] // not end, as a head is not skipped
 	}
-	return chain, true
+	return tails
 }
 
 // describe writes chains as FIRST...LAST.
-func (c *Channel) describe(chains [][]int) string {
-	var words []string
-	for _, chain := range chains {
-		names := c.names(chain)
-		switch len(names) {
-		case 0:
-			words = append(words, "[]")
-		case 1:
-			words = append(words, names[0])
-		default:
-			words = append(words, names[0]+"..."+names[len(names)-1])
+func (c *Channel) describe(heads, tails []int) string {
+	words := c.names(heads)
+	for i, tail := range tails {
+		if tail != heads[i] {
+			words[i] += "..." + c.entries[tail].Name
 		}
 	}
 	return strings.Join(words, ", ")
@@ -79,7 +90,12 @@ func (c *Channel) describe(chains [][]int) string {
 //
 // The channel must be one of p. The error is that of Order; the Plan has no updates then.
 func (p *Package) Classic(c *Channel) (*Plan, error) {
-	planner := newPlanner(Classic, p)
+	return p.classic(c, p.updatable(c))
+}
+
+// classic plans the updates of bundles that include the members of the channel.
+func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
+	planner := newPlanner(Classic, p, bundles)
 	order, err := c.order()
 	if err != nil {
 		return planner.finish(), err

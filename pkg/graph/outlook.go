@@ -1,5 +1,7 @@
 package graph
 
+import "slices"
+
 // An Outlook is the updates of an installed bundle that follows a channel.
 type Outlook struct {
 	Package   string `json:"package"`
@@ -30,15 +32,11 @@ func (p *Package) Outlooks(c *Channel, o V1Options, paths bool) ([]Outlook, erro
 	classic, err := p.Classic(c)
 	o.Channels = []*Channel{c}
 	v1 := p.V1(o)
-	member := make([]bool, len(p.Bundles))
-	for _, b := range c.members {
-		member[b.rank] = true
-	}
 	all := make([]Outlook, 0, len(c.members))
-	for _, b := range p.Bundles {
+	for _, b := range v1.bundles { // and those of classic
 		s, updates := classic.Next(b)
 		s1, updates1 := v1.Next(b)
-		if !member[b.rank] && !updates && !updates1 {
+		if _, member := slices.BinarySearchFunc(c.members, b, (*Bundle).compareRank); !member && !updates && !updates1 {
 			continue
 		}
 		version := ""

@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/blang/semver/v4"
 
@@ -22,6 +23,7 @@ type Package struct {
 	Bundles []*Bundle
 
 	byName map[string]*Bundle
+	twins  func() [][]*Bundle // by rank: the bundles of the same version for OLM v1; nil if there is no other
 }
 
 // A Bundle is a node of the graph. Channels share it.
@@ -91,19 +93,21 @@ func (p *Package) node(name string) {
 }
 
 func (p *Package) deprecate(entries []declcfg.Deprecation) {
+	channels := map[string]bool{}
 	for _, e := range entries {
 		switch e.Reference.Schema {
 		case declcfg.SchemaPackage:
 			p.Deprecated = true
 		case declcfg.SchemaChannel:
-			for _, c := range p.Channels {
-				c.Deprecated = c.Deprecated || c.Name == e.Reference.Name
-			}
+			channels[e.Reference.Name] = true
 		case declcfg.SchemaBundle:
 			if b := p.byName[e.Reference.Name]; b != nil {
 				b.Deprecated = true
 			}
 		}
+	}
+	for _, c := range p.Channels {
+		c.Deprecated = c.Deprecated || channels[c.Name]
 	}
 }
 
@@ -119,6 +123,7 @@ func (p *Package) sort() {
 	for i, b := range p.Bundles {
 		b.rank = i
 	}
+	p.twins = sync.OnceValue(p.findTwins)
 	for _, c := range p.Channels {
 		c.join(p)
 	}
@@ -145,8 +150,8 @@ func (p *Package) Bundle(name string) *Bundle { return p.byName[name] }
 
 // Channel returns the channel of that name, or nil.
 func (p *Package) Channel(name string) *Channel {
-	i := slices.IndexFunc(p.Channels, func(c *Channel) bool { return c.Name == name })
-	if i < 0 {
+	i, ok := slices.BinarySearchFunc(p.Channels, name, func(c *Channel, name string) int { return cmp.Compare(c.Name, name) })
+	if !ok {
 		return nil
 	}
 	return p.Channels[i]
@@ -155,11 +160,9 @@ func (p *Package) Channel(name string) *Channel {
 // join sets the bundles of the package that the channel names.
 func (c *Channel) join(p *Package) {
 	c.bundles = make([]*Bundle, len(c.entries))
-	seen := make([]bool, len(p.Bundles))
 	add := func(name string) *Bundle {
 		b := p.byName[name]
-		if b != nil && !seen[b.rank] {
-			seen[b.rank] = true
+		if b != nil {
 			c.members = append(c.members, b)
 		}
 		return b
@@ -181,7 +184,7 @@ func (c *Channel) join(p *Package) {
 			c.rangeErrors[i] = err
 		}
 	}
-	slices.SortFunc(c.members, func(a, b *Bundle) int { return cmp.Compare(a.rank, b.rank) })
+	c.members = byRank(c.members)
 }
 
 // Members returns the bundles in the channel and those that its entries replace or skip, in the order of Bundles of the

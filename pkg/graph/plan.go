@@ -1,7 +1,10 @@
 package graph
 
 import (
+	"cmp"
+	"iter"
 	"slices"
+	"sort"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -39,27 +42,43 @@ type Plan struct {
 	Semantics Semantics
 	Package   *Package
 
-	steps []Step // by rank; To is nil if there is no update
-	ends  []end  // by rank
+	bundles []*Bundle // by rank; all others have no update
+	steps   []Step    // by index in bundles; To is nil if there is no update
+	ends    []end     // by index in bundles
 }
 
 // An end is the end of an update path.
 type end struct {
 	hops int // -1 for a walk that never ends
-	at   int // rank; of a bundle of the loop if there is one
+	at   int // index in bundles; of a bundle of the loop if there is one
+}
+
+// find returns the index of a bundle of the package in bundles, and whether it is there.
+func (p *Plan) find(b *Bundle) (int, bool) {
+	if len(p.bundles) == len(p.Package.Bundles) {
+		return b.rank, true
+	}
+	return slices.BinarySearchFunc(p.bundles, b, (*Bundle).compareRank)
 }
 
 // Next returns the next update of a bundle of the package, and false if there is none.
 func (p *Plan) Next(b *Bundle) (Step, bool) {
-	s := p.steps[b.rank]
-	return s, s.To != nil
+	i, ok := p.find(b)
+	if !ok {
+		return Step{}, false
+	}
+	return p.steps[i], p.steps[i].To != nil
 }
 
 // End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path
 // that ends in a loop; see [Plan.Path].
 func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
-	e := p.ends[b.rank]
-	return p.Package.Bundles[e.at], e.hops, e.hops >= 0
+	i, ok := p.find(b)
+	if !ok {
+		return b, 0, true
+	}
+	e := p.ends[i]
+	return p.bundles[e.at], e.hops, e.hops >= 0
 }
 
 // Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or
@@ -83,42 +102,78 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 // bundle is claimed once, which keeps the work linear even if ranges overlap.
 type planner struct {
 	plan     *Plan
-	bundles  []*Bundle // of the package
-	claimed  []bool    // by rank
-	versions int       // the rank of the first bundle with a version; from there on versions ascend
+	bundles  []*Bundle // of the plan; all numbers below are indexes in them
+	claimed  []bool
+	versions int // the first bundle with a version; from there on versions ascend
 
-	// free leads from a rank to the first one from there on that no range has claimed, or to the end.
+	// free leads from a bundle to the first one from there on that no range has claimed, or to the end.
 	free []int
 }
 
-func newPlanner(s Semantics, p *Package) *planner {
-	n := len(p.Bundles)
-	with := slices.IndexFunc(p.Bundles, func(b *Bundle) bool { return b.Version != nil })
-	if with < 0 {
-		with = n
-	}
+// newPlanner returns a planner for bundles of the package, sorted by rank. All others have no update, and no update leads
+// to them.
+func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
+	n := len(bundles)
 	planner := &planner{
-		plan:     &Plan{Semantics: s, Package: p, steps: make([]Step, n)},
-		bundles:  p.Bundles,
+		plan:     &Plan{Semantics: s, Package: p, bundles: bundles, steps: make([]Step, n)},
+		bundles:  bundles,
 		claimed:  make([]bool, n),
-		versions: with,
+		versions: firstVersion(bundles),
 		free:     make([]int, n+1),
 	}
-	for rank := range planner.free {
-		planner.free[rank] = rank
+	for i := range planner.free {
+		planner.free[i] = i
 	}
 	return planner
+}
+
+// firstVersion returns the index of the first bundle with a version, in bundles sorted by rank.
+func firstVersion(bundles []*Bundle) int {
+	return sort.Search(len(bundles), func(i int) bool { return bundles[i].Version != nil })
+}
+
+// updatable returns the bundles that may be updated in a channel, and its members.
+func (p *Package) updatable(c *Channel) []*Bundle {
+	bundles := slices.Clone(c.members)
+	versioned := p.Bundles[firstVersion(p.Bundles):]
+	for from, to := range c.allRanges().indexes(versioned) {
+		bundles = append(bundles, versioned[from:to]...)
+	}
+	return byRank(bundles)
+}
+
+// allRanges returns what is in the skipRange of any entry.
+func (c *Channel) allRanges() Range {
+	var spans []span
+	for _, i := range c.nodes {
+		spans = append(spans, c.ranges[i].spans...)
+	}
+	return merge(spans)
+}
+
+// byRank sorts bundles and removes repetitions, in place.
+func byRank(bundles []*Bundle) []*Bundle {
+	slices.SortFunc(bundles, (*Bundle).compareRank)
+	return slices.Compact(bundles)
+}
+
+func (b *Bundle) compareRank(c *Bundle) int { return cmp.Compare(b.rank, c.rank) }
+
+// indexes yields which bundles are in the range. All have a version, and versions ascend.
+func (r Range) indexes(versioned []*Bundle) iter.Seq2[int, int] {
+	return r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version })
 }
 
 // claim updates b by s, unless it is already claimed. OLM v1 does not update a bundle to itself; OLM Classic does, in
 // an endless loop.
 func (p *planner) claim(b *Bundle, s Step) {
-	if p.claimed[b.rank] {
+	i, ok := p.plan.find(b)
+	if !ok || p.claimed[i] {
 		return
 	}
-	p.claimed[b.rank] = true
+	p.claimed[i] = true
 	if s.To != b || p.plan.Semantics == Classic {
-		p.plan.steps[b.rank] = s
+		p.plan.steps[i] = s
 	}
 }
 
@@ -140,23 +195,23 @@ func (p *planner) claimEntry(c *Channel, entry int) {
 // claimRange claims the bundles whose version is in the range.
 func (p *planner) claimRange(r Range, s Step) {
 	versioned := p.bundles[p.versions:]
-	for from, to := range r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version }) {
+	for from, to := range r.indexes(versioned) {
 		from, to = from+p.versions, to+p.versions
-		for rank := p.nextFree(from); rank < to; rank = p.nextFree(rank) {
-			p.claim(p.bundles[rank], s)
-			p.free[rank] = rank + 1
+		for i := p.nextFree(from); i < to; i = p.nextFree(i) {
+			p.claim(p.bundles[i], s)
+			p.free[i] = i + 1
 		}
 	}
 }
 
 // nextFree follows free, and compresses the path.
-func (p *planner) nextFree(rank int) int {
-	end := rank
+func (p *planner) nextFree(i int) int {
+	end := i
 	for p.free[end] != end {
 		end = p.free[end]
 	}
-	for rank != end {
-		rank, p.free[rank] = p.free[rank], end
+	for i != end {
+		i, p.free[i] = p.free[i], end
 	}
 	return end
 }
@@ -172,7 +227,7 @@ func (p *planner) finish() *Plan {
 		for plan.ends[i].hops == unknown && plan.steps[i].To != nil {
 			plan.ends[i].hops = visiting
 			path = append(path, i)
-			i = plan.steps[i].To.rank
+			i, _ = plan.find(plan.steps[i].To)
 		}
 		switch plan.ends[i].hops {
 		case unknown:

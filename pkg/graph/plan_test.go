@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 func packageOf(t testing.TB, lines string) *Package {
@@ -126,5 +128,32 @@ func TestPlans(t *testing.T) {
 				t.Errorf("v1:\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// Heads that share a chain, as in a channel of tens of thousands of them, do not walk it each.
+func TestOrderOfManyHeads(t *testing.T) {
+	const n = 30_000
+	var entries []declcfg.Entry
+	for i := range n {
+		chain := declcfg.Entry{Name: fmt.Sprint("b", i)}
+		if i > 0 {
+			chain.Replaces = fmt.Sprint("b", i-1)
+		}
+		entries = append(entries, chain, declcfg.Entry{Name: fmt.Sprint("head", i), Replaces: fmt.Sprint("b", n-1)})
+	}
+	c := New(entries)
+	start := time.Now()
+	_, err := c.Order()
+	if err == nil || !strings.Contains(err.Error(), "30000 replacement chains were found") ||
+		!strings.HasSuffix(err.Error(), ", head29999...b0") {
+		t.Errorf("got %.300v", err)
+	}
+	if d := time.Since(start); d > 5*time.Second { // it takes 10 ms
+		t.Errorf("it took %v", d)
+	}
+	entries[0].Replaces = entries[0].Name
+	if _, err = New(entries).Order(); err == nil || !strings.Contains(err.Error(), `a cycle exists in the chain of replacement beginning with "head0"`) {
+		t.Errorf("got %.300v", err)
 	}
 }

@@ -126,6 +126,30 @@ func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 	return best
 }
 
+// The plans of members are those of all bundles, for members.
+func TestPlansOfMembers(t *testing.T) {
+	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
+		for _, c := range p.Channels {
+			classic, v1, err := p.Plans(c)
+			all, allErr := p.Classic(c)
+			if (err == nil) != (allErr == nil) {
+				t.Errorf("%s%v, and %v", graph, err, allErr)
+			}
+			for _, b := range c.Members() {
+				for _, plans := range [][2]*Plan{{classic, all}, {v1, p.V1(V1Options{Channels: []*Channel{c}})}} {
+					got, _ := plans[0].Next(b)
+					want, _ := plans[1].Next(b)
+					gotEnd, gotHops, _ := plans[0].End(b)
+					wantEnd, wantHops, _ := plans[1].End(b)
+					if got != want || gotHops != wantHops || gotHops >= 0 && gotEnd != wantEnd {
+						t.Errorf("%s%s: %s -> %v, want %v", graph, plans[0].Semantics, b.Name, got.To, want.To)
+					}
+				}
+			}
+		}
+	})
+}
+
 // Every walk ends, or names the loop that it ends in; End says the same as Path.
 func TestWalksEndOrLoop(t *testing.T) {
 	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {

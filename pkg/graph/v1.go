@@ -58,42 +58,124 @@ func (p *Package) V1(o V1Options) *Plan {
 	if len(channels) == 0 {
 		channels = p.Channels
 	}
-	planner := newPlanner(V1, p)
+	bundles := p.Bundles
+	if len(channels) == 1 && !o.SelfCertified {
+		bundles = p.withTwins(p.updatable(channels[0]))
+	}
+	return p.v1(o, channels, bundles)
+}
+
+// Plans returns the updates of the [Channel.Members] of a channel, and of no other bundle, in OLM Classic and in OLM v1. It
+// takes time linear in them and their edges, but for sorting, however large the package is. The error is that of
+// [Package.Classic].
+func (p *Package) Plans(c *Channel) (classic, v1 *Plan, err error) {
+	classic, err = p.classic(c, c.members)
+	channels := []*Channel{c}
+	return classic, p.v1(V1Options{Channels: channels}, channels, c.members), err
+}
+
+// v1 plans the updates of bundles that include the members of the channels.
+func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan {
+	planner := newPlanner(V1, p, bundles)
 	candidates := p.candidates(o)
 	if o.SelfCertified && len(candidates) > 0 {
-		for _, b := range p.Bundles {
+		for _, b := range bundles {
 			planner.claim(b, Step{candidates[0], Forced, nil})
 		}
 		return planner.finish()
 	}
+	same := p.sameVersion(bundles)
+	entries := entriesOf(channels)
+	for _, to := range candidates {
+		for _, e := range entries[to] {
+			planner.claimEntry(e.channel, e.node)
+		}
+		if to.Version == nil {
+			continue
+		}
+		planner.claim(to, Step{to, Same, nil})
+		if twins := p.twins()[to.rank]; twins != nil {
+			for _, b := range same[twins[0]] {
+				planner.claim(b, Step{to, Same, nil})
+			}
+			delete(same, twins[0])
+		}
+	}
+	return planner.finish()
+}
+
+// An entryOf is an entry of a channel.
+type entryOf struct {
+	channel *Channel
+	node    int
+}
+
+// entriesOf returns the entries of each bundle, in the order of the channels.
+func entriesOf(channels []*Channel) map[*Bundle][]entryOf {
+	entries := map[*Bundle][]entryOf{}
+	for _, c := range channels {
+		for _, i := range c.nodes {
+			entries[c.bundles[i]] = append(entries[c.bundles[i]], entryOf{c, i})
+		}
+	}
+	return entries
+}
+
+// sameVersion returns those of the bundles that have twins, by the first of these.
+func (p *Package) sameVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
+	same := map[*Bundle][]*Bundle{}
+	for _, b := range bundles {
+		if twins := p.twins()[b.rank]; twins != nil {
+			same[twins[0]] = append(same[twins[0]], b)
+		}
+	}
+	return same
+}
+
+// withTwins adds the twins of bundles.
+func (p *Package) withTwins(bundles []*Bundle) []*Bundle {
+	for first := range p.sameVersion(bundles) {
+		bundles = append(bundles, p.twins()[first.rank]...)
+	}
+	return byRank(bundles)
+}
+
+// findTwins returns by rank the bundles of the same version, or nil if there is no other.
+func (p *Package) findTwins() [][]*Bundle {
 	same := make(map[releasedVersion][]*Bundle, len(p.Bundles))
 	for _, b := range p.Bundles {
 		if b.Version != nil {
 			same[b.released()] = append(same[b.released()], b)
 		}
 	}
-	for _, to := range candidates {
-		for _, c := range channels {
-			if entry, ok := c.index[to.Name]; ok {
-				planner.claimEntry(c, entry)
-			}
+	twins := make([][]*Bundle, len(p.Bundles))
+	for _, bundles := range same {
+		if len(bundles) == 1 {
+			continue
 		}
-		if to.Version != nil {
-			for _, b := range same[to.released()] {
-				planner.claim(b, Step{to, Same, nil})
-			}
-			delete(same, to.released())
+		for _, b := range bundles {
+			twins[b.rank] = bundles
 		}
 	}
-	return planner.finish()
+	return twins
 }
 
 // candidates returns the bundles that may be installed, the preferred ones first.
 func (p *Package) candidates(o V1Options) []*Bundle {
-	all := make([]*Bundle, 0, len(p.Bundles))
-	for _, b := range p.Bundles {
+	bundles := p.Bundles
+	if len(o.Channels) > 0 {
+		bundles = nil
+		for _, c := range o.Channels {
+			for _, i := range c.nodes {
+				bundles = append(bundles, c.bundles[i])
+			}
+		}
+		bundles = byRank(bundles)
+	}
+	all := make([]*Bundle, 0, len(bundles))
+	for _, b := range bundles {
 		switch {
-		case b.Virtual, len(o.Channels) > 0 && !inAny(o.Channels, b):
+		case b.Virtual:
 		case o.Version != nil && (b.Version == nil || !o.Version.Contains(b.semver())):
 		default:
 			all = append(all, b)

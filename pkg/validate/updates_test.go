@@ -100,6 +100,18 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// Names are no formats.
+func TestUpdatesOfAPercentSign(t *testing.T) {
+	files := updatesOf("1.0.0", "1.1.0 skips: [p.v1.0.0]", "2.0.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
+	files["p.yaml"] = strings.ReplaceAll(files["p.yaml"], "p.v2.0.0", "p.v%s%d")
+	opts := validate.Options{Disable: []string{"bundle-name-dns"}}
+	for _, p := range check(t, opts, files) {
+		if strings.Contains(p.Message, "%!") || strings.Contains(p.Message, "MISSING") {
+			t.Errorf("got %s", p)
+		}
+	}
+}
+
 // A rule that is not checked is still broken, and updates are not followed then.
 func TestUpdatesBesideDisabledRules(t *testing.T) {
 	const head = "schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries: "

@@ -53,12 +53,12 @@ func (l *lane) fates(g *graph.Package) laneFates {
 		return f
 	}
 	f.Channel = l.channel.Name
-	classic, err := g.Classic(l.channel)
+	classic, v1, err := g.Plans(l.channel)
 	if err != nil {
 		f.Refused = err.Error()
 	}
 	f.Classic = l.steps(classic)
-	f.V1 = l.steps(g.V1(graph.V1Options{Channels: []*graph.Channel{l.channel}}))
+	f.V1 = l.steps(v1)
 	return f
 }
 

@@ -102,8 +102,7 @@ func (j *jsonDrawing) pkg(p *graph.Package, channels []*graph.Channel) {
 
 func (j *jsonDrawing) channel(p *graph.Package, c *graph.Channel) {
 	d := newDrawing(c)
-	classic, err := p.Classic(c)
-	v1 := p.V1(graph.V1Options{Channels: []*graph.Channel{c}})
+	classic, v1, err := p.Plans(c)
 	j.object(func() {
 		j.member("name", c.Name)
 		j.member("deprecated", c.Deprecated)
