@@ -17,10 +17,16 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
+// maxLength is how many bytes a name may have, more than any valid one: comparing two takes the product of their lengths.
+const maxLength = 512
+
 // Name returns the name among names, which may be in any order, that takes the fewest edits to make out of name, at
 // most a third of its length; failing that the shortest one that begins with name, or "". Of several that are equally
-// near it is the first in alphabetical order.
+// near it is the first in alphabetical order. No name is near to one beyond 512 bytes.
 func Name(name string, names []string) string {
+	if len(name) > maxLength {
+		return ""
+	}
 	if n := fewestEdits(name, names); n != "" || name == "" {
 		return n
 	}
@@ -53,9 +59,11 @@ const maxCompared = 100_000
 // goroutine; the zero value is ready.
 type Finder struct{ compared int }
 
-// Hint returns what [Hint] returns, or "" when the finder had enough.
+// Hint returns what [Hint] returns, or "" when the finder had enough. A name longer than 64 bytes counts as the more names
+// the longer it is.
 func (f *Finder) Hint(name string, names []string) string {
-	if f.compared += len(names); f.compared > maxCompared {
+	times := max(1, len(name)/64)
+	if f.compared += len(names) * times * times; f.compared > maxCompared {
 		return ""
 	}
 	return Hint(name, names)
