@@ -48,6 +48,7 @@ var arrows = map[string][]string{
 	"pkg/validate": {
 		"pkg/problem", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
+		"internal/legible", "internal/plural",
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
@@ -84,7 +85,7 @@ var arrows = map[string][]string{
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},
-	"internal/legible":     {},
+	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},
 	"internal/parallel":    {},
 	"internal/plural":      {},

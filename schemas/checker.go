@@ -61,8 +61,12 @@ func NewChecker(extra ...File) (*Checker, error) {
 	return &Checker{rules: rules}, nil
 }
 
+// maxFindings is how many findings about an object end the search for more in its elements: CUE takes long to explain one.
+const maxFindings = 1000
+
 // Object checks one object of a catalog: the object with its properties, its entries and its related images. What is
-// deep inside of bulky values is not looked at. Findings are sorted by pointer, then message; nil means none.
+// deep inside of bulky values is not looked at, nor are the elements after a thousand findings. Findings are sorted by
+// pointer, then message; nil means none.
 func (c *Checker) Object(schema string, raw jsontext.Value) []Finding {
 	def := objectDefinition(schema)
 	found := c.scratch[:0]
@@ -82,6 +86,9 @@ func (c *Checker) Object(schema string, raw jsontext.Value) []Finding {
 
 // element appends what is wrong with one element.
 func (c *Checker) element(found []Finding, e element) []Finding {
+	if len(found) >= maxFindings {
+		return found
+	}
 	own := c.rules.users.forType(e.typ)
 	if c.sound(e.skeleton, e.def) && own == nil {
 		return found

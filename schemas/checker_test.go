@@ -1,9 +1,11 @@
 package schemas
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // objects that nothing is wrong with, by definition.
@@ -203,5 +205,22 @@ func TestDeepConstraint(t *testing.T) {
 	found := check(t, newChecker(t), property1(`"olm.constraint"`, raw))
 	if len(found) != 1 || !strings.HasSuffix(found[0], "/cel/rule must not be empty") {
 		t.Errorf("got %q", found)
+	}
+}
+
+// An object does not take long however many elements are wrong.
+func TestManyFindings(t *testing.T) {
+	var raw strings.Builder
+	raw.WriteString(`{"schema": "x", "properties": [{"type": "olm.gvk", "value": 0}`)
+	for i := range 20_000 {
+		fmt.Fprintf(&raw, `, {"type": "olm.gvk", "value": {"group": "", "kind": %d}}`, i)
+	}
+	raw.WriteString("]}")
+	start := time.Now()
+	if n := len(check(t, newChecker(t), raw.String())); n < maxFindings || n > maxFindings+10 {
+		t.Errorf("got %d findings", n)
+	}
+	if d := time.Since(start); d > 10*time.Second { // it takes 0.2 s
+		t.Errorf("it took %v", d)
 	}
 }

@@ -60,3 +60,29 @@ func FuzzName(f *testing.F) {
 		}
 	})
 }
+
+// What is too long to show is cut, in whole characters and escapes, with its length.
+func TestMessage(t *testing.T) {
+	x := strings.Repeat("x", 300)
+	for text, want := range map[string]string{
+		"":                           "",
+		x[:256]:                      x[:256],
+		"no bundle " + x:             "no bundle " + x[:128] + "… (300 bytes)",
+		`no "` + x + `" in "y" ` + x: `no "` + x[:127] + `…" (300 bytes) in "y" ` + x[:128] + "… (300 bytes)",
+		`"` + strings.Repeat(`a b\"c `, 50) + `"`:  `"` + strings.Repeat(`a b\"c `, 17) + `a b…" (350 bytes)`,
+		x[:127] + strings.Repeat("é", 100):         x[:127] + "… (327 bytes)",
+		x[:123] + strings.Repeat(`\U0001f680`, 20): x[:123] + "… (323 bytes)",
+		strings.Repeat("word ", 100):               strings.Repeat("word ", 100),
+		`"` + x:                                    `"` + x[:127] + "… (301 bytes)",
+	} {
+		if got := legible.Message(text); got != want {
+			t.Errorf("%q: got\n%q, want\n%q", text, got, want)
+		}
+		if got := legible.Message(want); got != want {
+			t.Errorf("a second time %q becomes\n%q", want, got)
+		}
+	}
+	if got, want := legible.Value(x), x[:128]+"… (300 bytes)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

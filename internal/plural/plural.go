@@ -2,10 +2,14 @@
 //
 //	plural.Of(1, "image")                // 1 image
 //	plural.Words(2, "entry", "entries")  // 2 entries
+//	plural.Number(5242880)               // 5,242,880
 //	plural.Bytes(64 << 20)               // 64 MB
 package plural
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Of writes a number of things whose plural ends in s.
 func Of(n int, one string) string { return Words(n, one, one+"s") }
@@ -16,6 +20,15 @@ func Words(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Number writes a number of at least 0 with separators: "5,242,880".
+func Number(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // Bytes writes a number of bytes, in the largest unit of which it is a whole number: "512 bytes", "64 MB".

@@ -29,3 +29,11 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestNumber(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 5242880: "5,242,880"} {
+		if got := plural.Number(n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

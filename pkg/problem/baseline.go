@@ -13,7 +13,7 @@ import (
 )
 
 // A Baseline is problems that are known, so that only new ones count. A problem is known by what it is about, not by
-// its place: it may move in its file and in its list, and to another file.
+// its place: it may move in its file and in its list, and to another file. A problem without a rule is never known.
 type Baseline struct {
 	Problems []Known `json:"problems"`
 }
@@ -83,7 +83,9 @@ func (k Known) String() string {
 func NewBaseline(problems []*Problem) *Baseline {
 	b := &Baseline{Problems: []Known{}}
 	for _, p := range problems {
-		b.Problems = append(b.Problems, knownAs(p))
+		if p.Rule != "" {
+			b.Problems = append(b.Problems, knownAs(p))
+		}
 	}
 	slices.SortFunc(b.Problems, Known.compare)
 	return b
@@ -111,7 +113,7 @@ func (b *Baseline) Filter(problems []*Problem) (unknown []*Problem, stale []Know
 		left[k.key()]++
 	}
 	for _, p := range problems {
-		if key := knownAs(p).key(); left[key] > 0 {
+		if key := knownAs(p).key(); p.Rule != "" && left[key] > 0 {
 			left[key]--
 		} else {
 			unknown = append(unknown, p)

@@ -58,7 +58,7 @@ func (p *Problem) String() string {
 	}
 	fmt.Fprintf(&b, "%s: ", p.Severity)
 	if p.Path != "" {
-		fmt.Fprintf(&b, "%s: ", legible.Name(p.Path))
+		fmt.Fprintf(&b, "%s: ", legible.Name(legible.Message(p.Path)))
 	}
 	b.WriteString(legible.Text(p.text()))
 	if p.Rule != "" {
@@ -70,10 +70,13 @@ func (p *Problem) String() string {
 // text returns what is wrong and what to do about it.
 func (p *Problem) text() string {
 	if p.Fix == "" {
-		return p.Message
+		return p.message()
 	}
-	return p.Message + "; " + p.Fix
+	return p.message() + "; " + p.Fix
 }
+
+// message returns what is wrong, without values that are too long to show.
+func (p *Problem) message() string { return legible.Message(p.Message) }
 
 // Sort orders problems by place, and at one place the worst first. What several rules say of a value in the same words,
 // it leaves to the first of them.

@@ -87,7 +87,7 @@ func (r *Report) result() result {
 			errors = append(errors, p)
 		}
 		res.Problems = append(res.Problems, printed{
-			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.Message, p.Fix,
+			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.message(), p.Fix,
 		})
 	}
 	if !res.Passed {

@@ -2,11 +2,7 @@ package validate
 
 import (
 	"errors"
-	"fmt"
-	"strings"
-	"sync"
 
-	"cel.dev/cel-go/cel"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -60,9 +56,7 @@ func (s *scope) term(at jsontext.Pointer, c *constraint) {
 		}
 	}
 	if c.CEL != nil && c.CEL.Rule != "" {
-		if err := compileRule(c.CEL.Rule); err != nil {
-			s.add("constraint", at+"/cel/rule", "%v", err)
-		}
+		s.rules = append(s.rules, celRule{at + "/cel/rule", c.CEL.Rule})
 	}
 	s.terms(at+"/all/constraints", c.All)
 	s.terms(at+"/any/constraints", c.Any)
@@ -74,46 +68,4 @@ func (s *scope) terms(at jsontext.Pointer, t terms) {
 	for i := range t.Constraints {
 		s.term(index(at, i), &t.Constraints[i])
 	}
-}
-
-// celEnvironment is that of OLM: the properties of a bundle, and a function to compare versions.
-var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.DynType))),
-		cel.Function("semver_compare",
-			cel.Overload("semver_compare", []*cel.Type{cel.DynType, cel.DynType}, cel.IntType)),
-	)
-})
-
-// compiledRules caches the errors of CEL rules, because the bundles of a package repeat them.
-var compiledRules sync.Map // of string to error, or nil
-
-func compileRule(rule string) error {
-	if err, ok := compiledRules.Load(rule); ok {
-		known, _ := err.(error)
-		return known
-	}
-	err := checkRule(rule)
-	compiledRules.Store(rule, err)
-	return err
-}
-
-func checkRule(rule string) error {
-	if strings.TrimSpace(rule) == "" {
-		return errors.New("the rule is empty")
-	}
-	env, err := celEnvironment()
-	if err != nil {
-		return err
-	}
-	ast, issues := env.Compile(rule)
-	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return fmt.Errorf("the rule does not compile: %d:%d: %s",
-			first.Location.Line(), first.Location.Column()+1, strings.TrimSpace(first.Message))
-	}
-	if ast.OutputType() != cel.BoolType {
-		return fmt.Errorf("the rule returns %s, want bool", ast.OutputType())
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -16,12 +17,14 @@ type checked struct {
 	meta     *declcfg.Meta
 	value    any // for the index
 	problems []*problem.Problem
+	rules    []celRule
 	wrong    bool // it breaks a rule that is an error, be it checked or not
 }
 
 // object checks one object by itself. Its text is in memory, so problems are placed now.
 func (v *validator) object(o *declcfg.Object) (checked, error) {
-	s := &scope{v: v, meta: o.Meta, text: o}
+	room := maxProblems
+	s := &scope{v: v, meta: o.Meta, text: o, room: &room}
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
 	value, err := o.Decode()
 	if err != nil {
@@ -31,9 +34,10 @@ func (v *validator) object(o *declcfg.Object) (checked, error) {
 		s.value(value)
 		c.value = declcfg.Slim(value)
 	}
-	c.wrong = c.wrong || s.wrong()
+	c.wrong = c.wrong || s.broken
 	s.schema(o.JSON(), err == nil)
 	c.problems = append(c.problems, s.problems()...)
+	c.rules = s.rules
 	return c, nil
 }
 
@@ -43,10 +47,13 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 		return nil
 	}
 	var problems []*problem.Problem
-	for _, f := range m.Flaws() {
+	for i, f := range m.Flaws() {
+		if i == maxProblems {
+			break
+		}
 		name, msg := "utf-8", "invalid UTF-8 is read as U+FFFD"
 		if f.Key != "" {
-			name, msg = "duplicate-key", "duplicate key "+quote(f.Key)+": the last value is used"
+			name, msg = "duplicate-key", "duplicate key "+quote(legible.Value(f.Key))+": the last value is used"
 		}
 		if !v.off[name] {
 			problems = append(problems, v.problem(Rules().Of(name), f.Pos, m, "", msg))

@@ -19,6 +19,8 @@ type relations struct {
 	scopes    map[*declcfg.Meta]*scope
 	wrong     map[string]bool // packages of which an object breaks a rule that is an error
 
+	room  int // how many more problems are collected
+	cel   *celCompiler
 	lost  lost
 	hints nearest.Finder
 }
@@ -27,7 +29,7 @@ type relations struct {
 func (r *relations) of(m *declcfg.Meta) *scope {
 	s := r.scopes[m]
 	if s == nil {
-		s = &scope{v: r.validator, meta: m, text: m}
+		s = &scope{v: r.validator, meta: m, text: m, room: &r.room}
 		r.scopes[m] = s
 	}
 	return s

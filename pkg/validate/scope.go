@@ -2,11 +2,11 @@ package validate
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
@@ -54,12 +54,15 @@ func (v *validator) shapes() bool {
 
 // A scope collects what is wrong with one object.
 type scope struct {
-	v     *validator
-	meta  *declcfg.Meta
-	text  placer // the object while it is in memory, or else its meta
-	found []finding
+	v      *validator
+	meta   *declcfg.Meta
+	text   placer // the object while it is in memory, or else its meta
+	found  []finding
+	room   *int // how many more problems are collected; several scopes may share it
+	broken bool // a rule that is an error is broken, be it checked or not
 
 	refused map[string]bool // properties whose values cannot be decoded, by index
+	rules   []celRule       // to be checked once all objects before it were
 }
 
 // A placer finds values in the text of an object.
@@ -73,34 +76,36 @@ type finding struct {
 	msg  string
 }
 
-// add reports that the value at ptr breaks the rule of that name. What breaks a
-// disabled rule is kept without a message, because updates of a wrong package are not checked.
+// add reports that the value at ptr breaks the rule of that name. Also where the rule is disabled the object is broken,
+// because updates of a wrong package are not checked.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
 	f := finding{rule: Rules().Of(rule), ptr: ptr}
-	if !s.v.off[rule] {
-		f.msg = fmt.Sprintf(format, args...)
+	s.broken = s.broken || f.rule.Severity == problem.Error
+	if s.v.off[rule] || *s.room == 0 {
+		return
 	}
+	*s.room--
+	for i, arg := range args {
+		if text, ok := arg.(string); ok { // one name may be in the messages of all that it contains
+			args[i] = legible.Value(text)
+		}
+	}
+	f.msg = fmt.Sprintf(format, args...)
 	s.found = append(s.found, f)
-}
-
-// wrong reports whether a rule that is an error is broken.
-func (s *scope) wrong() bool {
-	return slices.ContainsFunc(s.found, func(f finding) bool { return f.rule.Severity == problem.Error })
 }
 
 // problems places what was found.
 func (s *scope) problems() []*problem.Problem {
-	found := slices.DeleteFunc(s.found, func(f finding) bool { return s.v.off[f.rule.Name] })
-	if len(found) == 0 {
+	if len(s.found) == 0 {
 		return nil
 	}
-	ptrs := make([]jsontext.Pointer, len(found))
-	for i, f := range found {
+	ptrs := make([]jsontext.Pointer, len(s.found))
+	for i, f := range s.found {
 		ptrs[i] = f.ptr
 	}
 	places := s.text.Places(ptrs)
-	problems := make([]*problem.Problem, len(found))
-	for i, f := range found {
+	problems := make([]*problem.Problem, len(s.found))
+	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
 	}
 	return problems
@@ -112,10 +117,10 @@ func (v *validator) problem(
 ) *problem.Problem {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
 	if m != nil {
-		p.Package = m.Owner()
+		p.Package = legible.Value(m.Owner())
 		p.Path = pathTo(m, ptr)
 		if m.Schema == declcfg.SchemaChannel {
-			p.Channel = m.Name
+			p.Channel = legible.Value(m.Name)
 		}
 	}
 	return p
@@ -125,7 +130,7 @@ func (v *validator) problem(
 func pathTo(m *declcfg.Meta, ptr jsontext.Pointer) string {
 	path := ""
 	if owner := m.Owner(); owner != "" {
-		path = fmt.Sprintf("package %q", owner)
+		path = fmt.Sprintf("package %q", legible.Value(owner))
 	}
 	add := func(format string, args ...any) {
 		if path != "" {
@@ -133,16 +138,17 @@ func pathTo(m *declcfg.Meta, ptr jsontext.Pointer) string {
 		}
 		path += fmt.Sprintf(format, args...)
 	}
+	name := legible.Value(m.Name)
 	switch m.Schema {
 	case declcfg.SchemaPackage:
 	case declcfg.SchemaChannel:
-		add("channel %q", m.Name)
+		add("channel %q", name)
 	case declcfg.SchemaBundle:
-		add("bundle %q", m.Name)
+		add("bundle %q", name)
 	case declcfg.SchemaDeprecations:
 		add("deprecations")
 	default:
-		add("%s %q", m.Schema, m.Name)
+		add("%s %q", legible.Value(m.Schema), name)
 	}
 	if ptr != "" {
 		add("%s", declcfg.Path(ptr))

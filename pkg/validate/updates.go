@@ -21,7 +21,7 @@ func (r *relations) updates(ctx context.Context) {
 		return
 	}
 	for m, s := range r.scopes {
-		if s.wrong() {
+		if s.broken {
 			r.wrong[m.Owner()] = true
 		}
 	}
@@ -33,8 +33,10 @@ func (r *relations) updates(ctx context.Context) {
 	}
 	for channels := range parallel.Map(ctx, 0, slices.Values(packages), r.validator.updates) {
 		for _, s := range channels {
+			n := min(len(s.found), r.room)
+			r.room -= n
 			all := r.of(s.meta)
-			all.found = append(all.found, s.found...)
+			all.found = append(all.found, s.found[:n]...)
 		}
 	}
 }
@@ -51,10 +53,11 @@ type channelUpdates struct {
 // updates checks the channels of one package.
 func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	p := graph.NewPackage(x)
+	room := maxProblems
 	var all []scope
 	for _, o := range x.Channels {
 		c := p.Channel(o.Meta.Name)
-		u := channelUpdates{scope: scope{v: v, meta: o.Meta}, pkg: p, channel: c, head: p.Bundle(c.Heads()[0])}
+		u := channelUpdates{scope: scope{v: v, meta: o.Meta, room: &room}, pkg: p, channel: c, head: p.Bundle(c.Heads()[0])}
 		u.check()
 		all = append(all, u.scope)
 	}

@@ -12,6 +12,7 @@ package validate
 import (
 	"context"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
@@ -29,7 +30,7 @@ type Options struct {
 
 // A Report is what is wrong with a catalog, and the catalog as far as it could be read.
 type Report struct {
-	Problems []*problem.Problem // by place
+	Problems []*problem.Problem // by place; after 100,000 an error that says so ends them, and the check
 	Index    *declcfg.Index
 }
 
@@ -40,11 +41,16 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	c := relations{validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}}
+	c := relations{
+		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELCompiler(),
+	}
 	var problems []*problem.Problem
 	for r, err := range declcfg.Map(ctx, v.object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if len(problems) >= maxProblems {
+			return &Report{Problems: stopped(problems), Index: &c.index}, nil
 		}
 		if err != nil {
 			problems = append(problems, v.unreadable(err)...)
@@ -53,9 +59,26 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		}
 		problems = append(problems, r.problems...)
 		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || r.wrong
+		c.celRules(r.meta, r.rules)
 		c.index.Add(r.meta, r.value)
 	}
 	c.check(ctx)
 	problems = append(problems, c.problems(ctx)...)
+	if len(problems) >= maxProblems {
+		return &Report{Problems: stopped(problems), Index: &c.index}, ctx.Err()
+	}
 	return &Report{Problems: problem.Sort(problems), Index: &c.index}, ctx.Err()
+}
+
+// maxProblems is how many problems are reported. Nobody reads more, and they take more memory than the catalog. It is a
+// variable for tests.
+var maxProblems = 100_000
+
+// stopped returns the first problems that were found, and the error that there may be more.
+func stopped(problems []*problem.Problem) []*problem.Problem {
+	return append(problem.Sort(problems[:maxProblems]), &problem.Problem{
+		Severity: problem.Error,
+		Message:  "stopped after " + plural.Number(maxProblems) + " problems",
+		Fix:      "fix these first, or disable their rules",
+	})
 }
