@@ -46,7 +46,7 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 	end, next := untilDots(first)
 	doc.Text = first[:end]
 	further = content(text, next)
-	doc.JSON, doc.Repaired, err = yamljson.Convert(buf, doc.Text, nil)
+	doc.JSON, doc.Repaired, err = yamljson.Convert(buf, doc.Text, nil, nil)
 	switch {
 	case err == nil:
 		return doc, further, nil

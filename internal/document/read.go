@@ -177,7 +177,7 @@ func (c *chunkReader) readDocument(buf []byte) []byte {
 		c.visit(doc, c.parse(newDecoder(doc.JSON), doc.JSON))
 		return buf
 	}
-	raw, repeated, err := yamljson.Convert(buf, doc.Text, c.source)
+	raw, repeated, err := yamljson.Convert(buf, doc.Text, c.source, &c.Expanded)
 	switch {
 	case errors.Is(err, yamljson.ErrEmpty):
 		return raw

@@ -31,6 +31,8 @@ const sniffSize = 4096
 
 // A Chunk is a run of whole documents of one file.
 type Chunk struct {
+	Expanded int // bytes that YAML aliases became, set by Read
+
 	data  []byte // from Buffers, see Recycle
 	off   int64  // where data starts in the file
 	place Place

@@ -34,7 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkFull is the reader behind the fast one.
 func BenchmarkFull(b *testing.B) {
 	benchmark(b, 16, func(dst, doc []byte) []byte {
-		out, _, err := appendSlow(dst, doc)
+		out, _, err := appendSlow(dst, doc, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,14 +7,17 @@ import (
 	upstream "sigs.k8s.io/yaml"
 )
 
-// maxExpansion is how many bytes the aliases of a document may become, in all. It is a variable for tests.
-var maxExpansion = 64 << 20
+// MaxExpansion is how many bytes the aliases of a catalog may become.
+const MaxExpansion = 64 << 20
+
+var maxExpansion = MaxExpansion // a variable for tests
 
 // A checker looks through the nodes of a document for what upstream refuses, to give it a place, and for what upstream
 // does not notice.
 type checker struct {
 	text     []byte
 	anchors  map[*yaml.Node]*extent // nil while the node is being looked at
+	expanded int                    // bytes that aliases became, also those of documents before
 	repeated bool                   // a mapping has a key twice
 	final    bool                   // the error holds even if upstream reads the document
 }
@@ -32,9 +35,16 @@ func (c *checker) document() error {
 		c.final = final
 		return err
 	}
-	_, err = c.node(root, 0)
+	e, err := c.node(root, 0)
+	if err == nil {
+		c.expanded += max(0, e.size-c.written())
+	}
 	return err
 }
+
+// written returns what the size of the document is at most if it has no aliases: escapes are up to half as long as what
+// they become.
+func (c *checker) written() int { return 2 * len(c.text) }
 
 func (c *checker) fail(n *yaml.Node, format string, args ...any) error {
 	return errorAt(c.text, offsetOf(c.text, n.Line, n.Column), fmt.Sprintf(format, args...))
@@ -71,7 +81,7 @@ func (c *checker) node(n *yaml.Node, depth int) (extent, error) {
 			return e, err
 		}
 		e = extent{e.size + 1 + inner.size, max(e.depth, 1+inner.depth)}
-		if e.size > maxExpansion+2*len(c.text) { // escapes are up to half as long as what they become
+		if e.size > maxExpansion-c.expanded+c.written() {
 			c.final = true
 			return e, c.fail(child, "aliases expand beyond 64 MB")
 		}

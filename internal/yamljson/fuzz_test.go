@@ -125,7 +125,7 @@ func FuzzFast(f *testing.F) {
 		if !ok {
 			return
 		}
-		want, _, err := appendSlow(nil, doc)
+		want, _, err := appendSlow(nil, doc, nil)
 		if e, ok := errors.AsType[*Error](err); ok && strings.HasPrefix(e.Msg, "the key ") {
 			return
 		}

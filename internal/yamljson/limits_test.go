@@ -16,10 +16,10 @@ func TestDepth(t *testing.T) {
 		{"1,000,000 lists", lists(1_000_000), "1:10001: nested deeper"},
 		{"1,000,000 brackets", strings.Repeat("[", 1_000_000), "1:10001: nested deeper"},
 		{"10,000 mappings", mappings(10_000), ""},
-		{"1,000,000 mappings", mappings(1_000_000), "1:40001: nested deeper"},
+		{"400,000 mappings", mappings(400_000), "1:40001: nested deeper"},
 		{"10,000 dashes", dashes(10_000), ""},
 		{"10,001 dashes", dashes(10_001), "1:20001: nested deeper"},
-		{"1,000,000 dashes", dashes(1_000_000), "1:20001: nested deeper"},
+		{"900,000 dashes", dashes(900_000), "1:20001: nested deeper"},
 		{"6,000 lists in 6,000 dashes", strings.Repeat("- ", 6000) + lists(6000), "1:16001: nested deeper"},
 		{"an alias", "a: &a " + lists(6000) + "\nb: " + strings.Repeat("[", 5000) + "*a" + strings.Repeat("]", 5000),
 			"2:5004: nested deeper"},
@@ -76,6 +76,45 @@ func TestExpanded(t *testing.T) {
 		"a: &a [b]\nc: *a\nd: " + text + "\n":                   "",
 		"{\"\\L\": [" + strings.Repeat("\"\\L\",", 1000) + "]}": "",
 		"a: &a [" + text + "]\nc: [*a, *a]\n":                   "2:4: aliases expand beyond 64 MB",
+	} {
+		if _, err := Append(nil, []byte(doc)); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%.40q: got %v, want %q", doc, err, want)
+		}
+	}
+}
+
+// The aliases of all documents count.
+func TestExpandedBefore(t *testing.T) {
+	defer func(n int) { maxExpansion = n }(maxExpansion)
+	maxExpansion = 7000
+	doc := []byte("a: &a " + strings.Repeat("x", 1000) + "\nb: [*a, *a, *a]\n")
+	expanded := 0
+	for i := range 4 {
+		_, _, err := Convert(nil, doc, nil, &expanded)
+		if (err != nil) != (i == 3) {
+			t.Errorf("document %d: %v", i, err)
+		}
+	}
+	if _, _, err := Convert(nil, []byte("a: &a b\nc: [*a, d]\n"), nil, &expanded); err != nil {
+		t.Errorf("with short aliases: %v", err)
+	}
+}
+
+// What the slow reader reads has a limit, what the fast one reads has none.
+func TestManyValues(t *testing.T) {
+	defer func(n int) { maxValues = n }(maxValues)
+	maxValues = 1000
+	const tooMany = "more than 1,000,000 values in a document with brackets, anchors or tags; write it without them, or as JSON"
+	for doc, want := range map[string]string{
+		"a:\n" + strings.Repeat("- 1\n", 2000):               "",
+		"a: [" + strings.Repeat("1,", 900) + "]\n":           "",
+		"a: [" + strings.Repeat("1,", 2000) + "]\n":          "1:2002: " + tooMany,
+		"a: {" + strings.Repeat("1: 1,\n", 2000) + "}\n":     "333:6: " + tooMany,
+		"a: &a 1\nb:\n" + strings.Repeat("- 1\n", 2000):      "501:4: " + tooMany,
+		"a: !!str 1\nb:\n" + strings.Repeat("-\n", 2000):     "1000:2: " + tooMany,
+		"- " + strings.Repeat("- ", 2000) + "[1]\n":          "1:2002: " + tooMany,
+		"a: [" + strings.Repeat("[[1],[2]],", 2000) + "]\n":  "1:2000: " + tooMany,
+		"a: [" + strings.Repeat("'x-y z:y', ", 2000) + "]\n": "1:10992: " + tooMany,
 	} {
 		if _, err := Append(nil, []byte(doc)); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%.40q: got %v, want %q", doc, err, want)

@@ -19,7 +19,7 @@ var errDepth = errors.New("nested deeper than 10,000 levels")
 // appendSlow appends any document, whose characters have been checked. What it appends is what sigs.k8s.io/yaml makes
 // of the text. The nodes of yaml/v4 give errors a place, and show what sigs.k8s.io/yaml does not notice: content that
 // it drops, aliases that expand without end, and repeated keys.
-func appendSlow(dst, text []byte) (out []byte, repeated bool, err error) {
+func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err error) {
 	if holdsNothing(text) {
 		return nil, false, ErrEmpty
 	}
@@ -27,8 +27,15 @@ func appendSlow(dst, text []byte) (out []byte, repeated bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	c := checker{text: body, anchors: make(map[*yaml.Node]*extent)}
+	if err := checkLength(body); err != nil {
+		return nil, false, err
+	}
+	if expanded == nil {
+		expanded = new(int)
+	}
+	c := checker{text: body, anchors: make(map[*yaml.Node]*extent), expanded: *expanded}
 	err = c.document()
+	*expanded = c.expanded
 	if c.final || err != nil && mayHaveAliases(body) {
 		return nil, false, err // upstream does not limit the size of what aliases expand to
 	}
@@ -40,6 +47,30 @@ func appendSlow(dst, text []byte) (out []byte, repeated bool, err error) {
 		return nil, false, err // of the two it has the better place
 	}
 	return nil, false, upstreamError(body, upstreamErr.Error())
+}
+
+// maxValues is how many values a document may have here, where each takes 250 bytes of memory and three microseconds. It is
+// a variable for tests.
+var maxValues = 1_000_000
+
+// checkLength refuses a document with too many values, or with as many lines, commas and so on in a text.
+func checkLength(text []byte) error {
+	values := 0
+	for i, c := range text {
+		switch c {
+		case '\n', ',', '[', '{':
+			values++
+		case ' ':
+			if i > 0 && (text[i-1] == '-' || text[i-1] == ':') {
+				values++
+			}
+		}
+		if values > maxValues {
+			return errorAt(text, i, "more than 1,000,000 values in a document with brackets, anchors or tags; "+
+				"write it without them, or as JSON")
+		}
+	}
+	return nil
 }
 
 func mayHaveAliases(body []byte) bool {

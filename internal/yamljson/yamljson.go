@@ -11,7 +11,8 @@
 // go.yaml.in/yaml/v4 for the places of errors.
 //
 // What upstream drops without a word is an error: content after a line `...`, and content after a document in brackets
-// or quotes. Aliases may become 64 MB of JSON. And every error has a place.
+// or quotes. Aliases may become 64 MB of JSON, and what the slow reader reads may have a million values. And every error
+// has a place.
 package yamljson
 
 import (
@@ -48,13 +49,14 @@ func (e *Error) Error() string {
 //
 // The error is [ErrEmpty] or an [*Error], and dst is then returned as it was. Calls may run at once.
 func Append(dst, doc []byte) ([]byte, error) {
-	out, _, err := Convert(dst, doc, nil)
+	out, _, err := Convert(dst, doc, nil, nil)
 	return out, err
 }
 
 // Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is
-// nil, becomes that of the JSON.
-func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err error) {
+// nil, becomes that of the JSON. Expanded, unless it is nil, is how many bytes the aliases of other documents became, which
+// count towards [MaxExpansion]; those of this one are added.
+func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeated bool, err error) {
 	source.reset()
 	text, found, err := normalize(doc)
 	if err != nil {
@@ -64,7 +66,7 @@ func Convert(dst, doc []byte, source *Source) (out []byte, repeated bool, err er
 		source.set(text)
 		return out, false, nil
 	}
-	if out, repeated, err = appendSlow(dst, text); err != nil {
+	if out, repeated, err = appendSlow(dst, text, expanded); err != nil {
 		return dst, false, err
 	}
 	return out, repeated, nil

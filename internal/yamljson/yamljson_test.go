@@ -117,7 +117,7 @@ func TestAppend(t *testing.T) {
 			if !sameJSON([]byte(c.want), upstream) {
 				t.Errorf("want     %s\nupstream %s", c.want, upstream)
 			}
-			slow, _, err := appendSlow(nil, bytes.TrimPrefix([]byte(c.doc), []byte(byteOrderMark)))
+			slow, _, err := appendSlow(nil, bytes.TrimPrefix([]byte(c.doc), []byte(byteOrderMark)), nil)
 			if err != nil || !sameJSON([]byte(c.want), slow) {
 				t.Errorf("slow %s, %v\nwant %s", slow, err, c.want)
 			}
@@ -253,7 +253,7 @@ func TestCatalogs(t *testing.T) {
 		if !ok || testing.Short() && i%16 > 0 {
 			continue // the slow reader takes its time
 		}
-		if _, _, err := appendSlow(nil, doc); err != nil {
+		if _, _, err := appendSlow(nil, doc, nil); err != nil {
 			t.Fatalf("%v in\n%s", err, doc)
 		}
 		upstream, err := yaml.YAMLToJSON(doc)
@@ -287,7 +287,7 @@ func TestRepeated(t *testing.T) {
 		"a: &a {b: 1}\nc: {<<: *a, b: 2}\n": false, "a: &a {b: 1, b: 2}\nc: *a\n": true,
 		"a: 1\na: 2\n": false, // the JSON has both
 	} {
-		if _, got, err := Convert(nil, []byte(doc), nil); got != want || err != nil {
+		if _, got, err := Convert(nil, []byte(doc), nil, nil); got != want || err != nil {
 			t.Errorf("%q: got %t, %v", doc, got, err)
 		}
 	}
@@ -296,7 +296,7 @@ func TestRepeated(t *testing.T) {
 func TestTrace(t *testing.T) {
 	const doc = "\uFEFF--- # x\r\na: 1\r\n'b':\r\n- c\r\n-\r\n- - d: \"e\"\r\n    f:\r\ng: {}\r\n"
 	var source Source
-	out, _, err := Convert(nil, []byte(doc), &source)
+	out, _, err := Convert(nil, []byte(doc), &source, nil)
 	if want := `{"a":1,"b":["c",null,[{"d":"e","f":null}]],"g":{}}`; err != nil || string(out) != want {
 		t.Fatalf("got %s, %v", out, err)
 	}
@@ -312,7 +312,7 @@ func TestTrace(t *testing.T) {
 	if again := source.Trace([]byte(doc)); string(again) != string(out) {
 		t.Errorf("got %s, then %s", out, again)
 	}
-	if _, _, err := Convert(nil, []byte("{a: 1}"), &source); err != nil || source.Text != nil {
+	if _, _, err := Convert(nil, []byte("{a: 1}"), &source, nil); err != nil || source.Text != nil {
 		t.Errorf("flow style is traced, %v", err)
 	}
 }

@@ -2,9 +2,11 @@ package declcfg
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // Map calls fn for every object of the sources, on several goroutines, and yields what it returns: source by source, by
@@ -22,6 +24,8 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		results []result
 		file    *file
 		broken  bool // the rest of the file cannot be read
+
+		expanded int // bytes that YAML aliases became
 	}
 	work := func(c *chunk) batch {
 		b := batch{file: c.file}
@@ -36,14 +40,23 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 			b.broken = true
 			b.results = append(b.results, result{err: err})
 		}
+		if c.Chunk != nil {
+			b.expanded = c.Expanded
+		}
 		c.recycle()
 		return b
 	}
 	return func(yield func(T, error) bool) {
 		var skip *file
+		expanded := 0
 		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
 			if b.file != nil && b.file == skip {
 				continue
+			}
+			if expanded += b.expanded; expanded > yamljson.MaxExpansion {
+				var none T
+				yield(none, fmt.Errorf("%s: YAML aliases of the catalog expand beyond 64 MB", b.file.label))
+				return
 			}
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
