@@ -23,7 +23,7 @@ func problemsOf(t *testing.T, opts Options, text string) []*problem.Problem {
 }
 
 // However many problems a catalog has, so many are reported, and then that there may be more.
-func TestManyProblems(t *testing.T) {
+func TestProblemLimit(t *testing.T) {
 	defer func(n int) { maxProblems = n }(maxProblems)
 	maxProblems = 20
 	const bundle = `{"schema": "olm.bundle", "package": "p", "name": "b", "image": "i", "properties": [` +
