@@ -42,6 +42,11 @@ var arrows = map[string][]string{
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
+	"pkg/compose": {
+		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
+		"internal/dirlock", "internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference",
+		"internal/strictyaml", json,
+	},
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry",
 	},

@@ -14,8 +14,8 @@ import (
 const defaultImage = "quay.io/operator-framework/opm:latest"
 
 func dockerfileCmd() *cobra.Command {
-	var base, builder, binary string
-	var labels []string
+	var f dockerfileFlags
+	var binary string
 	cmd := &cobra.Command{
 		Use:   "dockerfile DIRECTORY",
 		Short: "Write a Dockerfile for a catalog image",
@@ -29,29 +29,48 @@ overwritten.`,
 		ValidArgsFunction: completeArgs(directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if binary != "" {
-				base = binary
+				f.base = binary
 				if !cmd.Flags().Changed("builder-image") {
-					builder = binary
+					f.builder = binary
 				}
 			}
-			parsed, err := dockerfile.ParseLabels(labels)
+			c, err := f.catalog()
 			if err != nil {
-				return usageError{err}
+				return err
 			}
-			c := dockerfile.Catalog{BaseImage: base, BuilderImage: builder, Labels: parsed}
 			return writeDockerfile(args[0], c)
 		},
 	}
+	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&base, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
-	flags.StringVarP(&builder, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
-	flags.StringSliceVarP(&labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
 	hide(flags, "binary-image")
 	must(flags.MarkDeprecated("binary-image", "use --base-image instead"))
 	exclude(cmd, "binary-image", "base-image")
-	completeNothing(cmd, "base-image", "builder-image", "extra-labels")
 	return cmd
+}
+
+// dockerfileFlags are the flags about the contents of a Dockerfile.
+type dockerfileFlags struct {
+	base, builder string
+	labels        []string
+}
+
+func (f *dockerfileFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.base, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
+	flags.StringVarP(&f.builder, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
+	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
+	completeNothing(cmd, "base-image", "builder-image", "extra-labels")
+}
+
+// catalog returns what the flags say, without the directory.
+func (f *dockerfileFlags) catalog() (dockerfile.Catalog, error) {
+	labels, err := dockerfile.ParseLabels(f.labels)
+	if err != nil {
+		return dockerfile.Catalog{}, usageError{err}
+	}
+	return dockerfile.Catalog{BaseImage: f.base, BuilderImage: f.builder, Labels: labels}, nil
 }
 
 func writeDockerfile(dir string, c dockerfile.Catalog) error {

@@ -36,6 +36,7 @@ Exit status:
 	addGlobalFlags(root)
 	addGroup(root, "Catalogs:",
 		checkImagesCmd(),
+		composeCmd(),
 		diffCmd(),
 		generateCmd(),
 		graphCmd(),

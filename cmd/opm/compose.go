@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/compose"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+func composeCmd() *cobra.Command {
+	var f composeFlags
+	cmd := &cobra.Command{
+		Use:   "compose CONFIG",
+		Short: "Compose a catalog of references to other catalogs",
+		Long: `Compose a catalog of references to other catalogs, as CONFIG lists them:
+
+  name: crafts                                 # the directory of the catalog
+  repo: registry.example/pottery/crafts        # its image; repo and tag can be left out
+  tag: latest
+  references:
+  - name: kiln                                 # a directory in that of the catalog
+    image: registry.example/pottery/kiln-catalog:v1
+
+An image can be anything with a catalog that opm render accepts; a path starts at the directory
+of CONFIG. There, or in --output-dir, compose writes NAME with a directory for each reference,
+NAME.Dockerfile, and NAME.compose.json, which records what it wrote. It replaces and deletes
+nothing else. Nothing is written unless all references can be rendered and the catalog is valid.
+
+An image is rendered again only if its digest has changed. A reference that is removed from CONFIG
+is removed from the catalog.`,
+		Example: `  opm compose crafts.yaml
+  opm compose crafts.yaml --dry-run -o json
+  opm compose crafts.yaml --conflicts last --base-image scratch --output-dir .`,
+		Args:              exactArgs("CONFIG"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// composeFlags are the flags of compose.
+type composeFlags struct {
+	output    string
+	dir       string
+	format    string
+	conflicts string
+	level     string
+	migrate   bool
+	overwrite bool
+	dryRun    bool
+	jobs      int
+
+	dockerfile dockerfileFlags
+	images     imageFlags
+}
+
+func (f *composeFlags) add(cmd *cobra.Command) {
+	flags, policies := cmd.Flags(), texts(compose.Policies())
+	choiceVar(cmd, &f.output, "output", "o", string(compose.Text), "how to print what was done",
+		texts(compose.ResultFormats())...)
+	flags.StringVar(&f.dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
+	must(cmd.MarkFlagDirname("output-dir"))
+	choiceVar(cmd, &f.format, "format", "", string(declcfg.YAML), "format of the catalog",
+		string(declcfg.JSON), string(declcfg.YAML))
+	choiceVar(cmd, &f.conflicts, "conflicts", "", "",
+		"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", policies...)
+	addMigrateLevelFlag(cmd, &f.level)
+	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
+	exclude(cmd, "migrate", "migrate-level")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace and delete files that compose did not write, or that were changed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
+	flags.IntVar(&f.jobs, "jobs", 0, "render `N` references in parallel (default 4)")
+	f.dockerfile.add(cmd)
+	f.images.add(cmd)
+}
+
+func (f *composeFlags) run(cmd *cobra.Command, path string) error {
+	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
+		return usageError{errors.New("--jobs: want 1 or more")}
+	}
+	config, err := compose.ReadConfig(path)
+	if err != nil {
+		return err
+	}
+	opts := compose.Options{
+		Dir: f.dir, Format: declcfg.Format(f.format), Conflicts: compose.Policy(f.conflicts), Platform: f.images.platform,
+		Overwrite: f.overwrite, DryRun: f.dryRun, Jobs: f.jobs, Render: openOptions(cmd),
+	}
+	opts.Render.Changes.Migration = render.Migration(f.level)
+	if f.migrate {
+		opts.Render.Changes.Migration = render.MigrateAll
+	}
+	catalog, err := f.dockerfile.catalog()
+	if err != nil {
+		return err
+	}
+	opts.BaseImage, opts.BuilderImage, opts.Labels = catalog.BaseImage, catalog.BuilderImage, catalog.Labels
+	images, err := f.images.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer images.close()
+	opts.Render.Images = images.opener
+	done := progress(cmd, "composing")
+	defer done()
+	result, err := compose.Run(cmd.Context(), config, opts)
+	done()
+	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok {
+		return cmp.Or(printProblems(cmd.ErrOrStderr(), wrong.Problems), errReported)
+	}
+	if err != nil {
+		return err
+	}
+	if result.Dockerfile.Status == compose.Kept {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
+			result.Dockerfile.File)
+	}
+	return result.Write(cmd.OutOrStdout(), compose.ResultFormat(f.output))
+}

@@ -1,0 +1,341 @@
+// Package compose builds a composite catalog, as the specification of the format describes it: a config file lists
+// references to catalogs, and each becomes a directory of the composite catalog, next to which is its Dockerfile.
+//
+//	config, err := compose.ParseConfig("crafts.yaml", text)
+//	result, err := compose.Run(ctx, config, compose.Options{Render: render.Options{Images: images}})
+//
+// Only what changed is rendered again, only what compose wrote is replaced or deleted, and nothing is written unless
+// the whole catalog is valid.
+package compose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/dirlock"
+	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// Options say how a catalog is composed. The zero value accepts no images.
+type Options struct {
+	// Dir is the directory that holds the catalog, the Dockerfile and the record; "" is that of the config file.
+	Dir string
+	// Format is that of the fragments; "" is YAML, as in the specification.
+	Format declcfg.Format
+	// Render says how references are opened and changed. Bundles and standard input are not accepted.
+	Render render.Options
+	// Platform is the one that images are chosen for. Another one renders all fragments again.
+	Platform string
+	// Conflicts replaces the policy of the config unless it is "".
+	Conflicts Policy
+	// BaseImage and BuilderImage are those of the Dockerfile: what the catalog's image is built on, an image with opm or
+	// "scratch", and what builds its cache.
+	BaseImage, BuilderImage string
+	// Labels are set on the catalog's image.
+	Labels map[string]string
+	// Overwrite replaces and deletes files that compose did not write, or that have changed since.
+	Overwrite bool
+	// DryRun writes nothing.
+	DryRun bool
+	// Jobs is how many references are rendered at once; 0 means 4.
+	Jobs int
+}
+
+// defaultJobs is how many references are rendered at once: enough to wait for registries together, and few enough for
+// the memory of large catalogs.
+const defaultJobs = 4
+
+// A ProblemsError is everything that is wrong with a catalog, or with its references.
+type ProblemsError struct{ Problems []*problem.Problem }
+
+func (e *ProblemsError) Error() string { return problem.Lines(e.Problems) }
+
+// A composer composes one catalog.
+type composer struct {
+	config    *Config
+	opts      Options
+	root      *os.Root // of Options.Dir
+	staged    *os.Root // what the directory of the catalog gets
+	old       *record
+	fragments []*fragment
+
+	problems []*problem.Problem // of all fragments and files
+}
+
+// Run composes a catalog. It returns a [*ProblemsError] if the catalog would not be valid or a reference cannot be
+// rendered; nothing is written then. Another run for the same catalog at the same time is an error.
+//
+// If Run is killed, each fragment is an old or a new one, and the next run completes the work.
+func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err error) {
+	opts.Dir = cmp.Or(opts.Dir, config.dir())
+	opts.Format = cmp.Or(opts.Format, declcfg.YAML)
+	opts.Conflicts = cmp.Or(opts.Conflicts, config.Conflicts, Fail)
+	opts.Render.Bundles, opts.Render.Stdin = nil, nil
+	c := &composer{config: config, opts: opts}
+	if c.root, err = os.OpenRoot(opts.Dir); err != nil {
+		return nil, fmt.Errorf("open output directory: %w", err)
+	}
+	defer c.root.Close()
+	done, err := c.openStaged()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return c.run(ctx)
+}
+
+func (c *composer) run(ctx context.Context) (*Result, error) {
+	docker, err := c.dockerfile()
+	if err != nil {
+		return nil, err
+	}
+	if c.old, err = readRecord(c.pathOf(recordOf(c.config.Name)), c.config.Name); err != nil {
+		return nil, err
+	}
+	if err := c.newFragments(); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{c.render, c.resolveConflicts} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p, err := c.plan(docker)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.validate(ctx, p); err != nil {
+		return nil, err
+	}
+	if !c.opts.DryRun {
+		if err := c.commit(p); err != nil {
+			return nil, fmt.Errorf("write catalog %s: %w; run compose again to complete it", c.pathOf(c.config.Name), err)
+		}
+	}
+	return c.result(p), nil
+}
+
+// pathOf returns the path of a file for people and for package os.
+func (c *composer) pathOf(name string) string {
+	return filepath.Join(c.opts.Dir, filepath.FromSlash(name))
+}
+
+// openStaged opens an empty directory for what will be written: next to the catalog, from where files are renamed, or,
+// for a dry run, among temporary files. A staging directory next to the catalog is locked.
+func (c *composer) openStaged() (done func(), err error) {
+	if c.opts.DryRun {
+		dir, err := os.MkdirTemp("", "opm-compose-")
+		if err != nil {
+			return nil, err
+		}
+		if c.staged, err = os.OpenRoot(dir); err != nil {
+			return nil, err
+		}
+		return func() {
+			_ = c.staged.Close()
+			_ = os.RemoveAll(dir)
+		}, nil
+	}
+	name := c.stagingName()
+	if err := c.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	unlock, err := dirlock.TryLock(c.pathOf(name))
+	if errors.Is(err, dirlock.ErrLocked) {
+		return nil, fmt.Errorf("another opm compose is writing the catalog %s", c.pathOf(c.config.Name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	done = func() {
+		if c.staged != nil {
+			_ = c.staged.Close()
+		}
+		_ = c.root.RemoveAll(name)
+		unlock()
+	}
+	if c.staged, err = c.root.OpenRoot(name); err == nil {
+		err = clearDir(c.staged)
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+func (c *composer) stagingName() string { return "." + c.config.Name + ".compose" }
+
+// clearDir removes what a run that was killed left behind.
+func clearDir(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		err = errors.Join(err, root.RemoveAll(e.Name()))
+	}
+	return err
+}
+
+func (c *composer) dockerfile() (string, error) {
+	catalog := dockerfile.Catalog{
+		Dir: c.config.Name, BaseImage: c.opts.BaseImage, BuilderImage: c.opts.BuilderImage, Labels: c.opts.Labels,
+	}
+	var text strings.Builder
+	if _, err := catalog.WriteTo(&text); err != nil {
+		return "", fmt.Errorf("generate dockerfile: %w", err)
+	}
+	return text.String(), nil
+}
+
+// settings say how fragments are rendered; the record has them.
+func (c *composer) settings() string {
+	changes := c.opts.Render.Changes
+	return fmt.Sprintf("migrate=%s platform=%s", cmp.Or(changes.Migration, render.MigrateNone), c.opts.Platform)
+}
+
+func (c *composer) newFragments() error {
+	for i, r := range c.config.References {
+		f := &fragment{composer: c, Reference: r, index: i, path: fragmentOf(c.config.Name, r.Name, c.opts.Format)}
+		f.old = c.old.find(f.path)
+		var err error
+		if f.onDisk, err = fileDigest(c.root, f.path); err != nil {
+			return err
+		}
+		c.fragments = append(c.fragments, f)
+	}
+	return nil
+}
+
+// render renders what changed. It reports the problems of all references.
+func (c *composer) render(ctx context.Context) error {
+	return c.each(ctx, c.fragments, (*fragment).render)
+}
+
+// each calls do for fragments in parallel, and returns all problems.
+func (c *composer) each(
+	ctx context.Context, fragments []*fragment, do func(*fragment, context.Context) ([]*problem.Problem, error),
+) error {
+	work := func(f *fragment) []*problem.Problem {
+		problems, err := do(f, ctx)
+		if err != nil {
+			problems = append(problems, problem.FromError("", c.placed(f.index, err))...)
+		}
+		return problems
+	}
+	for problems := range parallel.Map(ctx, cmp.Or(c.opts.Jobs, defaultJobs), slices.Values(fragments), work) {
+		c.problems = append(c.problems, problems...)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.failed()
+}
+
+// failed returns the problems so far as an error.
+func (c *composer) failed() error {
+	if len(c.problems) == 0 {
+		return nil
+	}
+	return &ProblemsError{problem.Sort(c.problems)}
+}
+
+// placed returns an error about a reference with its place, unless it has one in the fragment.
+func (c *composer) placed(i int, err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, err := range many.Unwrap() {
+			all = append(all, c.placed(i, err))
+		}
+		return errors.Join(all...)
+	}
+	if _, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
+		return err
+	}
+	return c.config.at(i, err)
+}
+
+// resolveConflicts drops packages that are in several fragments from all but one.
+func (c *composer) resolveConflicts(ctx context.Context) error {
+	dropped := c.conflicts()
+	if err := c.failed(); err != nil {
+		return err
+	}
+	var again []*fragment
+	for i, f := range c.fragments {
+		if f.digest == "" && !slices.Equal(f.dropped, dropped[i]) {
+			again = append(again, f)
+		}
+	}
+	err := c.each(ctx, again, func(f *fragment, ctx context.Context) ([]*problem.Problem, error) {
+		ref, err := locate(c.config.dir(), f.Image)
+		if err != nil {
+			return nil, err
+		}
+		return f.renderFrom(ctx, ref)
+	})
+	if err != nil {
+		return err
+	}
+	for i, f := range c.fragments {
+		if f.digest == "" {
+			continue
+		}
+		if err := f.drop(ctx, dropped[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflicts returns which packages to drop from each fragment. With the policy Fail they are problems.
+func (c *composer) conflicts() [][]string {
+	dropped := make([][]string, len(c.fragments))
+	provider := map[string]int{}
+	for i, f := range c.fragments {
+		for _, pkg := range f.packages {
+			other, ok := provider[pkg]
+			switch {
+			case !ok:
+				provider[pkg] = i
+			case c.opts.Conflicts == First:
+				dropped[i] = append(dropped[i], pkg)
+			case c.opts.Conflicts == Last:
+				dropped[other] = append(dropped[other], pkg)
+				provider[pkg] = i
+			default:
+				at := c.config.file.Pos(pointer(other, "image"))[0]
+				err := fmt.Errorf("package %q is already in reference %q at %s; remove one of them, or choose with "+
+					"\"conflicts: first\" or \"conflicts: last\"", pkg, c.fragments[other].Name, at)
+				c.problems = append(c.problems, problem.FromError("", c.config.at(i, err))...)
+			}
+		}
+	}
+	return dropped
+}
+
+// validate checks the catalog as it will be, with the files that others put there.
+func (c *composer) validate(ctx context.Context, p *plan) error {
+	whole := overlay{upper: c.staged.FS(), lower: os.DirFS(c.pathOf(c.config.Name))}
+	for _, name := range p.remove {
+		whole.hidden = append(whole.hidden, strings.TrimPrefix(name, c.config.Name+"/"))
+	}
+	source := declcfg.Source{Name: path.Join(filepath.ToSlash(c.opts.Dir), c.config.Name), FS: whole}
+	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, source)
+	if err != nil {
+		return err
+	}
+	c.problems = append(c.problems, report.Problems...)
+	return c.failed()
+}

@@ -1,0 +1,187 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// A Config says what a composite catalog is made of.
+type Config struct {
+	Name string `json:"name"` // of its directory
+	Repo string `json:"repo"` // of its image; "" for none
+	Tag  string `json:"tag"`  // of its image
+
+	Conflicts  Policy      `json:"conflicts"` // "" means Fail
+	References []Reference `json:"references"`
+
+	path string // of the file
+	file *strictyaml.File
+}
+
+// A Reference is to a catalog that becomes a fragment of the composite catalog.
+type Reference struct {
+	Name  string `json:"name"`  // of its directory
+	Image string `json:"image"` // or anything else that holds a catalog; paths start at the directory of the config file
+}
+
+// A Policy says what happens to a package that is in more than one fragment.
+type Policy string
+
+// The policies.
+const (
+	Fail  Policy = "fail"  // it is an error
+	First Policy = "first" // the first reference provides it
+	Last  Policy = "last"  // the last reference provides it
+)
+
+// Policies returns all policies.
+func Policies() []Policy { return []Policy{Fail, First, Last} }
+
+// maxConfig is how large a config file may be: some 100,000 references.
+const maxConfig = 16 << 20
+
+// ReadConfig reads a config file; see [ParseConfig].
+func ReadConfig(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("read config: %s is larger than %d MB", path, maxConfig>>20)
+	}
+	return ParseConfig(path, text)
+}
+
+// ParseConfig reads the text of a config file. The error joins a [*declcfg.Error] for everything that is wrong with it.
+func ParseConfig(path string, text []byte) (*Config, error) {
+	c := &Config{path: path}
+	file, err := strictyaml.Unmarshal(path, text, c)
+	if file == nil {
+		return nil, err
+	}
+	c.file = file
+	if errs := merge(err, c.check()); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return c, nil
+}
+
+// merge returns the errors that err joins, with those of others that are about other places, by place: a value that
+// could not be read is not missing.
+func merge(err error, others []*declcfg.Error) (errs []error) {
+	said := map[declcfg.Pos]bool{}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range many.Unwrap() {
+			if e, ok := errors.AsType[*declcfg.Error](err); ok {
+				said[e.Pos] = true
+			}
+			errs = append(errs, err)
+		}
+	}
+	for _, e := range others {
+		if !said[e.Pos] {
+			errs = append(errs, e)
+		}
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return errs
+}
+
+// Image returns the reference of the catalog's image, "" if the config has none.
+func (c *Config) Image() string {
+	if c.Repo == "" {
+		return ""
+	}
+	return c.Repo + ":" + c.Tag
+}
+
+// dir returns the directory of the config file.
+func (c *Config) dir() string { return filepath.Dir(c.path) }
+
+func (c *Config) check() (errs []*declcfg.Error) {
+	fail := func(ptr jsontext.Pointer, format string, args ...any) {
+		errs = append(errs, c.file.Errorf(ptr, format, args...))
+	}
+	if err := checkName(c.Name); err != nil {
+		fail("/name", "%w", err)
+	}
+	switch {
+	case c.Repo == "" && c.Tag != "":
+		fail("/tag", "a tag needs a repo")
+	case c.Repo != "" && c.Tag == "":
+		fail("/repo", "a repo needs a tag")
+	case c.Repo != "":
+		if _, err := image.ParseReference(c.Image()); err != nil {
+			fail("/repo", "%w", err)
+		}
+	}
+	switch c.Conflicts {
+	case "", Fail, First, Last:
+	default:
+		fail("/conflicts", "unknown policy %q, want fail, first or last", c.Conflicts)
+	}
+	if len(c.References) == 0 {
+		fail("/references", "a composite catalog needs references")
+	}
+	return append(errs, c.checkReferences()...)
+}
+
+func (c *Config) checkReferences() (errs []*declcfg.Error) {
+	first := map[string]int{} // by name in lower case: some file systems know no other
+	for i, r := range c.References {
+		if err := checkName(r.Name); err != nil {
+			errs = append(errs, c.file.Errorf(pointer(i, "name"), "%w", err))
+		} else if j, ok := first[strings.ToLower(r.Name)]; ok {
+			errs = append(errs, c.file.Errorf(pointer(i, "name"), "reference %q is already defined at %s",
+				c.References[j].Name, c.file.Pos(pointer(j, "name"))[0]))
+		} else {
+			first[strings.ToLower(r.Name)] = i
+		}
+		if strings.TrimSpace(r.Image) == "" {
+			errs = append(errs, c.file.Errorf(pointer(i, "image"), "missing: want an image, a directory or a file"))
+		}
+	}
+	return errs
+}
+
+// pointer returns the JSON pointer to a key of a reference.
+func pointer(i int, key string) jsontext.Pointer {
+	return jsontext.Pointer("/references").AppendToken(strconv.Itoa(i)).AppendToken(key)
+}
+
+// at returns an error about a reference, at its image.
+func (c *Config) at(i int, err error) *declcfg.Error {
+	return c.file.Errorf(pointer(i, "image"), "%w", err)
+}
+
+// names match what is a file name on every system, and needs no quotes anywhere.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("missing: want the name of a directory")
+	case !names.MatchString(name):
+		return fmt.Errorf("%q cannot be the name of a directory: want letters, digits, '.', '_' and '-', "+
+			"the first a letter or a digit, and at most 200 of them", name)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package compose
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// A fragment is a reference on its way to a file of the catalog.
+type fragment struct {
+	*composer
+	Reference
+	index int    // in the config
+	path  string // of its file, from the directory that holds the catalog
+
+	old    *written // nil if compose did not write the file
+	onDisk string   // digest of the file, "" if there is none
+
+	source   string   // digest of an image in a registry, "" for anything else
+	packages []string // in order of the alphabet
+	dropped  []string
+	digest   string // of the rendered file, "" if it was not rendered
+}
+
+// inCatalog returns the path of the file in the directory of the catalog, and in the staging directory.
+func (f *fragment) inCatalog() string { return strings.TrimPrefix(f.path, f.config.Name+"/") }
+
+// render renders the fragment unless it is up to date. The errors are about the reference.
+func (f *fragment) render(ctx context.Context) ([]*problem.Problem, error) {
+	ref, err := locate(f.config.dir(), f.Image)
+	if err != nil {
+		return nil, err
+	}
+	if f.source, err = f.sourceDigest(ctx, ref); err != nil {
+		return nil, err
+	}
+	if f.isUpToDate() {
+		f.packages, f.dropped = f.old.Packages, f.old.Dropped
+		return nil, nil
+	}
+	return f.renderFrom(ctx, ref)
+}
+
+// isUpToDate reports whether rendering would give what is there. What is in no registry is always rendered, which takes
+// no longer than to find out.
+func (f *fragment) isUpToDate() bool {
+	o := f.old
+	return o != nil && o.Image == f.Image && o.Source != "" && o.Source == f.source && o.Settings == f.settings() &&
+		f.onDisk == o.Digest
+}
+
+// sourceDigest returns the digest of an image in a registry, "" for anything else.
+func (f *fragment) sourceDigest(ctx context.Context, ref string) (string, error) {
+	if reference.Of(ref).Kind != reference.Registry {
+		return "", nil
+	}
+	if _, digest, ok := strings.Cut(ref, "@"); ok {
+		return digest, nil
+	}
+	if f.opts.Render.Images == nil {
+		return "", fmt.Errorf("open catalog %q: images are not accepted here", ref)
+	}
+	images, err := f.opts.Render.Images()
+	if err != nil {
+		return "", err
+	}
+	return images.Digest(ctx, ref)
+}
+
+// locate returns a reference for package render: a path starts at dir.
+func locate(dir, text string) (string, error) {
+	joined := filepath.Join(dir, text)
+	rest, isLayout := strings.CutPrefix(text, reference.LayoutPrefix)
+	switch {
+	case text == reference.Stdin:
+		return "", errors.New("standard input cannot be composed: want an image, a directory or a file")
+	case isLayout && !filepath.IsAbs(rest):
+		return reference.LayoutPrefix + filepath.Join(dir, rest), nil
+	case isLayout || filepath.IsAbs(text):
+		return text, nil
+	}
+	switch at := reference.Of(joined); at.Kind {
+	case reference.Registry:
+		return text, nil
+	case reference.Missing:
+		if err := reference.Of(text).Err; err != nil {
+			return "", fmt.Errorf("open catalog %q: %w", joined, err) // with a hint for an image
+		}
+		return "", fmt.Errorf("open catalog %q: %w", joined, at.Err)
+	}
+	return joined, nil
+}
+
+// renderFrom renders a reference into the staging directory.
+func (f *fragment) renderFrom(ctx context.Context, ref string) ([]*problem.Problem, error) {
+	catalog, err := render.Open(ctx, []string{ref}, f.opts.Render)
+	if err != nil {
+		return nil, err
+	}
+	defer catalog.Close()
+	for _, locked := range catalog.Lock.References {
+		f.source = locked.Digest // a tag may have moved
+	}
+	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog.Sources...)
+	if err != nil || len(report.Problems) > 0 {
+		return reportOf(report), err
+	}
+	metas, err := catalog.Metas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(metas) == 0 {
+		return nil, fmt.Errorf("open catalog %q: no objects: it is not a catalog", ref)
+	}
+	f.packages = ownersOf(metas)
+	return nil, f.stage(ctx, metas, catalog.Edit)
+}
+
+func reportOf(r *validate.Report) []*problem.Problem {
+	if r == nil {
+		return nil
+	}
+	return r.Problems
+}
+
+func ownersOf(metas []*declcfg.Meta) []string {
+	owners := map[string]bool{}
+	for _, m := range metas {
+		owners[m.Owner()] = true
+	}
+	delete(owners, "")
+	return slices.Sorted(maps.Keys(owners))
+}
+
+// stage writes metas to the staging directory.
+func (f *fragment) stage(ctx context.Context, metas []*declcfg.Meta, edit func(*declcfg.Bundle) error) error {
+	h := sha256.New()
+	write := func(w io.Writer) error {
+		opts := declcfg.WriteOptions{Format: f.opts.Format, Edit: edit}
+		return declcfg.Write(ctx, io.MultiWriter(w, h), metas, opts)
+	}
+	if err := f.staged.MkdirAll(path.Dir(f.inCatalog()), 0o777); err != nil {
+		return err
+	}
+	err := atomicfile.Write(f.inCatalog(), atomicfile.Options{Replace: true, Root: f.staged}, write)
+	f.digest = digestOf(h.Sum(nil))
+	return err
+}
+
+// drop removes packages from the staged file, since other references provide them.
+func (f *fragment) drop(ctx context.Context, packages []string) error {
+	f.dropped = packages
+	if len(packages) == 0 {
+		return nil
+	}
+	source := declcfg.Source{Name: f.path, FS: f.staged.FS(), File: f.inCatalog(), Ordered: true}
+	var kept []*declcfg.Meta
+	for m, err := range declcfg.Map(ctx, metaOf, source) {
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(packages, m.Owner()) {
+			kept = append(kept, m)
+		}
+	}
+	return f.stage(ctx, kept, nil)
+}
+
+// recorded returns the fragment's file for the record.
+func (f *fragment) recorded(digest string) written {
+	return written{
+		Path: f.path, Digest: digest, Image: f.Image, Source: f.source, Settings: f.settings(),
+		Packages: f.packages, Dropped: f.dropped,
+	}
+}
+
+func metaOf(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }

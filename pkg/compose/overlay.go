@@ -1,0 +1,67 @@
+package compose
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// An overlay is a directory as it will be: lower, with the files of upper over it and without the hidden ones.
+type overlay struct {
+	upper, lower fs.FS
+	hidden       []string // of lower
+}
+
+// Open opens a file.
+func (o overlay) Open(name string) (fs.File, error) {
+	f, err := o.upper.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
+		return o.lower.Open(name)
+	}
+	return f, err
+}
+
+// Stat implements [fs.StatFS].
+func (o overlay) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(o.upper, name)
+	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
+		return fs.Stat(o.lower, name)
+	}
+	return info, err
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(o.upper, name)
+	lower, lowerErr := fs.ReadDir(o.lower, name)
+	if err != nil && lowerErr != nil || lowerErr != nil && !errors.Is(lowerErr, fs.ErrNotExist) {
+		return nil, lowerErr
+	}
+	for _, e := range lower {
+		inUpper := slices.ContainsFunc(entries, func(u fs.DirEntry) bool { return u.Name() == e.Name() })
+		if !inUpper && !slices.Contains(o.hidden, path.Join(name, e.Name())) {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+// ReadLink implements [fs.ReadLinkFS]. There are no links in upper.
+func (o overlay) ReadLink(name string) (string, error) {
+	if _, err := fs.Lstat(o.upper, name); err == nil {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	return fs.ReadLink(o.lower, name)
+}
+
+// Lstat implements [fs.ReadLinkFS].
+func (o overlay) Lstat(name string) (fs.FileInfo, error) {
+	info, err := fs.Lstat(o.upper, name)
+	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
+		return fs.Lstat(o.lower, name)
+	}
+	return info, err
+}

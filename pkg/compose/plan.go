@@ -1,0 +1,173 @@
+package compose
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A plan is what a run changes.
+type plan struct {
+	write  []*fragment
+	remove []string // files that compose wrote and that the config no longer asks for
+	gone   []string // names of references that were removed
+
+	dockerfile string
+	docker     Status
+
+	before []written // of the record, while files change
+	after  *record
+}
+
+// plan returns what to change. It reports files that are in the way.
+func (c *composer) plan(dockerfile string) (*plan, error) {
+	p := &plan{dockerfile: dockerfile, after: &record{}}
+	for _, f := range c.fragments {
+		p.fragment(f)
+	}
+	if err := c.planDockerfile(p); err != nil {
+		return nil, err
+	}
+	if err := c.planRemovals(p); err != nil {
+		return nil, err
+	}
+	p.after.sort()
+	return p, c.failed()
+}
+
+// fragment plans to write a fragment that differs from its file.
+func (p *plan) fragment(f *fragment) {
+	digest := f.digest
+	if digest == "" {
+		digest = f.onDisk
+	}
+	p.after.Files = append(p.after.Files, f.recorded(digest))
+	if digest == f.onDisk {
+		return
+	}
+	isOwn := f.onDisk == "" || f.old != nil && f.old.is(f.onDisk)
+	if !isOwn && !f.opts.Overwrite {
+		f.problems = append(f.problems, problem.FromError("", f.config.at(f.index, f.inTheWay()))...)
+		return
+	}
+	p.write = append(p.write, f)
+	p.before = append(p.before, written{Path: f.path, Digest: f.onDisk, Next: digest})
+}
+
+func (f *fragment) inTheWay() error {
+	name := f.pathOf(f.path)
+	if f.old == nil {
+		return fmt.Errorf("%s exists and was not written by compose; move it away, or replace it with --overwrite", name)
+	}
+	return fmt.Errorf("%s was changed since compose wrote it; make the change in the source, and replace the file with "+
+		"--overwrite", name)
+}
+
+// planDockerfile plans to write the Dockerfile, unless there is one that compose did not write.
+func (c *composer) planDockerfile(p *plan) error {
+	name := dockerfileOf(c.config.Name)
+	onDisk, err := fileDigest(c.root, name)
+	if err != nil {
+		return err
+	}
+	old := c.old.find(name)
+	sum := sha256.Sum256([]byte(p.dockerfile))
+	digest := digestOf(sum[:])
+	switch {
+	case onDisk == digest:
+		p.docker = Unchanged
+	case onDisk == "" || old != nil && old.is(onDisk) || c.opts.Overwrite:
+		p.docker = Rendered
+		p.before = append(p.before, written{Path: name, Digest: onDisk, Next: digest})
+	default:
+		p.docker = Kept
+		return nil
+	}
+	p.after.Files = append(p.after.Files, written{Path: name, Digest: digest})
+	return nil
+}
+
+// planRemovals plans to remove the fragments that compose wrote and does not write any more.
+func (c *composer) planRemovals(p *plan) error {
+	for _, w := range c.old.Files {
+		if p.after.find(w.Path) != nil || w.Path == dockerfileOf(c.config.Name) {
+			continue
+		}
+		onDisk, err := fileDigest(c.root, w.Path)
+		if err != nil {
+			return err
+		}
+		if onDisk != "" && !w.is(onDisk) && !c.opts.Overwrite {
+			err := fmt.Errorf("%s was changed since compose wrote it, and its reference is no longer in the config; "+
+				"move the file away, or delete it with --overwrite", c.pathOf(w.Path))
+			pos := declcfg.Pos{File: c.config.path}
+			c.problems = append(c.problems, problem.FromError("", &declcfg.Error{Pos: pos, Err: err})...)
+			continue
+		}
+		p.remove = append(p.remove, w.Path)
+		name := path.Base(path.Dir(w.Path))
+		isNamed := func(r Reference) bool { return r.Name == name }
+		if !slices.ContainsFunc(c.config.References, isNamed) && !slices.Contains(p.gone, name) {
+			p.gone = append(p.gone, name)
+		}
+	}
+	return nil
+}
+
+// commit makes the changes of a plan. The order lets the next run know its own files whenever this one is killed: the
+// record has the new digests before the files do, and the old files until they are gone.
+func (c *composer) commit(p *plan) error {
+	name := recordOf(c.config.Name)
+	if len(p.before) > 0 {
+		if err := c.old.with(p.before).write(c.root, name); err != nil {
+			return err
+		}
+	}
+	for _, f := range p.write {
+		if err := c.root.MkdirAll(path.Dir(f.path), 0o777); err != nil {
+			return err
+		}
+		if err := c.root.Rename(path.Join(c.stagingName(), f.inCatalog()), f.path); err != nil {
+			return err
+		}
+	}
+	if p.docker == Rendered {
+		if err := writeText(c.root, dockerfileOf(c.config.Name), p.dockerfile); err != nil {
+			return err
+		}
+	}
+	for _, name := range p.remove {
+		if err := c.remove(name); err != nil {
+			return err
+		}
+	}
+	if len(p.before) == 0 && len(p.remove) == 0 && slices.EqualFunc(p.after.Files, c.old.Files, written.equal) {
+		return nil
+	}
+	return p.after.write(c.root, name)
+}
+
+func writeText(root *os.Root, name, text string) error {
+	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// remove removes a file, and its directory unless there is something else in it.
+func (c *composer) remove(name string) error {
+	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_ = c.root.Remove(path.Dir(name)) // which fails if there is something else in it
+	return nil
+}

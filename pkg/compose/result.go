@@ -1,0 +1,130 @@
+package compose
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+)
+
+// A Status is what a run did with a file.
+type Status string
+
+// The statuses.
+const (
+	Rendered  Status = "rendered"
+	Unchanged Status = "unchanged"
+	Removed   Status = "removed"
+	Kept      Status = "kept" // since compose did not write it
+)
+
+// A Result is what a run did or, for a dry run, what it would do.
+type Result struct {
+	Catalog    string     `json:"catalog"`        // its directory
+	Image      string     `json:"image,omitzero"` // of the config, to be built
+	References []Fragment `json:"references"`     // in the order of the config, then those that were removed, by name
+	Dockerfile Dockerfile `json:"dockerfile"`
+	DryRun     bool       `json:"dryRun,omitzero"`
+}
+
+// A Fragment is what a run did for a reference.
+type Fragment struct {
+	Name     string   `json:"name"`
+	Status   Status   `json:"status"`
+	Image    string   `json:"image,omitzero"`
+	Digest   string   `json:"digest,omitzero"` // of an image in a registry
+	Packages []string `json:"packages,omitzero"`
+	Dropped  []string `json:"dropped,omitzero"` // packages that other references provide
+}
+
+// A Dockerfile is what a run did with the Dockerfile.
+type Dockerfile struct {
+	File   string `json:"file"`
+	Status Status `json:"status"`
+}
+
+func (c *composer) result(p *plan) *Result {
+	r := &Result{
+		Catalog: c.pathOf(c.config.Name), Image: c.config.Image(), DryRun: c.opts.DryRun,
+		Dockerfile: Dockerfile{c.pathOf(dockerfileOf(c.config.Name)), p.docker},
+	}
+	for _, f := range c.fragments {
+		done := Fragment{Name: f.Name, Status: Unchanged, Image: f.Image, Digest: f.source, Dropped: f.dropped}
+		if slices.Contains(p.write, f) {
+			done.Status = Rendered
+		}
+		for _, pkg := range f.packages {
+			if !slices.Contains(f.dropped, pkg) {
+				done.Packages = append(done.Packages, pkg)
+			}
+		}
+		r.References = append(r.References, done)
+	}
+	slices.Sort(p.gone)
+	for _, name := range p.gone {
+		r.References = append(r.References, Fragment{Name: name, Status: Removed})
+	}
+	return r
+}
+
+// A ResultFormat is a form in which results are written.
+type ResultFormat string
+
+// The formats of results.
+const (
+	Text ResultFormat = "text"
+	JSON ResultFormat = "json"
+)
+
+// ResultFormats returns all formats.
+func ResultFormats() []ResultFormat { return []ResultFormat{Text, JSON} }
+
+// Write writes the result.
+func (r *Result) Write(w io.Writer, format ResultFormat) error {
+	if format == JSON {
+		text, err := json.Marshal(r, jsontext.WithIndent("  "))
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(text, '\n'))
+		return err
+	}
+	return r.writeText(w)
+}
+
+// writeText writes a table and, where an image is to be built of the catalog, the command for that.
+func (r *Result) writeText(w io.Writer) error {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tSTATUS\tPACKAGES\tIMAGE")
+	for _, f := range r.References {
+		packages := legible.Name(strings.Join(f.Packages, ","))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, f.Status, cmp.Or(packages, "-"), cmp.Or(legible.Name(f.Image), "-"))
+	}
+	fmt.Fprintf(table, "%s\t%s\t-\t-\n", filepath.Base(r.Dockerfile.File), r.Dockerfile.Status)
+	_ = table.Flush() // a strings.Builder takes everything
+	if r.Image != "" {
+		dir := filepath.Dir(r.Catalog)
+		fmt.Fprintf(&text, "\ndocker build -t %s -f %s %s\n", r.Image, shellWord(r.Dockerfile.File), shellWord(dir))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// shellWord quotes text for a shell.
+func shellWord(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-+:@%=", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
