@@ -125,9 +125,9 @@ func (c *Config) check() (errs []*declcfg.Error) {
 	}
 	switch {
 	case c.Repo == "" && c.Tag != "":
-		fail("/tag", "a tag needs a repo")
+		fail("/repo", "missing: a tag needs a repo")
 	case c.Repo != "" && c.Tag == "":
-		fail("/repo", "a repo needs a tag")
+		fail("/tag", "missing: a repo needs a tag")
 	case c.Repo != "":
 		if _, err := image.ParseReference(c.Image()); err != nil {
 			fail("/repo", "%w", err)

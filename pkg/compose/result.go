@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -106,8 +107,7 @@ func (r *Result) writeText(w io.Writer) error {
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSTATUS\tPACKAGES\tIMAGE")
 	for _, f := range r.References {
-		packages := legible.Name(strings.Join(f.Packages, ","))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, f.Status, cmp.Or(packages, "-"), cmp.Or(legible.Name(f.Image), "-"))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, f.Status, f.count(), cmp.Or(legible.Name(f.Image), "-"))
 	}
 	fmt.Fprintf(table, "%s\t%s\t-\t-\n", filepath.Base(r.Dockerfile.File), r.Dockerfile.Status)
 	_ = table.Flush() // a strings.Builder takes everything
@@ -117,6 +117,17 @@ func (r *Result) writeText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// count says how many packages the fragment provides.
+func (f *Fragment) count() string {
+	switch {
+	case f.Status == Removed:
+		return "-"
+	case len(f.Dropped) > 0:
+		return fmt.Sprintf("%d of %d", len(f.Packages), len(f.Packages)+len(f.Dropped))
+	}
+	return strconv.Itoa(len(f.Packages))
 }
 
 // shellWord quotes text for a shell.
