@@ -25,6 +25,7 @@ var printing = []string{
 	"validate catalog -o sarif",
 	"validate broken -o github",
 	"validate --rules",
+	"compose crafts.yaml --dry-run",
 	"init my-operator",
 	"schema",
 	"version",

@@ -101,7 +101,7 @@ func (r *Result) Write(w io.Writer, format ResultFormat) error {
 	return r.writeText(w)
 }
 
-// writeText writes a table and, where an image is to be built of the catalog, the command for that.
+// writeText writes a table and the command that builds the image.
 func (r *Result) writeText(w io.Writer) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -111,7 +111,7 @@ func (r *Result) writeText(w io.Writer) error {
 	}
 	fmt.Fprintf(table, "%s\t%s\t-\t-\n", filepath.Base(r.Dockerfile.File), r.Dockerfile.Status)
 	_ = table.Flush() // a strings.Builder takes everything
-	if r.Image != "" {
+	if r.Image != "" && !r.DryRun {
 		dir := filepath.Dir(r.Catalog)
 		fmt.Fprintf(&text, "\ndocker build -t %s -f %s %s\n", r.Image, shellWord(r.Dockerfile.File), shellWord(dir))
 	}
