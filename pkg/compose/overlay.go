@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// An overlay is a directory as it will be: lower, with the files of upper over it and without the hidden ones.
+// An overlay is a directory as it will be: lower, with the files of upper over it and without the hidden ones. What is
+// in its directories is for ReadDir to say, not for those that Open returns.
 type overlay struct {
 	upper, lower fs.FS
 	hidden       []string // of lower
