@@ -263,7 +263,7 @@ func (c *composer) placed(i int, err error) error {
 	if _, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		return err
 	}
-	return c.config.at(i, err)
+	return c.config.atImage(i, err)
 }
 
 // resolveConflicts drops packages that are in several fragments from all but one.
@@ -315,10 +315,9 @@ func (c *composer) conflicts() [][]string {
 				dropped[other] = append(dropped[other], pkg)
 				provider[pkg] = i
 			default:
-				at := c.config.file.Pos(pointer(other, "image"))[0]
 				err := fmt.Errorf("package %q is already in reference %q at %s; remove one of them, or choose with "+
-					"\"conflicts: first\" or \"conflicts: last\"", pkg, c.fragments[other].Name, at)
-				c.problems = append(c.problems, problem.FromError("", c.config.at(i, err))...)
+					"\"conflicts: first\" or \"conflicts: last\"", pkg, c.fragments[other].Name, c.config.images[other])
+				c.problems = append(c.problems, problem.FromError("", c.config.atImage(i, err))...)
 			}
 		}
 	}

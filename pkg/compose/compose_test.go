@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/dirlock"
 	"github.com/opm-toolchain/opm/pkg/compose"
@@ -236,4 +237,18 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Finding the places of many mistakes takes one pass.
+func TestManyMistakes(t *testing.T) {
+	const references = 20_000
+	text := "name: c\nreferences:\n" + strings.Repeat("- {name: a, image: b}\n", references)
+	start := time.Now()
+	_, err := compose.ParseConfig("c.yaml", []byte(text))
+	if many, ok := err.(interface{ Unwrap() []error }); !ok || len(many.Unwrap()) != references-1 {
+		t.Error("not every repeated name is reported")
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
 }

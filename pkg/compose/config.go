@@ -27,8 +27,9 @@ type Config struct {
 	Conflicts  Policy      `json:"conflicts"` // "" means Fail
 	References []Reference `json:"references"`
 
-	path string // of the file
-	file *strictyaml.File
+	path          string // of the file
+	file          *strictyaml.File
+	names, images []declcfg.Pos // of the references
 }
 
 // A Reference is to a catalog that becomes a fragment of the composite catalog.
@@ -78,6 +79,7 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 		return nil, err
 	}
 	c.file = file
+	c.findReferences()
 	if errs := merge(err, c.check()); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -144,19 +146,29 @@ func (c *Config) check() (errs []*declcfg.Error) {
 	return append(errs, c.checkReferences()...)
 }
 
+// findReferences notes where all references are, which takes one pass.
+func (c *Config) findReferences() {
+	var ptrs []jsontext.Pointer
+	for i := range c.References {
+		ptrs = append(ptrs, pointer(i, "name"), pointer(i, "image"))
+	}
+	for pair := range slices.Chunk(c.file.Pos(ptrs...), 2) {
+		c.names, c.images = append(c.names, pair[0]), append(c.images, pair[1])
+	}
+}
+
 func (c *Config) checkReferences() (errs []*declcfg.Error) {
 	first := map[string]int{} // by name in lower case: some file systems know no other
 	for i, r := range c.References {
 		if err := checkName(r.Name); err != nil {
-			errs = append(errs, c.file.Errorf(pointer(i, "name"), "%w", err))
+			errs = append(errs, c.atName(i, err))
 		} else if j, ok := first[strings.ToLower(r.Name)]; ok {
-			errs = append(errs, c.file.Errorf(pointer(i, "name"), "reference %q is already defined at %s",
-				c.References[j].Name, c.file.Pos(pointer(j, "name"))[0]))
+			errs = append(errs, c.atName(i, fmt.Errorf("reference %q is already defined at %s", c.References[j].Name, c.names[j])))
 		} else {
 			first[strings.ToLower(r.Name)] = i
 		}
 		if strings.TrimSpace(r.Image) == "" {
-			errs = append(errs, c.file.Errorf(pointer(i, "image"), "missing: want an image, a directory or a file"))
+			errs = append(errs, c.atImage(i, errors.New("missing: want an image, a directory or a file")))
 		}
 	}
 	return errs
@@ -167,9 +179,14 @@ func pointer(i int, key string) jsontext.Pointer {
 	return jsontext.Pointer("/references").AppendToken(strconv.Itoa(i)).AppendToken(key)
 }
 
-// at returns an error about a reference, at its image.
-func (c *Config) at(i int, err error) *declcfg.Error {
-	return c.file.Errorf(pointer(i, "image"), "%w", err)
+// atName returns an error about the name of a reference.
+func (c *Config) atName(i int, err error) *declcfg.Error {
+	return &declcfg.Error{Pos: c.names[i], Pointer: pointer(i, "name"), Err: err}
+}
+
+// atImage returns an error about what a reference refers to.
+func (c *Config) atImage(i int, err error) *declcfg.Error {
+	return &declcfg.Error{Pos: c.images[i], Pointer: pointer(i, "image"), Err: err}
 }
 
 // names match what is a file name on every system, and needs no quotes anywhere.

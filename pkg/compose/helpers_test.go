@@ -171,4 +171,3 @@ func (w *world) clean() {
 		w.t.Error(err)
 	}
 }
-

@@ -56,7 +56,7 @@ func (p *plan) fragment(f *fragment) {
 	}
 	isOwn := f.onDisk == "" || f.old != nil && f.old.is(f.onDisk)
 	if !isOwn && !f.opts.Overwrite {
-		f.problems = append(f.problems, problem.FromError("", f.config.at(f.index, f.inTheWay()))...)
+		f.problems = append(f.problems, problem.FromError("", f.config.atImage(f.index, f.inTheWay()))...)
 		return
 	}
 	p.write = append(p.write, f)
