@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
-		"internal/atomicfile", "internal/pool", "golang.org/x/net/netutil", "golang.org/x/sync", "golang.org/x/sys",
+		"internal/atomicfile", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
 		"google.golang.org/grpc", "google.golang.org/protobuf",
 	},
 	"pkg/serve/store": {
@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
-		"internal/dirlock", "internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference",
+		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference",
 		"internal/strictyaml", json,
 	},
 	"pkg/imagecheck": {

@@ -77,7 +77,7 @@ func (f *composeFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
 	flags.IntVar(&f.jobs, "jobs", 0, "render `N` references in parallel (default 4)")
 	f.dockerfile.add(cmd)
-	f.images.add(cmd)
+	addReadFlags(cmd, &f.images)
 }
 
 func (f *composeFlags) run(cmd *cobra.Command, path string) error {
@@ -112,7 +112,7 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 	result, err := compose.Run(cmd.Context(), config, opts)
 	done()
 	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok {
-		return cmp.Or(printProblems(cmd.ErrOrStderr(), wrong.Problems), errReported)
+		return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), wrong.Problems, false), errReported)
 	}
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ type Options struct {
 	// Replace puts the new file in the place of one that is there. Without it, a target that exists, be it a dangling
 	// link, is an error that wraps fs.ErrExist, also when it came into being while the new file was written.
 	Replace bool
+
+	// Root is the directory that path is in, and that nothing is written outside of. Nil takes path as the system does.
+	Root *os.Root
 }
 
 // Write creates the file at path with what fill writes. If fill or anything else fails, there is no new file and an old
@@ -58,7 +61,11 @@ type file struct {
 // begin begins a file at path. The directory must exist.
 func begin(path string, opts Options) (*file, error) {
 	dir, name := filepath.Split(path)
-	root, err := os.OpenRoot(cmp.Or(dir, "."))
+	open := os.OpenRoot
+	if opts.Root != nil {
+		open = opts.Root.OpenRoot
+	}
+	root, err := open(cmp.Or(dir, "."))
 	if err != nil {
 		return nil, pathError("create", path, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-func lock(*os.Root, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }
+func TryLock(*os.Root, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }
 
 // LockDir does nothing: directories cannot be locked here.
 func LockDir(string) (unlock func(), err error) { return func() {}, nil }

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// lock locks the file or directory of that name until unlock, or the end of the process. The error is errHeld if another
-// has the lock, and fs.ErrNotExist if the name is gone.
-func lock(root *os.Root, name string) (unlock func(), err error) {
+// TryLock locks the file or directory of that name until unlock, or the end of the process. The error is ErrLocked if
+// another has the lock, and fs.ErrNotExist if the name is gone.
+func TryLock(root *os.Root, name string) (unlock func(), err error) {
 	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0) // NFS locks nothing that is open for reading only
 	if errors.Is(err, syscall.EISDIR) {
 		f, err = root.Open(name)
@@ -22,7 +22,7 @@ func lock(root *os.Root, name string) (unlock func(), err error) {
 	}
 	err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = errHeld
+		err = ErrLocked
 	}
 	if err == nil {
 		err = checkName(root, name, f)

@@ -21,8 +21,8 @@ const (
 // staleAfter is the age at which what cannot be locked, as on some network file systems, is taken for left behind.
 const staleAfter = time.Hour
 
-// errHeld is the error of a lock that another process or goroutine holds.
-var errHeld = errors.New("it is locked")
+// ErrLocked is the error of a lock that another process or goroutine holds.
+var ErrLocked = errors.New("locked by another process")
 
 // Temp creates a file in dir, as os.CreateTemp does, and removes what killed processes left there. Unlock is called after the file was renamed
 // or removed.
@@ -60,9 +60,9 @@ func create(root *os.Root, fn func(name string) error) (name string, unlock func
 		case err != nil:
 			return "", nil, err
 		}
-		unlock, err := lock(root, name)
+		unlock, err := TryLock(root, name)
 		switch {
-		case errors.Is(err, errHeld), errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
 			// Another process takes it for stale, and removes it.
 		case err != nil:
 			return name, func() {}, nil // locks do not work here
@@ -89,11 +89,11 @@ func removeStale(root *os.Root) {
 
 // removeIfStale removes e if no process uses it any more.
 func removeIfStale(root *os.Root, e fs.DirEntry) {
-	unlock, err := lock(root, e.Name())
+	unlock, err := TryLock(root, e.Name())
 	switch {
 	case err == nil:
 		defer unlock() // later, so that whoever created it at this moment sees that it is gone
-	case errors.Is(err, errHeld), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
 		return
 	default:
 		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {

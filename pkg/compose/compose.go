@@ -20,7 +20,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/dirlock"
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -153,11 +153,13 @@ func (c *composer) openStaged() (done func(), err error) {
 	if err := c.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	unlock, err := dirlock.TryLock(c.pathOf(name))
-	if errors.Is(err, dirlock.ErrLocked) {
+	unlock, err := atomicfile.TryLock(c.root, name)
+	switch {
+	case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // or has just removed it
 		return nil, fmt.Errorf("another opm compose is writing the catalog %s", c.pathOf(c.config.Name))
-	}
-	if err != nil {
+	case errors.Is(err, errors.ErrUnsupported):
+		unlock = func() {}
+	case err != nil:
 		return nil, err
 	}
 	done = func() {

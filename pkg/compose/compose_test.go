@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opm-toolchain/opm/internal/dirlock"
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/compose"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -161,7 +161,7 @@ func TestTwoRuns(t *testing.T) {
 	w := newWorld(t)
 	w.write("a/catalog.yaml", packages("1.0.0", "a"))
 	w.write(".c.compose/a/index.yaml", "")
-	unlock, err := dirlock.Lock(filepath.Join(w.dir, ".c.compose"))
+	unlock, err := atomicfile.LockDir(filepath.Join(w.dir, ".c.compose"))
 	if err != nil {
 		t.Fatal(err)
 	}
