@@ -58,7 +58,8 @@ func TestParseDestination(t *testing.T) {
 			t.Errorf("%+v: got %v, %v", test, got, err)
 		}
 	}
-	for _, text := range []string{"", "a b", "https://x.example", "x.example:443", "10.0.0.0/33", "0x7f.1", "127.1", "$(x)", "a..b"} {
+	for _, text := range []string{"", "a b", "https://x.example", "x.example:443", "10.0.0.0/33", "0x7f.1", "127.1", "$(x)",
+		"a..b"} {
 		if _, err := ParseDestination(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}

@@ -159,7 +159,7 @@ func (w *stallWatch) look() {
 // stall returns why the request is given up.
 func (w *stallWatch) stall(silent time.Duration) error {
 	e := &stallError{w.host, w.limit, w.bytes, w.few, w.least()}
-	if silent > w.limit/2 {
+	if silent > w.limit-w.limit/10 {
 		e.After, e.Few = silent.Round(100*time.Millisecond), 0
 	}
 	return e
@@ -207,7 +207,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	b.watch.wait()
 	n, err := b.ReadCloser.Read(p)
 	b.watch.rest(n)
-	if err != nil && err != io.EOF {
+	if err != nil { // also at an orderly end: a server may send that when it sees that we hang up
 		err = b.watch.explain(err)
 	}
 	return n, err
