@@ -19,7 +19,7 @@ import (
 type certTransport struct {
 	base   *http.Transport
 	dialer net.Dialer
-	dial   func(*net.Dialer, context.Context, string, string) (net.Conn, error) //nolint:revive // a method's order
+	dial   func(*net.Dialer, context.Context, string, string) (net.Conn, error)
 	policy *redirectPolicy
 	places []string // directories with one for each HOST:PORT; none if one directory is for all
 

@@ -119,6 +119,9 @@ func (n *internet) lookUp(host string) string {
 	return addrs[0]
 }
 
+// dial has the parameters of the method that it replaces.
+//
+//nolint:revive // so the context is the second
 func (n *internet) dial(d *net.Dialer, ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -301,7 +304,7 @@ func TestWhereRegistriesLead(t *testing.T) {
 			http.Redirect(w, r, "https://private.example.com/v2/", http.StatusFound)
 			return true
 		},
-		"token": func(w http.ResponseWriter, r *http.Request) bool {
+		"token": func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="https://private.example.com/token",service="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return true
