@@ -55,9 +55,23 @@ func (r *Record) Add(label string, fsys fs.FS, name string, info fs.FileInfo) {
 	}
 }
 
-// settled is how long ago a file must have been written to for its time to tell whether it was again since: the clock
-// that such times are taken from is coarse.
-const settled = 20 * time.Millisecond
+// How long ago a file must have been written to for nobody to be still writing. An empty one is likely about to be
+// filled, and the system may take long to truncate a file.
+const (
+	settled      = 20 * time.Millisecond // the clock of the times of files is coarse, too
+	settledEmpty = time.Second
+)
+
+// wait waits until a file of that stamp is settled.
+func (s stamp) wait() {
+	d := settled
+	if s.size == 0 {
+		d = settledEmpty
+	}
+	if age := time.Since(s.time); 0 <= age && age < d {
+		time.Sleep(d - age)
+	}
+}
 
 // Check returns an error for every file that changed since it was first read, by name. Where a file was written to just
 // before, it waits a little, for more to be written. A nil Record has no files.
@@ -67,17 +81,9 @@ func (r *Record) Check() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var newest time.Time
-	for _, f := range r.files {
-		if f.time.After(newest) {
-			newest = f.time
-		}
-	}
-	if age := time.Since(newest); 0 <= age && age < settled {
-		time.Sleep(settled - age)
-	}
 	var errs []*Error
 	for label, f := range r.files {
+		f.wait() // most often for none, and then for one
 		info, err := fs.Stat(f.fsys, f.name)
 		if err != nil || !f.equal(stampOf(info)) {
 			errs = append(errs, &Error{Pos: Pos{File: label}, Err: ErrChanged})

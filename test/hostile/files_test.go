@@ -1,0 +1,253 @@
+package hostile
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/opm-toolchain/opm/test/program"
+)
+
+// small is what opm may take for input that it must not hold; it takes about 65 MB for none at all.
+const small = 180 << 20
+
+// tooLong is how long no attack may keep opm busy.
+const tooLong = 30 * time.Second
+
+// write makes a file that holds text and then, up to size, nothing but zeros.
+func write(t *testing.T, name, text string, size int64) string {
+	t.Helper()
+	err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666))
+	if size > 0 {
+		err = errors.Join(err, os.Truncate(name, size))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// fails runs opm, which must fail in time with little memory, print nothing and say want.
+func fails(t *testing.T, want string, call program.Call) {
+	t.Helper()
+	call.Limit = tooLong
+	r := call.Bounded(t, small)
+	if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
+		t.Errorf("opm %q: exit status %d, %d bytes of output, stderr %.500s\nwant %s", call.Args, r.Code, len(r.Stdout), r.Stderr, want)
+	}
+}
+
+const (
+	binary   = "binary file: it contains NUL bytes"
+	tooLarge = "the object has more than 256 MB"
+)
+
+// A file of 3 GB in a catalog takes neither time nor memory.
+func TestHugeFiles(t *testing.T) {
+	const size = 3 << 30
+	text := strings.Repeat("x", 8<<10)
+	for _, tt := range []struct{ name, head, want string }{
+		{"disk.img", "", binary},
+		{"object.json", `{"schema":"` + text, "invalid character '\\x00' in string"},
+		{"block.yaml", "schema: |\n  " + text, "block.yaml:1:1: error: " + tooLarge},
+		{"later.yaml", "schema: s\n---\n# c\nschema: " + text, "later.yaml:4:1: error: " + tooLarge},
+		{"text.yaml", text, "text.yaml:1:1: error: want an object, found text without keys"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "c", tt.name), tt.head, size)
+			commands := [][]string{{"validate", "c"}, {"render", filepath.Join("c", tt.name)}}
+			if tt.want == binary {
+				commands = append(commands, []string{"render", "c"}, []string{"list", "packages", "c"},
+					[]string{"migrate", "c", "new"}, []string{"serve", "c", "--cache-only", "--cache-dir", "cache"})
+			}
+			for _, args := range commands {
+				fails(t, tt.want, program.Call{Args: args, Dir: dir})
+			}
+		})
+	}
+}
+
+// Input without an end.
+func TestHugeStreams(t *testing.T) {
+	long := func(head, unit string, size int64) io.Reader {
+		return io.MultiReader(strings.NewReader(head), io.LimitReader(&repeated{text: []byte(strings.Repeat(unit, 64<<10))}, size))
+	}
+	const size = 1 << 30
+	for name, tt := range map[string]struct {
+		in   io.Reader
+		args []string
+		want string
+	}{
+		"zeros":       {long("", "\x00", 1<<50), nil, "stdin: error: " + binary},
+		"a string":    {long(`{"schema":"`, "x", size), nil, "stdin:1:1: error: " + tooLarge},
+		"a scalar":    {long("schema: |\n", "  xxx\n", size), nil, "stdin:1:1: error: " + tooLarge},
+		"no line":     {long("", "x", size), nil, "stdin:1:1: error: want an object, found text without keys"},
+		"lines":       {long("", "y\n", size), nil, "stdin:1:1: error: want an object, found text without keys"},
+		"no end":      {long("", "y\n", 1<<50), []string{"--image-max-size", "1Gi"}, "read stdin: larger than allowed: more than 1 GB"},
+		"small limit": {long("schema: s\n---\nx: ", "x", 40<<20), []string{"--max-object-size", "32Mi"}, "stdin:3:1: error: the object has more than 32 MB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fails(t, tt.want, program.Call{Args: append([]string{"render", "-"}, tt.args...), Stdin: tt.in})
+		})
+	}
+}
+
+// repeated yields a text over and over.
+type repeated struct {
+	text []byte
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	n := copy(p, r.text[r.at:])
+	r.at = (r.at + n) % len(r.text)
+	return n, nil
+}
+
+// archive writes a tar archive of one file.
+func archive(t *testing.T, w io.Writer, name string, size int64, content io.Reader) {
+	t.Helper()
+	a := tar.NewWriter(w)
+	err := a.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644})
+	if err == nil {
+		_, err = io.CopyN(a, content, size)
+	}
+	if err := errors.Join(err, a.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// zstdBomb writes an archive that zstd compresses by repeating, from far away, what does not compress.
+func zstdBomb(t *testing.T, name string, size int64) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewWriter(f, zstd.WithWindowSize(8<<20), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 5<<20)
+	seed := uint64(1)
+	for i := range noise {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		noise[i] = byte(seed >> 56)
+	}
+	archive(t, z, "c/x.bin", size, &repeated{text: noise})
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Archives have the limits of images, and what is in them is not held either.
+func TestHugeArchives(t *testing.T) {
+	dir := t.TempDir()
+	zeros := &repeated{text: make([]byte, 1<<20)}
+	var head bytes.Buffer
+	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "c/disk.img", Size: 3 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a.tar"), head.String(), 3<<30+2048)
+	var zipped bytes.Buffer
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive(t, z, "c/disk.img", 1<<30, zeros)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a.tar.gz"), zipped.String(), 0)
+	for _, name := range []string{"a.tar", "a.tar.gz"} {
+		for _, command := range []string{"render", "validate"} {
+			fails(t, "c/disk.img: error: "+binary, program.Call{Args: []string{command, name}, Dir: dir})
+		}
+	}
+	fails(t, "more than 512 MB in total when decompressed",
+		program.Call{Args: []string{"render", "a.tar.gz", "--image-max-size", "512Mi"}, Dir: dir})
+	fails(t, "read stdin: larger than allowed", program.Call{
+		Args: []string{"render", "-", "--image-max-size", "512Mi"}, Dir: dir, Stdin: io.MultiReader(&head, zeros)})
+
+	bomb := filepath.Join(dir, "a.tar.zst")
+	zstdBomb(t, bomb, 1<<30)
+	if info, err := os.Stat(bomb); err != nil || info.Size() > 20<<20 {
+		t.Fatalf("no bomb: %v, %v", info, err)
+	}
+	fails(t, "larger than allowed: more than 320 MB when compressed",
+		program.Call{Args: []string{"render", "a.tar.zst", "--image-max-size", "1Gi"}, Dir: dir})
+}
+
+// What changes while it is read never gives output that looks complete.
+func TestChangingFile(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	text.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\n" +
+		"schema: olm.channel\npackage: p\nname: c\nentries:\n- name: p.v1\n---\n" +
+		"schema: olm.bundle\npackage: p\nname: p.v1\nimage: example.com/p@sha256:" + strings.Repeat("0", 64) +
+		"\nproperties:\n- type: olm.package\n  value:\n    packageName: p\n    version: 1.0.0\n")
+	for n := range 4000 {
+		fmt.Fprintf(&text, "---\nschema: x\npackage: p\nname: n%d\nvalue: %q\n", n, strings.Repeat("v", 500))
+	}
+	name := filepath.Join(dir, "c", "catalog.yaml")
+	write(t, name, text.String(), 0)
+	time.Sleep(50 * time.Millisecond)
+	for i, args := range [][]string{{"render", "c"}, {"list", "packages", "c"}} {
+		t.Run(args[0], func(t *testing.T) {
+			want := program.Call{Args: args, Dir: dir, Limit: tooLong}.Run(t)
+			if want.Code != 0 {
+				t.Fatalf("exit status %d: %s", want.Code, want.Stderr)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan error)
+			go func() { stopped <- rewrite(ctx, name, text.String()) }()
+			passed := 0
+			for range 40 / (1 + i) {
+				got := program.Call{Args: args, Dir: dir, Limit: tooLong}.Run(t)
+				if got.Code == 0 {
+					passed++
+				}
+				if got.Code == 0 && got.Stdout != want.Stdout {
+					t.Errorf("exit status 0 with %d bytes of output, want %d", len(got.Stdout), len(want.Stdout))
+				}
+				if got.Code != 0 && got.Stderr == "" {
+					t.Error("no message")
+				}
+			}
+			t.Logf("%d runs passed", passed)
+			cancel()
+			if err := <-stopped; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// rewrite truncates a file and copies text into it, over and over, and leaves it whole.
+func rewrite(ctx context.Context, name, text string) error {
+	for n := 0; ctx.Err() == nil; n++ {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(struct{ io.Writer }{f}, struct{ io.Reader }{strings.NewReader(text)}) // 32 KB at a time
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		time.Sleep(time.Duration(n%8) * 15 * time.Millisecond)
+	}
+	return nil
+}
