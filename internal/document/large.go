@@ -76,11 +76,11 @@ func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
 // failed returns a chunk that says why the rest of the file cannot be read.
 func (s *splitter) failed(err error) *Chunk { return &Chunk{data: s.buf, err: err} }
 
-// pieceSize is how much of a large document is looked at at once: no more than a new buffer holds.
+// pieceSize is how much of a large document is searched at once: no more than a new buffer holds.
 const pieceSize = 512 << 10
 
-// end returns how many bytes the document at the start of buf has, and the place behind it. It reads the file a piece at
-// a time, and stops beyond the limit.
+// end returns how many bytes the document at the start of buf has, and the place behind it. It reads the file piece by
+// piece, and stops beyond the limit.
 func (s *splitter) end(yaml bool) (size int64, after Place, err error) {
 	buf := Buffers.Get()
 	defer func() { Buffers.Put(buf) }()
@@ -95,7 +95,7 @@ func (s *splitter) end(yaml bool) (size int64, after Place, err error) {
 		if size+int64(n) < left {
 			n = wholeRunes(piece[:n-len(separator)]) // all of a separator is in one piece
 		}
-		end := 0
+		var end int
 		if yaml {
 			end = 1 + bytes.Index(piece, separatorLine)
 		} else {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -91,10 +92,10 @@ func TestLimit(t *testing.T) {
 			var got []string
 			parse := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
 			for c := range Split(r, int64(len(tt.data)), 1<<20) {
-				err := c.Read(parse, func(doc *Document, err error) {
+				err := c.Read(parse, func(doc *Document, _ error) {
 					got = append(got, fmt.Sprintf("%d:%d %d %d", doc.Place.Line, doc.Place.Column, len(doc.Text), len(doc.JSON)))
 				})
-				if e, ok := err.(*Error); ok {
+				if e, ok := errors.AsType[*Error](err); ok {
 					got = append(got, fmt.Sprintf("%d:%d %v", e.Place.Line, e.Place.Column, err))
 				}
 				c.Recycle()

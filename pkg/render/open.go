@@ -130,7 +130,8 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	return nil
 }
 
-// hold reads r to its end, which must come within limit bytes. When ctx is done it returns at once, but its goroutine lives until a blocked Read returns.
+// hold reads r to its end, which must come within limit bytes. When ctx is done it returns at once, but its goroutine
+// lives until a blocked Read returns.
 func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob

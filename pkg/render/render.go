@@ -141,8 +141,8 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return c.changes.Edit(b)
 }
 
-// Unchanged returns an error for every file that changed since it was first read; it wraps [declcfg.ErrChanged]. Call it
-// when all objects that are needed have been read, before their content is relied on. What is read again later is
+// Unchanged returns an error for every file that changed since it was first read; it wraps [declcfg.ErrChanged]. Call
+// it when all objects that are needed have been read, before their content is relied on. What is read again later is
 // compared with its hash.
 func (c *Catalog) Unchanged() error { return c.record.Check() }
 
