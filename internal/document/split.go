@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,6 +53,7 @@ func (c *Chunk) Recycle() {
 	c.data = nil
 	if c.isLarge {
 		c.isLarge = false
+		debug.FreeOSMemory() // before the next one takes as much
 		<-largeTurn
 	}
 }

@@ -125,7 +125,11 @@ func (r *rereader) document(m *Meta, buf []byte) (doc document.Document, err err
 	if err := r.open(s.file); err != nil {
 		return doc, err
 	}
-	text := slices.Grow(buf[:0], s.size)[:s.size]
+	room := s.size
+	if s.yaml && room > document.ChunkSize { // Load puts the JSON behind it
+		room += room + room/16
+	}
+	text := slices.Grow(buf[:0], room)[:s.size]
 	n, err := r.handle.ReadAt(text, s.off)
 	if err != nil && err != io.EOF {
 		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}

@@ -163,6 +163,9 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 				return nil, &Error{Pos: m.Pos, Err: err}
 			}
 		}
+		if size := len(object.doc.JSON); size > document.ChunkSize {
+			dst = slices.Grow(dst, size+size/16) // at once: growing by and by holds it twice
+		}
 		dst = o.Format.appendObject(dst, v, object.doc.JSON)
 	}
 	return dst, nil
