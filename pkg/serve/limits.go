@@ -36,8 +36,8 @@ const (
 
 	maxConnections = 4000
 	connCost       = 32 << 10 // bytes of an idle connection, about
-	openCalls      = 16_000   // that are waiting or being answered
-	callCost       = 16 << 10 // bytes of one, about
+	openCalls      = 4_000    // that are waiting or being answered
+	callCost       = 24 << 10 // bytes of one, about
 	maxSendMemory  = 256 << 20
 )
 
@@ -80,7 +80,7 @@ func newLimits(opts ServerOptions) *limits {
 		stall: opts.stall, idle: set.Idle, log: opts.Log,
 		connections: newConnections(set.Connections),
 		memory:      newBudget(set.SendMemory),
-		calls:       newBudget(min(openCalls, max(memory/10/callCost, 200))),
+		calls:       newBudget(min(openCalls, max(memory/10/callCost, 256))),
 	}
 }
 

@@ -27,7 +27,7 @@ func HonorMemoryLimit() {
 const reservedMemory = 36 << 20
 
 // tidyEvery is how often memory is returned to the system after load.
-const tidyEvery = 10 * time.Second
+const tidyEvery = 5 * time.Second
 
 // tidy returns memory to the system when load ends, until ctx is done: a server without calls makes no garbage, so that
 // the garbage collector has no reason to run.

@@ -417,6 +417,50 @@ properties:
 `, "NAME", name)
 }
 
+// TestServeUnread asks for much and reads nothing of it. The memory for it is limited, and comes back.
+func TestServeUnread(t *testing.T) {
+	catalog := smallCatalog(t)
+	var text strings.Builder
+	for i := range 100 {
+		name := fmt.Sprintf("filled%d", i)
+		fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small(name), strings.Repeat("x", 20_000))
+	}
+	if err := os.WriteFile(filepath.Join(catalog, "filled.yaml"), []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, nil, nil, catalog, "--send-memory", "32Mi")
+	answers(t, s.client)
+	before := s.resident()
+	for _, attack := range []struct {
+		method  string
+		request []byte
+		window  uint32
+	}{
+		{"/api.Registry/ListBundles", nil, 0},
+		{"/api.Registry/ListBundles", nil, 16 << 20},
+		// api.GetBundleRequest of filled1
+		{"/api.Registry/GetBundle", []byte("\x0a\x07filled1\x12\x04only\x1a\x0efilled1.v1.0.0"), 0},
+	} {
+		end := unread(t, s.addr, 40, attack.window, attack.method, attack.request)
+		took := answers(t, dial(t, s.addr, "127.0.0.2"))
+		time.Sleep(500 * time.Millisecond)
+		t.Logf("%s, window %d: another client is answered after %v; %d MB, %d MB before",
+			attack.method, attack.window, took.Round(time.Millisecond), s.resident()/mb, before/mb)
+		end()
+	}
+	if grown := s.peak() - before; grown > 150*mb {
+		t.Errorf("the server took %d MB for answers that nobody reads", grown/mb)
+	}
+	start := time.Now()
+	for s.resident() > before+25*mb {
+		if time.Since(start) > patience {
+			t.Fatalf("the server still takes %d MB, %d MB before", s.resident()/mb, before/mb)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Logf("%d MB %v after the attacks", s.resident()/mb, time.Since(start).Round(time.Millisecond))
+}
+
 // smallCatalog returns a directory with a catalog of one package.
 func smallCatalog(t *testing.T) string {
 	t.Helper()

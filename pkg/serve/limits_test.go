@@ -1,0 +1,165 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	health "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// TestSendMemory has a client not read what it asks for. Others are answered meanwhile, and what waits goes on when the
+// client is gone.
+func TestSendMemory(t *testing.T) {
+	opts := serve.ServerOptions{Limits: serve.Limits{SendMemory: 1 << 20}}
+	live := loaded(t, catalogDir(t, large()))
+	addr := overTCP(t, live, opts)
+	greedy := dialFrom(t, addr, "127.0.0.1")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 30 {
+		_, err := api.NewRegistryClient(greedy.Conn()).ListBundles(ctx, &api.ListBundlesRequest{})
+		must(t, err)
+	}
+	soon, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	for err := error(nil); err == nil; { // until nothing is left for this client
+		_, err = greedy.Bundle(soon, "elm", "only", "elm.v7.0.0")
+	}
+	other := dialFrom(t, addr, "127.0.0.2")
+	for range 10 {
+		if got := len(texts(other.Bundles(t.Context()), bundleText)); got != 100 {
+			t.Errorf("another client got %d bundles", got)
+		}
+	}
+	waiting := make(chan int)
+	go func() { waiting <- len(texts(dialFrom(t, addr, "127.0.0.1").Bundles(t.Context()), bundleText)) }()
+	greedy.Close()
+	if got := <-waiting; got != 100 {
+		t.Errorf("the client that waited got %d bundles", got)
+	}
+}
+
+// dialFrom returns a client at an address of this machine.
+func dialFrom(t *testing.T, addr, from string) *client.Client {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := client.New("passthrough:///"+addr, client.Options{Dial: []grpc.DialOption{
+		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return d.DialContext(ctx, "tcp", addr)
+		}),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+	}})
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestStalledAnswer cuts off a client that does not read an answer whose call has ended.
+func TestStalledAnswer(t *testing.T) {
+	r := run(t, serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}, catalogDir(t, manyPackages())).ready(t)
+	stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
+	must(t, err)
+	r.log.wait(t, "a client that takes no answers is cut off")
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if err == io.EOF {
+		t.Error("the stalled call ended well")
+	}
+}
+
+// manyPackages returns a catalog whose packages alone are more than a connection holds, and less than a stream queues.
+func manyPackages() string {
+	var text strings.Builder
+	for i := range 1400 {
+		name := fmt.Sprintf("p%d-%s", i, strings.Repeat("x", 55))
+		fmt.Fprintf(&text, "---\nschema: olm.package\nname: %s\ndefaultChannel: c\n---\nschema: olm.channel\n"+
+			"package: %[1]s\nname: c\nentries:\n- {name: %[1]s.v1.0.0}\n---\nschema: olm.bundle\npackage: %[1]s\n"+
+			"name: %[1]s.v1.0.0\nimage: registry.example/p\nproperties:\n"+
+			"- {type: olm.package, value: {packageName: %[1]s, version: 1.0.0}}\n", name)
+	}
+	return text.String()
+}
+
+// TestFull fills a server with connections. A new one takes the place of the one that was idle for longest, and one with
+// a call under way stays.
+func TestFull(t *testing.T) {
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	opts := serve.Options{HTTP: web, Server: serve.ServerOptions{Limits: serve.Limits{Connections: 10}}}
+	opts.Load.Open = open(catalogDir(t, trees))
+	opts.Server.Drain = time.Millisecond
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve.Run(ctx, l, opts) }()
+	defer func() {
+		cancel()
+		must(t, <-ended)
+	}()
+
+	busy := dialFrom(t, l.Addr().String(), "127.0.0.1")
+	must(t, busy.WaitReady(ctx))
+	watch, err := health.NewHealthClient(busy.Conn()).Watch(ctx, &health.HealthCheckRequest{})
+	must(t, err)
+	_, err = watch.Recv()
+	must(t, err)
+	var idle []net.Conn
+	for i := range 30 {
+		c, err := net.Dial("tcp", []net.Listener{l, web}[i%2].Addr().String())
+		must(t, err)
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	for _, from := range []string{"127.0.0.2", "127.0.0.1"} {
+		if _, err := dialFrom(t, l.Addr().String(), from).Package(ctx, "oak"); err != nil {
+			t.Errorf("from %s: %v", from, err)
+		}
+	}
+	if code, _ := get(t, "http://"+web.Addr().String()+"/readyz"); code != http.StatusOK {
+		t.Errorf("/readyz: got %d", code)
+	}
+	for i, c := range idle[:15] {
+		c.SetReadDeadline(time.Now().Add(patience))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("connection %d is still open", i)
+		}
+	}
+	if _, err := busy.Package(ctx, "oak"); err != nil {
+		t.Errorf("the connection in use: %v", err)
+	}
+}
+
+// TestIdle closes a connection that makes no calls.
+func TestIdle(t *testing.T) {
+	opts := serve.ServerOptions{Limits: serve.Limits{Idle: 100 * time.Millisecond}}
+	addr := overTCP(t, loaded(t, catalogDir(t, trees)), opts)
+	c := dialFrom(t, addr, "127.0.0.1")
+	if _, err := c.Package(t.Context(), "oak"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for state := c.Conn().GetState(); state.String() == "READY"; state = c.Conn().GetState() {
+		if !c.Conn().WaitForStateChange(ctx, state) {
+			t.Fatal("the connection stays open")
+		}
+	}
+	if _, err := c.Package(t.Context(), "oak"); err != nil {
+		t.Error(err)
+	}
+}

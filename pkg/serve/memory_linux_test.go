@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"math"
+	"testing"
+	"testing/fstest"
+)
+
+// TestGroupLimit finds the least limit of control groups of both versions.
+func TestGroupLimit(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
+	for _, tt := range []struct {
+		name   string
+		groups string
+		files  fstest.MapFS
+		want   int64
+	}{
+		{"none", "", nil, math.MaxInt64},
+		{"version 2", "0::/pod/app\n", fstest.MapFS{"pod/app/memory.max": file("1000")}, 1000},
+		{"around it", "0::/pod/app\n", fstest.MapFS{"pod/app/memory.max": file("max"), "pod/memory.max": file("500")}, 500},
+		{"container", "0::/../../x\n", fstest.MapFS{"memory.max": file("700")}, 700},
+		{"no limit", "0::/\n", fstest.MapFS{"memory.max": file("max")}, math.MaxInt64},
+		{
+			"version 1", "5:cpu,cpuacct:/pod\n4:hugetlb,memory:/pod\n0::/\n",
+			fstest.MapFS{"memory/pod/memory.limit_in_bytes": file("900"), "pod/memory.max": file("1")}, 900,
+		},
+		{
+			"version 1 in a container", "4:memory:/kubepods/pod\n",
+			fstest.MapFS{"memory/memory.limit_in_bytes": file("800")}, 800,
+		},
+		{
+			"version 1, no limit", "4:memory:/\n",
+			fstest.MapFS{"memory/memory.limit_in_bytes": file("9223372036854771712")}, math.MaxInt64,
+		},
+		{"garbage", "x\n0::/a:b\n::\n", fstest.MapFS{"a:b/memory.max": file("many")}, math.MaxInt64},
+	} {
+		if got := groupLimit(tt.files, tt.groups); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLimitsDefaults derives limits from memory.
+func TestLimitsDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		memory int64
+		want   Limits
+	}{
+		{math.MaxInt64, Limits{4000, 256 << 20, DefaultIdle}},
+		{1 << 30, Limits{3276, 1 << 30 / 5, DefaultIdle}},
+		{64 << 20, Limits{204, 64 << 20 / 5, DefaultIdle}},
+		{10 << 20, Limits{100, 2 << 20, DefaultIdle}},
+	} {
+		if got := (Limits{}).defaults(tt.memory); got != tt.want {
+			t.Errorf("%d MiB: got %+v, want %+v", tt.memory>>20, got, tt.want)
+		}
+	}
+	set := Limits{1, 2, 3}
+	if got := set.defaults(64 << 20); got != set {
+		t.Errorf("got %+v, want %+v", got, set)
+	}
+}
