@@ -26,8 +26,8 @@ var arrows = map[string][]string{
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
-		"internal/atomicfile", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
-		"google.golang.org/grpc", "google.golang.org/protobuf",
+		"internal/atomicfile", "internal/pool", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
+		"google.golang.org/protobuf",
 	},
 	"pkg/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
@@ -44,8 +44,8 @@ var arrows = map[string][]string{
 	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
-		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference",
-		"internal/strictyaml", json,
+		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
+		json,
 	},
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry",
