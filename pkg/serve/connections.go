@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// connections are those of a server, gRPC and HTTP together. When there are as many as there may be, a new one takes the
-// place of another: of the client with the most, that which has been idle for longest. Connections with calls under way
-// are closed too, for a client that has fewer.
+// connections are those of a server, gRPC and HTTP together. When there are as many as there may be, a new one
+// takes the place of another: of the client with the most, that which has been idle for longest. Connections with
+// calls under way are closed too, for a client that has fewer.
 type connections struct {
 	most int
 
@@ -104,8 +104,8 @@ func (s connState) before(other connState) bool {
 	return s.since.Before(other.since)
 }
 
-// clientOf returns what clients are told apart by: the address, or of IPv6 the network, since there everyone has as many
-// addresses as they like. All that come through one socket are one client.
+// clientOf returns what clients are told apart by: the address, or of IPv6 the network, since there everyone has as
+// many addresses as they like. All that come through one socket are one client.
 func clientOf(addr string) string {
 	host, err := netip.ParseAddrPort(addr)
 	if err != nil {

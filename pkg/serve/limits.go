@@ -29,7 +29,8 @@ const (
 	stallTime     = 2 * time.Minute  // within which a client has to take what is sent to it
 )
 
-// Defaults of limits that depend on how much memory there is. Without a limit on memory, they are the most that is given.
+// Defaults of limits that depend on how much memory there is. Without a limit on memory, they are the most that is
+// given.
 const (
 	// DefaultIdle is when a connection without calls is closed: clients of gRPC close theirs after as long.
 	DefaultIdle = 30 * time.Minute

@@ -69,7 +69,8 @@ func dialFrom(t *testing.T, addr, from string) *client.Client {
 
 // TestStalledAnswer cuts off a client that does not read an answer whose call has ended.
 func TestStalledAnswer(t *testing.T) {
-	r := run(t, serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}, catalogDir(t, manyPackages())).ready(t)
+	opts := serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}
+	r := run(t, opts, catalogDir(t, manyPackages())).ready(t)
 	stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
 	must(t, err)
 	r.log.wait(t, "a client that takes no answers is cut off")
@@ -94,8 +95,8 @@ func manyPackages() string {
 	return text.String()
 }
 
-// TestFull fills a server with connections. A new one takes the place of the one that was idle for longest, and one with
-// a call under way stays.
+// TestFull fills a server with connections. A new one takes the place of the one that was idle for longest, and one
+// with a call under way stays.
 func TestFull(t *testing.T) {
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -72,7 +72,9 @@ func getBundleThatReplaces(memory *answering, s *store.Store, req *api.GetReplac
 	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), name)
 }
 
-func getDefaultBundleThatProvides(memory *answering, s *store.Store, req *api.GetDefaultProviderRequest) (reply, error) {
+func getDefaultBundleThatProvides(
+	memory *answering, s *store.Store, req *api.GetDefaultProviderRequest,
+) (reply, error) {
 	pkg, channel, name, err := s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
 	if err != nil {
 		return reply{}, err

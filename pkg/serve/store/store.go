@@ -136,8 +136,8 @@ func (s *Store) readPart(offset, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// Limited returns the store for one caller, who decides when memory is used: before a record is read, take is called with
-// its size, and an error ends the answer. What is in the index uses none. Only s has to be closed.
+// Limited returns the store for one caller, who decides when memory is used: before a record is read, take is
+// called with its size, and an error ends the answer. What is in the index uses none. Only s has to be closed.
 func (s *Store) Limited(take func(bytes int) error) *Store {
 	limited := *s
 	limited.take = take

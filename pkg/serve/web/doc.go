@@ -15,11 +15,12 @@
 //	/catalogs/{catalog}/api/v1/all                           all objects of a catalog, one a line
 //	/catalogs/{catalog}/api/v1/metas?schema=&package=&name=  those with these texts; none given asks for all
 //
-// Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both. They
-// are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all objects, zstd
-// is passed through as it is stored, and ranges of the plain text can be asked for. As in catalogd, parameters that cannot
-// be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated parameters the first counts. Beyond
-// catalogd: 405 comes with an Allow, and a date that cannot be parsed is ignored.
+// Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both.
+// They are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all
+// objects, zstd is passed through as it is stored, and ranges of the plain text can be asked for. As in catalogd,
+// parameters that cannot be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated
+// parameters the first counts. Beyond catalogd: 405 comes with an Allow, and a date that cannot be parsed is
+// ignored.
 //
 // For Kubernetes and Prometheus:
 //
@@ -42,9 +43,9 @@
 //
 // # Clients that do not read
 //
-// The handler holds a catalog for as long as it writes an answer, which [Options].Stall ends if the client does not read:
-// a WriteTimeout of the server (catalogd: 5 min) would also end those that are slow but go on. The server needs a
-// ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is never read. What
-// answers take of memory is up to [Options].Memory, and at most [Options].Encoders are compressed at a time: those
-// beyond are sent as they are.
+// The handler holds a catalog for as long as it writes an answer, which [Options].Stall ends if the client does not
+// read: a WriteTimeout of the server (catalogd: 5 min) would also end those that are slow but go on. The server
+// needs a ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is never
+// read. What answers take of memory is up to [Options].Memory, and at most [Options].Encoders are compressed at a
+// time: those beyond are sent as they are.
 package web
