@@ -34,8 +34,8 @@ demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests of all modules
-	go test $(RACE) ./...
-	go -C bench test $(RACE) ./...
+	go test ./...
+	go -C bench test ./...
 	go -C test test -count=1 .
 
 check: fmt vet lint tidy generated race hostile vuln startup registry ## Everything that CI checks
@@ -55,8 +55,10 @@ tidy: ## Fail if a go.mod or go.sum is not tidy
 generated: ## Fail if a generated file is not what generate makes
 	@sh scripts/generated.sh
 
-race: ## Run the tests of all modules, those in the process under the race detector (needs a C compiler)
-	@$(MAKE) --no-print-directory test RACE='-race -timeout=25m'
+race: ## Run the tests of all modules, those of the main one under the race detector (needs a C compiler)
+	@sh scripts/race.sh
+	go -C bench test ./...
+	go -C test test -count=1 .
 
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
 	go -C test test -count=1 ./hostile
