@@ -73,7 +73,8 @@ func (f *composeFlags) add(cmd *cobra.Command) {
 	addMigrateLevelFlag(cmd, &f.level)
 	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 	exclude(cmd, "migrate", "migrate-level")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "replace and delete files that compose did not write, or that were changed")
+	flags.BoolVar(&f.overwrite, "overwrite", false,
+		"replace and delete files that compose did not write, or that were changed since")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
 	flags.IntVar(&f.jobs, "jobs", 0, "render `N` references in parallel (default 4)")
 	f.dockerfile.add(cmd)

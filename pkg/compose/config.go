@@ -163,7 +163,8 @@ func (c *Config) checkReferences() (errs []*declcfg.Error) {
 		if err := checkName(r.Name); err != nil {
 			errs = append(errs, c.atName(i, err))
 		} else if j, ok := first[strings.ToLower(r.Name)]; ok {
-			errs = append(errs, c.atName(i, fmt.Errorf("reference %q is already defined at %s", c.References[j].Name, c.names[j])))
+			err := fmt.Errorf("reference %q is already defined at %s", c.References[j].Name, c.names[j])
+			errs = append(errs, c.atName(i, err))
 		} else {
 			first[strings.ToLower(r.Name)] = i
 		}

@@ -21,9 +21,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A record lists the files that compose wrote: it replaces and deletes no others. It is written before the first file is
-// touched, with what is about to change, and again when all files are in place. So whenever compose is killed, the next
-// run knows which files are its own.
+// A record lists the files that compose wrote: it replaces and deletes no others. It is written before the first file
+// is touched, with what is about to change, and again when all files are in place. So whenever compose is killed, the
+// next run knows which files are its own.
 type record struct {
 	Files []written `json:"files"` // by path
 }
