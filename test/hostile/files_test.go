@@ -19,8 +19,8 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// small is what opm may take for input that it must not hold; it takes about 65 MB for none at all.
-const small = 180 << 20
+// fewBytes is what opm may take for input that it must not hold; it takes about 65 MB for none at all.
+const fewBytes = 180 << 20
 
 // tooLong is how long no attack may keep opm busy.
 const tooLong = 30 * time.Second
@@ -42,7 +42,7 @@ func write(t *testing.T, name, text string, size int64) string {
 func fails(t *testing.T, want string, call program.Call) {
 	t.Helper()
 	call.Limit = tooLong
-	r := call.Bounded(t, small)
+	r := call.Bounded(t, fewBytes)
 	if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
 		t.Errorf("opm %q: exit status %d, %d bytes of output, stderr %.500s\nwant %s", call.Args, r.Code, len(r.Stdout), r.Stderr, want)
 	}
