@@ -61,7 +61,8 @@ func NewChecker(extra ...File) (*Checker, error) {
 	return &Checker{rules: rules}, nil
 }
 
-// maxFindings is how many findings about an object end the search for more in its elements: CUE takes long to explain one.
+// maxFindings is how many findings about an object end the search for more in its elements: explaining one takes CUE
+// long.
 const maxFindings = 1000
 
 // Object checks one object of a catalog: the object with its properties, its entries and its related images. What is

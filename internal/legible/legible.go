@@ -69,8 +69,8 @@ func Value(text string) string {
 	return beginning(text) + "… (" + plural.Number(len(text)) + " bytes)"
 }
 
-// Message returns a message with every value in it that is too long to show cut as [Value] does: what is in quotes, as Go
-// writes them, and words.
+// Message returns a message with every value in it that is too long to show cut as [Value] does: what is in quotes, as
+// Go writes them, and words.
 func Message(text string) string {
 	if len(text) <= maxValue {
 		return text

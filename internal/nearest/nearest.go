@@ -17,7 +17,8 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
-// maxLength is how many bytes a name may have, more than any valid one: comparing two takes the product of their lengths.
+// maxLength is how many bytes a name may have, more than any valid one: comparing two takes the product of their
+// lengths.
 const maxLength = 512
 
 // Name returns the name among names, which may be in any order, that takes the fewest edits to make out of name, at
@@ -59,8 +60,8 @@ const maxCompared = 100_000
 // goroutine; the zero value is ready.
 type Finder struct{ compared int }
 
-// Hint returns what [Hint] returns, or "" when the finder had enough. A name longer than 64 bytes counts as the more names
-// the longer it is.
+// Hint returns what [Hint] returns, or "" when the finder had enough. A name longer than 64 bytes counts as the more
+// names the longer it is.
 func (f *Finder) Hint(name string, names []string) string {
 	times := max(1, len(name)/64)
 	if f.compared += len(names) * times * times; f.compared > maxCompared {

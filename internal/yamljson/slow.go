@@ -49,8 +49,8 @@ func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err
 	return nil, false, upstreamError(body, upstreamErr.Error())
 }
 
-// maxValues is how many values a document may have here, where each takes 250 bytes of memory and three microseconds. It is
-// a variable for tests.
+// maxValues is how many values a document may have here, where each takes 250 bytes of memory and three microseconds.
+// It is a variable for tests.
 var maxValues = 1_000_000
 
 // checkLength refuses a document with too many values, or with as many lines, commas and so on in a text.

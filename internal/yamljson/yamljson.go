@@ -11,8 +11,8 @@
 // go.yaml.in/yaml/v4 for the places of errors.
 //
 // What upstream drops without a word is an error: content after a line `...`, and content after a document in brackets
-// or quotes. Aliases may become 64 MB of JSON, and what the slow reader reads may have a million values. And every error
-// has a place.
+// or quotes. Aliases may become 64 MB of JSON, and what the slow reader reads may have a million values. And every
+// error has a place.
 package yamljson
 
 import (
@@ -54,8 +54,8 @@ func Append(dst, doc []byte) ([]byte, error) {
 }
 
 // Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is
-// nil, becomes that of the JSON. Expanded, unless it is nil, is how many bytes the aliases of other documents became, which
-// count towards [MaxExpansion]; those of this one are added.
+// nil, becomes that of the JSON. Expanded, unless it is nil, is how many bytes the aliases of other documents became,
+// which count towards [MaxExpansion]; those of this one are added.
 func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeated bool, err error) {
 	source.reset()
 	text, found, err := normalize(doc)

@@ -42,8 +42,8 @@ func (c *Channel) order() ([]int, error) {
 	return order, nil
 }
 
-// tails follows replaces from each head, and returns the last entry on the way that is not skipped, or none for a way that
-// meets a cycle. Heads may share most of their way, which is followed once.
+// tails follows replaces from each head, and returns the last entry on the way that is not skipped, or none for a way
+// that meets a cycle. Heads may share most of their way, which is followed once.
 func (c *Channel) tails(heads []int) []int {
 	const unknown, end = none - 1, none - 2
 	tail := slices.Repeat([]int{unknown}, len(c.entries)) // by node; none while the way from there is followed

@@ -150,7 +150,8 @@ func (p *Package) Bundle(name string) *Bundle { return p.byName[name] }
 
 // Channel returns the channel of that name, or nil.
 func (p *Package) Channel(name string) *Channel {
-	i, ok := slices.BinarySearchFunc(p.Channels, name, func(c *Channel, name string) int { return cmp.Compare(c.Name, name) })
+	byName := func(c *Channel, name string) int { return cmp.Compare(c.Name, name) }
+	i, ok := slices.BinarySearchFunc(p.Channels, name, byName)
 	if !ok {
 		return nil
 	}

@@ -110,8 +110,8 @@ type planner struct {
 	free []int
 }
 
-// newPlanner returns a planner for bundles of the package, sorted by rank. All others have no update, and no update leads
-// to them.
+// newPlanner returns a planner for bundles of the package, sorted by rank. All others have no update, and no update
+// leads to them.
 func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	n := len(bundles)
 	planner := &planner{

@@ -65,8 +65,8 @@ func (p *Package) V1(o V1Options) *Plan {
 	return p.v1(o, channels, bundles)
 }
 
-// Plans returns the updates of the [Channel.Members] of a channel, and of no other bundle, in OLM Classic and in OLM v1. It
-// takes time linear in them and their edges, but for sorting, however large the package is. The error is that of
+// Plans returns the updates of the [Channel.Members] of a channel, and of no other bundle, in OLM Classic and OLM v1.
+// It takes time linear in them and their edges, but for sorting, however large the package is. The error is that of
 // [Package.Classic].
 func (p *Package) Plans(c *Channel) (classic, v1 *Plan, err error) {
 	classic, err = p.classic(c, c.members)

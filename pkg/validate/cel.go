@@ -104,8 +104,8 @@ func celError(issues *cel.Issues) error {
 		first.Location.Line(), first.Location.Column()+1, strings.TrimSpace(first.Message))
 }
 
-// typeCost is what checking the types of a rule costs beyond what its length does. The types of nested lists and maps nest
-// too, and comparing them takes the power of their depth: .map(x, [x]) a hundred times took seconds.
+// typeCost is what checking the types of a rule costs beyond what its length does. The types of nested lists and maps
+// nest too, and comparing them takes the power of their depth: .map(x, [x]) a hundred times took seconds.
 func typeCost(rule string, ast *cel.Ast) int {
 	depth := nesting(celast.NavigateAST(ast.NativeRep())) / 4
 	return len(rule) * depth * depth * depth
