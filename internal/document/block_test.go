@@ -81,12 +81,12 @@ func TestBlockDuplicates(t *testing.T) {
 	const text = "a:\n  b: 1\nyes: 1\nc:\n- d: 1\n  d:\n    e: 1\n    'e': 2\n- d: 1\n  d: |\n    d: 2\n" +
 		"y: 2\n3: 4\n\"3\": 5\n3: 6\n"
 	want := []Duplicate{
-		{"/c/0", "d", Place{5, 3}, Place{6, 3}},
-		{"/c/0/d", "e", Place{7, 5}, Place{8, 5}},
-		{"/c/1", "d", Place{9, 3}, Place{10, 3}},
-		{"", "true", Place{3, 1}, Place{12, 1}},
-		{"", "3", Place{13, 1}, Place{14, 1}},
-		{"", "3", Place{13, 1}, Place{15, 1}},
+		{"d", Place{5, 3}, Place{6, 3}},
+		{"e", Place{7, 5}, Place{8, 5}},
+		{"d", Place{9, 3}, Place{10, 3}},
+		{"true", Place{3, 1}, Place{12, 1}},
+		{"3", Place{13, 1}, Place{14, 1}},
+		{"3", Place{13, 1}, Place{15, 1}},
 	}
 	if !sameAsYAML(t, []byte(text)) {
 		t.Error("not in block style")

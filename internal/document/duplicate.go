@@ -1,8 +1,6 @@
 package document
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
@@ -11,7 +9,6 @@ import (
 
 // A Duplicate is a key that an object has more than once.
 type Duplicate struct {
-	Object jsontext.Pointer
 	Key    string
 	First  Place // of the first key that is equal
 	Repeat Place // of this one
@@ -23,7 +20,7 @@ func (d *Document) Duplicates() []Duplicate {
 	o := d.origin()
 	var all []repetition
 	if o.root != nil {
-		all = o.repeatedInNode(nil, o.root, "")
+		all = o.repeatedInNode(nil, o.root)
 	} else {
 		all = o.repeatedInJSON()
 	}
@@ -34,14 +31,13 @@ func (d *Document) Duplicates() []Duplicate {
 	places := placesOf(o.text, d.Start, offsets)
 	var found []Duplicate
 	for i, r := range all {
-		found = append(found, Duplicate{r.object, r.key, places[2*i], places[2*i+1]})
+		found = append(found, Duplicate{r.key, places[2*i], places[2*i+1]})
 	}
 	return found
 }
 
 // A repetition is a Duplicate with offsets.
 type repetition struct {
-	object       jsontext.Pointer
 	key          string
 	first, again int
 }
@@ -62,7 +58,7 @@ func (o *origin) repeatedInJSON() (found []repetition) {
 		case isKey:
 			keys, name := open[len(open)-1], token.String()
 			if first, ok := keys[name]; ok {
-				found = append(found, repetition{r.StackPointer().Parent(), name, o.at(first), o.at(at)})
+				found = append(found, repetition{name, o.at(first), o.at(at)})
 			} else {
 				keys[name] = at
 			}
@@ -78,10 +74,10 @@ func (o *origin) repeatedInJSON() (found []repetition) {
 }
 
 // repeatedInNode appends the keys that repeat earlier ones in n and below.
-func (o *origin) repeatedInNode(found []repetition, n *yaml.Node, ptr jsontext.Pointer) []repetition {
+func (o *origin) repeatedInNode(found []repetition, n *yaml.Node) []repetition {
 	if n.Kind == yaml.SequenceNode {
-		for i, element := range n.Content {
-			found = o.repeatedInNode(found, element, ptr.AppendToken(strconv.Itoa(i)))
+		for _, element := range n.Content {
+			found = o.repeatedInNode(found, element)
 		}
 		return found
 	}
@@ -93,17 +89,17 @@ func (o *origin) repeatedInNode(found []repetition, n *yaml.Node, ptr jsontext.P
 		node, child := n.Content[i], n.Content[i+1]
 		if yamljson.IsMerge(node) { // what is written out behind it is the object's own
 			for _, source := range yamljson.Merged(child) {
-				found = o.repeatedInNode(found, source, ptr)
+				found = o.repeatedInNode(found, source)
 			}
 			continue
 		}
 		key, _ := yamljson.Key(node)
 		if earlier, ok := first[key]; ok {
-			found = append(found, repetition{ptr, key, o.offset(earlier), o.offset(node)})
+			found = append(found, repetition{key, o.offset(earlier), o.offset(node)})
 		} else {
 			first[key] = node
 		}
-		found = o.repeatedInNode(found, child, ptr.AppendToken(key))
+		found = o.repeatedInNode(found, child)
 	}
 	return found
 }

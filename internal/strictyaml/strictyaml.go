@@ -60,8 +60,8 @@ func Unmarshal(name string, text []byte, v any) (*File, error) {
 // repeated returns an error for each key that its object has more than once.
 func (f *File) repeated() (errs []error) {
 	for _, d := range f.doc.Duplicates() {
-		err := fmt.Errorf("already defined at %s", posOf(f.name, d.First))
-		errs = append(errs, &declcfg.Error{Pos: posOf(f.name, d.Repeat), Pointer: d.Object.AppendToken(d.Key), Err: err})
+		err := fmt.Errorf("key %q is already defined at %s", d.Key, posOf(f.name, d.First))
+		errs = append(errs, &declcfg.Error{Pos: posOf(f.name, d.Repeat), Err: err})
 	}
 	return errs
 }

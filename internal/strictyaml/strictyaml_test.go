@@ -53,8 +53,8 @@ func TestUnmarshal(t *testing.T) {
 				"f:7:3: references[0]: unknown key \"imag\" (did you mean \"image\"?)\n" +
 				"f:8:3: references[1]: want an object, have a number"},
 		{"repeated", "name: a\nname: b\nreferences:\n- image: i\n  image: j\n",
-			"f:2:1: name: already defined at f:1:1\n" +
-				"f:5:3: references[0].image: already defined at f:4:3"},
+			"f:2:1: key \"name\" is already defined at f:1:1\n" +
+				"f:5:3: key \"image\" is already defined at f:4:3"},
 		{"repeated in another case", "name: a\nNAME: b\n", `f:2:1: key "NAME" is already defined as "name"`},
 	}
 	for _, tt := range tests {
