@@ -55,6 +55,10 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
 		"internal/legible", "internal/plural",
 	},
+	"pkg/template": {
+		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
+		"internal/nearest", "internal/plural", "internal/strictyaml", "github.com/blang/semver/v4", json,
+	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
@@ -99,7 +103,7 @@ var arrows = map[string][]string{
 	"internal/regular":     {},
 	"internal/shared":      {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile"},
-	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json},
+	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tartest":     {"github.com/klauspost/compress"},
 	"internal/yamljson":    {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},

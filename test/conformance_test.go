@@ -19,11 +19,6 @@ func TestConformance(t *testing.T) {
 
 // notHere has the scripts of ../shared/conformance that are not in conformance as they are, and why.
 var notHere = map[string]string{
-	"convert-template":     "comes with opm alpha convert-template",
-	"template-basic":       "comes with opm alpha render-template",
-	"template-semver":      "comes with opm alpha render-template",
-	"template-substitutes": "comes with opm alpha render-template",
-
 	// See docs/compatibility.md.
 	"quirk-dropped-objects": "an object without a package is an error",
 	"quirk-empty-documents": "empty documents are ignored",

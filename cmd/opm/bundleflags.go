@@ -17,13 +17,17 @@ type bundleFlags struct {
 }
 
 func (f *bundleFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail on bundles with files that would be ignored with a warning")
+}
+
+// addImageRef adds the flag that is about bundle directories.
+func (f *bundleFlags) addImageRef(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.imageRef, "alpha-image-ref-template", "",
 		"image of a bundle directory, as a template with {{.Package}}, {{.Name}} and {{.Version}}")
 	if !showAlpha() {
 		hide(flags, "alpha-image-ref-template")
 	}
-	flags.BoolVar(&f.strict, "strict", false, "fail on bundles with files that would be ignored with a warning")
 }
 
 // options returns how bundles are read. Warnings about ignored files go to standard error.

@@ -44,26 +44,39 @@ render does not validate. It prints nothing if an object cannot be read.`,
 
 // renderFlags are the flags of render.
 type renderFlags struct {
-	format   string
+	format    string
+	refsFile  string
+	keepGoing bool
+	bundleRendering
+}
+
+// bundleRendering are the flags of commands that render bundles: how they are opened, and changed.
+type bundleRendering struct {
 	level    string
 	migrate  bool
 	form     string
 	target   string
 	rewrites []string
 
-	refsFile  string
-	jobs      int
-	keepGoing bool
-	lock      string
-	reuse     []string
+	jobs  int
+	lock  string
+	reuse []string
 
 	bundles bundleFlags
 	images  imageFlags
 }
 
 func (f *renderFlags) add(cmd *cobra.Command) {
-	flags, forms := cmd.Flags(), texts(render.Forms())
+	flags := cmd.Flags()
 	addFormatFlag(cmd, &f.format)
+	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
+	f.bundles.addImageRef(cmd)
+	f.bundleRendering.add(cmd)
+}
+
+func (f *bundleRendering) add(cmd *cobra.Command) {
+	flags, forms := cmd.Flags(), texts(render.Forms())
 	addMigrateLevelFlag(cmd, &f.level)
 	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 	exclude(cmd, "migrate", "migrate-level")
@@ -72,9 +85,7 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "target", "bundle-format")
 	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil,
 		"replace the registry or repository OLD of images by NEW: `OLD=NEW`")
-	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
 	flags.IntVar(&f.jobs, "jobs", 0, "open `N` references in parallel (default 8, or the number of CPUs if higher)")
-	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
 	flags.StringVar(&f.lock, "lock", "", "render images by the digests in the lock `FILE`, and add new ones to it")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")
@@ -92,18 +103,14 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.reuse != nil {
-		reused, err := render.Open(cmd.Context(), f.reuse,
-			render.Options{Spool: opts.Spool, MaxObject: opts.MaxObject, Limits: opts.Limits})
-		if err != nil {
-			return err
-		}
-		defer reused.Close()
-		opts.Reuse = reused.Sources
+	closeReused, err := f.openReused(cmd, &opts)
+	if err != nil {
+		return err
 	}
+	defer closeReused()
 	var skipped []error
 	if f.keepGoing {
-		opts.Skipped = func(err error) { skipped = append(skipped, err) }
+		opts.Skipped = func(_ string, err error) { skipped = append(skipped, err) }
 	}
 	if err := f.render(cmd, refs, opts); err != nil {
 		return errors.Join(append(skipped, err)...)
@@ -111,8 +118,22 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(skipped...)
 }
 
+// openReused opens the catalogs of --reuse.
+func (f *bundleRendering) openReused(cmd *cobra.Command, opts *render.Options) (closer func(), err error) {
+	if f.reuse == nil {
+		return func() {}, nil
+	}
+	reused, err := render.Open(cmd.Context(), f.reuse,
+		render.Options{Spool: opts.Spool, MaxObject: opts.MaxObject, Limits: opts.Limits})
+	if err != nil {
+		return nil, err
+	}
+	opts.Reuse = reused.Sources
+	return func() { reused.Close() }, nil
+}
+
 // options returns how references are opened.
-func (f *renderFlags) options(cmd *cobra.Command) (render.Options, *images, error) {
+func (f *bundleRendering) options(cmd *cobra.Command) (render.Options, *images, error) {
 	opts := openOptions(cmd)
 	var err error
 	if opts.Changes, err = f.changes(); err != nil {
@@ -140,7 +161,7 @@ func (f *renderFlags) options(cmd *cobra.Command) (render.Options, *images, erro
 	return opts, images, nil
 }
 
-func (f *renderFlags) changes() (render.Changes, error) {
+func (f *bundleRendering) changes() (render.Changes, error) {
 	c := render.Changes{Migration: render.Migration(f.level), Form: render.Form(f.form)}
 	if f.migrate {
 		c.Migration = render.MigrateAll

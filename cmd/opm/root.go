@@ -37,6 +37,7 @@ Exit status:
 	addGroup(root, "Catalogs:",
 		checkImagesCmd(),
 		composeCmd(),
+		convertTemplateCmd("opm"),
 		diffCmd(),
 		generateCmd(),
 		graphCmd(),
@@ -45,6 +46,7 @@ Exit status:
 		migrateCmd(),
 		renderCmd(),
 		renderGraphCmd("opm"),
+		renderTemplateCmd("opm"),
 		schemaCmd(),
 		updatesCmd(),
 		validateCmd(),
@@ -84,7 +86,8 @@ func alphaCmd() *cobra.Command {
 		Args:    noSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
-	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"))
+	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"),
+		renderTemplateCmd("opm alpha"), convertTemplateCmd("opm alpha"))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
@@ -19,7 +20,7 @@ type Value struct {
 }
 
 // Find returns where the values at ptrs are in the file, in the order of ptrs. Of equal keys the last counts. Keys of
-// YAML are named as they are in JSON, where y is "true" and 0x10 is "16".
+// YAML are named as they are in JSON, where y is "true" and 0x10 is "16". The case of keys does not matter.
 //
 // A YAML alias is where it is used, what is in it where its anchor is. A missing null is where it would be.
 func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
@@ -106,6 +107,21 @@ type wanted struct {
 	children map[string]*wanted
 }
 
+// child returns what is wanted of a key, whose case does not matter, or an index.
+func (w *wanted) child(name string) *wanted {
+	if child := w.children[name]; child != nil || isIndex(name) {
+		return child
+	}
+	for key, child := range w.children {
+		if strings.EqualFold(key, name) {
+			return child
+		}
+	}
+	return nil
+}
+
+func isIndex(name string) bool { return name != "" && '0' <= name[0] && name[0] <= '9' }
+
 func newFinder(ptrs []jsontext.Pointer) *finder {
 	f := &finder{found: make([]location, len(ptrs))}
 	for i, ptr := range ptrs {
@@ -181,7 +197,7 @@ func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
 		if !ok {
 			break
 		}
-		if child := w.children[name]; child == nil {
+		if child := w.child(name); child == nil {
 			ok = r.SkipValue() == nil
 		} else {
 			ok = f.inValue(r, child, o, key, value)
@@ -261,7 +277,7 @@ func (f *finder) inMapping(o *origin, w *wanted, n *yaml.Node) {
 			continue
 		}
 		key, _ := yamljson.Key(n.Content[i])
-		if child := w.children[key]; child != nil {
+		if child := w.child(key); child != nil {
 			f.inNode(o, child, n.Content[i+1], o.offset(n.Content[i]), o.offset(n.Content[i+1]))
 		}
 	}

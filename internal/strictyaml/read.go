@@ -38,20 +38,21 @@ func (r *reader) failKey(ptr jsontext.Pointer, format string, args ...any) {
 	r.wrong = append(r.wrong, mismatch{ptr, true, fmt.Errorf(format, args...)})
 }
 
-// errors returns the mismatches as errors with places, which are found in one pass.
-func (r *reader) errors() (errs []error) {
+// errors returns the mismatches with places, which are found in one pass: those of values, and those of keys.
+func (r *reader) errors() (wrong, keys []*declcfg.Error) {
 	ptrs := make([]jsontext.Pointer, len(r.wrong))
 	for i, w := range r.wrong {
 		ptrs[i] = w.ptr
 	}
 	for i, v := range r.file.doc.Find(ptrs...) {
-		w, place := r.wrong[i], v.Place
-		if w.isKey {
-			place, w.ptr = v.Key, w.ptr.Parent() // the message has the key
+		w := r.wrong[i]
+		if w.isKey { // the message has the key
+			keys = append(keys, &declcfg.Error{Pos: posOf(r.file.name, v.Key), Pointer: w.ptr.Parent(), Err: w.err})
+			continue
 		}
-		errs = append(errs, &declcfg.Error{Pos: posOf(r.file.name, place), Pointer: w.ptr, Err: w.err})
+		wrong = append(wrong, &declcfg.Error{Pos: posOf(r.file.name, v.Place), Pointer: w.ptr, Err: w.err})
 	}
-	return errs
+	return wrong, keys
 }
 
 // value reads the value at ptr into v.

@@ -21,13 +21,15 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A File is what was read, for the places in it.
 type File struct {
-	name string
-	doc  *document.Document
+	name    string
+	doc     *document.Document
+	further *document.Place // where the file goes on behind the document; nil if it does not
 }
 
 // options are as upstream reads: the case of keys does not matter.
@@ -35,30 +37,85 @@ var options = json.JoinOptions(
 	document.Lenient, json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true),
 )
 
+// Options say what else is accepted. The zero value accepts nothing.
+type Options struct {
+	// Warn is called for documents behind the first one, which are ignored; nil makes them an error.
+	Warn func(*declcfg.Error)
+
+	// Tolerant also warns of unknown keys, which are ignored, and of repeated keys, of which the last counts.
+	Tolerant bool
+}
+
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
 // joins a [*declcfg.Error] for each thing that is wrong, by place; v has all the rest. The File is nil if the text
 // cannot be read at all.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
+	f, err := Read(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Decode(v, Options{})
+}
+
+// Read reads the first document of a YAML or JSON file.
+func Read(name string, text []byte) (*File, error) {
 	doc, further, err := document.First(text, nil)
 	if err != nil {
 		failure, _ := errors.AsType[*document.Error](err) // nothing else is returned
 		return nil, &declcfg.Error{Pos: posOf(name, failure.Place), Err: failure.Err}
 	}
-	f := &File{name, doc}
-	errs := f.repeated()
-	if further != nil {
-		err := errors.New("only one document is read: remove this and what follows it")
-		errs = append(errs, &declcfg.Error{Pos: posOf(name, *further), Err: err})
-	}
+	return &File{name, doc, further}, nil
+}
+
+// Name returns the name of the file.
+func (f *File) Name() string { return f.name }
+
+// JSON returns the document.
+func (f *File) JSON() jsontext.Value { return f.doc.JSON }
+
+// Decode reads the document into v; see [Unmarshal].
+func (f *File) Decode(v any, o Options) error {
 	r := reader{file: f}
-	r.value(doc.JSON, reflect.ValueOf(v).Elem(), "")
-	errs = append(errs, r.errors()...)
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return f, errors.Join(errs...)
+	r.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
+	wrong, flaws := r.errors()
+	flaws = append(flaws, f.repeated()...)
+	if !o.Tolerant {
+		wrong, flaws = append(wrong, flaws...), nil
+	} else if len(flaws) > 0 {
+		f.doc.JSON = format.AppendCompact(nil, f.doc.JSON) // without repeated keys
+		reflect.ValueOf(v).Elem().SetZero()
+		r.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
+	}
+	if f.further != nil {
+		err := &declcfg.Error{Pos: posOf(f.name, *f.further), Err: errFurther}
+		if o.Warn == nil {
+			wrong = append(wrong, err)
+		} else {
+			flaws = append(flaws, err)
+		}
+	}
+	slices.SortStableFunc(flaws, func(a, b *declcfg.Error) int { return a.Pos.Compare(b.Pos) })
+	for _, flaw := range flaws {
+		if o.Warn != nil {
+			o.Warn(flaw)
+		}
+	}
+	return join(wrong)
+}
+
+var errFurther = errors.New("only one document is read: remove this and what follows it")
+
+func join(all []*declcfg.Error) error {
+	slices.SortStableFunc(all, func(a, b *declcfg.Error) int { return a.Pos.Compare(b.Pos) })
+	errs := make([]error, len(all))
+	for i, err := range all {
+		errs[i] = err
+	}
+	return errors.Join(errs...)
 }
 
 // repeated returns an error for each key that its object has more than once.
-func (f *File) repeated() (errs []error) {
+func (f *File) repeated() (errs []*declcfg.Error) {
 	for _, d := range f.doc.Duplicates() {
 		err := fmt.Errorf("key %q is already defined at %s", d.Key, posOf(f.name, d.First))
 		errs = append(errs, &declcfg.Error{Pos: posOf(f.name, d.Repeat), Err: err})

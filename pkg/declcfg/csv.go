@@ -88,3 +88,18 @@ func (b *Bundle) ManifestDisplayName() string {
 	csv, _ := b.ManifestCSV()
 	return readCSV(csv).DisplayName
 }
+
+// ManifestIcon returns the first icon in the ClusterServiceVersion that b carries as olm.bundle.object, or nil.
+func (b *Bundle) ManifestIcon() *Icon {
+	csv, _ := b.ManifestCSV()
+	var icons struct {
+		Spec struct {
+			Icon []Icon `json:"icon"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal(csv, &icons, document.Lenient, json.MatchCaseInsensitiveNames(true)) != nil || len(icons.Spec.Icon) == 0 {
+		return nil
+	}
+	icon := icons.Spec.Icon[0]
+	return &Icon{Data: icon.Data, MediaType: icon.MediaType}
+}

@@ -57,6 +57,8 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	switch {
 	case err != nil:
 		return err
+	case kind == image.Catalog && o.BundleImages:
+		return fmt.Errorf("open bundle %q: the image is a catalog, not a bundle", o.ref)
 	case kind == image.Catalog:
 		return o.readCatalog(ctx, img, dir)
 	case o.Bundles == nil:

@@ -289,7 +289,7 @@ func TestSkipped(t *testing.T) {
 	write(t, ".", "broken/metadata/annotations.yaml", "")
 	write(t, ".", "catalog/a.yaml", channel+"---\nschema: olm.bundle\n---\n"+pkg+"\n---\nschema: olm.channel\nentries: 1\n")
 	var left []string
-	opts := render.Options{Bundles: &bundle.Options{}, Skipped: func(err error) { left = append(left, err.Error()) }}
+	opts := render.Options{Bundles: &bundle.Options{}, Skipped: func(_ string, err error) { left = append(left, err.Error()) }}
 	got, err := rendered(t.Context(), []string{"none", "broken", "catalog"}, opts, "", "")
 	if err != nil || got != both {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, both)
@@ -421,7 +421,7 @@ func TestReuseAfterRewrite(t *testing.T) {
 	}
 
 	opts.Reuse = nil
-	opts.Skipped = func(error) {}
+	opts.Skipped = func(string, error) {}
 	left, err := render.Open(t.Context(), []string{ref}, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,22 @@
 package render
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // oneFileName is the name used for the file in a oneFile.
 const oneFileName = "catalog"
+
+// Text returns a source of one catalog file that is in memory.
+func Text(name string, text []byte) declcfg.Source {
+	file := oneFile{bytes.NewReader(text), int64(len(text))}
+	return declcfg.Source{Name: name, FS: file, File: oneFileName}
+}
 
 // A oneFile is a file system with one file, for every name.
 type oneFile struct {

@@ -31,6 +31,9 @@ type Options struct {
 	// AnyDirectory reads every directory as a catalog, even if it looks like a bundle.
 	AnyDirectory bool
 
+	// BundleImages accepts nothing but images of bundles in registries, as templates do.
+	BundleImages bool
+
 	// Images is called for the first image. The caller closes the Opener, after the Catalog. Nil makes images an error.
 	Images func() (*image.Opener, error)
 
@@ -43,8 +46,8 @@ type Options struct {
 	Reuse []declcfg.Source
 
 	// Skipped is called for references that cannot be opened, in their order, and objects that cannot be rendered, by
-	// place; these are skipped. Nil returns their errors from Open and Metas.
-	Skipped func(error)
+	// place; these are skipped. Ref is the reference, "" for objects. Nil returns their errors from Open and Metas.
+	Skipped func(ref string, err error)
 
 	// MaxObject is how many bytes an object of a catalog may have; see [declcfg.Source].
 	MaxObject int64
@@ -74,6 +77,8 @@ type opened struct {
 func (o *opened) open(ctx context.Context) error {
 	r := reference.Of(o.ref)
 	switch {
+	case o.BundleImages && r.Kind != reference.Registry:
+		return fmt.Errorf("open bundle %q: want an image in a registry", o.ref)
 	case r.Kind == reference.StandardInput && o.Stdin != nil:
 		return o.openStream(ctx, "stdin", o.Stdin)
 	case r.Kind == reference.StandardInput:

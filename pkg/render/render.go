@@ -33,7 +33,7 @@ type Catalog struct {
 	Lock Lock
 
 	changes Changes
-	skipped func(error)
+	skipped func(ref string, err error)
 	record  *declcfg.Record
 	final   map[identity]bool // bundles that need no more changes
 	closers []func() error
@@ -95,6 +95,10 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		for _, w := range o.warnings {
 			with.Bundles.Warn(w)
 		}
+		if o.err != nil && with.Skipped != nil {
+			with.Skipped(o.ref, o.err)
+			continue
+		}
 		if o.err != nil {
 			errs = append(errs, o.err)
 			continue
@@ -111,7 +115,7 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if err := errors.Join(c.failing(errs), with.bundles.Finish()); err != nil {
+	if err := errors.Join(append(errs, with.bundles.Finish())...); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if with.Lock != nil {
@@ -127,7 +131,7 @@ func (c *Catalog) failing(errs []error) error {
 		return errors.Join(errs...)
 	}
 	for _, err := range errs {
-		c.skipped(err)
+		c.skipped("", err)
 	}
 	return nil
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// convertTemplateCmd has nothing to run: without a known subcommand it prints its help, as upstream does.
+func convertTemplateCmd(path string) *cobra.Command {
+	path += " convert-template"
+	cmd := &cobra.Command{
+		Use:     "convert-template",
+		Short:   "Make a template of a catalog",
+		Example: "  " + path + " basic catalog/loom/catalog.json",
+	}
+	for _, typ := range template.Convertible() {
+		cmd.AddCommand(convertToCmd(path, typ))
+	}
+	return cmd
+}
+
+// kept says what a template of each type has of bundles.
+var kept = map[template.Type]string{
+	template.Basic:       "Bundles are named by their images.",
+	template.Substitutes: "It has all of the catalog, so that no image is read to render it again.",
+}
+
+func convertToCmd(path string, typ template.Type) *cobra.Command {
+	var format string
+	path += " " + string(typ)
+	cmd := &cobra.Command{
+		Use:   string(typ) + " [FILE]",
+		Short: fmt.Sprintf("Make a %s template of a catalog", typ),
+		Long: fmt.Sprintf(`Print a %s template of the objects of a catalog, in their order.
+%s
+
+FILE is a catalog file. Without it, or if it is "-", standard input is read.`, typ, kept[typ]),
+		Example: "  " + path + " catalog/loom/catalog.json > template.json\n" +
+			"  opm render catalog | " + path + " -o yaml > template.yaml",
+		Args:              rangeArgs(0, "FILE"),
+		ValidArgsFunction: completeArgs(files),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			defer progress(cmd, "converting")()
+			ref := append(args, render.Stdin)[0]
+			if kind := reference.Of(ref).Kind; kind == reference.Directory || kind == reference.LayoutDirectory {
+				return fmt.Errorf("convert %q: want a catalog file, found a directory; run: opm render %s | %s", ref, ref, path)
+			}
+			catalog, err := render.Open(cmd.Context(), []string{ref}, openOptions(cmd))
+			if err != nil {
+				return err
+			}
+			defer catalog.Close()
+			text, err := template.Convert(cmd.Context(), typ, declcfg.Format(format), catalog.Sources...)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	addFormatFlag(cmd, &format)
+	return cmd
+}

@@ -1,0 +1,112 @@
+package template
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Convertible are the types that a catalog can be converted to.
+func Convertible() []Type { return []Type{Basic, Substitutes} }
+
+// Convert returns a template of the objects of catalogs, in their order: all of each object, but for the bundles of a
+// basic template, which are named by their images. The error joins those of all objects that cannot be read.
+func Convert(ctx context.Context, typ Type, f declcfg.Format, sources ...declcfg.Source) ([]byte, error) {
+	convert := func(o *declcfg.Object) (converted, error) {
+		if typ != Basic || o.Schema != declcfg.SchemaBundle {
+			return converted{raw: o.JSON().Clone()}, nil
+		}
+		v, err := o.Decode()
+		if err != nil {
+			return converted{}, err
+		}
+		b := v.(*declcfg.Bundle) //nolint:forcetypeassert // by its schema
+		raw, err := json.Marshal(struct {
+			Schema string `json:"schema"`
+			Image  string `json:"image"`
+		}{b.Schema, b.Image})
+		return converted{raw, true}, err
+	}
+	var entries []converted
+	var errs []error
+	for e, err := range declcfg.Map(ctx, convert, sources...) {
+		entries, errs = append(entries, e), append(errs, err)
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == typ })
+	return write(typ, kinds[i].schema, entries, f)
+}
+
+// A converted is an object that became an entry.
+type converted struct {
+	raw     jsontext.Value
+	ordered bool // the keys are in their final order in JSON
+}
+
+// MarshalJSON returns the entry.
+func (c converted) MarshalJSON() ([]byte, error) { return c.raw, nil }
+
+// write writes a template as upstream does: in JSON with the characters escaped that mean something in HTML, in YAML
+// with an empty line at the end.
+func write(typ Type, schema string, entries []converted, f declcfg.Format) ([]byte, error) {
+	if f == declcfg.YAML {
+		all := map[string]any{"schema": schema, "entries": entries}
+		if typ == Substitutes {
+			all["substitutions"] = []any{}
+		}
+		text, err := json.Marshal(all, json.FormatNilSliceAsNull(true))
+		if err != nil {
+			return nil, err
+		}
+		return append(format.AppendYAML([]byte("---\n"), text), '\n'), nil
+	}
+	text := []byte("{\n    \"schema\": \"" + schema + "\",\n    \"entries\": ")
+	if len(entries) == 0 {
+		text = append(text, "null"...)
+	}
+	for i, e := range entries {
+		before := ",\n        "
+		if i == 0 {
+			before = "[\n        "
+		}
+		text = appendEntry(append(text, before...), e)
+	}
+	if len(entries) > 0 {
+		text = append(text, "\n    ]"...)
+	}
+	if typ == Substitutes {
+		text = append(text, ",\n    \"substitutions\": []"...)
+	}
+	return append(text, "\n}\n"...), nil
+}
+
+// appendEntry appends an entry of a template.
+func appendEntry(text []byte, entry converted) []byte {
+	const depth = 2
+	from := len(text)
+	if entry.ordered {
+		indent := strings.Repeat(" ", 4)
+		text, _ = jsontext.AppendFormat(text, entry.raw, // it is valid
+			jsontext.WithIndentPrefix(strings.Repeat(indent, depth)), jsontext.WithIndent(indent))
+	} else {
+		text = format.AppendJSON(text, entry.raw, depth)
+	}
+	if bytes.ContainsAny(text[from:], "<>&") {
+		text = append(text[:from], escapeHTML.Replace(string(text[from:]))...)
+	}
+	return text
+}
+
+// escapeHTML escapes what only strings of JSON hold.
+var escapeHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)

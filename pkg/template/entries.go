@@ -1,0 +1,65 @@
+package template
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// An entry is an object of a catalog in a template.
+type entry struct {
+	*declcfg.Meta
+	ptr   jsontext.Pointer
+	value any            // as declcfg decodes it, nil for other schemas
+	raw   jsontext.Value // as it is in the template
+}
+
+// readEntries reads the list at /entries. Keys that the format does not define are dropped with a warning, as upstream
+// drops them. ByImage says that bundles are named by their images, and need no package.
+func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []entry) {
+	for i, raw := range list {
+		e := entry{ptr: index("/entries", i), raw: raw}
+		object, err := declcfg.NewObject(declcfg.Pos{}, raw)
+		if err == nil {
+			e.Meta = object.Meta
+			if !byImage || e.Schema != declcfg.SchemaBundle {
+				err = declcfg.CheckOwner(e.Meta)
+			}
+		}
+		if err == nil {
+			e.value, err = object.Decode()
+		}
+		if err != nil {
+			t.failAt(e.ptr, err)
+			continue
+		}
+		for _, u := range dropUnknown(e.value) {
+			if name := u.ptr.LastToken(); !slices.ContainsFunc(u.known, func(k string) bool { return strings.EqualFold(k, name) }) {
+				t.warnf(e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s", name, nearest.Hint(name, u.known))
+			}
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// failAt notes an error about something in the value at ptr.
+func (t *Template) failAt(ptr jsontext.Pointer, err error) {
+	if e, ok := errors.AsType[*declcfg.Error](err); ok {
+		ptr, err = ptr+e.Pointer, e.Err
+	}
+	t.fail(ptr, "%w", err)
+}
+
+// object returns what is written for the entry.
+func (e *entry) object() any {
+	if e.value == nil {
+		return e.raw
+	}
+	return e.value
+}

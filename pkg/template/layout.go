@@ -1,0 +1,140 @@
+package template
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// A layout is the entries of a template as a catalog file, in which each begins at its line in the template and is one
+// line long. So messages about other objects name the right line, and places within an object can be found.
+type layout struct {
+	file *strictyaml.File
+	text []byte
+	at   []laidOut
+}
+
+// A laidOut is an entry in a layout.
+type laidOut struct {
+	entry
+	start declcfg.Pos
+	text  []byte
+}
+
+func layOut(file *strictyaml.File, entries []entry) *layout {
+	l := &layout{file: file}
+	ptrs := make([]jsontext.Pointer, len(entries))
+	for i, e := range entries {
+		ptrs[i] = e.ptr
+	}
+	line, column := 1, 1
+	for i, pos := range file.Pos(ptrs...) {
+		if pos.Line > line {
+			l.text = append(l.text, bytes.Repeat([]byte("\n"), pos.Line-line)...)
+			line, column = pos.Line, 1
+		}
+		if pos.Column > column {
+			l.text = append(l.text, bytes.Repeat([]byte(" "), pos.Column-column)...)
+			column = pos.Column
+		}
+		text := format.AppendCompact(nil, entries[i].raw)
+		l.at = append(l.at, laidOut{entries[i], declcfg.Pos{File: file.Name(), Line: line, Column: column}, text})
+		l.text = append(l.text, text...)
+		column += utf8.RuneCount(text)
+	}
+	return l
+}
+
+// place returns where something of the layout is in the template, and the way to it.
+func (l *layout) place(pos declcfg.Pos) (declcfg.Pos, jsontext.Pointer) {
+	i := len(l.at) - 1
+	for i >= 0 && l.at[i].start.Compare(pos) > 0 {
+		i--
+	}
+	if i < 0 || l.at[i].start.Line != pos.Line {
+		return pos, ""
+	}
+	e := l.at[i]
+	ptr := e.ptr + pointerAt(e.text, pos.Column-e.start.Column)
+	return l.file.Pos(ptr)[0], ptr
+}
+
+// pointerAt returns the way to the value at a column of JSON in one line.
+func pointerAt(text []byte, column int) jsontext.Pointer {
+	offset := 0
+	for ; column > 0 && offset < len(text); column-- {
+		_, size := utf8.DecodeRune(text[offset:])
+		offset += size
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+	for d.InputOffset() <= int64(offset) {
+		if _, err := d.ReadToken(); err != nil {
+			break
+		}
+	}
+	return d.StackPointer()
+}
+
+// problems validates the entries as a catalog.
+func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*problem.Problem, error) {
+	report, err := validate.Catalog(ctx, opts, render.Text(l.file.Name(), l.text))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range report.Problems {
+		p.Pos, _ = l.place(p.Pos)
+	}
+	return problem.Sort(report.Problems), nil
+}
+
+// invalid returns what keeps the entries from being a valid catalog.
+func (l *layout) invalid(ctx context.Context) []error {
+	problems, err := l.problems(ctx, validate.Options{ErrorsOnly: true})
+	if err != nil {
+		return []error{err}
+	}
+	var errs []error
+	for _, p := range problems {
+		errs = append(errs, &declcfg.Error{Pos: p.Pos, Err: asError(p)})
+	}
+	return errs
+}
+
+// asError returns a problem without its place.
+func asError(p *problem.Problem) error {
+	at := *p
+	at.Pos = declcfg.Pos{}
+	text := at.String()
+	return errors.New(text[len(string(p.Severity)+": "):])
+}
+
+// checkResult validates the catalog, and notes what is wrong with it at ptr.
+func (r *rendering) checkResult(ptr jsontext.Pointer) {
+	const name = "rendered catalog"
+	var text []byte
+	for _, object := range r.objects {
+		text = appendObject(text, object)
+	}
+	sources := slices.DeleteFunc(slices.Clone(r.bundles.catalog.Sources), func(s declcfg.Source) bool {
+		return !slices.ContainsFunc(r.used, func(m *declcfg.Meta) bool { return m.Pos.File == s.Name })
+	})
+	report, err := validate.Catalog(r.ctx, validate.Options{ErrorsOnly: true}, append(sources, render.Text(name, text))...)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	for _, p := range report.Problems {
+		r.fail(ptr, "with its substitutes the catalog is not valid: %w", asError(p))
+	}
+}

@@ -1,0 +1,116 @@
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// Bundles are the rendered bundles of a template. Several renderings may share them.
+type Bundles struct {
+	Lock render.Lock // see [render.Catalog]
+
+	catalog *render.Catalog
+	byImage map[string]*bundle // by the reference in the template
+	changes render.Changes     // made to the bundles
+}
+
+// A bundle is a rendered bundle of a template.
+type bundle struct {
+	*declcfg.BundleSummary
+	meta         *declcfg.Meta
+	property     declcfg.PackageProperty
+	versionError error // why there is no version
+}
+
+// Pull renders each image of the template once, concurrently. The error joins one for everything that keeps a bundle
+// from being rendered, at the line of its image. Bundles are read with opts.Bundles; the caller closes what it returns.
+func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
+	failed := map[string][]error{} // by image
+	opts.BundleImages = true
+	opts.Skipped = func(image string, err error) {
+		if e, ok := errors.AsType[*declcfg.Error](err); ok && image == "" {
+			image = e.Pos.File
+		}
+		failed[image] = append(failed[image], flatten(err)...)
+	}
+	catalog, err := render.Open(ctx, t.Images(), opts)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundles{Lock: catalog.Lock, catalog: catalog, byImage: map[string]*bundle{}, changes: opts.Changes}
+	if err := errors.Join(b.read(ctx), t.failures(failed)); err != nil {
+		return nil, errors.Join(err, catalog.Close())
+	}
+	return b, nil
+}
+
+// read reads all bundles, so that nothing about them can fail later.
+func (b *Bundles) read(ctx context.Context) error {
+	if _, err := b.catalog.Metas(ctx); err != nil {
+		return err
+	}
+	read := func(o *declcfg.Object) (*bundle, error) {
+		v, err := o.Decode()
+		if err != nil {
+			return nil, err
+		}
+		one := v.(*declcfg.Bundle) //nolint:forcetypeassert // an image of a bundle renders to nothing else
+		p, err := one.PackageProperty()
+		if err == nil {
+			_, err = one.Version()
+		} else {
+			p = &declcfg.PackageProperty{}
+		}
+		return &bundle{one.Summarize(), o.Meta, *p, err}, nil
+	}
+	for one, err := range declcfg.Map(ctx, read, b.catalog.Sources...) {
+		if err != nil {
+			return err
+		}
+		b.byImage[one.meta.Pos.File] = one
+	}
+	return nil
+}
+
+// failures returns the errors at the places of the images.
+func (t *Template) failures(failed map[string][]error) error {
+	var errs []error
+	for _, r := range t.distinct() {
+		for _, err := range failed[r.image] {
+			if !strings.Contains(err.Error(), r.image) {
+				err = fmt.Errorf("%s: %w", r.image, err)
+			}
+			errs = append(errs, t.file.Errorf(r.ptr, "%w", err))
+		}
+	}
+	return joinErrors(errs)
+}
+
+// flatten returns the errors that err joins.
+func flatten(err error) (all []error) {
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, one := range many.Unwrap() {
+		all = append(all, flatten(one)...)
+	}
+	return all
+}
+
+// Close releases files and memory.
+func (b *Bundles) Close() error { return b.catalog.Close() }
+
+// decode returns the bundle of an image.
+func (b *Bundles) decode(image string) (*declcfg.Bundle, error) {
+	v, err := b.byImage[image].meta.Decode()
+	if err != nil {
+		return nil, fmt.Errorf("read bundle %q again: %w", image, err)
+	}
+	return v.(*declcfg.Bundle), nil //nolint:forcetypeassert // it was one before
+}

@@ -1,0 +1,188 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// substitutes is a whole catalog, and bundles that are put in the place of others.
+type substitutes struct {
+	Schema        string           `json:"schema"`
+	Entries       []jsontext.Value `json:"entries"`
+	Substitutions []substitution   `json:"substitutions"`
+
+	entries []entry
+}
+
+// A substitution puts a bundle in the place of another one.
+type substitution struct {
+	Name string `json:"name"` // the image of the new bundle
+	Base string `json:"base"` // the name of the old one
+}
+
+func (s *substitutes) check(t *Template) {
+	s.entries = t.readEntries(s.Entries, false)
+	used := map[string]jsontext.Pointer{} // by key and value
+	for i, sub := range s.Substitutions {
+		ptr := index("/substitutions", i)
+		switch {
+		case sub.Name == "" && sub.Base == "":
+			t.fail(ptr, "a substitution needs a name, which is an image, and a base, which is a bundle")
+		case sub.Name == "":
+			t.fail(ptr.AppendToken("name"), "the substitution for %q has no name: want the image of a bundle", sub.Base)
+		case sub.Base == "":
+			t.fail(ptr.AppendToken("base"), "the substitution by %q has no base: want the name of a bundle", sub.Name)
+		case sub.Name == sub.Base:
+			t.fail(ptr, "the name and the base are both %q: want an image and the name of a bundle", sub.Name)
+		}
+		for key, value := range map[string]string{"base": sub.Base, "name": sub.Name} {
+			use := key + " " + value
+			if first, again := used[use]; again && value != "" {
+				t.fail(ptr.AppendToken(key), "%q is already the %s of the substitution at %s", value, key, t.file.Pos(first)[0])
+			} else {
+				used[use] = ptr
+			}
+		}
+	}
+}
+
+func (s *substitutes) images() (all []reference) {
+	for i, sub := range s.Substitutions {
+		all = append(all, reference{sub.Name, index("/substitutions", i).AppendToken("name")})
+	}
+	return all
+}
+
+func (s *substitutes) render(r *rendering) {
+	l := layOut(r.file, s.entries)
+	if r.errs = append(r.errs, l.invalid(r.ctx)...); len(r.errs) > 0 {
+		return
+	}
+	w := substituting{rendering: r}
+	for _, e := range s.entries {
+		switch v := e.value.(type) {
+		case *declcfg.Channel:
+			w.channels = append(w.channels, cloneChannel(v))
+			r.add(w.channels[len(w.channels)-1])
+		case *declcfg.Bundle:
+			w.bundles = append(w.bundles, v)
+			r.add(v)
+		default:
+			r.add(e.object())
+		}
+	}
+	for i, sub := range s.Substitutions {
+		w.substitute(index("/substitutions", i), sub)
+	}
+	if len(s.Substitutions) > 0 && len(r.errs) == 0 {
+		r.checkResult("/substitutions")
+	}
+}
+
+// cloneChannel copies what substitutions change.
+func cloneChannel(c *declcfg.Channel) *declcfg.Channel {
+	clone := *c
+	clone.Entries = slices.Clone(c.Entries)
+	for i := range clone.Entries {
+		clone.Entries[i].Skips = slices.Clone(clone.Entries[i].Skips)
+	}
+	return &clone
+}
+
+// substituting is a catalog in which substitutions are made, one after the other.
+type substituting struct {
+	*rendering
+	channels []*declcfg.Channel
+	bundles  []*declcfg.Bundle
+}
+
+func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
+	i := slices.IndexFunc(w.bundles, func(b *declcfg.Bundle) bool { return b.Name == sub.Base })
+	if i < 0 {
+		var names []string
+		for _, b := range w.bundles {
+			names = append(names, b.Name)
+		}
+		w.fail(ptr.AppendToken("base"), "no bundle %q%s", sub.Base, nearest.Hint(sub.Base, names))
+		return
+	}
+	base := w.bundles[i]
+	v, err := w.rendering.bundles.decode(sub.Name)
+	if err == nil {
+		err = checkOrder(base, v)
+	}
+	if err != nil {
+		w.fail(ptr, "%w", err)
+		return
+	}
+	w.use(sub.Name)
+	w.bundles = append(w.bundles, v)
+	for _, c := range w.channels {
+		if c.Package == base.Package {
+			substitute(c, base.Name, v.Name)
+		}
+	}
+}
+
+// checkOrder returns an error unless the substitute is newer than the base.
+func checkOrder(base, by *declcfg.Bundle) error {
+	old, err := versionWithRelease(base)
+	if err != nil {
+		return fmt.Errorf("bundle %q: %w", base.Name, err)
+	}
+	fresh, err := versionWithRelease(by)
+	if err != nil {
+		return fmt.Errorf("bundle %q: %w", by.Name, err)
+	}
+	if old.Compare(fresh) >= 0 {
+		return fmt.Errorf("bundle %q has version %s, which is not higher than version %s of bundle %q",
+			by.Name, fresh, old, base.Name)
+	}
+	return nil
+}
+
+// versionWithRelease returns the version of b. Before there were releases, the build metadata of a bundle that is a
+// substitute for another one was its release.
+func versionWithRelease(b *declcfg.Bundle) (declcfg.Version, error) {
+	v, err := b.Version()
+	if err != nil || len(v.Release) > 0 || len(v.Semver.Build) == 0 ||
+		b.CSVMetadata().Annotations["olm.substitutesFor"] == "" {
+		return v, err
+	}
+	v.Release, err = declcfg.ParseRelease(strings.Join(v.Semver.Build, "."))
+	v.Semver.Build = nil
+	return v, err
+}
+
+// substitute puts a bundle in the place of the base, if the channel has it. The bundle gets the edges of the base, and
+// skips it.
+func substitute(c *declcfg.Channel, base, by string) {
+	i := slices.IndexFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == base })
+	if i < 0 {
+		return
+	}
+	for j := range c.Entries {
+		e := &c.Entries[j]
+		switch k := slices.Index(e.Skips, base); {
+		case j == i:
+		case e.Replaces == base:
+			e.Replaces = by
+			if k < 0 {
+				e.Skips = append(e.Skips, base)
+			}
+		case k >= 0:
+			e.Skips = append(slices.Delete(e.Skips, k, k+1), by)
+		}
+	}
+	old := c.Entries[i]
+	c.Entries[i] = declcfg.Entry{Name: base}
+	c.Entries = append(c.Entries, declcfg.Entry{
+		Name: by, Replaces: old.Replaces, Skips: append(old.Skips, base), SkipRange: old.SkipRange,
+	})
+}

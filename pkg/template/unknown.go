@@ -1,0 +1,67 @@
+package template
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An unknownKey is a key that the format does not define.
+type unknownKey struct {
+	ptr   jsontext.Pointer // to its value in the object
+	known []string         // the keys that its object may have
+}
+
+// dropUnknown removes the keys from a decoded object that the format does not define, and returns them.
+func dropUnknown(object any) (dropped []unknownKey) {
+	if object != nil {
+		drop(reflect.ValueOf(object).Elem(), "", &dropped)
+	}
+	return dropped
+}
+
+func drop(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			drop(v.Elem(), at, dropped)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if elem := v.Index(i); elem.Kind() == reflect.Struct {
+				drop(elem, index(at, i), dropped)
+			}
+		}
+	case reflect.Struct:
+		dropMembers(v, at, dropped)
+	}
+}
+
+// dropMembers goes through a struct, of which the field Unknown has the keys that are no other field.
+func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
+	var known []string
+	var unknown *jsontext.Value
+	for field, value := range v.Fields() {
+		if field.Name == "Unknown" {
+			unknown, _ = value.Addr().Interface().(*jsontext.Value)
+			continue
+		}
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {
+			known = append(known, key)
+			drop(value, at.AppendToken(key), dropped)
+		}
+	}
+	if unknown == nil || *unknown == nil {
+		return
+	}
+	var members map[string]jsontext.Value
+	_ = json.Unmarshal(*unknown, &members) // it was decoded before
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		*dropped = append(*dropped, unknownKey{at.AppendToken(key), known})
+	}
+	*unknown = nil
+}
