@@ -51,10 +51,10 @@ func (b *basic) images() (all []reference) {
 
 func (b *basic) render(r *rendering) {
 	for _, e := range b.entries {
-		if v, ok := e.value.(*declcfg.Bundle); ok {
-			r.use(v.Image)
-		} else {
+		if v, ok := e.value.(*declcfg.Bundle); !ok {
 			r.add(e.object())
+		} else if b := r.bundles.byImage[v.Image]; r.wants(b.meta.Package, b.Name, v.Image) {
+			r.use(v.Image)
 		}
 	}
 }

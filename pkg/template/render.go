@@ -2,6 +2,7 @@ package template
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,6 +17,7 @@ type Catalog struct {
 
 	bundles *Bundles
 	own     map[identity]bool // bundles that the template holds
+	form    render.Form       // of the target, "" for that of the bundles
 }
 
 // An identity identifies a bundle.
@@ -29,7 +31,10 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	if c.own[identify(b)] {
 		return nil
 	}
-	return c.bundles.catalog.Edit(b)
+	if err := c.bundles.catalog.Edit(b); err != nil || c.form == "" {
+		return err
+	}
+	return render.Changes{Form: c.form}.Edit(b)
 }
 
 // Index returns what relates the objects of the catalog to each other.
@@ -50,17 +55,29 @@ func (c *Catalog) Index() (*declcfg.Index, error) {
 func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog, error) {
 	r := &rendering{Template: t, Options: o, ctx: ctx, bundles: b}
 	t.spec.render(r)
+	if len(r.errs) == 0 && o.target != nil {
+		r.fit()
+	}
+	if len(r.errs) == 0 && t.Type == Substitutes {
+		r.checkResult("/substitutions")
+	}
 	if err := joinErrors(r.errs); err != nil {
 		return nil, err
 	}
 	c := &Catalog{bundles: b, own: map[identity]bool{}}
+	changes := render.Changes{Form: b.changes.Form, Rewrites: b.changes.Rewrites}
+	if o.target != nil && o.target.form != "" {
+		changes.Form, c.form = o.target.form, o.target.form
+	}
 	var text []byte
 	for _, object := range r.objects {
 		if own, ok := object.(*declcfg.Bundle); ok {
-			if err := b.changeOwn(own); err != nil {
+			changed, err := changeOwn(own, changes)
+			if err != nil {
 				return nil, err
 			}
-			c.own[identify(own)] = true
+			c.own[identify(changed)] = true
+			object = changed
 		}
 		text = appendObject(text, object)
 	}
@@ -84,13 +101,14 @@ func appendObject(text []byte, object any) []byte {
 	return declcfg.JSON.Append(text, object)
 }
 
-// changeOwn makes the changes to a bundle that the template holds which upstream does not know.
-func (b *Bundles) changeOwn(own *declcfg.Bundle) error {
-	c := render.Changes{Form: b.changes.Form, Rewrites: b.changes.Rewrites}
+// changeOwn returns a bundle that the template holds, with the changes that upstream does not know.
+func changeOwn(b *declcfg.Bundle, c render.Changes) (*declcfg.Bundle, error) {
 	if c.Form == "" && len(c.Rewrites) == 0 {
-		return nil
+		return b, nil
 	}
-	return c.Edit(own)
+	changed := *b
+	changed.Properties, changed.RelatedImages = slices.Clone(b.Properties), slices.Clone(b.RelatedImages)
+	return &changed, c.Edit(&changed)
 }
 
 // use adds the bundle of an image.

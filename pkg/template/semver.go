@@ -79,7 +79,7 @@ func (s *semverSpec) render(r *rendering) {
 		g.add(stageNames[i], r.stage(&g, images[:n]))
 		images = images[n:]
 	}
-	if len(r.errs) > 0 {
+	if len(r.errs) > 0 || len(r.used) == 0 {
 		return
 	}
 	channels, defaultChannel := g.channels()
@@ -96,6 +96,9 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 	names, versions := map[string]reference{}, map[string]reference{}
 	for _, ref := range images {
 		b := r.bundles.byImage[ref.image]
+		if !r.wants(b.meta.Package, b.Name, ref.image) {
+			continue
+		}
 		if b.versionError != nil {
 			r.fail(ref.ptr, "bundle %q: %w", b.Name, b.versionError)
 			continue
@@ -112,7 +115,7 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 		case names[b.Name].image != "":
 			r.fail(ref.ptr, "bundle %q is listed twice, first at %s", b.Name, r.file.Pos(names[b.Name].ptr)[0])
 		case again:
-			r.fail(ref.ptr, "bundle %q has the version %s, which the bundle at %s has too (releases and build metadata do not count)",
+			r.fail(ref.ptr, "bundle %q has version %s, as the bundle at %s (releases and build metadata do not count)",
 				b.Name, version, r.file.Pos(before.ptr)[0])
 		default:
 			all = append(all, b)

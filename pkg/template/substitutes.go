@@ -72,16 +72,15 @@ func (s *substitutes) render(r *rendering) {
 			r.add(w.channels[len(w.channels)-1])
 		case *declcfg.Bundle:
 			w.bundles = append(w.bundles, v)
-			r.add(v)
+			if r.wants(v.Package, v.Name, v.Image) {
+				r.add(v)
+			}
 		default:
 			r.add(e.object())
 		}
 	}
 	for i, sub := range s.Substitutions {
 		w.substitute(index("/substitutions", i), sub)
-	}
-	if len(s.Substitutions) > 0 && len(r.errs) == 0 {
-		r.checkResult("/substitutions")
 	}
 }
 
@@ -113,6 +112,9 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 		return
 	}
 	base := w.bundles[i]
+	if b := w.rendering.bundles.byImage[sub.Name]; !w.wants(b.meta.Package, b.Name, sub.Name) {
+		return
+	}
 	v, err := w.rendering.bundles.decode(sub.Name)
 	if err == nil {
 		err = checkOrder(base, v)

@@ -196,8 +196,7 @@ type Options struct {
 	// preferred type, and entries update entries of their channel only.
 	StrictChannels bool
 
-	Include, Exclude []string // bundles, by name or image, to use only, or not to use
-	DefaultChannel   string   // of the package, "" for that of the template
+	target *target // nil for none
 }
 
 // A rendering is a template that is being rendered.
@@ -210,6 +209,11 @@ type rendering struct {
 
 	objects []any           // *declcfg.Package and so on, or jsontext.Value
 	used    []*declcfg.Meta // bundles that are rendered
+
+	// Of a target:
+	left   map[bundleName]bool // bundles that are left out
+	known  []string            // names and images of all bundles
+	wanted int                 // how many are not left out
 }
 
 // fail notes an error about the value at ptr.

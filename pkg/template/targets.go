@@ -1,0 +1,240 @@
+package template
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// Targets say how one template is rendered for several versions of a platform:
+//
+//	targets:
+//	- name: v4.16
+//	  target: ocp=4.16
+//	  exclude: [kiln.v2.0.0]
+//	  defaultChannel: stable-v1
+//	- name: v4.18
+//	  target: ocp=4.18
+type Targets struct {
+	file *strictyaml.File
+	list []target
+}
+
+// A target is one of the versions.
+type target struct {
+	Name           string   `json:"name"`           // of the directory
+	Target         string   `json:"target"`         // decides the form of the bundles; see [render.TargetForm]
+	Form           string   `json:"bundleFormat"`   // decides it, too
+	Include        []string `json:"include"`        // the only bundles, by name or image; nil for all
+	Exclude        []string `json:"exclude"`        // bundles to leave out, by name or image
+	DefaultChannel string   `json:"defaultChannel"` // of the package, "" for that of the template
+
+	file *strictyaml.File
+	ptr  jsontext.Pointer
+	form render.Form
+}
+
+// ReadTargets reads the targets. The error joins everything that is wrong, by place.
+func ReadTargets(name string, text []byte) (*Targets, error) {
+	var top struct {
+		Targets []target `json:"targets"`
+	}
+	file, err := strictyaml.Unmarshal(name, text, &top)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	if len(top.Targets) == 0 {
+		errs = append(errs, file.Errorf("/targets", "no targets"))
+	}
+	first := map[string]jsontext.Pointer{}
+	for i := range top.Targets {
+		t := &top.Targets[i]
+		t.file, t.ptr = file, index("/targets", i)
+		errs = append(errs, t.check()...)
+		if before, again := first[t.Name]; again {
+			errs = append(errs, file.Errorf(t.ptr+"/name", "target %q is already defined at %s", t.Name, file.Pos(before)[0]))
+		} else {
+			first[t.Name] = t.ptr
+		}
+	}
+	return &Targets{file, top.Targets}, joinErrors(errs)
+}
+
+// check returns what is wrong with a target, and sets its form.
+func (t *target) check() (errs []error) {
+	fail := func(key, format string, args ...any) {
+		errs = append(errs, t.file.Errorf(t.ptr.AppendToken(key), format, args...))
+	}
+	if !filepath.IsLocal(t.Name) || strings.ContainsAny(t.Name, `/\`) || strings.HasPrefix(t.Name, ".") {
+		fail("name", "%q cannot be the name of a directory", t.Name)
+	}
+	t.form = render.Form(t.Form)
+	switch {
+	case t.Target != "" && t.Form != "":
+		fail("bundleFormat", "target and bundleFormat cannot be combined")
+	case t.Target != "":
+		form, err := render.TargetForm(t.Target)
+		if err != nil {
+			fail("target", "%w", err)
+		}
+		t.form = form
+	case t.Form != "" && !slices.Contains(render.Forms(), t.form):
+		fail("bundleFormat", "unknown form %q: want one of %q", t.Form, render.Forms())
+	}
+	return errs
+}
+
+// A Rendered is the catalog of one target.
+type Rendered struct {
+	Name string
+	*Catalog
+}
+
+// Render renders the template for each target, in order.
+func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Options) ([]Rendered, error) {
+	var all []Rendered
+	var errs []error
+	for i := range ts.list {
+		o.target = &ts.list[i]
+		catalog, err := t.Render(ctx, b, o)
+		if err != nil {
+			errs = append(errs, flatten(err)...)
+		}
+		all = append(all, Rendered{o.target.Name, catalog})
+	}
+	return all, joinErrors(errs)
+}
+
+// A bundleName names a bundle.
+type bundleName struct{ pkg, name string }
+
+// wants reports whether the target has the bundle.
+func (r *rendering) wants(pkg, name, image string) bool {
+	if r.target == nil {
+		return true
+	}
+	in := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, image) }
+	if r.known = append(r.known, name, image); in(r.target.Exclude) || r.target.Include != nil && !in(r.target.Include) {
+		if r.left == nil {
+			r.left = map[bundleName]bool{}
+		}
+		r.left[bundleName{pkg, name}] = true
+		return false
+	}
+	r.wanted++
+	return true
+}
+
+// fit makes the objects fit the target: bundles that are left out leave their channels, and updates lead past them.
+func (r *rendering) fit() {
+	t := r.target
+	for key, list := range map[string][]string{"include": t.Include, "exclude": t.Exclude} {
+		for i, name := range list {
+			if !slices.Contains(r.known, name) {
+				r.errs = append(r.errs, t.file.Errorf(index(t.ptr.AppendToken(key), i),
+					"the template has no bundle %q%s", name, nearest.Hint(name, r.known)))
+			}
+		}
+	}
+	if r.wanted == 0 {
+		r.errs = append(r.errs, t.file.Errorf(t.ptr, "target %q has no bundles", t.Name))
+	}
+	if len(r.errs) > 0 {
+		return
+	}
+	channels := map[bundleName]bool{} // by package
+	var kept []any
+	for _, object := range r.objects {
+		if c, ok := object.(*declcfg.Channel); ok {
+			c = r.past(c)
+			if len(c.Entries) == 0 {
+				continue
+			}
+			channels[bundleName{c.Package, c.Name}] = true
+			object = c
+		}
+		kept = append(kept, object)
+	}
+	r.objects = kept
+	for i, object := range r.objects {
+		switch v := object.(type) {
+		case *declcfg.Package:
+			r.objects[i] = r.withDefault(v, channels)
+		case *declcfg.Deprecations:
+			r.objects[i] = r.stillThere(v, channels)
+		}
+	}
+}
+
+// past returns a channel without the bundles that are left out. What replaced one of them replaces what that replaced.
+func (r *rendering) past(c *declcfg.Channel) *declcfg.Channel {
+	clone := cloneChannel(c)
+	for _, e := range c.Entries {
+		if !r.left[bundleName{c.Package, e.Name}] {
+			continue
+		}
+		i := slices.IndexFunc(clone.Entries, func(f declcfg.Entry) bool { return f.Name == e.Name })
+		gone := clone.Entries[i]
+		clone.Entries = slices.Delete(clone.Entries, i, i+1)
+		for j := range clone.Entries {
+			f := &clone.Entries[j]
+			if f.Replaces != gone.Name {
+				continue
+			}
+			f.Replaces = gone.Replaces
+			for _, skip := range append([]string{gone.Name}, gone.Skips...) {
+				if !slices.Contains(f.Skips, skip) && skip != f.Replaces {
+					f.Skips = append(f.Skips, skip)
+				}
+			}
+		}
+	}
+	return clone
+}
+
+// withDefault returns a package with the default channel of the target.
+func (r *rendering) withDefault(p *declcfg.Package, channels map[bundleName]bool) *declcfg.Package {
+	clone, t := *p, r.target
+	key := t.ptr
+	if t.DefaultChannel != "" {
+		clone.DefaultChannel, key = t.DefaultChannel, key.AppendToken("defaultChannel")
+	}
+	if !channels[bundleName{p.Name, clone.DefaultChannel}] {
+		var names []string
+		for c := range maps.Keys(channels) {
+			if c.pkg == p.Name {
+				names = append(names, c.name)
+			}
+		}
+		slices.Sort(names)
+		r.errs = append(r.errs, t.file.Errorf(key, "target %q: the default channel %q of package %q has no bundles: "+
+			"want a defaultChannel among %q", t.Name, clone.DefaultChannel, p.Name, names))
+	}
+	return &clone
+}
+
+// stillThere returns deprecations without those of bundles that are left out, and of channels that only had those.
+func (r *rendering) stillThere(d *declcfg.Deprecations, channels map[bundleName]bool) *declcfg.Deprecations {
+	clone := *d
+	clone.Entries = slices.DeleteFunc(slices.Clone(d.Entries), func(e declcfg.Deprecation) bool {
+		name := bundleName{d.Package, e.Reference.Name}
+		switch e.Reference.Schema {
+		case declcfg.SchemaBundle:
+			return r.left[name]
+		case declcfg.SchemaChannel:
+			return !channels[name]
+		}
+		return false
+	})
+	return &clone
+}
