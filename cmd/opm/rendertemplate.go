@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,10 +35,22 @@ without it, the schema decides:
 FILE is the template. Without it, or if it is "-", standard input is read.
 
 As in upstream, the catalog is not validated, except for a substitutes template. render-template
-prints nothing if a bundle cannot be rendered.`,
+prints nothing if a bundle cannot be rendered.
+
+--targets renders one template for several versions of a platform. Each bundle is read once, and
+nothing is written unless all targets can be. The file is like
+
+  targets:
+  - name: v4.16                  # catalogs are written to v4.16/PACKAGE/catalog.json
+    target: ocp=4.16             # or bundleFormat: object
+    exclude: [kiln.v2.0.0]       # bundles to leave out; include lists the only ones instead
+    defaultChannel: stable-v1    # instead of that of the template
+  - name: v4.18
+    target: ocp=4.18`,
 		Example: "  " + path + ` render-template templates/basic.yaml
   ` + path + ` render-template semver templates/semver.yaml --strict-channels -o yaml
   ` + path + ` render-template templates/semver.yaml --lock bundles.lock --target ocp=4.18
+  ` + path + ` render-template templates/semver.yaml --targets templates/targets.yaml --output-dir catalogs
   ` + path + ` render-template -o mermaid < templates/basic.yaml`,
 		Args:              rangeArgs(0, "TYPE", "FILE"),
 		ValidArgsFunction: completeTemplate,
@@ -57,21 +73,35 @@ const mermaid = "mermaid"
 
 // templateFlags are the flags of render-template.
 type templateFlags struct {
-	format string
-	opts   template.Options
+	format    string
+	opts      template.Options
+	preview   bool
+	targets   string
+	outputDir string
 	bundleRendering
 }
 
 func (f *templateFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format",
 		string(declcfg.JSON), string(declcfg.YAML), mermaid)
-	cmd.Flags().BoolVar(&f.opts.StrictChannels, "strict-channels", false,
+	flags := cmd.Flags()
+	flags.BoolVar(&f.preview, "preview", false, "show channels and updates instead of printing the catalog")
+	exclude(cmd, "preview", "output")
+	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
+	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
+	must(cmd.MarkFlagDirname("output-dir"))
+	flags.BoolVar(&f.opts.StrictChannels, "strict-channels", false,
 		"of semver templates, prefer default channels of the preferred type, and update entries of the same channel only")
 	f.bundleRendering.add(cmd)
+	exclude(cmd, "targets", "preview", "target", "bundle-format")
 }
 
 func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	typ, file, err := templateArgs(args)
+	if err != nil {
+		return err
+	}
+	targets, err := f.readTargets(cmd)
 	if err != nil {
 		return err
 	}
@@ -96,6 +126,38 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer bundles.Close()
+	if targets != nil {
+		err = f.writeTargets(cmd, targets, t, bundles)
+	} else {
+		err = f.print(cmd, t, bundles, done)
+	}
+	if err != nil || f.lock == "" {
+		return err
+	}
+	return bundles.Lock.WriteFile(f.lock)
+}
+
+// readTargets reads the file of --targets, if there is one.
+func (f *templateFlags) readTargets(cmd *cobra.Command) (*template.Targets, error) {
+	switch {
+	case f.targets == "" && cmd.Flags().Changed("output-dir"):
+		return nil, usageError{errors.New("--output-dir needs --targets")}
+	case f.targets == "":
+		return nil, nil //nolint:nilnil // none
+	case f.format == mermaid:
+		return nil, usageError{errors.New("--targets and -o mermaid cannot be combined")}
+	}
+	text, err := os.ReadFile(f.targets)
+	if err != nil {
+		return nil, fmt.Errorf("read targets: %w", err)
+	}
+	return template.ReadTargets(f.targets, text)
+}
+
+// print prints the catalog, or what --preview and -o mermaid show of it.
+func (f *templateFlags) print(
+	cmd *cobra.Command, t *template.Template, bundles *template.Bundles, done func(),
+) error {
 	catalog, err := t.Render(cmd.Context(), bundles, f.opts)
 	if err != nil {
 		return err
@@ -103,15 +165,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}
-	if err := f.write(cmd, catalog); err != nil || f.lock == "" {
-		return err
-	}
-	return bundles.Lock.WriteFile(f.lock)
-}
-
-// write prints the catalog.
-func (f *templateFlags) write(cmd *cobra.Command, catalog *template.Catalog) error {
-	if f.format != mermaid {
+	if !f.preview && f.format != mermaid {
 		opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
 		return declcfg.Write(cmd.Context(), cmd.OutOrStdout(), catalog.Metas, opts)
 	}
@@ -119,7 +173,48 @@ func (f *templateFlags) write(cmd *cobra.Command, catalog *template.Catalog) err
 	if err != nil {
 		return err
 	}
+	if f.preview {
+		return template.WritePreview(cmd.OutOrStdout(), index)
+	}
 	return draw.UpstreamMermaid(cmd.OutOrStdout(), index, draw.UpstreamOptions{V0: true})
+}
+
+// writeTargets writes the catalogs of the targets beside their places, and moves them there once all are written.
+func (f *templateFlags) writeTargets(
+	cmd *cobra.Command, targets *template.Targets, t *template.Template, bundles *template.Bundles,
+) error {
+	rendered, err := targets.Render(cmd.Context(), t, bundles, f.opts)
+	if err != nil {
+		return err
+	}
+	return inDirectory(f.outputDir, func(root *os.Root) (err error) {
+		beside, err := os.MkdirTemp(f.outputDir, ".opm-*.tmp")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
+		for _, r := range rendered {
+			opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: r.Edit}
+			if err := declcfg.WriteDir(cmd.Context(), filepath.Join(beside, r.Name), r.Metas, opts); err != nil {
+				return fmt.Errorf("target %q: %w", r.Name, err)
+			}
+		}
+		return moveFiles(root, filepath.Base(beside))
+	})
+}
+
+// moveFiles moves the files below a directory in root to the same paths in root.
+func moveFiles(root *os.Root, from string) error {
+	return fs.WalkDir(root.FS(), filepath.ToSlash(from), func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		to := filepath.FromSlash(strings.TrimPrefix(name, filepath.ToSlash(from)+"/"))
+		if err := root.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		return root.Rename(filepath.FromSlash(name), to)
+	})
 }
 
 // templateArgs returns the type and the file of the arguments [TYPE] [FILE]. One argument is a type if there is one of
@@ -154,7 +249,11 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
+	said := map[string]bool{} // since each target says the same
 	return template.Parse(name, text, typ, func(e *declcfg.Error) {
-		fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
+		if line := placed(e.Pos, "warning", e.Message()); !said[line] {
+			said[line] = true
+			fmt.Fprintln(cmd.ErrOrStderr(), line)
+		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -180,12 +179,6 @@ func (r *rendering) warnOfSurprises(g *generator, channels []*declcfg.Channel, d
 	if g.strict {
 		return
 	}
-	strict := *g
-	strict.strict = true
-	if _, want := strict.channels(); want != defaultChannel {
-		r.warnf("/defaultChannelTypePreference", "the default channel is %q, although %s channels are preferred; "+
-			"with --strict-channels it is %q", defaultChannel, g.preferred, want)
-	}
 	var names []string
 	for _, c := range channels {
 		if slices.ContainsFunc(c.Entries, func(e declcfg.Entry) bool { return len(outside(c, e)) > 0 }) {
@@ -193,7 +186,13 @@ func (r *rendering) warnOfSurprises(g *generator, channels []*declcfg.Channel, d
 		}
 	}
 	if len(names) > 0 {
-		r.warnf("/generateMinorChannels", "entries of %s update bundles of other channels (%s); "+
-			"with --strict-channels they have a skipRange instead", plural.Of(len(names), "channel"), strings.Join(names, ", "))
+		r.warnf("/generateMinorChannels", "entries update bundles that are not in their channel (%s); "+
+			"with --strict-channels they have a skipRange instead", strings.Join(names, ", "))
+	}
+	strict := *g
+	strict.strict = true
+	if _, want := strict.channels(); want != defaultChannel {
+		r.warnf("/defaultChannelTypePreference", "the default channel is %q, although %s channels are preferred; "+
+			"with --strict-channels it is %q", defaultChannel, g.preferred, want)
 	}
 }

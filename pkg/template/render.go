@@ -58,7 +58,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	if len(r.errs) == 0 && o.target != nil {
 		r.fit()
 	}
-	if len(r.errs) == 0 && t.Type == Substitutes {
+	if len(r.errs) == 0 && t.Type == Substitutes && (len(r.used) > 0 || o.target != nil) {
 		r.checkResult("/substitutions")
 	}
 	if err := joinErrors(r.errs); err != nil {

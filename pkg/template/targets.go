@@ -89,7 +89,9 @@ func (t *target) check() (errs []error) {
 		}
 		t.form = form
 	case t.Form != "" && !slices.Contains(render.Forms(), t.form):
-		fail("bundleFormat", "unknown form %q: want one of %q", t.Form, render.Forms())
+		fail("bundleFormat", "unknown form %q%s: want %s or %s", t.Form,
+			nearest.Hint(t.Form, []string{string(render.FormObject), string(render.FormMetadata)}),
+			render.FormObject, render.FormMetadata)
 	}
 	return errs
 }
@@ -146,7 +148,7 @@ func (r *rendering) fit() {
 			}
 		}
 	}
-	if r.wanted == 0 {
+	if r.wanted == 0 && len(r.errs) == 0 {
 		r.errs = append(r.errs, t.file.Errorf(t.ptr, "target %q has no bundles", t.Name))
 	}
 	if len(r.errs) > 0 {
