@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"pkg/template": {
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
 		"internal/nearest", "internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/graph",
-		"internal/legible",
+		"internal/legible", "internal/atomicfile",
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",

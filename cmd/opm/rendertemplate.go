@@ -31,6 +31,8 @@ without it, the schema decides:
   basic        olm.template.basic: a catalog in which bundles are named by their images
   semver       olm.semver: lists of images; channels and updates follow from the versions
   substitutes  olm.template.substitutes: a catalog, and bundles that replace some of its bundles
+  composite    olm.composite: builds a package for several catalogs, and writes files instead of
+               printing; --composite-config and --catalog-config name its two files
 
 FILE is the template. Without it, or if it is "-", standard input is read.
 
@@ -63,7 +65,7 @@ nothing is written unless all targets can be. The file is like
 // completeTemplate completes a type or a file, and then a file.
 func completeTemplate(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return texts(template.Types()), cobra.ShellCompDirectiveDefault
+		return append(texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
 	}
 	return nil, cobra.ShellCompDirectiveDefault
 }
@@ -78,6 +80,7 @@ type templateFlags struct {
 	preview   bool
 	targets   string
 	outputDir string
+	composite compositeFlags
 	bundleRendering
 }
 
@@ -92,11 +95,18 @@ func (f *templateFlags) add(cmd *cobra.Command) {
 	must(cmd.MarkFlagDirname("output-dir"))
 	flags.BoolVar(&f.opts.StrictChannels, "strict-channels", false,
 		"of semver templates, prefer default channels of the preferred type, and update entries of the same channel only")
+	f.composite.add(cmd)
 	f.bundleRendering.add(cmd)
 	exclude(cmd, "targets", "preview", "target", "bundle-format")
 }
 
 func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && args[0] == compositeType {
+		return f.runComposite(cmd, args[1:])
+	}
+	if err := f.composite.checkUnused(cmd); err != nil {
+		return err
+	}
 	typ, file, err := templateArgs(args)
 	if err != nil {
 		return err
@@ -220,7 +230,7 @@ func moveFiles(root *os.Root, from string) error {
 // templateArgs returns the type and the file of the arguments [TYPE] [FILE]. One argument is a type if there is one of
 // that name.
 func templateArgs(args []string) (template.Type, string, error) {
-	types := texts(template.Types())
+	types := append(texts(template.Types()), compositeType)
 	switch {
 	case len(args) == 0:
 		return template.Detect, render.Stdin, nil
@@ -249,11 +259,5 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	said := map[string]bool{} // since each target says the same
-	return template.Parse(name, text, typ, func(e *declcfg.Error) {
-		if line := placed(e.Pos, "warning", e.Message()); !said[line] {
-			said[line] = true
-			fmt.Fprintln(cmd.ErrOrStderr(), line)
-		}
-	})
+	return template.Parse(name, text, typ, warnOnce(cmd))
 }

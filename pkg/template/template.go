@@ -156,6 +156,10 @@ func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 	if schema == "" {
 		return nil, file.Errorf("", "the template has no schema: want one of %q", schemas)
 	}
+	if schema == CompositeSchema {
+		return nil, file.Errorf("/schema", "a composite template has two files; run: opm render-template composite -c %s",
+			file.Name())
+	}
 	return nil, file.Errorf("/schema", "unknown schema %q%s", schema, nearest.Hint(schema, schemas))
 }
 

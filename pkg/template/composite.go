@@ -1,0 +1,342 @@
+package template
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// The schemas of composite templates.
+const (
+	CompositeSchema = "olm.composite"
+	catalogsSchema  = "olm.composite.catalogs"
+)
+
+// A Composite is what upstream had as the last type of template before it was dropped: a file of the owner of a package,
+// with a component for each catalog that the package is contributed to, and a file of the owner of the catalogs. Each
+// component is built and becomes a file.
+type Composite struct {
+	components []component
+}
+
+// A component says how the package becomes part of one catalog.
+type component struct {
+	Name        string `json:"name"` // of the catalog
+	Destination struct {
+		Path string `json:"path"` // below the directory of the catalog
+	} `json:"destination"`
+	Strategy struct {
+		Name     string `json:"name"`
+		Template struct {
+			Schema string        `json:"schema"` // of the builder
+			Config builderConfig `json:"config"`
+		} `json:"template"`
+	} `json:"strategy"`
+
+	file *strictyaml.File
+	ptr  jsontext.Pointer
+	dir  string // where the file goes
+}
+
+// A builderConfig is the configuration of a builder.
+type builderConfig struct {
+	Input   string   `json:"input"`   // file, of all builders but the custom one
+	Output  string   `json:"output"`  // file, below the directory
+	Command string   `json:"command"` // of the custom builder
+	Args    []string `json:"args"`
+}
+
+// A compositeCatalog is a catalog that packages are contributed to.
+type compositeCatalog struct {
+	Name        string `json:"name"`
+	Destination struct {
+		WorkingDir string `json:"workingDir"`
+	} `json:"destination"`
+	Builders []string `json:"builders"` // schemas of those that may be used
+}
+
+// The schemas of builders.
+const (
+	basicBuilder  = "olm.builder.basic"
+	semverBuilder = "olm.builder.semver"
+	rawBuilder    = "olm.builder.raw"
+	customBuilder = "olm.builder.custom"
+)
+
+var builders = []string{basicBuilder, semverBuilder, rawBuilder, customBuilder}
+
+// objects makes the objects of the component.
+func (c *component) objects(ctx context.Context, o CompositeOptions) (*built, error) {
+	switch c.Strategy.Template.Schema {
+	case basicBuilder:
+		return c.template(ctx, Basic, o)
+	case semverBuilder:
+		return c.template(ctx, Semver, o)
+	case rawBuilder:
+		return c.raw(ctx, o)
+	}
+	return c.custom(ctx, o)
+}
+
+// CompositeOptions say how a composite template is built.
+type CompositeOptions struct {
+	Options
+	Bundles   render.Options // how bundles are rendered
+	Format    declcfg.Format
+	AllowExec bool // run the commands of custom builders
+	Validate  bool // the directories that files are written to
+	Warn      func(*declcfg.Error)
+}
+
+// ParseComposite reads the two files of a composite template. The error joins everything that is wrong, by place.
+func ParseComposite(contributionName string, contribution []byte, catalogsName string, catalogs []byte) (*Composite, error) {
+	var from struct {
+		Schema     string      `json:"schema"`
+		Components []component `json:"components"`
+	}
+	var to struct {
+		Schema   string             `json:"schema"`
+		Catalogs []compositeCatalog `json:"catalogs"`
+	}
+	file, err := strictyaml.Unmarshal(contributionName, contribution, &from)
+	catalogsFile, catalogsErr := strictyaml.Unmarshal(catalogsName, catalogs, &to)
+	if err := errors.Join(err, catalogsErr); err != nil {
+		return nil, err
+	}
+	var errs []error
+	if from.Schema != CompositeSchema {
+		errs = append(errs, file.Errorf("/schema", "want schema %q, found %q", CompositeSchema, from.Schema))
+	}
+	if to.Schema != catalogsSchema {
+		errs = append(errs, catalogsFile.Errorf("/schema", "want schema %q, found %q", catalogsSchema, to.Schema))
+	}
+	if len(from.Components) == 0 {
+		errs = append(errs, file.Errorf("/components", "no components"))
+	}
+	for i := range from.Components {
+		c := &from.Components[i]
+		c.file, c.ptr = file, index("/components", i)
+		errs = append(errs, c.check(to.Catalogs)...)
+	}
+	return &Composite{from.Components}, joinErrors(errs)
+}
+
+// check returns what is wrong with a component, and sets its directory.
+func (c *component) check(catalogs []compositeCatalog) (errs []error) {
+	fail := func(ptr jsontext.Pointer, format string, args ...any) {
+		errs = append(errs, c.file.Errorf(c.ptr+ptr, format, args...))
+	}
+	const at = "/strategy/template"
+	schema, config := c.Strategy.Template.Schema, c.Strategy.Template.Config
+	if !slices.Contains(builders, schema) {
+		fail(at+"/schema", "unknown builder %q%s", schema, nearest.Hint(schema, builders))
+		return errs
+	}
+	if config.Output == "" {
+		fail(at+"/config/output", "the builder needs the name of its output file")
+	}
+	if schema == customBuilder && config.Command == "" {
+		fail(at+"/config/command", "the custom builder needs a command")
+	}
+	if schema != customBuilder && config.Input == "" {
+		fail(at+"/config/input", "the builder needs the name of its input file")
+	}
+	for ptr, path := range map[jsontext.Pointer]string{"/destination/path": c.Destination.Path, at + "/config/output": config.Output} {
+		if path != "" && !filepath.IsLocal(path) {
+			fail(ptr, "%q is outside of the directory of the catalog", path)
+		}
+	}
+	i := slices.IndexFunc(catalogs, func(cat compositeCatalog) bool { return cat.Name == c.Name })
+	if i < 0 {
+		var names []string
+		for _, cat := range catalogs {
+			names = append(names, cat.Name)
+		}
+		fail("/name", "no catalog %q%s", c.Name, nearest.Hint(c.Name, names))
+		return errs
+	}
+	if !slices.Contains(catalogs[i].Builders, schema) {
+		fail(at+"/schema", "catalog %q does not allow the builder %q, but %q", c.Name, schema, catalogs[i].Builders)
+	}
+	c.dir = filepath.Join(catalogs[i].Destination.WorkingDir, c.Destination.Path)
+	return errs
+}
+
+// A built is the objects of a component, until it is closed.
+type built struct {
+	metas []*declcfg.Meta
+	edit  func(*declcfg.Bundle) error
+	close func() error
+	lock  *render.Lock
+}
+
+// Build builds all components and writes their files, or none if there is an error. It returns the lock of all bundles.
+func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render.Lock, err error) {
+	stage, err := os.MkdirTemp("", "opm-composite-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	var errs []error
+	stages := map[string]string{} // of the directories, with their files as they will be
+	for i := range c.components {
+		part := &c.components[i]
+		if stages[part.dir] == "" {
+			stages[part.dir] = filepath.Join(stage, fmt.Sprint(len(stages)))
+			errs = append(errs, copyDir(stages[part.dir], part.dir))
+		}
+		if err := part.build(ctx, stages[part.dir], &o); err != nil {
+			errs = append(errs, flatten(err)...)
+		}
+	}
+	if err := joinErrors(errs); err != nil {
+		return nil, err
+	}
+	if o.Validate {
+		for _, dir := range slices.Sorted(maps.Keys(stages)) {
+			errs = append(errs, validateDir(ctx, dir, stages[dir])...)
+		}
+		if err := joinErrors(errs); err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range c.components {
+		output := part.Strategy.Template.Config.Output
+		if err := copyFile(filepath.Join(part.dir, output), filepath.Join(stages[part.dir], output)); err != nil {
+			return nil, err
+		}
+	}
+	return o.Bundles.Lock, nil
+}
+
+// build builds the component into a directory.
+func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) error {
+	b, err := c.objects(ctx, *o)
+	if err != nil {
+		return err
+	}
+	defer b.close() //nolint:errcheck // nothing was written to it
+	if b.lock != nil && o.Bundles.Lock != nil {
+		o.Bundles.Lock = b.lock
+	}
+	name := filepath.Join(dir, c.Strategy.Template.Config.Output)
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		return declcfg.Write(ctx, w, b.metas, declcfg.WriteOptions{Format: o.Format, Edit: b.edit})
+	})
+}
+
+// template builds a template.
+func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) (*built, error) {
+	input := c.Strategy.Template.Config.Input
+	text, err := os.ReadFile(input)
+	if err != nil {
+		return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%w", err)
+	}
+	t, err := Parse(input, text, typ, o.Warn)
+	if err != nil {
+		return nil, err
+	}
+	bundles, err := t.Pull(ctx, o.Bundles)
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := t.Render(ctx, bundles, o.Options)
+	if err != nil {
+		return nil, errors.Join(err, bundles.Close())
+	}
+	return &built{catalog.Metas, catalog.Edit, bundles.Close, &bundles.Lock}, nil
+}
+
+// raw reads a catalog file.
+func (c *component) raw(ctx context.Context, o CompositeOptions) (*built, error) {
+	catalog, err := render.Open(ctx, []string{c.Strategy.Template.Config.Input}, render.Options{Spool: o.Bundles.Spool})
+	if err != nil {
+		return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%w", err)
+	}
+	metas, err := catalog.Metas(ctx)
+	if err != nil {
+		return nil, errors.Join(err, catalog.Close())
+	}
+	return &built{metas: metas, close: catalog.Close}, nil
+}
+
+// custom runs a command, which prints a catalog.
+func (c *component) custom(ctx context.Context, o CompositeOptions) (*built, error) {
+	const at = "/strategy/template/config/command"
+	config := c.Strategy.Template.Config
+	if !o.AllowExec {
+		return nil, c.file.Errorf(c.ptr+at, "the builder runs the command %q: allow it with --allow-exec", config.Command)
+	}
+	cmd := exec.CommandContext(ctx, config.Command, config.Args...) //nolint:gosec // the user allowed it
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, c.file.Errorf(c.ptr+at, "run %q: %w: %s", config.Command, err, strings.TrimSpace(stderr.String()))
+	}
+	catalog := &render.Catalog{Sources: []declcfg.Source{render.Text("output of "+config.Command, out)}}
+	metas, err := catalog.Metas(ctx)
+	return &built{metas: metas, close: catalog.Close}, err
+}
+
+// validateDir returns what keeps the catalog in a directory from being valid. Positions begin with name.
+func validateDir(ctx context.Context, name, dir string) (errs []error) {
+	source := declcfg.Source{Name: name, FS: os.DirFS(dir)}
+	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, source)
+	if err != nil {
+		return []error{err}
+	}
+	for _, p := range report.Problems {
+		errs = append(errs, &declcfg.Error{Pos: p.Pos, Err: asError(p)})
+	}
+	return errs
+}
+
+// copyDir copies what is in a directory, if it exists.
+func copyDir(to, from string) error {
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	err := os.CopyFS(to, os.DirFS(from))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// copyFile copies a file as a whole.
+func copyFile(to, from string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(to, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		f, err := os.Open(from)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(w, f)
+		return err
+	})
+}
