@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,14 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
 func validateCmd() *cobra.Command {
-	f := validateFlags{reportFlags: reportFlags{rules: validate.Rules}}
+	f := validateFlags{reportFlags: reportFlags{rules: template.Rules}}
 	args, complete := f.args(exactArgs("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
@@ -41,7 +44,8 @@ and schemas, and states the policy of the catalog:
     registries: [registry.example/pottery]
 
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive. A file with a
+template is checked as one, without its images.
 Text goes to standard error, other formats to standard output.`,
 		Example: `  opm validate catalog
   opm validate catalog --package kiln --info
@@ -88,17 +92,29 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas)); err != nil {
 		return err
 	}
-	report, err := validated(cmd, ref, &f.images, opts)
+	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
+	if isTemplate(ref) {
+		report = problem.Report{Subject: "template", Rules: template.Rules()}
+		report.Problems, err = f.ofTemplate(cmd, ref, opts)
+	} else {
+		report.Problems, err = f.ofCatalog(cmd, ref, opts)
+	}
 	if err != nil {
 		return err
 	}
-	if f.pkg != "" {
-		if report.Problems, err = problemsOf(report, f.pkg); err != nil {
-			return err
-		}
+	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+}
+
+// ofCatalog returns the problems of a catalog, or of one package of it.
+func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
+	report, err := validated(cmd, ref, &f.images, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.pkg == "":
+		return report.Problems, nil
 	}
-	out := problem.Report{Subject: "catalog", Problems: report.Problems, Rules: validate.Rules()}
-	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &out)
+	return problemsOf(report, f.pkg)
 }
 
 // problemsOf returns the problems of one package, and of files that cannot be read, which may have more of it.
@@ -142,4 +158,30 @@ func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate
 		return nil, err
 	}
 	return report, nil
+}
+
+// isTemplate reports whether a reference is a file with a template.
+func isTemplate(ref string) bool {
+	if reference.Of(ref).Kind != reference.File {
+		return false
+	}
+	f, err := os.Open(ref)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && template.Recognized(f, info.Size())
+}
+
+// ofTemplate returns the problems of a template, which is about one package.
+func (f *validateFlags) ofTemplate(cmd *cobra.Command, file string, opts validate.Options) ([]*problem.Problem, error) {
+	if f.pkg != "" {
+		return nil, usageError{errors.New("--package is for catalogs, not for templates")}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	return template.Check(cmd.Context(), file, text, opts)
 }

@@ -76,6 +76,19 @@ func ParseRules(text string) *Rules {
 	return r
 }
 
+// Join returns the rules of both tables, whose names differ, with the example of the first.
+func Join(a, b *Rules) *Rules {
+	joined := &Rules{Example: a.Example, all: slices.Concat(a.all, b.all), byName: map[string]*Rule{}}
+	joined.groups = slices.Clone(a.groups)
+	for _, g := range b.groups {
+		joined.groups = append(joined.groups, group{g.title, g.first + len(a.all)})
+	}
+	for i := range joined.all {
+		joined.byName[joined.all[i].Name] = &joined.all[i]
+	}
+	return joined
+}
+
 // A parser reads a table of rules.
 type parser struct {
 	rules Rules

@@ -56,18 +56,36 @@ func layOut(file *strictyaml.File, entries []entry) *layout {
 	return l
 }
 
-// place returns where something of the layout is in the template, and the way to it.
-func (l *layout) place(pos declcfg.Pos) (declcfg.Pos, jsontext.Pointer) {
+// standIn adds a bundle for each entry of a channel, behind the entries, in the place of those that are in images.
+func (l *layout) standIn() {
+	seen := map[bundleName]bool{}
+	l.text = append(l.text, '\n')
+	for _, e := range l.at {
+		c, ok := e.value.(*declcfg.Channel)
+		if !ok {
+			continue
+		}
+		for _, n := range c.Entries {
+			if name := (bundleName{c.Package, n.Name}); !seen[name] && n.Name != "" {
+				seen[name] = true
+				b := &declcfg.Bundle{Schema: declcfg.SchemaBundle, Package: c.Package, Name: n.Name}
+				l.text = declcfg.JSON.Append(l.text, b)
+			}
+		}
+	}
+}
+
+// place returns where something of the layout is in the template. It reports false for what is not in the template.
+func (l *layout) place(pos declcfg.Pos) (declcfg.Pos, bool) {
 	i := len(l.at) - 1
 	for i >= 0 && l.at[i].start.Compare(pos) > 0 {
 		i--
 	}
 	if i < 0 || l.at[i].start.Line != pos.Line {
-		return pos, ""
+		return pos, false
 	}
 	e := l.at[i]
-	ptr := e.ptr + pointerAt(e.text, pos.Column-e.start.Column)
-	return l.file.Pos(ptr)[0], ptr
+	return l.file.Pos(e.ptr + pointerAt(e.text, pos.Column-e.start.Column))[0], true
 }
 
 // pointerAt returns the way to the value at a column of JSON in one line.
@@ -92,10 +110,14 @@ func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*proble
 	if err != nil {
 		return nil, err
 	}
+	var problems []*problem.Problem
 	for _, p := range report.Problems {
-		p.Pos, _ = l.place(p.Pos)
+		var ok bool
+		if p.Pos, ok = l.place(p.Pos); ok {
+			problems = append(problems, p)
+		}
 	}
-	return problem.Sort(report.Problems), nil
+	return problem.Sort(problems), nil
 }
 
 // invalid returns what keeps the entries from being a valid catalog.

@@ -57,6 +57,8 @@ type kind struct {
 type spec interface {
 	// check reports what is wrong with it, as far as that can be told without bundles.
 	check(t *Template)
+	// lint adds what else is wrong to the problems. The error is that of the options of the checker.
+	lint(c *checker) error
 	// images returns the images of bundles that it names, in order.
 	images() []reference
 	// render makes the objects of the catalog.

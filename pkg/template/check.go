@@ -1,0 +1,170 @@
+package template
+
+import (
+	"context"
+	_ "embed"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+//go:embed rules.txt
+var rulesText string
+
+// ownRules are the rules about templates only.
+var ownRules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })
+
+// Rules returns the table of the rules that [Check] knows: those about catalogs, since a template holds objects of one,
+// and those about templates.
+var Rules = sync.OnceValue(func() *problem.Rules { return problem.Join(validate.Rules(), ownRules()) })
+
+// Recognized reports whether the first document of a file has the schema of a template.
+func Recognized(r io.ReaderAt, size int64) bool {
+	var head struct {
+		Schema jsontext.Value `json:"schema"`
+	}
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	for chunk := range document.Split(r, size, 0) {
+		first := true
+		_ = chunk.Read(skip, func(d *document.Document, _ error) {
+			if first && d != nil {
+				_ = json.Unmarshal(d.JSON, &head, document.Lenient, json.MatchCaseInsensitiveNames(true)) // not an object
+				head.Schema = head.Schema.Clone()
+			}
+			first = false
+		})
+		chunk.Recycle()
+		if !first {
+			break
+		}
+	}
+	var schema string
+	_ = json.Unmarshal(head.Schema, &schema) // not text, or missing
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.schema == schema })
+}
+
+// Check returns everything that is wrong with a template, as far as that can be told without its bundles, by place. The
+// error is that of the options.
+func Check(ctx context.Context, name string, text []byte, opts validate.Options) ([]*problem.Problem, error) {
+	c := &checker{ctx: ctx, opts: opts}
+	t, err := Parse(name, text, Detect, func(e *declcfg.Error) { c.addError("template-key", e) })
+	if err != nil {
+		c.problems = append(c.problems, problem.FromError("template", err)...)
+	} else {
+		c.Template = t
+		c.checkImages()
+		err = t.spec.lint(c)
+	}
+	if t != nil && err != nil {
+		return nil, err
+	}
+	c.problems = slices.DeleteFunc(c.problems, func(p *problem.Problem) bool { return slices.Contains(opts.Disable, p.Rule) })
+	return problem.Sort(c.problems), nil
+}
+
+// A checker collects what is wrong with one template.
+type checker struct {
+	*Template
+	ctx      context.Context //nolint:containedctx // it lives as long as one call of Check
+	opts     validate.Options
+	problems []*problem.Problem
+}
+
+// find adds a problem with the value at ptr.
+func (c *checker) find(rule string, ptr jsontext.Pointer, format string, args ...any) {
+	c.addError(rule, c.file.Errorf(ptr, format, args...))
+}
+
+func (c *checker) addError(rule string, err *declcfg.Error) {
+	r := ownRules().Of(rule)
+	p := &problem.Problem{Rule: rule, Severity: r.Severity, Pos: err.Pos, Message: err.Err.Error(), Fix: r.Fix}
+	if err.Pointer != "" {
+		p.Path = declcfg.Path(err.Pointer)
+	}
+	c.problems = append(c.problems, p)
+}
+
+// checkImages checks the references to images.
+func (c *checker) checkImages() {
+	images, versions := map[string]reference{}, map[string]reference{}
+	for _, r := range c.spec.images() {
+		list := c.list(r)
+		if before, again := images[list+r.image]; again {
+			c.find("template-image-twice", r.ptr, "image %q is already listed at %s", r.image, c.file.Pos(before.ptr)[0])
+			continue
+		}
+		images[list+r.image] = r
+		if strings.Contains(r.image, "@") {
+			continue
+		}
+		c.find("template-tag", r.ptr, "image %q is named by a tag, which can be moved", r.image)
+		repo, tag := r.image, ""
+		if i := strings.LastIndexByte(r.image, ':'); i > strings.LastIndexByte(r.image, '/') {
+			repo, tag = r.image[:i], r.image[i+1:]
+		}
+		v, err := declcfg.ParseVersion(strings.TrimPrefix(tag, "v"), "")
+		if err != nil {
+			continue
+		}
+		key := list + repo + " " + v.String()
+		if before, again := versions[key]; again {
+			c.find("template-version-twice", r.ptr, "the tags of %q and of the image at %s are both version %s",
+				r.image, c.file.Pos(before.ptr)[0], v)
+		} else {
+			versions[key] = r
+		}
+	}
+}
+
+// list names the list that a reference is in: a stage of a semver template, or all of a template.
+func (c *checker) list(r reference) string {
+	if c.Type != Semver {
+		return ""
+	}
+	stage, _, _ := strings.Cut(string(r.ptr[1:]), "/")
+	return stage + " "
+}
+
+func (b *basic) lint(c *checker) error {
+	objects := slices.DeleteFunc(slices.Clone(b.entries), func(e entry) bool { return e.Schema == declcfg.SchemaBundle })
+	l := layOut(c.file, objects)
+	l.standIn()
+	opts := c.opts
+	opts.ErrorsOnly = true
+	problems, err := l.problems(c.ctx, opts)
+	c.problems = append(c.problems, problems...)
+	return err
+}
+
+func (s *semverSpec) lint(*checker) error { return nil }
+
+func (s *substitutes) lint(c *checker) error {
+	opts := c.opts
+	opts.ErrorsOnly = true
+	problems, err := layOut(c.file, s.entries).problems(c.ctx, opts)
+	c.problems = append(c.problems, problems...)
+	var names []string
+	for _, e := range s.entries {
+		if e.Schema == declcfg.SchemaBundle {
+			names = append(names, e.Name)
+		}
+	}
+	for i, sub := range s.Substitutions {
+		// A base may also be a substitute, whose name is known once its image is read.
+		if !slices.Contains(names, sub.Base) && i == 0 {
+			c.find("template-base", index("/substitutions", i).AppendToken("base"),
+				"the catalog has no bundle %q%s", sub.Base, nearest.Hint(sub.Base, names))
+		}
+	}
+	return err
+}

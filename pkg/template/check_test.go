@@ -1,0 +1,123 @@
+package template_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+func check(t testing.TB, text string) []*problem.Problem {
+	t.Helper()
+	problems, err := template.Check(t.Context(), "t.yaml", []byte(text), validate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems
+}
+
+// The bad example of each rule breaks it and no other, and the good one breaks none.
+func TestRuleExamples(t *testing.T) {
+	for _, r := range template.Rules().Group("Templates") {
+		t.Run(r.Name, func(t *testing.T) {
+			broken := func(text string) (names []string) {
+				for _, p := range check(t, text) {
+					if p.Rule == r.Name || p.Rule != "template-tag" {
+						names = append(names, p.Rule)
+					}
+				}
+				return names
+			}
+			if got := broken(r.Bad); !slices.Equal(got, []string{r.Name}) {
+				t.Errorf("the bad example breaks %q\n%s", got, problem.Lines(check(t, r.Bad)))
+			}
+			if got := broken(r.Good); got != nil {
+				t.Errorf("the good example breaks %q\n%s", got, problem.Lines(check(t, r.Good)))
+			}
+		})
+	}
+}
+
+// What is wrong with the objects of a template is reported at its place, whatever bundles turn out to be.
+func TestCheckObjects(t *testing.T) {
+	const text = `schema: olm.template.basic
+entries:
+- schema: olm.package
+  name: oak
+  defaultChannel: stabel
+- schema: olm.channel
+  package: oak
+  name: stable
+  entries:
+  - {name: oak.v1}
+  - {name: oak.v2, replaces: oak.v1}
+  - {name: oak.v3, replaces: oak.v2, skips: [oak.v2]}
+- schema: olm.deprecations
+  package: oak
+  entries:
+  - {reference: {schema: olm.bundle, name: oak.v1}, message: old}
+  - {reference: {schema: olm.bundle, name: oak.v9}, message: old}
+  - {reference: {schema: olm.channel, name: fast}, message: old}
+- {schema: olm.package, name: oak, defaultChannel: stable}
+- schema: olm.bundle
+  image: registry.example/oak@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef
+`
+	var got []string
+	for _, p := range check(t, text) {
+		got = append(got, fmt.Sprintf("%d:%d %s", p.Pos.Line, p.Pos.Column, p.Rule))
+	}
+	want := []string{
+		"5:19 default-channel", "10:5 channel-stranded", "17:44 deprecation-reference", "18:45 deprecation-reference",
+		"19:31 duplicate-package",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), problem.Lines(check(t, text)))
+	}
+	problems, err := template.Check(t.Context(), "t.yaml", []byte(text),
+		validate.Options{Disable: []string{"channel-stranded", "default-channel", "deprecation-reference", "duplicate-package"}})
+	if err != nil || len(problems) > 0 {
+		t.Errorf("all are disabled: %v\n%s", err, problem.Lines(problems))
+	}
+}
+
+// Nothing that keeps a real template from being rendered is found, but images that lack.
+func TestCheckRealTemplates(t *testing.T) {
+	for _, path := range shared.Glob(t, "data/catalog-templates/*/*") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !template.Recognized(strings.NewReader(string(text)), int64(len(text))) {
+			t.Errorf("%s is not recognized", path)
+		}
+		for _, p := range check(t, string(text)) {
+			if p.Severity == problem.Error {
+				t.Errorf("%s: %s", path, p)
+			}
+		}
+	}
+}
+
+// Any text is checked without a panic, and what is wrong with it has a place.
+func FuzzCheck(f *testing.F) {
+	for _, r := range template.Rules().Group("Templates") {
+		f.Add(r.Bad)
+		f.Add(r.Good)
+	}
+	f.Add(`{"schema": "olm.semver", "Stable": {"bundles": [{"image": "a:1"}, null]}}`)
+	f.Add("# c\n---\nschema: olm.template.basic\nentries: [&a {schema: olm.bundle, image: x}, *a, null, 1]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range check(t, text) {
+			if p.Pos.File != "t.yaml" || p.Pos.Line < 1 {
+				t.Errorf("%q: %+v", text, p)
+			}
+		}
+		template.Recognized(strings.NewReader(text), int64(len(text)))
+	})
+}
