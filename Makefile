@@ -86,7 +86,7 @@ bench: ## Run the Go benchmarks, compare them with the last run, then measure th
 budget: build ## Measure bin/opm on the big catalog, and on bundles and their images, against its budget
 	@go -C bench build -o ../.bench/bench .
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
-	@.bench/bench -opm bin/opm -dir .bench -operators $(OPERATORS)
+	@.bench/bench -opm bin/opm -dir .bench -operators $(OPERATORS) -templates $(SHARED)/data/catalog-templates
 
 bench-serve: build ## Measure bin/opm serve with the big catalog against its budget
 	@go -C bench build -o ../.bench/bench .

@@ -36,6 +36,8 @@ func run() error {
 	runs := flag.Int("runs", 3, "how `many` runs to take the median of")
 	operators := flag.String("operators", "",
 		"the `directory` of bundles, as PACKAGE/VERSION; without it there are no rows about bundles")
+	templates := flag.String("templates", "",
+		"the `directory` of templates, as PACKAGE/FILE; without it there are no rows about templates")
 	delay := flag.Duration("delay", 50*time.Millisecond, "how long the slow registry takes for a request")
 	serveOnly := flag.Bool("serve", false, "serve images of the bundles until standard input ends, and measure nothing")
 	prepareOnly := flag.Bool("prepare", false, "make the data that is not there yet, and measure nothing")
@@ -63,6 +65,13 @@ func run() error {
 			return err
 		}
 		rows = append(rows, more...)
+		if *templates != "" {
+			more, err := templateJobs(*templates, filepath.Join(*dir, "templates"), images, *delay)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
+		}
 	}
 	rows = slices.DeleteFunc(rows, func(j job) bool { return !strings.Contains(j.name, *only) })
 	return measureAll(os.Stdout, program, rows, data.log, *runs)

@@ -23,6 +23,7 @@ const mb = 1e6
 type job struct {
 	name   string
 	args   []string
+	shell  string // a script to run instead, with the program as $1 and the arguments behind it; none where it is empty
 	reads  string // the file or directory whose bytes count as read; none where it is empty
 	budget budget
 	than   growth // what of the budget another job gives
@@ -107,7 +108,12 @@ func measureAll(w io.Writer, program string, jobs []job, log string, runs int) e
 		if j.short {
 			n = 7 * runs
 		}
-		got, err := medianOf(n, func() (result, error) { return measure(program, j.args, log) })
+		got, err := medianOf(n, func() (result, error) {
+			if j.shell != "" {
+				return measure("/bin/sh", append([]string{"-c", j.shell, "sh", program}, j.args...), log)
+			}
+			return measure(program, j.args, log)
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}

@@ -26,7 +26,8 @@ type compositeFlags struct {
 
 func (f *compositeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.contribution, "composite-config", "c", "composite.yaml", "of composite templates, `FILE` with components")
+	flags.StringVarP(&f.contribution, "composite-config", "c", "composite.yaml",
+		"of composite templates, `FILE` with components")
 	flags.StringVarP(&f.catalogs, "catalog-config", "f", "catalogs.yaml",
 		"of composite templates, `FILE` or URL of the catalogs")
 	flags.BoolVar(&f.validate, "validate", true, "of composite templates, validate the catalogs before they are written")

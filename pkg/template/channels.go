@@ -118,8 +118,8 @@ func (g *generator) rank(t channelType) int {
 	return 1
 }
 
-// connect connects the entries of the channels of one type. Of each minor version only the highest entry updates others:
-// it replaces the highest of the minor version before, and skips all lower ones of its major version.
+// connect connects the entries of the channels of one type. Of each minor version only the highest entry updates
+// others: it replaces the highest of the minor version before, and skips all lower ones of its major version.
 func (g *generator) connect(bundles []*bundle, t channelType, stage string, byName map[string]*declcfg.Channel) {
 	var first, before string // of the major version; the highest of the minor version before
 	var lower []string       // of the major version

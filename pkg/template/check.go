@@ -68,7 +68,8 @@ func Check(ctx context.Context, name string, text []byte, opts validate.Options)
 	if t != nil && err != nil {
 		return nil, err
 	}
-	c.problems = slices.DeleteFunc(c.problems, func(p *problem.Problem) bool { return slices.Contains(opts.Disable, p.Rule) })
+	disabled := func(p *problem.Problem) bool { return slices.Contains(opts.Disable, p.Rule) }
+	c.problems = slices.DeleteFunc(c.problems, disabled)
 	return problem.Sort(c.problems), nil
 }
 

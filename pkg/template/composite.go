@@ -30,9 +30,9 @@ const (
 	catalogsSchema  = "olm.composite.catalogs"
 )
 
-// A Composite is what upstream had as the last type of template before it was dropped: a file of the owner of a package,
-// with a component for each catalog that the package is contributed to, and a file of the owner of the catalogs. Each
-// component is built and becomes a file.
+// A Composite is a type of template that upstream has dropped: a file of the owner of a package, with a component for
+// each catalog that the package is contributed to, and a file of the owner of the catalogs. Each component is built and
+// becomes a file.
 type Composite struct {
 	components []component
 }
@@ -107,7 +107,9 @@ type CompositeOptions struct {
 }
 
 // ParseComposite reads the two files of a composite template. The error joins everything that is wrong, by place.
-func ParseComposite(contributionName string, contribution []byte, catalogsName string, catalogs []byte) (*Composite, error) {
+func ParseComposite(
+	contributionName string, contribution []byte, catalogsName string, catalogs []byte,
+) (*Composite, error) {
 	var from struct {
 		Schema     string      `json:"schema"`
 		Components []component `json:"components"`
@@ -159,7 +161,9 @@ func (c *component) check(catalogs []compositeCatalog) (errs []error) {
 	if schema != customBuilder && config.Input == "" {
 		fail(at+"/config/input", "the builder needs the name of its input file")
 	}
-	for ptr, path := range map[jsontext.Pointer]string{"/destination/path": c.Destination.Path, at + "/config/output": config.Output} {
+	for ptr, path := range map[jsontext.Pointer]string{
+		"/destination/path": c.Destination.Path, at + "/config/output": config.Output,
+	} {
 		if path != "" && !filepath.IsLocal(path) {
 			fail(ptr, "%q is outside of the directory of the catalog", path)
 		}

@@ -39,8 +39,11 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 			continue
 		}
 		for _, u := range dropUnknown(e.value) {
-			if name := u.ptr.LastToken(); !slices.ContainsFunc(u.known, func(k string) bool { return strings.EqualFold(k, name) }) {
-				t.warnf(e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s", name, nearest.Hint(name, u.known))
+			name := u.ptr.LastToken()
+			inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
+			if !slices.ContainsFunc(u.known, inAnotherCase) {
+				t.warnf(e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s",
+					name, nearest.Hint(name, u.known))
 			}
 		}
 		entries = append(entries, e)

@@ -17,8 +17,7 @@ import (
 //	kiln
 //	  stable-v1 (default)
 //	    kiln.v1.1.0  replaces kiln.v1.0.1, skips kiln.v1.0.0
-//	    kiln.v1.0.1  skips kiln.v1.0.0
-//	    kiln.v1.0.0
+//	    kiln.v1.0.1
 func WritePreview(w io.Writer, x *declcfg.Index) error {
 	out := bufio.NewWriter(w)
 	for _, index := range x.Packages() {

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,16 @@ type bundle struct {
 	versionError error // why there is no version
 }
 
+// jobs is how many images are opened in parallel: more than other references, since most of the time is spent waiting
+// for a registry, and bundles are small.
+const jobs = 32
+
 // Pull renders each image of the template once, concurrently. The error joins one for everything that keeps a bundle
 // from being rendered, at the line of its image. Bundles are read with opts.Bundles; the caller closes what it returns.
 func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
 	failed := map[string][]error{} // by image
 	opts.BundleImages = true
+	opts.Jobs = cmp.Or(opts.Jobs, jobs)
 	opts.Skipped = func(image string, err error) {
 		if e, ok := errors.AsType[*declcfg.Error](err); ok && image == "" {
 			image = e.Pos.File

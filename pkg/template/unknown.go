@@ -47,7 +47,7 @@ func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 	var unknown *jsontext.Value
 	for field, value := range v.Fields() {
 		if field.Name == "Unknown" {
-			unknown, _ = value.Addr().Interface().(*jsontext.Value)
+			unknown, _ = reflect.TypeAssert[*jsontext.Value](value.Addr())
 			continue
 		}
 		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {

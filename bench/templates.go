@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// templateJobs returns the rows about the basic templates of a directory, which has them as PACKAGE/FILE: each is
+// rendered by a process of its own, with images of the slow registry in the place of its own, without and with an image
+// cache. It writes them to dir.
+func templateJobs(templates, dir string, images served, delay time.Duration) ([]job, error) {
+	files, err := filepath.Glob(filepath.Join(templates, "*", "*"))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	n := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(text, []byte("schema: olm.template.basic")) {
+			continue // versions and packages of other images make no semver template
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.yaml", n)), withImages(text, images, known), 0o666); err != nil {
+			return nil, err
+		}
+		n++
+	}
+	all := `for t in "$2"/*.yaml; do "$1" render-template --use-http $3 "$t" || exit 1; done`
+	name := fmt.Sprintf("render-template, %d templates, %d images, %v a request", n, len(known), delay)
+	row := func(name, flags string, limit time.Duration) job {
+		return job{name: name, shell: all, args: []string{dir, flags}, budget: budget{limit, 200 * mb}}
+	}
+	return []job{
+		row(name, "", time.Minute),
+		row(name+", again with the image cache", "--image-cache="+filepath.Join(dir, "cache"), 10*time.Second),
+	}, nil
+}
+
+var imageLine = regexp.MustCompile(`image: *\n? *\S+`)
+
+// withImages returns a template with images of the slow registry.
+func withImages(text []byte, images served, known map[string]string) []byte {
+	return imageLine.ReplaceAllFunc(text, func(line []byte) []byte {
+		ref := strings.Fields(string(line))[1]
+		if known[ref] == "" {
+			known[ref] = images.Slow + "/" + images.Images[len(known)%len(images.Images)]
+		}
+		return []byte("image: " + known[ref])
+	})
+}
