@@ -38,32 +38,30 @@ func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, err
 	failed := map[string][]error{} // by image
 	opts.BundleImages = true
 	opts.Jobs = cmp.Or(opts.Jobs, jobs)
-	opts.Skipped = func(image string, err error) {
-		if e, ok := errors.AsType[*declcfg.Error](err); ok && image == "" {
-			image = e.Pos.File
-		}
-		failed[image] = append(failed[image], flatten(err)...)
-	}
+	opts.Skipped = func(image string, err error) { failed[image] = append(failed[image], flatten(err)...) }
 	catalog, err := render.Open(ctx, t.Images(), opts)
 	if err != nil {
 		return nil, err
 	}
 	b := &Bundles{Lock: catalog.Lock, catalog: catalog, byImage: map[string]*bundle{}, changes: opts.Changes}
-	if err := errors.Join(b.read(ctx), t.failures(failed)); err != nil {
+	if err := errors.Join(b.read(ctx, opts.Skipped), t.failures(failed)); err != nil {
 		return nil, errors.Join(err, catalog.Close())
 	}
 	return b, nil
 }
 
-// read reads all bundles, so that nothing about them can fail later.
-func (b *Bundles) read(ctx context.Context) error {
-	if _, err := b.catalog.Metas(ctx); err != nil {
-		return err
+// read reads all bundles, so that nothing about them can fail later. Failed is called for those that cannot be changed.
+func (b *Bundles) read(ctx context.Context, failed func(image string, err error)) error {
+	type result struct {
+		*bundle
+		image string
+		err   error
 	}
-	read := func(o *declcfg.Object) (*bundle, error) {
+	changes := b.changes.Form != "" || b.changes.Migration != ""
+	read := func(o *declcfg.Object) (result, error) {
 		v, err := o.Decode()
 		if err != nil {
-			return nil, err
+			return result{}, err
 		}
 		one := v.(*declcfg.Bundle) //nolint:forcetypeassert // an image of a bundle renders to nothing else
 		p, err := one.PackageProperty()
@@ -72,13 +70,20 @@ func (b *Bundles) read(ctx context.Context) error {
 		} else {
 			p = &declcfg.PackageProperty{}
 		}
-		return &bundle{one.Summarize(), o.Meta, *p, err}, nil
+		r := result{&bundle{one.Summarize(), o.Meta, *p, err}, o.Pos.File, nil}
+		if changes {
+			r.err = b.catalog.Edit(one)
+		}
+		return r, nil
 	}
-	for one, err := range declcfg.Map(ctx, read, b.catalog.Sources...) {
+	for r, err := range declcfg.Map(ctx, read, b.catalog.Sources...) {
 		if err != nil {
 			return err
 		}
-		b.byImage[one.meta.Pos.File] = one
+		if r.err != nil {
+			failed(r.image, r.err)
+		}
+		b.byImage[r.image] = r.bundle
 	}
 	return nil
 }
