@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
@@ -197,33 +196,16 @@ func (f *templateFlags) writeTargets(
 	if err != nil {
 		return err
 	}
-	return inDirectory(f.outputDir, func(root *os.Root) (err error) {
-		beside, err := os.MkdirTemp(f.outputDir, ".opm-*.tmp")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
-		for _, r := range rendered {
-			opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: r.Edit}
-			if err := declcfg.WriteDir(cmd.Context(), filepath.Join(beside, r.Name), r.Metas, opts); err != nil {
-				return fmt.Errorf("target %q: %w", r.Name, err)
+	return inDirectory(f.outputDir, func(root *os.Root) error {
+		return atomicfile.Merge(root, func(stage *os.Root) error {
+			for _, r := range rendered {
+				opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: r.Edit}
+				if err := declcfg.WriteDir(cmd.Context(), filepath.Join(stage.Name(), r.Name), r.Metas, opts); err != nil {
+					return fmt.Errorf("target %q: %w", r.Name, err)
+				}
 			}
-		}
-		return moveFiles(root, filepath.Base(beside))
-	})
-}
-
-// moveFiles moves the files below a directory in root to the same paths in root.
-func moveFiles(root *os.Root, from string) error {
-	return fs.WalkDir(root.FS(), filepath.ToSlash(from), func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		to := filepath.FromSlash(strings.TrimPrefix(name, filepath.ToSlash(from)+"/"))
-		if err := root.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return err
-		}
-		return root.Rename(filepath.FromSlash(name), to)
+			return nil
+		})
 	})
 }
 
