@@ -28,7 +28,7 @@ func TestGraphPage(t *testing.T) {
 
 const (
 	// differing has different updates in OLM Classic and in OLM v1, in channel c: v1 ──► v2 ──► v3, where v3 also skips
-	// v1.1, which OLM Classic does not offer. In channel d, v2.0.0 updates to itself for ever.
+	// v1.1, which OLM Classic does not offer. In channel d, OLM Classic goes back to v1.0.0 for ever.
 	differing = `
 		default c
 		channel c
@@ -37,9 +37,16 @@ const (
 		- p.v1.1.0 replaces p.v1.0.0 range >=0.1.0 <1.1.0
 		- p.v1.0.0 replaces p.v0.9.0
 		channel d
-		- p.v2.0.0 replaces p.v1.0.0 range >=1.0.0
-		- p.v1.0.0
+		- p.v2.0.0 replaces p.v1.0.0
+		- p.v1.0.0 range =2.0.0
 		bundle p.v0.1.0`
+
+	// rejected has a head with a dependency, with which OLM v1 updates nothing.
+	rejected = `
+		channel c
+		- p.v2.0.0 replaces p.v1.0.0
+		- p.v1.0.0 replaces p.v0.9.0
+		requires p.v2.0.0`
 
 	// OLM Classic refuses both channels of refused: a has two heads, and in b replaces form a cycle.
 	refused = `
@@ -106,6 +113,12 @@ func catalogOf(t *testing.T, pkg, lines string) string {
 			objects = append(objects, channel)
 		case "bundle":
 			bundle(rest)
+		case "requires":
+			for _, o := range objects {
+				if o["name"] == rest {
+					o["properties"] = append(o["properties"].([]object), object{"type": "olm.constraint", "value": object{}})
+				}
+			}
 		case "deprecated":
 			deprecated = append(deprecated, object{"reference": object{"schema": "olm.bundle", "name": rest}, "message": "old"})
 		default:
@@ -243,7 +256,8 @@ Channel d of package p
 head
 OLM Classic
 The updates never end:
-p.v2.0.0, whose skipRange holds it
+p.v1.0.0, whose skipRange holds it
+p.v2.0.0, which replaces it
 OLM v1
 It is the head of the channel and stays.
 The two differ.
@@ -255,6 +269,19 @@ c`)
 	}
 	p.click(2, 0)
 	p.wantPanel("p.v0.1.0\nVersion 0.1.0\nIn no channel of package p\nNo channel leads to this bundle.")
+
+	p = openGraph(browser, t, catalogOf(t, "p", rejected))
+	p.click(0, 2)
+	const reason = `validating bundle "p.v2.0.0": bundle "p.v2.0.0" has a dependency declared via property "olm.constraint" ` +
+		"which is currently not supported"
+	if got := p.panel(); !strings.Contains(got, "1 update to p.v1.0.0, which is not the head of the channel:\np.v1.0.0, which replaces it\n"+
+		"Then OLM reports: "+reason) {
+		t.Errorf("the panel says\n%s", got)
+	}
+	p.click(0, 1)
+	if got := p.panel(); !strings.Contains(got, "It gets no updates, as OLM reports: "+reason) || !strings.Contains(got, "The two differ.") {
+		t.Errorf("the panel says\n%s", got)
+	}
 
 	p = openGraph(browser, t, catalogOf(t, "p", refused))
 	p.click(0, 2)

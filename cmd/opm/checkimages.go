@@ -50,7 +50,7 @@ ignored if there is a digest.`,
 	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
 	exclude(cmd, "rules", "jobs", "package")
 	completeNothing(cmd, "jobs")
-	must(cmd.RegisterFlagCompletionFunc("package", packages))
+	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
 	return cmd
 }

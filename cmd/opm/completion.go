@@ -1,7 +1,11 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -26,27 +30,89 @@ func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// packages completes to the packages of the catalog in the first argument, ignoring objects that cannot be read.
-func packages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// packages, channels and bundles complete to the names in the catalog in the first argument, ignoring objects that
+// cannot be read. Channels and bundles are those of the packages in the flags --package and --package-name, if any.
+var (
+	packages = namesOf(declcfg.SchemaPackage)
+	channels = namesOf(declcfg.SchemaChannel)
+	bundles  = namesOf(declcfg.SchemaBundle)
+)
+
+func namesOf(schema string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var of []string
+		if schema != declcfg.SchemaPackage {
+			of = chosenPackages(cmd)
+		}
+		return catalogNames(cmd, args[0], schema, of), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// channelsOfArgs is channels, for commands with packages as further arguments.
+func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) < 2 {
+		return channels(cmd, args, start)
+	}
+	return catalogNames(cmd, args[0], declcfg.SchemaChannel, args[1:]), cobra.ShellCompDirectiveNoFileComp
+}
+
+// chosenPackages returns the values of the flags that name packages.
+func chosenPackages(cmd *cobra.Command) []string {
+	var chosen []string
+	for _, flag := range []string{"package", "package-name"} {
+		switch f := cmd.Flags().Lookup(flag); {
+		case f == nil || f.Value.String() == "":
+		default:
+			if all, ok := f.Value.(pflag.SliceValue); ok {
+				chosen = append(chosen, all.GetSlice()...)
+			} else {
+				chosen = append(chosen, f.Value.String())
+			}
+		}
+	}
+	return chosen
+}
+
+// catalogNames returns the names of the objects of a schema, each once: of the given packages or, without any, of all.
+func catalogNames(cmd *cobra.Command, ref, schema string, of []string) []string {
 	ctx := cmd.Context()
-	catalog, err := render.Open(ctx, args[:1], render.Options{})
+	catalog, err := render.Open(ctx, []string{ref}, render.Options{})
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer catalog.Close()
 	name := func(o *declcfg.Object) (string, error) {
-		if o.Schema == declcfg.SchemaPackage {
+		if o.Schema == schema && (len(of) == 0 || slices.Contains(of, o.Owner())) {
 			return o.Name, nil
 		}
 		return "", nil
 	}
 	var names []string
+	seen := map[string]bool{"": true}
 	for n, err := range declcfg.Map(ctx, name, catalog.Sources...) {
-		if err == nil && n != "" {
+		if err == nil && !seen[n] {
+			seen[n] = true
 			names = append(names, n)
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
+}
+
+// listOf completes the last of several words with commas in between.
+func listOf(words func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		before := start[:strings.LastIndexByte(start, ',')+1]
+		var lists []string
+		for _, word := range words() {
+			if !slices.Contains(strings.Split(before, ","), word) {
+				lists = append(lists, before+word)
+			}
+		}
+		return lists, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // completeCatalogAndPackages completes a catalog, and then any number of its packages.
@@ -57,9 +123,14 @@ func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string)
 	return packages(cmd, args, start)
 }
 
+// completeWith completes the values of flags.
+func completeWith(cmd *cobra.Command, complete cobra.CompletionFunc, flags ...string) {
+	for _, flag := range flags {
+		must(cmd.RegisterFlagCompletionFunc(flag, complete))
+	}
+}
+
 // completeNothing disables completion of the values of flags, which are not files.
 func completeNothing(cmd *cobra.Command, flags ...string) {
-	for _, flag := range flags {
-		must(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
-	}
+	completeWith(cmd, cobra.NoFileCompletions, flags...)
 }

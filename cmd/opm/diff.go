@@ -52,7 +52,7 @@ They need not be valid.`,
 	choiceVar(cmd, &f.format, "output", "o", string(diff.Text), "output format", texts(diff.Formats())...)
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
 		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
-	must(cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp)))
+	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
 	addReadFlags(cmd, &f.images)
 	return cmd
 }

@@ -54,7 +54,7 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 	}
 	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
-	completeNothing(cmd, "channel")
+	completeWith(cmd, channelsOfArgs, "channel")
 	addReadFlags(cmd, &f.images)
 }
 

@@ -119,7 +119,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
-	completeNothing(cmd, "channel")
+	completeWith(cmd, channelsOfArgs, "channel")
 	addReadFlags(cmd, &from)
 	return cmd
 }

@@ -47,7 +47,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	must(cmd.MarkFlagFilename("baseline", "json"))
-	must(cmd.RegisterFlagCompletionFunc("disable", f.completeRules))
+	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
 }
 
 func (f *reportFlags) completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

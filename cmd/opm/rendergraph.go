@@ -36,7 +36,8 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 	flags.StringVarP(&opts.Package, "package-name", "p", "", "draw only this `PACKAGE`")
 	flags.StringVar(&opts.MinimumEdge, "minimum-edge", "", "draw only edges from the version of this `BUNDLE` upwards")
 	flags.BoolVar(&opts.V0, "draw-v0-semantics", false, "mark bundles that OLM v0 skips, and edges that it ignores")
-	completeNothing(cmd, "package-name", "minimum-edge")
+	completeWith(cmd, packages, "package-name")
+	completeWith(cmd, bundles, "minimum-edge")
 	addReadFlags(cmd, &from)
 	return cmd
 }

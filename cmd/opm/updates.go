@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/list"
@@ -18,18 +20,21 @@ func updatesCmd() *cobra.Command {
 		Short: "Show the updates of installed bundles",
 		Long: `Show, for each bundle that can be installed and each channel that it can follow, its next
 update and the number of updates to the end of the channel: by OLM Classic, which picks the bundle
-nearest the channel head, and by OLM v1, which picks the highest version.
+nearest the channel head, and by OLM v1, which picks the highest version. Text has only bundles
+with something to say: those whose updates differ, are more than one, end before the end of the
+channel (stranded), or fail with an error; --all, --from and -o json have the rest too.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
 names. The catalog need not be valid.
 
 CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
 		Example: `  opm updates catalog
-  opm updates catalog --package kiln --channel stable
+  opm updates catalog --package kiln --channel stable --all
+  opm updates catalog --stranded
   opm updates catalog --package kiln --from 1.1.0 --simulate
   opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0`,
 		Args:              rangeArgs(1, "CATALOG", "FROM", "TO"),
-		ValidArgsFunction: completeArgs(files),
+		ValidArgsFunction: completeArgs(files, bundles, bundles),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
@@ -39,7 +44,7 @@ CATALOG is a directory, a file, an archive, "-" for standard input, or an image;
 // updatesFlags are the flags of updates.
 type updatesFlags struct {
 	pkg, format, version string
-	explain              bool
+	explain, all         bool
 	opts                 list.UpdateOptions
 	images               imageFlags
 }
@@ -48,16 +53,25 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	flags.StringVar(&f.opts.Channel, "channel", "", "show only this `CHANNEL`")
+	flags.BoolVar(&f.opts.None, "no-channel", false,
+		"show the updates for a Subscription or ClusterExtension without a channel")
 	flags.StringVar(&f.opts.From, "from", "", "show only the bundle of this `VERSION` or name")
+	flags.BoolVar(&f.all, "all", false, "show all bundles in text too")
+	flags.BoolVar(&f.opts.Stranded, "stranded", false, "show only bundles not updated to the end of the channel")
+	flags.BoolVar(&f.opts.Differs, "differs", false, "show only bundles whose updates differ in OLM Classic and OLM v1")
 	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
 	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
 	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
+	exclude(cmd, "channel", "no-channel")
+	completeNothing(cmd, "v1-version")
+	completeWith(cmd, packages, "package")
+	completeWith(cmd, channels, "channel")
+	completeWith(cmd, bundles, "from")
 	addReadFlags(cmd, &f.images)
-	exclude(cmd, "explain", "simulate")
-	exclude(cmd, "explain", "from")
 }
 
 // check returns an error for flags and arguments that cannot be combined.
@@ -113,10 +127,28 @@ func (f *updatesFlags) print(cmd *cobra.Command, packages []*declcfg.PackageInde
 	if f.opts.From != "" && len(rows) == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q contains %s\n", f.pkg, f.opts.From)
 	}
+	if f.format == "text" {
+		rows = f.notable(cmd, rows)
+	}
 	if f.opts.Paths && f.format == "text" {
 		return list.WritePaths(cmd.OutOrStdout(), rows)
 	}
 	return list.Write(cmd.OutOrStdout(), rows, list.Format(f.format))
+}
+
+// notable returns the rows with something to say, and prints how many there are if there are others. Rows that the
+// user asked for are returned in any case.
+func (f *updatesFlags) notable(cmd *cobra.Command, rows []list.Update) []list.Update {
+	total := len(rows)
+	if f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs {
+		return rows
+	}
+	rows = slices.DeleteFunc(rows, func(u list.Update) bool { return !u.Notable() })
+	if len(rows) < total {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %d of %s; in the others at most one update leads to the end of the "+
+			"channel (--all shows them)\n", len(rows), plural.Of(total, "row"))
+	}
+	return rows
 }
 
 // optional returns the value of a flag as a list, which is empty if the flag is not set.

@@ -69,7 +69,7 @@ Text goes to standard error, other formats to standard output.`,
 	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
 	exclude(cmd, "rules", "schema", "package")
 	must(cmd.MarkFlagFilename("schema", "cue"))
-	must(cmd.RegisterFlagCompletionFunc("package", packages))
+	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &f.images)
 	return cmd
 }

@@ -20,14 +20,17 @@ import (
 //	bundle v2 2.0.1
 //	deprecated v2
 //	deprecated channel stable
+//	prohibited v3
+//	requires v1 olm.gvk.required
 //
 // A semicolon before a space ends a line too, and " #" begins a comment. Entries may begin with a dash. Entries, and
 // what is named after bundle, are in the catalog: with the version that is given or else the one after the last v of
-// the name, of which the end may be missing: v2 has the version 2.0.0.
+// the name, of which the end may be missing: v2 has the version 2.0.0. Prohibited bundles have the property
+// olm.deprecated, those after requires a property of that type.
 func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	t.Helper()
 	p := &declcfg.PackageIndex{Name: name}
-	versions := map[string]string{}
+	versions, dependencies, prohibited := map[string]string{}, map[string]string{}, map[string]bool{}
 	var bundles []string // in order
 	var channel *declcfg.Channel
 	var deprecated []declcfg.Deprecation
@@ -45,6 +48,11 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 			bundle, version, _ := strings.Cut(rest, " ")
 			bundles = append(bundles, bundle)
 			versions[bundle] = version
+		case "prohibited":
+			prohibited[rest] = true
+		case "requires":
+			bundle, property, _ := strings.Cut(rest, " ")
+			dependencies[bundle] = property
 		case "deprecated":
 			r := declcfg.Reference{Schema: declcfg.SchemaBundle, Name: rest}
 			if c, ok := strings.CutPrefix(rest, "channel "); ok {
@@ -58,7 +66,9 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	}
 	for i, b := range bundles {
 		if !slices.Contains(bundles[:i], b) {
-			p.Bundles = append(p.Bundles, bundle(b, versions[b]))
+			o := bundle(b, versions[b])
+			o.Value.Dependency, o.Value.Deprecated = dependencies[b], prohibited[b]
+			p.Bundles = append(p.Bundles, o)
 		}
 	}
 	p.Deprecations = []declcfg.Indexed[declcfg.Deprecations]{{Value: &declcfg.Deprecations{Entries: deprecated}}}

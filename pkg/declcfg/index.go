@@ -36,6 +36,12 @@ type BundleSummary struct {
 	Name    string
 	Image   string
 	Version *Version // nil unless there is exactly one olm.package property, with a version that can be parsed
+
+	// Dependency is the type of the first property that declares a dependency as OLM v1 refuses it: olm.gvk.required,
+	// olm.package.required or olm.constraint. It is "" without one.
+	Dependency string
+
+	Deprecated bool // has the property olm.deprecated, with which OLM Classic never installs it
 }
 
 // Summarize returns b without its manifests.
@@ -43,6 +49,14 @@ func (b *Bundle) Summarize() *BundleSummary {
 	s := &BundleSummary{Name: b.Name, Image: b.Image}
 	if v, err := b.Version(); err == nil {
 		s.Version = &v
+	}
+	for i := range b.Properties {
+		switch t := b.Properties[i].Type; t {
+		case PropertyGVKRequired, PropertyPackageRequired, PropertyConstraint:
+			s.Dependency = cmp.Or(s.Dependency, t)
+		case PropertyDeprecated:
+			s.Deprecated = true
+		}
 	}
 	return s
 }

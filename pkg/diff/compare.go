@@ -28,7 +28,7 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	c.graphBefore = c.graphOf(before)
 	var installed []declcfg.BundleSummary
 	for _, b := range c.graphBefore.Bundles {
-		installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
+		installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version, Deprecated: b.Prohibited})
 	}
 	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
 	for i, b := range c.graphAfter.Bundles {
@@ -91,15 +91,23 @@ func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	return &v
 }
 
+// decisive are the types of properties that affect updates.
+var decisive = []string{
+	declcfg.PropertyPackage, declcfg.PropertyDeprecated,
+	declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint,
+}
+
 // sameGraph reports whether no change affects updates.
 func (c *comparison) sameGraph(p Package) bool {
 	for _, b := range p.Bundles {
-		if b.Change != Changed || slices.Contains(b.Properties, declcfg.PropertyPackage) {
+		if b.Change != Changed || slices.ContainsFunc(b.Properties, isDecisive) {
 			return false
 		}
 	}
 	return len(p.Channels) == 0 && len(p.Deprecations) == 0
 }
+
+func isDecisive(property string) bool { return slices.Contains(decisive, property) }
 
 // change returns the change of something that is in one or both catalogs.
 func change(before, after bool) Change {

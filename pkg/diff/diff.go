@@ -220,7 +220,7 @@ type Stranded struct {
 type Why struct {
 	Reason Reason `json:"reason"`
 	End    string `json:"end,omitempty"`   // for StopsEarly: the last bundle that they are updated to
-	Error  string `json:"error,omitempty"` // for Refused
+	Error  string `json:"error,omitempty"` // for Refused and Rejected
 }
 
 // A Reason is why installs are stranded.
@@ -231,6 +231,7 @@ const (
 	PackageGone Reason = "package-removed"
 	ChannelGone Reason = "channel-removed"
 	Refused     Reason = "channel-refused" // OLM Classic updates nothing in the channel
+	Rejected    Reason = "update-rejected" // OLM answers with an error where the updates end
 	NoUpdate    Reason = "no-update"
 	StopsEarly  Reason = "stops-early" // there are updates, but not to the end
 	Endless     Reason = "endless"     // there are updates for ever

@@ -122,7 +122,7 @@ kiln: 1 channel changed
 kiln: 2 stranded installs, 1 channel changed
   2 installs lose their update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
 			`(a unique replacement chain within a channel is required to determine the relative order between channel ` +
-			`entries, but 2 replacement chains were found in channel "fast": kiln.v2, kiln.v1): kiln.v2; ` +
+			`entries, but 2 replacement chains were found in channel "fast" of package "kiln": kiln.v2, kiln.v1): kiln.v2; ` +
 			`and 1 version that is not in the catalog any more (kiln.v0)
   channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added (not new to the catalog: kiln.v1)`},
 		{"image", "2222222222222222222222222222222222222222222222222222222222222222",

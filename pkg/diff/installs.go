@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -11,8 +12,7 @@ import (
 // A following is the updates of followers of a channel.
 type following struct {
 	*graph.Plan
-	gone    bool          // the channel does not exist, and Plan is nil
-	end     *graph.Bundle // of the channel, or nil
+	gone    bool // the channel does not exist, and Plan is nil
 	refused error
 }
 
@@ -24,40 +24,15 @@ var follow = map[graph.Semantics]func(*graph.Package, *graph.Channel) following{
 
 func followClassic(p *graph.Package, c *graph.Channel) following {
 	plan, err := p.Classic(c)
-	f := following{Plan: plan, refused: err}
-	if order, err := c.Order(); err == nil && len(order) > 0 {
-		f.end = p.Bundle(order[0])
-	}
-	return f
+	return following{Plan: plan, refused: err}
 }
 
-// followV1 uses as the end of the channel the bundle that all are updated to without regard to edges.
 func followV1(p *graph.Package, c *graph.Channel) following {
-	o := graph.V1Options{Channels: []*graph.Channel{c}}
-	f := following{Plan: p.V1(o)}
-	o.SelfCertified = true
-	if members := c.Members(); len(members) > 0 {
-		if end, _, ok := p.V1(o).End(members[0]); ok && !end.Virtual {
-			f.end = end
-		}
-	}
-	return f
+	return following{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
 }
 
-// reachesEnd reports whether the updates of a bundle end at the end of the channel. In OLM v1 they may also end at a
-// higher version, which is then deprecated.
-func (f following) reachesEnd(b *graph.Bundle) bool {
-	if f.end == nil {
-		return false
-	}
-	at, _, ok := f.End(b)
-	return ok && (at == f.end || f.Semantics == graph.V1 && isHigher(at, f.end))
-}
-
-// isHigher reports whether a bundle is in the catalog and has a higher version than another.
-func isHigher(b, than *graph.Bundle) bool {
-	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
-}
+// reachesEnd reports whether the updates of a bundle end at the end of the channel.
+func (f following) reachesEnd(b *graph.Bundle) bool { return !f.gone && f.Reaches(b) }
 
 // next returns the name of the next update of a bundle, or "".
 func (f following) next(b *graph.Bundle) string {
@@ -140,9 +115,12 @@ func (f following) why(b *graph.Bundle) Why {
 		return Why{Reason: Refused, Error: f.refused.Error()}
 	}
 	end, hops, ok := f.End(b)
+	err := f.Err(end)
 	switch {
 	case !ok:
 		return Why{Reason: Endless}
+	case err != nil && !errors.Is(err, graph.ErrNoBundles):
+		return Why{Reason: Rejected, Error: err.Error()}
 	case hops == 0:
 		return Why{Reason: NoUpdate}
 	}

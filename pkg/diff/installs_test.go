@@ -96,11 +96,48 @@ func TestInstalls(t *testing.T) {
 			},
 		},
 		{
-			// v1 -> v2        | v1 -> v2 -> v3 ~> v3
+			// v1 -> v2        | v1 -> v2 -> v3
 			name:   "a range with its own version in it",
 			before: graphOf("v1 v2", "v1", "v2 <v1"),
 			after:  graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 <v2 >=3.0.0"),
+		},
+		{
+			// v1 -> v2        | v1 -> v2 ~> v1
+			name:   "an endless update",
+			before: graphOf("v1 v2", "v1", "v2 <v1"),
+			after:  graphOf("v1 v2", "v1 >=2.0.0", "v2 <v1"),
 			want:   []string{"c classic: v1 v2 stranded: endless"},
+		},
+		{
+			// v1 -> v2        | v1 -> v2 -> v3, which OLM v1 rejects
+			name:   "a dependency",
+			before: graphOf("v1 v2", "v1", "v2 <v1"),
+			after:  graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 <v2") + "- {type: olm.gvk.required, value: {}}\n",
+			want: []string{
+				`c v1: v1 v2 stranded: update-rejected: validating bundle "v3": bundle "v3" has a dependency declared via ` +
+					`property "olm.gvk.required" which is currently not supported`,
+			},
+		},
+		{
+			// v1 -> v2        | v1 -> v2, which OLM v1 rejects
+			name:   "a dependency of the head",
+			before: graphOf("v1 v2", "v1", "v2 <v1"),
+			after:  graphOf("v1 v2", "v1", "v2 <v1") + "- {type: olm.constraint, value: {}}\n",
+			want: []string{
+				`c v1: v1 v2 stranded: update-rejected: validating bundle "v2": bundle "v2" has a dependency declared via ` +
+					`property "olm.constraint" which is currently not supported`,
+			},
+		},
+		{
+			// v1 -> v2        | v1, (v2)
+			name:   "the head is prohibited",
+			before: graphOf("v1 v2", "v1", "v2 <v1"),
+			after:  graphOf("v1 v2", "v1", "v2 <v1") + "- {type: olm.deprecated, value: {}}\n",
+			want: []string{
+				"c classic: v2 stranded: update-rejected: constraints not satisfiable: bundle v2 is deprecated (it has the " +
+					"property olm.deprecated), and nothing else can be installed",
+				"c classic: v1 goes to nothing, not v2, past v2",
+			},
 		},
 		{
 			// v1 -> v2 -> v3  | v1 -> v2, v3 -> v4
@@ -166,13 +203,13 @@ func TestInstalls(t *testing.T) {
 			},
 		},
 		{
-			// v1 ~> v2 ~> v2  | v1 -> v3
+			// v1 -> v2 ~> v1  | v1 -> v3
 			name:   "an endless update is led to an end",
-			before: graphOf("v1 v2", "v1", "v2 <v1 <=2.0.0"),
+			before: graphOf("v1 v2", "v1 >=2.0.0", "v2 <v1"),
 			after:  graphOf("v1 v2 v3", "v1", "v2", "v3 <v1 !v2"),
 			want: []string{
-				"c classic: v1 v2 goes to v3, not v2, past v2",
-				"c v1: v1 goes to v3, not v2, past v2",
+				"c classic+v1: v1 goes to v3, not v2, past v2 v1",
+				"c classic: v2 goes to v3, not v1, past v1 v2",
 			},
 		},
 		{
@@ -234,6 +271,9 @@ func installsOf(r *diff.Report) []string {
 			line := fmt.Sprintf("%s stranded: %s", who(s.Installs), s.Reason)
 			if s.End != "" {
 				line += " at " + s.End
+			}
+			if s.Reason == diff.Rejected {
+				line += ": " + s.Error
 			}
 			lines = append(lines, line)
 		}

@@ -189,6 +189,8 @@ func (w prose) why(y Why) string {
 		return "since the channel is gone"
 	case Refused:
 		return "since OLM refuses the channel (" + w.text(y.Error) + ")"
+	case Rejected:
+		return "since OLM answers with an error (" + w.text(y.Error) + ")"
 	case StopsEarly:
 		return "since updates end at " + w.name(y.End)
 	case Endless:

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,19 +20,20 @@ func (c *Channel) Order() ([]string, error) {
 func (c *Channel) order() ([]int, error) {
 	heads := c.heads()
 	if len(heads) == 0 {
-		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in channel %q", c.Name)
+		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in channel %q of package %q",
+			c.Name, c.Package)
 	}
 	tails := c.tails(heads)
 	for i, head := range heads {
 		if tails[i] == none {
-			return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in channel %q",
-				c.entries[head].Name, c.Name)
+			return nil, fmt.Errorf("a cycle exists in the chain of replacement beginning with %q in channel %q of package %q",
+				c.entries[head].Name, c.Name, c.Package)
 		}
 	}
 	if len(heads) > 1 {
 		return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
-			"between channel entries, but %d replacement chains were found in channel %q: %s", len(heads), c.Name,
-			c.describe(heads, tails))
+			"between channel entries, but %d replacement chains were found in channel %q of package %q: %s",
+			len(heads), c.Name, c.Package, c.describe(heads, tails))
 	}
 	var order []int
 	for i := heads[0]; i != none; i = c.next[i] {
@@ -82,26 +84,61 @@ func (c *Channel) describe(heads, tails []int) string {
 }
 
 // Classic returns the updates of OLM Classic for a subscription to the channel: an installed bundle is updated to the
-// entry of [Channel.Order] nearest the head that replaces or skips it, or has its version in its skipRange.
+// entry of [Channel.Order] nearest the head that replaces or skips it, or has its version in its skipRange. If that is
+// the installed bundle itself, whose skipRange includes its own version, nothing happens. A Prohibited bundle is never
+// installed; one that is already installed must be updated, or OLM updates nothing in the namespace.
+//
+// With nil for the channel, the subscription has none: the entries of the default channel come first, then those of the
+// other channels by name.
 //
 // The documentation of OLM gives four rules of precedence, in which the skipRange of the head comes before replaces.
 // OLM is more general: any entry in the order may update by its skipRange, and the distance to the head decides, not
 // the kind of edge. OLM looks at the catalog source of the subscription only.
 //
-// The channel must be one of p. The error is that of Order; the Plan has no updates then.
+// The channel must be one of p. The error is that of Order, and then also of every bundle in the Plan.
 func (p *Package) Classic(c *Channel) (*Plan, error) {
-	return p.classic(c, p.updatable(c))
+	bundles := p.Bundles
+	if c != nil {
+		bundles = p.updatable(c)
+	}
+	return p.classic(c, bundles)
 }
 
-// classic plans the updates of bundles that include the members of the channel.
+// classic plans the updates of bundles that include the members of the channel, or of all channels if it is nil.
 func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
 	planner := newPlanner(Classic, p, bundles)
-	order, err := c.order()
-	if err != nil {
-		return planner.finish(), err
+	for _, c := range p.subscribed(c) {
+		order, err := c.order()
+		if err != nil {
+			return refusedPlan(p, bundles, err), err
+		}
+		for _, i := range order {
+			planner.claimEntry(c, i)
+		}
 	}
-	for _, i := range order {
-		planner.claimEntry(c, i)
+	plan := planner.finish()
+	if c == nil && plan.goal != nil { // other channels may update the head of the default channel
+		plan.goal, _, _ = plan.End(plan.goal)
 	}
-	return planner.finish(), nil
+	return plan, nil
+}
+
+// subscribed returns the channels that a subscription uses, the preferred ones first: c or, if that is nil, all.
+func (p *Package) subscribed(c *Channel) []*Channel {
+	if c != nil {
+		return []*Channel{c}
+	}
+	channels := slices.Clone(p.Channels)
+	slices.SortStableFunc(channels, func(a, b *Channel) int {
+		return cmp.Compare(p.notDefault(a), p.notDefault(b))
+	})
+	return channels
+}
+
+// notDefault is 0 for the default channel, and 1 for others.
+func (p *Package) notDefault(c *Channel) int {
+	if c.Name == p.DefaultChannel {
+		return 0
+	}
+	return 1
 }

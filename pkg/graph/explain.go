@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // An Explanation explains why an installed bundle is or is not updated to another one next.
@@ -18,6 +20,8 @@ type Explanation struct {
 	// Path is From and its updates, in order. With Loop, the last one is repeated for ever.
 	Path []string `json:"path"`
 	Loop bool     `json:"loop,omitzero"`
+
+	Error string `json:"error,omitzero"` // the answer of OLM at the end of Path, if that is an error
 }
 
 // A Check is one condition of an update.
@@ -39,12 +43,16 @@ func (e *Explanation) String() string {
 		where = "in channel " + e.Channel
 	}
 	fmt.Fprintf(&text, "%s, %s: %s %s updated to %s next\n", e.Semantics, where, e.From, is, e.To)
+	width := len("not skipped ") // or more
+	for _, c := range e.Checks {
+		width = max(width, len(c.Name)+1)
+	}
 	for _, c := range e.Checks {
 		verdict := "no "
 		if c.Holds {
 			verdict = "yes"
 		}
-		fmt.Fprintf(&text, "  %s  %-12s %s\n", verdict, c.Name, c.Why)
+		fmt.Fprintf(&text, "  %s  %-*s %s\n", verdict, width, c.Name, c.Why)
 	}
 	fmt.Fprintf(&text, "  %s\n", e.story())
 	return text.String()
@@ -53,9 +61,14 @@ func (e *Explanation) String() string {
 // story describes the updates of From.
 func (e *Explanation) story() string {
 	path := strings.Join(e.Path, " -> ")
+	if e.Error != "" {
+		path += "; then OLM reports: " + e.Error
+	}
 	switch {
 	case e.Loop:
 		return "updates never end: " + path
+	case len(e.Path) == 1 && e.Error != "":
+		return "OLM reports: " + e.Error
 	case len(e.Path) == 1:
 		return e.From + " stays"
 	case slices.Contains(e.Path, e.To):
@@ -78,6 +91,9 @@ func newExplainer(plan *Plan, from, to *Bundle) *explainer {
 		e.Path = append(e.Path, s.To.Name)
 	}
 	e.Loop = loop
+	if at, _, _ := plan.End(from); plan.Err(at) != nil {
+		e.Error = plan.Err(at).Error()
+	}
 	return e
 }
 
@@ -98,12 +114,12 @@ func (e *explainer) holds() bool {
 // checkPreferred checks that the plan prefers To, if all other conditions hold. first is why a bundle is preferred.
 func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
 	if e.holds() {
-		next, ok := plan.Next(e.from)
+		s := plan.choice(e.from)
 		other, reason := e.From, "stays"
-		if ok {
-			other, reason = next.To.Name, next.reason(e.from)
+		if s.To != nil && s.To != e.from {
+			other, reason = s.To.Name, s.reason(e.from)
 		}
-		e.check("preferred", ok && next.To == e.to, fmt.Sprintf("of all that may update %s it %s", e.From, first),
+		e.check("preferred", s.To == e.to && e.to != e.from, fmt.Sprintf("of all that may update %s it %s", e.From, first),
 			fmt.Sprintf("%s %s, and %s", other, first, reason))
 	}
 	e.Updates = e.holds()
@@ -160,27 +176,59 @@ func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 }
 
 // ExplainClassic explains why OLM Classic, following the channel, does or does not update a bundle to another one next;
-// see [Package.Classic]. All three are of p.
+// see [Package.Classic]. All three are of p; without a channel, all are followed.
 func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	plan, err := p.Classic(c)
 	e := newExplainer(plan, from, to)
-	e.Channel = c.Name
+	if c != nil {
+		e.Channel = c.Name
+	}
 	e.checkExists()
-	entry, ok := c.index[to.Name]
-	e.check("in channel", ok, "the channel has an entry for it", "the channel has no entry for it")
-	e.checkEdge([]*Channel{c}, "")
+	channels := p.subscribed(c)
+	e.checkMember(channels)
+	e.checkEdge(channels, "")
 	if err != nil {
 		e.check("order", false, "", err.Error())
+	} else {
+		e.checkOffered(channels)
 	}
-	if ok && err == nil {
-		e.checkOffered(c, entry)
+	if to.Prohibited {
+		e.check("deprecation", false, "",
+			"it has the property "+declcfg.PropertyDeprecated+", with which OLM Classic never installs it")
+	} else {
+		e.checkDeprecated("OLM Classic does not mind")
 	}
-	e.checkDeprecated("OLM Classic does not mind")
 	return e.checkPreferred(plan, "is nearest the head")
 }
 
-// checkOffered checks that OLM Classic offers an entry.
-func (e *explainer) checkOffered(c *Channel, entry int) {
+// checkMember checks that one of the channels has an entry.
+func (e *explainer) checkMember(channels []*Channel) {
+	e.check("in channel", inAny(channels, e.to), "the channel has an entry for it", "the channel has no entry for it")
+}
+
+// checkOffered checks that OLM Classic offers the entry of a channel that updates From or, if none does, of any.
+func (e *explainer) checkOffered(channels []*Channel) {
+	var checks []Check
+	for _, c := range channels {
+		entry, ok := c.index[e.To]
+		if !ok {
+			continue
+		}
+		offered := &explainer{Explanation: Explanation{To: e.To}}
+		offered.checkEntry(c, entry)
+		edge, _ := c.describeEdge(entry, e.from)
+		if checks == nil || edge != "" {
+			checks = offered.Checks
+		}
+		if edge != "" && offered.holds() {
+			break
+		}
+	}
+	e.Checks = append(e.Checks, checks...)
+}
+
+// checkEntry checks that OLM Classic offers an entry of a channel.
+func (e *explainer) checkEntry(c *Channel, entry int) {
 	if c.skipped[entry] {
 		e.check("not skipped", false, "", "it is skipped by "+strings.Join(c.skippers(e.To), ", "))
 		return
@@ -231,12 +279,8 @@ func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 	channels := p.Channels
 	if len(o.Channels) > 0 {
 		channels = o.Channels
-		var names []string
-		for _, c := range channels {
-			names = append(names, c.Name)
-		}
-		e.Channel = strings.Join(names, ", ")
-		e.check("in channel", inAny(channels, to), "the channel has an entry for it", "the channel has no entry for it")
+		e.Channel = strings.Join(channelNames(channels), ", ")
+		e.checkMember(channels)
 	}
 	if o.Version != nil {
 		e.check("version", to.Version != nil && o.Version.Contains(to.semver()),
@@ -251,6 +295,10 @@ func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 		e.checkEdge(channels, "")
 	}
 	e.checkDeprecated("everything else is preferred")
+	if plan.rejects(to) {
+		e.check("dependencies", false, "",
+			"OLM v1 refuses bundles with dependencies: it has the property "+to.Dependency)
+	}
 	return e.checkPreferred(plan, "comes first, by its version and deprecated ones last")
 }
 

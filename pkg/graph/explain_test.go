@@ -11,6 +11,7 @@ func TestExplain(t *testing.T) {
 		bundle v0 0.1.0
 		deprecated v4`)
 	c := p.Channel("c")
+	ofRefused := packageOf(t, "channel c ; v3 replaces v2 skips v1 ; v2 replaces v1 ; v1 ; prohibited v2 ; requires v3 olm.constraint")
 	constraint, err := ParseConstraint("<3")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func TestExplain(t *testing.T) {
   no   version      its version is not in "<3"
   no   edge         it is in no channel
   yes  deprecation  it is not deprecated
-  v1 stays
+  OLM reports: error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version "<3" in channels [d]
 `,
 		},
 		{
@@ -81,7 +82,7 @@ func TestExplain(t *testing.T) {
   yes  in channel   the channel has an entry for it
   no   edge         in channel d, v2 neither replaces nor skips v1, and its skipRange ">=1.0.0, <2.0.0" cannot be read
   yes  deprecation  it is not deprecated
-  v1 stays
+  OLM reports: error upgrading from currently installed version "1.0.0": no bundles found for package "p" in channels [d]
 `,
 		},
 		{p.ExplainV1(V1Options{SelfCertified: true}, p.Bundle("v3"), p.Bundle("v1")), `v1, in any channel: v3 is not updated to v1 next
@@ -90,6 +91,22 @@ func TestExplain(t *testing.T) {
   yes  deprecation  it is not deprecated
   no   preferred    v3 comes first, by its version and deprecated ones last, and stays
   v3 stays
+`},
+		{ofRefused.ExplainV1(V1Options{}, ofRefused.Bundle("v1"), ofRefused.Bundle("v3")), `v1, in any channel: v1 is not updated to v3 next
+  yes  exists        v3 is in the catalog
+  yes  edge          in channel c, v3 skips v1
+  yes  deprecation   it is not deprecated
+  no   dependencies  OLM v1 refuses bundles with dependencies: it has the property olm.constraint
+  OLM reports: validating bundle "v3": bundle "v3" has a dependency declared via property "olm.constraint" which is currently not supported
+`},
+		{ofRefused.ExplainClassic(nil, ofRefused.Bundle("v1"), ofRefused.Bundle("v2")), `classic, in any channel: v1 is not updated to v2 next
+  yes  exists       v2 is in the catalog
+  yes  in channel   the channel has an entry for it
+  yes  edge         in channel c, v2 replaces v1
+  yes  not skipped  no entry skips it
+  yes  in chain     following replaces from the head leads to it
+  no   deprecation  it has the property olm.deprecated, with which OLM Classic never installs it
+  updates never reach v2: v1 -> v3
 `},
 	} {
 		if got := tt.explanation.String(); got != tt.want {

@@ -36,7 +36,8 @@ import (
 //
 // Entries without a name are ignored. Of entries with the same name the first is in the graph; the others are ignored.
 type Channel struct {
-	Name       string // "" after New
+	Package    string // "" after New, as is Name
+	Name       string
 	Deprecated bool
 
 	entries []declcfg.Entry

@@ -10,8 +10,18 @@ type Outlook struct {
 	Version   string `json:"version,omitzero"` // "" if unknown
 	Classic   Fate   `json:"classic"`
 	V1        Fate   `json:"v1"`
-	Differs   bool   `json:"differs"` // the next updates differ
+	Differs   bool   `json:"differs"` // the next updates differ, or their outcomes do
 }
+
+// An Outcome is the answer of OLM about an installed bundle.
+type Outcome string
+
+// The outcomes.
+const (
+	Stay   Outcome = "stay"
+	Update Outcome = "update"
+	Failed Outcome = "error"
+)
 
 // A Fate is the updates of an installed bundle under one of the semantics.
 type Fate struct {
@@ -21,41 +31,57 @@ type Fate struct {
 	End  string `json:"end"`  // the last bundle; one of the loop if there is one
 	Loop bool   `json:"loop,omitzero"`
 
+	Outcome  Outcome `json:"outcome"`        // of the next update
+	Error    string  `json:"error,omitzero"` // the answer of OLM at End, if that is an error
+	Stranded bool    `json:"stranded"`       // the updates do not reach the Goal of the Plan
+
 	// Path is every update, up to the first that closes a loop. It is nil unless requested.
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles.
-// The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with outlooks
-// without Classic updates. With paths, it sets the Path of each Fate.
-func (p *Package) Outlooks(c *Channel, o V1Options, paths bool) ([]Outlook, error) {
+// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles, and
+// of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension without
+// one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with
+// outlooks that have it too. With paths, it sets the Path of each Fate.
+func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) ([]Outlook, error) {
 	classic, err := p.Classic(c)
-	o.Channels = []*Channel{c}
+	o.Channels = nil
+	name, members := "", p.Bundles
+	if c != nil {
+		o.Channels = []*Channel{c}
+		name, members = c.Name, c.members
+	}
 	v1 := p.V1(o)
-	all := make([]Outlook, 0, len(c.members))
-	for _, b := range v1.bundles { // and those of classic
+	listed := byRank(slices.Concat(members, always))
+	all := make([]Outlook, 0, len(listed))
+	for _, b := range byRank(slices.Concat(v1.bundles, always)) { // v1 has all bundles of classic
 		s, updates := classic.Next(b)
 		s1, updates1 := v1.Next(b)
-		if _, member := slices.BinarySearchFunc(c.members, b, (*Bundle).compareRank); !member && !updates && !updates1 {
+		if _, ok := slices.BinarySearchFunc(listed, b, (*Bundle).compareRank); !ok && !updates && !updates1 {
 			continue
 		}
 		version := ""
 		if b.Version != nil {
 			version = b.Version.String()
 		}
-		all = append(all, Outlook{
-			Package: p.Name, Channel: c.Name, Installed: b.Name, Version: version,
-			Classic: classic.fate(b, paths), V1: v1.fate(b, paths), Differs: s.To != s1.To,
-		})
+		outlook := Outlook{
+			Package: p.Name, Channel: name, Installed: b.Name, Version: version,
+			Classic: classic.fate(b, paths), V1: v1.fate(b, paths),
+		}
+		outlook.Differs = s.To != s1.To || outlook.Classic.Outcome != outlook.V1.Outcome
+		all = append(all, outlook)
 	}
 	return all, err
 }
 
 func (p *Plan) fate(b *Bundle, path bool) Fate {
 	at, hops, ok := p.End(b)
-	f := Fate{Hops: max(hops, 0), End: at.Name, Loop: !ok}
+	f := Fate{Hops: max(hops, 0), End: at.Name, Loop: !ok, Outcome: Stay, Stranded: !p.Reaches(b)}
+	if err := p.Err(at); err != nil {
+		f.Outcome, f.Error = Failed, err.Error()
+	}
 	if s, updates := p.Next(b); updates {
-		f.Next, f.By = s.To.Name, s.By
+		f.Next, f.By, f.Outcome = s.To.Name, s.By, Update
 	}
 	if path {
 		steps, _ := p.Path(b)

@@ -31,7 +31,13 @@ type Bundle struct {
 	Name       string
 	Version    *declcfg.Version // nil if missing or invalid
 	Virtual    bool             // named by an entry or an edge, but not in the catalog
-	Deprecated bool
+	Deprecated bool             // by an olm.deprecations, which OLM v1 minds
+
+	// Prohibited bundles have the property olm.deprecated: OLM Classic never installs them.
+	Prohibited bool
+
+	// Dependency is the type of a property that declares a dependency, for which OLM v1 refuses the bundle, or "".
+	Dependency string
 
 	rank int // in Bundles
 }
@@ -48,12 +54,14 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 	}
 	for _, o := range x.Bundles {
 		if b := o.Value; b != nil && p.byName[b.Name] == nil {
-			p.byName[b.Name] = &Bundle{Name: b.Name, Version: b.Version}
+			p.byName[b.Name] = &Bundle{
+				Name: b.Name, Version: b.Version, Prohibited: b.Deprecated, Dependency: b.Dependency,
+			}
 		}
 	}
 	for _, b := range installed {
 		if p.byName[b.Name] == nil {
-			p.byName[b.Name] = &Bundle{Name: b.Name, Version: b.Version, Virtual: true}
+			p.byName[b.Name] = &Bundle{Name: b.Name, Version: b.Version, Virtual: true, Prohibited: b.Deprecated}
 		}
 	}
 	for _, o := range x.Channels {
@@ -73,7 +81,7 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 
 func (p *Package) addChannel(d *declcfg.Channel) {
 	c := New(d.Entries)
-	c.Name = d.Name
+	c.Package, c.Name = p.Name, d.Name
 	for _, i := range c.nodes {
 		e := c.entries[i]
 		p.node(e.Name)
@@ -194,6 +202,15 @@ func (c *Channel) Members() []*Bundle { return c.members }
 
 // Entries returns the entries of the channel, in its order.
 func (c *Channel) Entries() []declcfg.Entry { return c.entries }
+
+// channelNames returns the names of channels.
+func channelNames(channels []*Channel) []string {
+	var names []string
+	for _, c := range channels {
+		names = append(names, c.Name)
+	}
+	return names
+}
 
 // Entry returns the entry of that name, and whether there is one.
 func (c *Channel) Entry(name string) (declcfg.Entry, bool) {

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sort"
@@ -38,13 +40,19 @@ type Step struct {
 }
 
 // A Plan has the next update of every installed bundle of a package, and the end of its update path.
+//
+// OLM answers about an installed bundle in one of three ways: with an update, see [Plan.Next]; with an error, see
+// [Plan.Err]; or with neither, and the bundle stays.
 type Plan struct {
 	Semantics Semantics
 	Package   *Package
 
-	bundles []*Bundle // by rank; all others have no update
-	steps   []Step    // by index in bundles; To is nil if there is no update
-	ends    []end     // by index in bundles
+	bundles []*Bundle // by rank; nothing is chosen for all others
+	refused error     // for every bundle; then nothing is chosen
+	v1      V1Options // of a V1 plan
+	goal    *Bundle
+	chosen  []Step // by index in bundles: what OLM resolves to, maybe the bundle itself; To is nil if there is nothing
+	ends    []end  // by index in bundles
 }
 
 // An end is the end of an update path.
@@ -61,13 +69,87 @@ func (p *Plan) find(b *Bundle) (int, bool) {
 	return slices.BinarySearchFunc(p.bundles, b, (*Bundle).compareRank)
 }
 
-// Next returns the next update of a bundle of the package, and false if there is none.
-func (p *Plan) Next(b *Bundle) (Step, bool) {
+// choice returns what OLM resolves to for a bundle of the package; To is nil if there is nothing.
+func (p *Plan) choice(b *Bundle) Step {
 	i, ok := p.find(b)
 	if !ok {
+		return Step{}
+	}
+	return p.chosen[i]
+}
+
+// Next returns the next update of a bundle of the package, and false if there is none.
+func (p *Plan) Next(b *Bundle) (Step, bool) {
+	s := p.choice(b)
+	if s.To == nil || s.To == b || p.rejects(s.To) {
 		return Step{}, false
 	}
-	return p.steps[i], p.steps[i].To != nil
+	return s, true
+}
+
+// ErrNoBundles is in the error of OLM v1 for an installed bundle that nothing updates, if it is not itself among the
+// bundles of the selected channels and versions.
+var ErrNoBundles = errors.New("no bundles found")
+
+// Err returns the error with which OLM answers about an installed bundle, or nil. OLM Classic then updates nothing in
+// the namespace.
+func (p *Plan) Err(b *Bundle) error {
+	to := p.choice(b).To
+	switch {
+	case p.refused != nil:
+		return p.refused
+	case to != nil && p.rejects(to):
+		return fmt.Errorf("validating bundle %q: bundle %q has a dependency declared via property %q "+
+			"which is currently not supported", to.Name, to.Name, to.Dependency)
+	case to != nil:
+		return nil
+	case p.Semantics == V1:
+		return p.noBundles(b)
+	case b.Prohibited:
+		return fmt.Errorf("constraints not satisfiable: bundle %s is deprecated (it has the property %s), "+
+			"and nothing else can be installed", b.Name, declcfg.PropertyDeprecated)
+	}
+	return nil
+}
+
+// rejects reports whether OLM v1 resolves to a bundle and then rejects it, without looking for another one.
+func (p *Plan) rejects(to *Bundle) bool {
+	return p.Semantics == V1 && to.Dependency != ""
+}
+
+// noBundles returns the error of OLM v1 if there are no candidates for an installed bundle.
+func (p *Plan) noBundles(b *Bundle) error {
+	upgrading, matching, in := "", "", ""
+	if b.Version != nil {
+		upgrading = fmt.Sprintf("error upgrading from currently installed version %q: ", b.Version)
+	}
+	if p.v1.Version != nil {
+		matching = fmt.Sprintf(" matching version %q", p.v1.Version)
+	}
+	if len(p.v1.Channels) > 0 {
+		in = fmt.Sprintf(" in channels %s", channelNames(p.v1.Channels))
+	}
+	return fmt.Errorf("%s%w for package %q%s%s", upgrading, ErrNoBundles, p.Package.Name, matching, in)
+}
+
+// Goal returns the bundle that all updates should reach, or nil: in OLM Classic the first that can be installed of those
+// in [Channel.Order], or without a channel where that is updated to in the end, in OLM v1 the preferred one of those in
+// the selected channels and versions.
+func (p *Plan) Goal() *Bundle { return p.goal }
+
+// Reaches reports whether the updates of a bundle end at the Goal, or the bundle is the Goal, and OLM has no error about
+// it. In OLM v1 they may also end at a higher version, which is then deprecated.
+func (p *Plan) Reaches(b *Bundle) bool {
+	at, _, ok := p.End(b)
+	if !ok || p.goal == nil || p.Err(at) != nil {
+		return false
+	}
+	return at == p.goal || p.Semantics == V1 && isHigher(at, p.goal)
+}
+
+// isHigher reports whether a bundle is in the catalog and has a higher version than another.
+func isHigher(b, than *Bundle) bool {
+	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
 }
 
 // End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path
@@ -115,7 +197,7 @@ type planner struct {
 func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	n := len(bundles)
 	planner := &planner{
-		plan:     &Plan{Semantics: s, Package: p, bundles: bundles, steps: make([]Step, n)},
+		plan:     &Plan{Semantics: s, Package: p, bundles: bundles, chosen: make([]Step, n)},
 		bundles:  bundles,
 		claimed:  make([]bool, n),
 		versions: firstVersion(bundles),
@@ -125,6 +207,13 @@ func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 		planner.free[i] = i
 	}
 	return planner
+}
+
+// refusedPlan returns the plan of OLM Classic if it refuses the channel.
+func refusedPlan(p *Package, bundles []*Bundle, err error) *Plan {
+	planner := newPlanner(Classic, p, bundles)
+	planner.plan.refused = err
+	return planner.finish()
 }
 
 // firstVersion returns the index of the first bundle with a version, in bundles sorted by rank.
@@ -164,22 +253,23 @@ func (r Range) indexes(versioned []*Bundle) iter.Seq2[int, int] {
 	return r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version })
 }
 
-// claim updates b by s, unless it is already claimed. OLM v1 does not update a bundle to itself; OLM Classic does, in
-// an endless loop.
+// claim makes s the answer about b, unless it is already claimed.
 func (p *planner) claim(b *Bundle, s Step) {
-	i, ok := p.plan.find(b)
-	if !ok || p.claimed[i] {
-		return
-	}
-	p.claimed[i] = true
-	if s.To != b || p.plan.Semantics == Classic {
-		p.plan.steps[i] = s
+	if i, ok := p.plan.find(b); ok && !p.claimed[i] {
+		p.claimed[i] = true
+		p.plan.chosen[i] = s
 	}
 }
 
-// claimEntry claims all bundles to which an entry of a channel has an edge.
+// claimEntry claims all bundles to which an entry of a channel has an edge, unless it is never installed.
 func (p *planner) claimEntry(c *Channel, entry int) {
 	to := c.bundles[entry]
+	if p.plan.Semantics == Classic {
+		if to.Prohibited {
+			return
+		}
+		p.aim(to)
+	}
 	e := c.entries[entry]
 	if b := p.plan.Package.Bundle(e.Replaces); b != nil {
 		p.claim(b, Step{to, Replaces, c})
@@ -204,6 +294,13 @@ func (p *planner) claimRange(r Range, s Step) {
 	}
 }
 
+// aim sets the goal, if there is none.
+func (p *planner) aim(b *Bundle) {
+	if p.plan.goal == nil {
+		p.plan.goal = b
+	}
+}
+
 // nextFree follows free, and compresses the path.
 func (p *planner) nextFree(i int) int {
 	end := i
@@ -220,14 +317,18 @@ func (p *planner) nextFree(i int) int {
 func (p *planner) finish() *Plan {
 	const unknown, visiting = -2, -3
 	plan := p.plan
-	plan.ends = slices.Repeat([]end{{hops: unknown}}, len(plan.steps))
-	for start := range plan.steps {
+	plan.ends = slices.Repeat([]end{{hops: unknown}}, len(plan.chosen))
+	for start := range plan.chosen {
 		var path []int
 		i := start
-		for plan.ends[i].hops == unknown && plan.steps[i].To != nil {
+		for plan.ends[i].hops == unknown {
+			s, ok := plan.Next(plan.bundles[i])
+			if !ok {
+				break
+			}
 			plan.ends[i].hops = visiting
 			path = append(path, i)
-			i, _ = plan.find(plan.steps[i].To)
+			i, _ = plan.find(s.To)
 		}
 		switch plan.ends[i].hops {
 		case unknown:

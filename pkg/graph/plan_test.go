@@ -31,9 +31,38 @@ func describe(p *Plan) string {
 		if at, hops, ok := p.End(b); ok == loop || ok && (hops != len(steps) || !strings.HasSuffix(line, at.Name)) {
 			line += fmt.Sprintf(" but ends at %s after %d hops, %t", at.Name, hops, ok)
 		}
+		end, _, _ := p.End(b)
+		if err := p.Err(end); err != nil {
+			line += " " + err.Error()
+		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, " ; ")
+}
+
+// The errors of OLM Classic about channels.
+const (
+	twoHeads = "a unique replacement chain within a channel is required to determine the relative order between channel " +
+		`entries, but 2 replacement chains were found in channel "c" of package "p": v3...v1, v2...v1`
+	noHead = `no channel heads (entries not replaced by another entry) found in channel "c" of package "p"`
+	circle = `a cycle exists in the chain of replacement beginning with "v3" in channel "c" of package "p"`
+)
+
+// Without a channel in the Subscription, the default channel comes first, and then the others.
+func TestNoChannel(t *testing.T) {
+	p := packageOf(t, `default b
+		channel a
+		v4 replaces v1 ; v1
+		channel b
+		v3 replaces v2 skips v1 ; v2`)
+	plan, err := p.Classic(nil)
+	if got, want := describe(plan), "v1 -> v3 ; v2 -> v3 ; v3 ; v4"; err != nil || got != want || plan.Goal().Name != "v3" {
+		t.Errorf("got %s, goal %s, %v, want %s", got, plan.Goal().Name, err, want)
+	}
+	outlooks, err := p.Outlooks(nil, V1Options{}, false)
+	if err != nil || len(outlooks) != 4 || outlooks[0].V1.Next != "v4" || outlooks[0].Channel != "" {
+		t.Errorf("%+v, %v", outlooks, err)
+	}
 }
 
 // Each graph has the plan of both generations of OLM for its first channel.
@@ -76,9 +105,29 @@ func TestPlans(t *testing.T) {
 			"channel c ; v2 replaces v3 ; v3 replaces v1 ; v1 range <1.0.0",
 			"v1 -> v3 -> v2 ; v2 ; v3 -> v2", "v1 -> v3 ; v2 ; v3",
 		}, {
-			"a skip range that contains its own version", // Classic updates to it for ever
+			"a skip range that contains its own version", // Classic finds what is installed
 			"channel c ; v2 replaces v1 range >=1.0.0 <=2.0.0 ; v1",
-			"v1 -> v2 -> v2 ... ; v2 -> v2 ...", "v1 -> v2 ; v2",
+			"v1 -> v2 ; v2", "",
+		}, {
+			"a skip range with its own version in the middle", // hides the updates by entries below
+			"channel c ; v3 replaces v2 skips v2 ; v2 replaces v1 ; v1 replaces v0 range =1.0.0 ; v0 range =1.0.0",
+			"v0 -> v1 ; v1 ; v2 -> v3 ; v3", "v0 -> v1 -> v2 -> v3 ; v1 -> v2 -> v3 ; v2 -> v3 ; v3",
+		}, {
+			"the property olm.deprecated", // the next nearest to the head is installed
+			"channel c ; v3 replaces v2 ; v2 replaces v1 range <1.0.0 ; v1 replaces v0 ; prohibited v2 ; prohibited v3 ; bundle v0",
+			"v0 -> v1 ; v1 ; v2 constraints not satisfiable: bundle v2 is deprecated (it has the property olm.deprecated), " +
+				"and nothing else can be installed ; v3 constraints not satisfiable: bundle v3 is deprecated (it has the " +
+				"property olm.deprecated), and nothing else can be installed",
+			"v0 -> v2 -> v3 ; v1 -> v2 -> v3 ; v2 -> v3 ; v3",
+		}, {
+			"a dependency", // v1 does not fall back to v2
+			"channel c ; v3 replaces v2 range >=1.0.0 <3.0.0 ; v2 replaces v1 ; v1 replaces v0 ; v0 ; requires v3 olm.gvk.required",
+			"v0 -> v1 -> v3 ; v1 -> v3 ; v2 -> v3 ; v3",
+			`v0 -> v1 validating bundle "v3": bundle "v3" has a dependency declared via property "olm.gvk.required" which is ` +
+				`currently not supported ; v1 validating bundle "v3": bundle "v3" has a dependency declared via property ` +
+				`"olm.gvk.required" which is currently not supported ; v2 validating bundle "v3": bundle "v3" has a dependency ` +
+				`declared via property "olm.gvk.required" which is currently not supported ; v3 validating bundle "v3": bundle ` +
+				`"v3" has a dependency declared via property "olm.gvk.required" which is currently not supported`,
 		}, {
 			"two that skip each other's range", // v1 stays with the higher one
 			"channel c ; v2 replaces v1 range >=1.0.0 <2.0.0 ; v1 range =2.0.0",
@@ -86,11 +135,15 @@ func TestPlans(t *testing.T) {
 		}, {
 			"two heads", // Classic refuses the channel
 			"channel c ; v3 replaces v1 ; v2 replaces v1 ; v1",
-			"v1 ; v2 ; v3", "v1 -> v3 ; v2 ; v3",
+			"v1 " + twoHeads + " ; v2 " + twoHeads + " ; v3 " + twoHeads, "v1 -> v3 ; v2 ; v3",
 		}, {
 			"a circle", // v1 has no idea of chains
 			"channel c ; v2 replaces v1 ; v1 replaces v2",
-			"v1 ; v2", "v1 -> v2 ; v2",
+			"v1 " + noHead + " ; v2 " + noHead, "v1 -> v2 ; v2",
+		}, {
+			"a circle behind the head",
+			"channel c ; v3 replaces v2 ; v2 replaces v1 ; v1 replaces v2",
+			"v1 " + circle + " ; v2 " + circle + " ; v3 " + circle, "v1 -> v2 -> v3 ; v2 -> v3 ; v3",
 		}, {
 			"a deprecated bundle comes last in v1",
 			"channel c ; v3 replaces v2 range >=1.0.0 <3.0.0 ; v2 replaces v1 ; v1 ; deprecated v3",
@@ -98,11 +151,12 @@ func TestPlans(t *testing.T) {
 		}, {
 			"entries without a bundle or a version", // are updated by name only
 			"channel c ; v2 replaces a skips b range >=1.0.0 ; b ; a ; bundle a one",
-			"a -> v2 -> v2 ... ; b -> v2 -> v2 ... ; v2 -> v2 ...", "a -> v2 ; b -> v2 ; v2",
+			"a -> v2 ; b -> v2 ; v2", "",
 		}, {
 			"a bad range leads nowhere",
-			"channel c ; v2 range ^1.0.0 ; v1 range >=0.1.0, <1.0.0",
-			"v1 ; v2", "",
+			"channel c ; v2 replaces v1 range ^1.0.0 ; v1 range >=0.1.0, <1.0.0 ; bundle v1.5",
+			"v1 -> v2 ; v1.5 ; v2", `v1 -> v2 ; v1.5 error upgrading from currently installed version "1.5.0": no bundles found for ` +
+				`package "p" in channels [c] ; v2`,
 		}, {
 			"through a skipped entry", // the walk goes on behind it
 			"channel c ; v4 replaces v3 skips v3 ; v3 replaces v2 ; v2 replaces v1 ; v1",

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,12 @@ func randomGraph(r *rand.Rand) string {
 	if r.IntN(4) == 0 {
 		fmt.Fprintf(&text, "bundle v%d 2.0.0+%d\n", r.IntN(n), r.IntN(2))
 	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "prohibited v%d\n", r.IntN(n))
+	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "requires v%d olm.constraint\n", r.IntN(n))
+	}
 	return text.String()
 }
 
@@ -73,36 +80,59 @@ func covers(c *Channel, to, from *Bundle) bool {
 // The linear plan is that of asking every candidate about every installed bundle.
 func TestPlanIsThatOfBruteForce(t *testing.T) {
 	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
-		for _, c := range p.Channels {
+		for _, c := range append(slices.Clone(p.Channels), nil) {
 			plan, err := p.Classic(c)
-			order, orderErr := c.Order()
-			if (err == nil) != (orderErr == nil) {
+			type candidate struct {
+				channel *Channel
+				bundle  *Bundle
+			}
+			var candidates []candidate
+			var orderErr error
+			for _, c := range p.subscribed(c) {
+				order, err := c.Order()
+				orderErr = cmp.Or(orderErr, err)
+				for _, name := range order {
+					candidates = append(candidates, candidate{c, p.Bundle(name)})
+				}
+			}
+			if err != orderErr && err.Error() != orderErr.Error() {
 				t.Errorf("%s%v, and %v", graph, err, orderErr)
 			}
 			for _, b := range p.Bundles {
 				var want *Bundle
-				for _, name := range order {
-					if to := p.Bundle(name); err == nil && covers(c, to, b) {
-						want = to
+				for _, to := range candidates {
+					if err == nil && !to.bundle.Prohibited && covers(to.channel, to.bundle, b) {
+						want = to.bundle
 						break
 					}
 				}
-				if s, _ := plan.Next(b); s.To != want {
-					t.Errorf("%sclassic: %s -> %v, want %v", graph, b.Name, s.To, want)
+				wantErr := err != nil || want == nil && b.Prohibited
+				if want == b {
+					want = nil
+				}
+				if s, _ := plan.Next(b); s.To != want || (plan.Err(b) != nil) != wantErr {
+					t.Errorf("%sclassic: %s -> %v, want %v; error %v, want one: %t", graph, b.Name, s.To, want, plan.Err(b), wantErr)
 				}
 			}
 		}
 		for _, channels := range [][]*Channel{nil, p.Channels[:1]} {
 			plan := p.V1(V1Options{Channels: channels})
 			for _, b := range p.Bundles {
-				if s, _ := plan.Next(b); s.To != bruteV1(p, channels, b) {
-					t.Errorf("%sv1 in %d channels: %s -> %v, want %v", graph, len(channels), b.Name, s.To, bruteV1(p, channels, b))
+				want := bruteV1(p, channels, b)
+				wantErr := want == nil || want.Dependency != ""
+				if wantErr || want == b {
+					want = nil
+				}
+				if s, _ := plan.Next(b); s.To != want || (plan.Err(b) != nil) != wantErr {
+					t.Errorf("%sv1 in %d channels: %s -> %v, want %v; error %v, want one: %t", graph, len(channels), b.Name, s.To, want,
+						plan.Err(b), wantErr)
 				}
 			}
 		}
 	})
 }
 
+// bruteV1 returns what OLM v1 resolves to, nil for nothing.
 func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 	all := channels
 	if all == nil {
@@ -119,9 +149,6 @@ func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 		if best == nil || best.Deprecated && !b.Deprecated || best.Deprecated == b.Deprecated && b.compareV1(best) > 0 {
 			best = b
 		}
-	}
-	if best == from {
-		return nil
 	}
 	return best
 }
@@ -199,7 +226,7 @@ func TestSkipsKeepUpdates(t *testing.T) {
 			changed.join(p)
 			tried++
 			plan, err := p.Classic(changed)
-			if s, _ := plan.Next(b); err != nil || s.To == nil {
+			if s, _ := plan.Next(b); err != nil || s.To == nil && !head.Prohibited {
 				t.Errorf("%swhere %s skips %s, that has no update: %v", graph, head.Name, b.Name, err)
 			}
 		}
@@ -214,13 +241,15 @@ func TestExplanationsAgreeWithPlans(t *testing.T) {
 	randomPackages(t, 1000, func(t *testing.T, graph string, p *Package) {
 		for _, from := range p.Bundles {
 			for _, to := range p.Bundles {
-				for _, c := range p.Channels {
+				for _, c := range append(slices.Clone(p.Channels), nil) {
 					plan, _ := p.Classic(c)
 					agree(t, graph, plan, p.ExplainClassic(c, from, to), from, to)
-					o := V1Options{Channels: []*Channel{c}}
+					o := V1Options{}
+					if c != nil {
+						o.Channels = []*Channel{c}
+					}
 					agree(t, graph, p.V1(o), p.ExplainV1(o, from, to), from, to)
 				}
-				agree(t, graph, p.V1(V1Options{}), p.ExplainV1(V1Options{}, from, to), from, to)
 			}
 		}
 	})

@@ -50,7 +50,8 @@ func (c *Constraint) Contains(v semver.Version) bool {
 
 // V1 returns the updates of OLM v1: an installed bundle is updated to the highest version, deprecated ones last, among
 // itself and all bundles that replace or skip it, or have its version in their skipRange. Heads, skipped entries and
-// the default channel are not treated specially.
+// the default channel are not treated specially. If there is none, or if the one it updates to has a dependency, the
+// answer is an error.
 //
 // With SelfCertified, it is the highest version of all, even if that is lower than the installed one.
 func (p *Package) V1(o V1Options) *Plan {
@@ -59,8 +60,8 @@ func (p *Package) V1(o V1Options) *Plan {
 		channels = p.Channels
 	}
 	bundles := p.Bundles
-	if len(channels) == 1 && !o.SelfCertified {
-		bundles = p.withTwins(p.updatable(channels[0]))
+	if len(o.Channels) == 1 && !o.SelfCertified {
+		bundles = p.withTwins(p.updatable(o.Channels[0]))
 	}
 	return p.v1(o, channels, bundles)
 }
@@ -77,10 +78,14 @@ func (p *Package) Plans(c *Channel) (classic, v1 *Plan, err error) {
 // v1 plans the updates of bundles that include the members of the channels.
 func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan {
 	planner := newPlanner(V1, p, bundles)
+	planner.plan.v1 = o
 	candidates := p.candidates(o)
-	if o.SelfCertified && len(candidates) > 0 {
+	if len(candidates) > 0 {
+		planner.aim(candidates[0])
+	}
+	if o.SelfCertified {
 		for _, b := range bundles {
-			planner.claim(b, Step{candidates[0], Forced, nil})
+			planner.claim(b, Step{planner.plan.goal, Forced, nil})
 		}
 		return planner.finish()
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,15 +14,33 @@ import (
 )
 
 // An Update is a row of [Updates]: the updates of an installed bundle that follows a channel.
-type Update struct{ graph.Outlook }
+type Update struct {
+	graph.Outlook
+	refused bool // OLM Classic refuses the channel
+}
+
+// Notable reports whether there is something to say about a row: OLM reports an error, the updates differ, do not reach
+// the end of the channel, never end, or are more than one.
+func (u Update) Notable() bool {
+	return u.Differs || isNotable(u.Classic) || isNotable(u.V1)
+}
+
+// updates reports whether there is an update.
+func (u Update) updates() bool { return u.Classic.Outcome == graph.Update || u.V1.Outcome == graph.Update }
+
+func isNotable(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 
 // UpdateOptions say which updates are listed. The zero value lists those of every bundle in every channel.
 type UpdateOptions struct {
 	Channel string          // only this channel, which every package must have
-	From    string          // only of the bundle of this name, or of this version, which need not exist
+	None    bool            // without a channel, in the Subscription and the ClusterExtension; Channel is ignored
+	From    string          // only of the bundle of this name, or of this version, which some bundle must update
 	V1      graph.V1Options // options of OLM v1; Channels is ignored
 	Paths   bool            // set the paths
 	Refused func(error)     // called for channels that OLM Classic rejects; may be nil
+
+	Stranded bool // only of bundles whose updates do not reach the end of the channel, in OLM Classic or OLM v1
+	Differs  bool // only of bundles whose updates differ
 }
 
 // Updates lists the updates of installed bundles, by package and channel. The packages need not be valid.
@@ -32,31 +51,72 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) ([]Update, error) {
 			continue
 		}
 		p := withVersions(x, o.From)
-		channels, err := channelsOf(p, o.Channel)
+		rows, err := o.updates(p)
+		if err == nil && o.From != "" && !slices.ContainsFunc(rows, Update.updates) {
+			err = checkKnown(x, o.From)
+		}
 		if err != nil {
 			return nil, err
 		}
-		from := ""
-		if o.From != "" {
-			b, err := findBundle(p, o.From)
-			if err != nil {
-				return nil, err
-			}
-			from = b.Name
+		all = append(all, rows...)
+	}
+	return slices.DeleteFunc(all, func(u Update) bool {
+		return o.Stranded && !u.Classic.Stranded && !u.V1.Stranded || o.Differs && !u.Differs
+	}), nil
+}
+
+// updates lists the updates in a package.
+func (o UpdateOptions) updates(p *graph.Package) ([]Update, error) {
+	channels, err := o.channels(p)
+	if err != nil {
+		return nil, err
+	}
+	var from *graph.Bundle
+	var always []*graph.Bundle
+	if o.From != "" {
+		if from, err = findBundle(p, o.From); err != nil {
+			return nil, err
 		}
-		for _, c := range channels {
-			outlooks, err := p.Outlooks(c, o.V1, o.Paths)
-			if err != nil && o.Refused != nil {
-				o.Refused(fmt.Errorf("package %q: OLM Classic updates nothing: %w", p.Name, err))
-			}
-			for _, outlook := range outlooks {
-				if from == "" || outlook.Installed == from {
-					all = append(all, Update{outlook})
-				}
+		if len(channels) == 1 && !from.Virtual { // it may be installed, even from elsewhere
+			always = append(always, from)
+		}
+	}
+	var all []Update
+	for _, c := range channels {
+		outlooks, err := p.Outlooks(c, o.V1, o.Paths, always...)
+		if err != nil && o.Refused != nil {
+			o.Refused(fmt.Errorf("OLM Classic updates nothing: %w", err))
+		}
+		for _, outlook := range outlooks {
+			if from == nil || outlook.Installed == from.Name {
+				all = append(all, Update{outlook, err != nil})
 			}
 		}
 	}
 	return all, nil
+}
+
+// channels returns the channels to list; nil is for none.
+func (o UpdateOptions) channels(p *graph.Package) ([]*graph.Channel, error) {
+	if o.None {
+		return []*graph.Channel{nil}, nil
+	}
+	return channelsOf(p, o.Channel)
+}
+
+// checkKnown returns an error for a version that no bundle has.
+func checkKnown(x *declcfg.PackageIndex, version string) error {
+	p := graph.NewPackage(x)
+	if len(p.Find(version)) > 0 {
+		return nil
+	}
+	var known []string
+	for _, b := range p.Bundles {
+		if b.Version != nil {
+			known = append(known, b.Version.String())
+		}
+	}
+	return notFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
 }
 
 // withVersions returns the graph of a package, with a virtual bundle for each text that is an unknown version.
@@ -114,15 +174,48 @@ func (u Update) title() string { return u.Installed }
 
 func (Update) layout() layout {
 	return layout{columns: []string{
-		"PACKAGE", "CHANNEL", "INSTALLED", "VERSION", "CLASSIC", "HOPS", "V1", "HOPS", "DIFFERS",
+		"PACKAGE", "CHANNEL", "INSTALLED", "VERSION", "CLASSIC", "CLASSIC HOPS", "V1", "V1 HOPS", "DIFFERS", "STRANDED", "ERROR",
 	}}
 }
 
 func (u Update) cells(bool) []string {
 	return []string{
 		u.Package, u.Channel, u.Installed, u.Version,
-		u.Classic.Next, hops(u.Classic), u.V1.Next, hops(u.V1), yesNo(u.Differs),
+		next(u.Classic), hops(u.Classic), next(u.V1), hops(u.V1), yesNo(u.Differs), u.stranded(), u.errors(),
 	}
+}
+
+// next returns the next update, "" for none.
+func next(f graph.Fate) string {
+	if f.Outcome == graph.Failed {
+		return "error"
+	}
+	return f.Next
+}
+
+// stranded names the generations of OLM whose updates do not reach the end of the channel.
+func (u Update) stranded() string {
+	switch {
+	case u.Classic.Stranded && u.V1.Stranded:
+		return "both"
+	case u.Classic.Stranded:
+		return string(graph.Classic)
+	case u.V1.Stranded:
+		return string(graph.V1)
+	}
+	return "no"
+}
+
+// errors returns the errors about the bundle; that about its channel is reported elsewhere.
+func (u Update) errors() string {
+	var all []string
+	if e := u.Classic.Error; e != "" && !u.refused {
+		all = append(all, fmt.Sprintf("%s: %s", graph.Classic, e))
+	}
+	if e := u.V1.Error; e != "" {
+		all = append(all, fmt.Sprintf("%s: %s", graph.V1, e))
+	}
+	return strings.Join(all, "; ")
 }
 
 func hops(f graph.Fate) string {
@@ -136,8 +229,11 @@ func hops(f graph.Fate) string {
 func WritePaths(w io.Writer, rows []Update) error {
 	var text strings.Builder
 	for _, u := range rows {
-		fmt.Fprintf(&text, "package %s, channel %s, %s:\n", legible.Name(u.Package), legible.Name(u.Channel),
-			legible.Name(u.Installed))
+		channel := "no channel"
+		if u.Channel != "" {
+			channel = "channel " + legible.Name(u.Channel)
+		}
+		fmt.Fprintf(&text, "package %s, %s, %s:\n", legible.Name(u.Package), channel, legible.Name(u.Installed))
 		writePath(&text, graph.Classic, u.Classic)
 		writePath(&text, graph.V1, u.V1)
 	}
@@ -148,10 +244,14 @@ func WritePaths(w io.Writer, rows []Update) error {
 func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
 	path := legible.Name(strings.Join(f.Path, " -> "))
 	switch {
+	case path == "" && f.Error != "":
+		path = "error: " + legible.Name(f.Error)
 	case path == "":
 		path = "stays"
 	case f.Loop:
 		path += ", and so on for ever"
+	case f.Error != "":
+		path += ", then error: " + legible.Name(f.Error)
 	}
 	fmt.Fprintf(text, "  %-8s%s\n", name, path)
 }
@@ -160,7 +260,7 @@ func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
 // to next, by OLM Classic and by OLM v1. Both are names or versions.
 func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Explanation, error) {
 	p := withVersions(x, o.From, to)
-	channels, errChannel := channelsOf(p, o.Channel)
+	channels, errChannel := o.channels(p)
 	a, errFrom := findBundle(p, o.From)
 	b, errTo := findBundle(p, to)
 	if err := errors.Join(errChannel, errFrom, errTo); err != nil {
@@ -168,7 +268,10 @@ func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Expl
 	}
 	var all []*graph.Explanation
 	for _, c := range channels {
-		o.V1.Channels = []*graph.Channel{c}
+		o.V1.Channels = nil
+		if c != nil {
+			o.V1.Channels = []*graph.Channel{c}
+		}
 		all = append(all, p.ExplainClassic(c, a, b), p.ExplainV1(o.V1, a, b))
 	}
 	return all, nil

@@ -244,7 +244,7 @@ func versionsOf(p *declcfg.PackageIndex) map[string]*declcfg.Version {
 	return versions
 }
 
-// ownRanges reports entries whose skipRange includes their own version: OLM Classic updates such a bundle to itself.
+// ownRanges reports entries whose skipRange includes their own version: OLM Classic then finds the bundle itself.
 func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 	versions := versionsOf(p)
 	for _, c := range p.Channels {

@@ -53,6 +53,9 @@ type channelUpdates struct {
 // updates checks the channels of one package.
 func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	p := graph.NewPackage(x)
+	for _, b := range p.Bundles { // the rules deprecated-property and v1-dependency report these
+		b.Prohibited, b.Dependency = false, ""
+	}
 	room := maxProblems
 	var all []scope
 	for _, o := range x.Channels {
@@ -168,9 +171,7 @@ func (u *channelUpdates) checkEnds() {
 		at, _, ok := u.classic.End(b)
 		switch {
 		case !ok:
-			if s, _ := u.classic.Next(at); s.To != at { // else skip-range-self reports it
-				loops = append(loops, b.Name)
-			}
+			loops = append(loops, b.Name)
 		case at != u.head:
 			lostClassic = append(lostClassic, b.Name)
 			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
@@ -224,7 +225,7 @@ func (u *channelUpdates) checkDiffering() {
 	for _, b := range u.channel.Members() {
 		classic, _ := u.classic.Next(b)
 		v1, _ := u.v1.Next(b)
-		if classic.To != v1.To && (classic.To != b || v1.To != nil) {
+		if classic.To != v1.To {
 			differing = append(differing, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(classic), nameOf(v1)))
 		}
 	}

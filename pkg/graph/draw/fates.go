@@ -14,7 +14,7 @@ type laneFates struct {
 	Loose   bool          `json:"loose,omitempty"` // they are in no channel
 	Refused string        `json:"refused,omitempty"`
 	Bundles []bundleFacts `json:"bundles"`
-	Classic []*nextStep   `json:"classic"` // by bundle; null if there is no update
+	Classic []*nextStep   `json:"classic"` // by bundle; null if it stays, or the channel is refused
 	V1      []*nextStep   `json:"v1"`      // as Classic
 }
 
@@ -26,10 +26,11 @@ type bundleFacts struct {
 	Head    bool   `json:"head,omitempty"`
 }
 
-// A nextStep is an update: to which bundle of the lane, and by which edge.
+// A nextStep is an update, to a bundle of the lane, or the error that OLM reports instead.
 type nextStep struct {
-	To int        `json:"to"`
-	By graph.Edge `json:"by"`
+	To    int        `json:"to"`
+	By    graph.Edge `json:"by,omitempty"`
+	Error string     `json:"error,omitempty"`
 }
 
 // newFates returns the fates of all lanes of a picture, from the first.
@@ -56,8 +57,10 @@ func (l *lane) fates(g *graph.Package) laneFates {
 	classic, v1, err := g.Plans(l.channel)
 	if err != nil {
 		f.Refused = err.Error()
+		f.Classic = make([]*nextStep, len(l.Boxes))
+	} else {
+		f.Classic = l.steps(classic)
 	}
-	f.Classic = l.steps(classic)
 	f.V1 = l.steps(v1)
 	return f
 }
@@ -71,7 +74,9 @@ func (l *lane) steps(plan *graph.Plan) []*nextStep {
 	steps := make([]*nextStep, len(l.Boxes))
 	for i, b := range l.Boxes {
 		if s, ok := plan.Next(b.node.Bundle); ok {
-			steps[i] = &nextStep{at[s.To], s.By}
+			steps[i] = &nextStep{To: at[s.To], By: s.By}
+		} else if err := plan.Err(b.node.Bundle); err != nil {
+			steps[i] = &nextStep{To: none, Error: err.Error()}
 		}
 	}
 	return steps

@@ -22,7 +22,7 @@ func between(t testing.TB, text, before, after string) string {
 }
 
 // differing has other updates in OLM Classic than in OLM v1, in channel c: v1 ──► v2 ──► v3, where v3 also skips v1.1,
-// which OLM Classic does not offer. In channel d, v2.0.0 updates itself for ever.
+// which OLM Classic does not offer. In channel d, the range of v2.0.0 includes its own version.
 const differing = `
 	default c
 	channel c
@@ -35,8 +35,10 @@ const differing = `
 	p.v1.0.0
 	bundle p.v0.1.0`
 
-func TestFates(t *testing.T) {
-	text := between(t, write(t, HTML, Options{}, packageOf(t, "p", differing)), `id="fates">`, "</script>")
+// fatesOf returns the updates on the page of a package, a line for each bundle of a lane.
+func fatesOf(t *testing.T, lines string) []string {
+	t.Helper()
+	text := between(t, write(t, HTML, Options{}, packageOf(t, "p", lines)), `id="fates">`, "</script>")
 	var lanes []laneFates
 	if err := json.Unmarshal([]byte(text), &lanes); err != nil {
 		t.Fatal(err)
@@ -45,23 +47,51 @@ func TestFates(t *testing.T) {
 	for _, l := range lanes {
 		for i, b := range l.Bundles {
 			tell := func(s *nextStep) string {
-				if s == nil {
+				switch {
+				case s == nil:
 					return "stays"
+				case s.Error != "":
+					return s.Error
 				}
 				return fmt.Sprintf("%s to %s", s.By, l.Bundles[s.To].Name)
 			}
 			got = append(got, fmt.Sprintf("%s %s: %s; %s", l.Channel, b.Name, tell(l.Classic[i]), tell(l.V1[i])))
 		}
 	}
+	return got
+}
+
+func TestFates(t *testing.T) {
+	got := fatesOf(t, differing)
 	want := []string{
 		"c p.v3.0.0: stays; stays",
 		"c p.v2.0.0: replaces to p.v3.0.0; replaces to p.v3.0.0",
 		"c p.v1.1.0: skips to p.v3.0.0; skips to p.v3.0.0",
 		"c p.v1.0.0: replaces to p.v2.0.0; replaces to p.v2.0.0",
 		"c p.v0.9.0: replaces to p.v1.0.0; replaces to p.v1.0.0",
-		"d p.v2.0.0: skipRange to p.v2.0.0; stays",
+		"d p.v2.0.0: stays; stays",
 		"d p.v1.0.0: replaces to p.v2.0.0; replaces to p.v2.0.0",
 		" p.v0.1.0: stays; stays",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestFatesWithErrors(t *testing.T) {
+	got := fatesOf(t, "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2\n"+
+		"channel two heads\nv2\nv1")
+	const (
+		rejected = `validating bundle "v2": bundle "v2" has a dependency declared via property "olm.constraint" which is ` +
+			"currently not supported"
+		prohibited = "constraints not satisfiable: bundle v2 is deprecated (it has the property olm.deprecated), " +
+			"and nothing else can be installed"
+	)
+	want := []string{
+		"c v2: " + prohibited + "; " + rejected,
+		"c v1: stays; " + rejected,
+		"two heads v2: stays; " + rejected, // the lane says that the channel is refused
+		"two heads v1: stays; stays",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

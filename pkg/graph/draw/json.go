@@ -37,8 +37,9 @@ import (
 // Nodes are sorted by version, the highest first. In a node, entry is true if the channel has an entry for it, and
 // skipped if another entry skips it. Edges are sorted by their target. Unknown versions and ranges are omitted. The
 // members classic and v1 are the next update of the bundle for followers of this channel, with its [graph.Edge]; they
-// are omitted if there is none. A channel that OLM Classic rejects has a member classicError. An edge for a whole range
-// has no from; its member bundles is the number of bundles in the range.
+// are omitted if there is none. The error that OLM reports about the bundle instead is in classicError or v1Error. A
+// channel that OLM Classic rejects has a member classicError, and its nodes have none. An edge for a whole range has no
+// from; its member bundles is the number of bundles in the range.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
 	j.object(func() {
@@ -111,7 +112,11 @@ func (j *jsonDrawing) channel(p *graph.Package, c *graph.Channel) {
 		}
 		j.list("nodes", func() {
 			for i := range d.nodes {
-				j.value(jsonNodeOf(&d.nodes[i], classic, v1))
+				n := jsonNodeOf(&d.nodes[i], classic, v1)
+				if err != nil { // it is in the channel
+					n.ClassicError = ""
+				}
+				j.value(n)
 			}
 		})
 		j.list("edges", func() {
@@ -133,6 +138,9 @@ type jsonNode struct {
 	SkipRange  string    `json:"skipRange,omitzero"`
 	Classic    *jsonStep `json:"classic,omitzero"`
 	V1         *jsonStep `json:"v1,omitzero"`
+
+	ClassicError string `json:"classicError,omitzero"`
+	V1Error      string `json:"v1Error,omitzero"`
 }
 
 type jsonStep struct {
@@ -145,6 +153,7 @@ func jsonNodeOf(n *graph.Node, classic, v1 *graph.Plan) *jsonNode {
 		Name: n.Name, Version: versionOf(n), Entry: n.Entry != nil, Head: n.Head, Skipped: n.Skipped,
 		Deprecated: n.Deprecated, Virtual: n.Virtual,
 		Classic: jsonStepOf(classic, n.Bundle), V1: jsonStepOf(v1, n.Bundle),
+		ClassicError: errorText(classic.Err(n.Bundle)), V1Error: errorText(v1.Err(n.Bundle)),
 	}
 	if n.Entry != nil {
 		j.SkipRange = n.Entry.SkipRange
@@ -158,6 +167,13 @@ func jsonStepOf(p *graph.Plan, b *graph.Bundle) *jsonStep {
 		return nil
 	}
 	return &jsonStep{s.To.Name, s.By}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 type jsonEdge struct {

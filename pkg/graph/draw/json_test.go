@@ -87,6 +87,20 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
+func TestWriteJSONErrors(t *testing.T) {
+	p := packageOf(t, "p", "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2")
+	nodes := readJSON(t, write(t, JSON, Options{}, p)).Packages[0].Channels[0].Nodes
+	v2, v1 := nodes[0], nodes[1]
+	if !strings.Contains(v2.ClassicError, "bundle v2 is deprecated") || v1.ClassicError != "" {
+		t.Errorf("got the errors %q, %q of OLM Classic", v2.ClassicError, v1.ClassicError)
+	}
+	for _, n := range nodes {
+		if n.V1 != nil || !strings.HasPrefix(n.V1Error, `validating bundle "v2": `) {
+			t.Errorf("%s: got the update %v and the error %q of OLM v1", n.Name, n.V1, n.V1Error)
+		}
+	}
+}
+
 // TestWriteJSONNames brings back every name.
 func TestWriteJSONNames(t *testing.T) {
 	p := hostilePackage()

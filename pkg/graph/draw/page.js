@@ -47,11 +47,12 @@
     "same version": "which has the same version",
   };
 
-  // walk returns the bundles that an installed one comes to be, and whether that goes on for ever.
+  // walk returns the updates of an installed bundle, whether they go on for ever, and the error that ends them.
   function walk(start, steps) {
     const path = [];
     const seen = new Set([start.row]);
     for (let step = steps[start.row]; step; step = steps[step.to]) {
+      if (step.error) return { path, loop: false, error: step.error };
       path.push({ to: start.lane.bundles[step.to], by: step.by });
       if (seen.has(step.to)) return { path, loop: true };
       seen.add(step.to);
@@ -59,9 +60,10 @@
     return { path, loop: false };
   }
 
-  function summary(bundle, { path, loop }) {
+  function summary(bundle, { path, loop, error }) {
     if (loop) return "The updates never end:";
     if (path.length === 0) {
+      if (error) return `It gets no updates, as OLM reports: ${error}`;
       return bundle.head ? "It is the head of the channel and stays." : "It stays: nothing updates it.";
     }
     const end = path[path.length - 1].to;
@@ -83,10 +85,11 @@
       if (to.version && !to.name.includes(to.version)) item.append(` (${to.version})`);
       add(item, "span", `, ${reasons[by] ?? by}`, "by");
     }
+    if (walked.error) add(panel, "p", `Then OLM reports: ${walked.error}`);
   }
 
   function agree(a, b) {
-    return a.loop === b.loop && a.path.length === b.path.length && a.path.every((step, i) => step.to === b.path[i].to);
+    return a.loop === b.loop && Boolean(a.error) === Boolean(b.error) && a.path.length === b.path.length && a.path.every((step, i) => step.to === b.path[i].to);
   }
 
   function tell(bundle, classic, v1) {

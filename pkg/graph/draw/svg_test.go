@@ -107,7 +107,7 @@ func TestTitles(t *testing.T) {
 		{"refused", "p.v2.0.0 replaces p.v0.0.1"},
 		{"refused", "p.v1.0.0 replaces p.v2.0.0"},
 		{"refused", "p.v3.0.0 has in its skipRange >=3.0.0: p.v3.0.0"},
-		{"refused", `no channel heads (entries not replaced by another entry) found in channel "b"`},
+		{"refused", `no channel heads (entries not replaced by another entry) found in channel "b" of package "p"`},
 	} {
 		i := slices.IndexFunc(goldens, func(g struct{ name, graph string }) bool { return g.name == tt.graph })
 		titles := textsOf(t, write(t, SVG, Options{}, packageOf(t, "p", goldens[i].graph)), "title")

@@ -246,11 +246,13 @@
 
   // next says where a bundle goes, with a link.
   function next(p, channel, fate) {
+    if (!fate?.next && fate?.error) return make("span", {}, `error: ${fate.error}`);
     if (!fate?.next) return make("span", { class: "quiet" }, "stays");
     const words = [fate.by];
     const end = fate.end === channel.head ? "the head" : fate.end;
     if (fate.loop) words.push("then in a circle for ever");
     else if (fate.hops > 1) words.push(`${count(fate.hops, "update")} to ${end}`);
+    if (fate.error) words.push(`then error: ${fate.error}`);
     return [bundleLink(p, fate.next, channel.name), make("span", { class: "quiet" }, ` (${words.join("; ")})`)];
   }
 
