@@ -26,7 +26,9 @@ func (u Update) Notable() bool {
 }
 
 // updates reports whether there is an update.
-func (u Update) updates() bool { return u.Classic.Outcome == graph.Update || u.V1.Outcome == graph.Update }
+func (u Update) updates() bool {
+	return u.Classic.Outcome == graph.Update || u.V1.Outcome == graph.Update
+}
 
 func isNotable(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 
