@@ -51,15 +51,17 @@ func (b *Bundle) Summarize() *BundleSummary {
 		s.Version = &v
 	}
 	for i := range b.Properties {
-		switch t := b.Properties[i].Type; t {
-		case PropertyGVKRequired, PropertyPackageRequired, PropertyConstraint:
-			s.Dependency = cmp.Or(s.Dependency, t)
-		case PropertyDeprecated:
-			s.Deprecated = true
+		t := b.Properties[i].Type
+		if k := slices.Index(dependencies, t); k >= 0 && s.Dependency == "" {
+			s.Dependency = dependencies[k] // not t, which is part of the text of the bundle
 		}
+		s.Deprecated = s.Deprecated || t == PropertyDeprecated
 	}
 	return s
 }
+
+// dependencies are the types of properties for which OLM v1 refuses a bundle.
+var dependencies = []string{PropertyGVKRequired, PropertyPackageRequired, PropertyConstraint}
 
 // ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins all that keeps
 // an object from being read, by place.

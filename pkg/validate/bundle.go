@@ -27,6 +27,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 	s.metadata(b)
 	s.sizes(b)
 	s.dependencies(b.Properties)
+	s.kinds(b.Properties)
 }
 
 // properties checks the types of properties, and that values can be decoded as their type.

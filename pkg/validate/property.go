@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -92,4 +93,62 @@ func (s *scope) dependencies(properties []declcfg.Property) {
 		s.add("v1-dependency", index("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
 			strings.Join(types, ", "))
 	}
+}
+
+// kinds reports a kind that a bundle lists twice: OLM Classic takes it for two providers of one kind.
+func (s *scope) kinds(properties []declcfg.Property) {
+	if !mayRepeatKinds(properties) {
+		return
+	}
+	first := map[declcfg.GVK]int{}
+	for i := range properties {
+		var kind declcfg.GVK
+		if properties[i].Type != declcfg.PropertyGVK || properties[i].Unmarshal(&kind) != nil {
+			continue
+		}
+		if before, ok := first[kind]; ok {
+			s.add("duplicate-gvk", index("/properties", i)+"/value", "kind %s of %s/%s is already in properties[%d]",
+				kind.Kind, kind.Group, kind.Version, before)
+			continue
+		}
+		first[kind] = i
+	}
+}
+
+// mayRepeatKinds reports whether two kinds may be the same, without the cost of decoding them.
+func mayRepeatKinds(properties []declcfg.Property) bool {
+	var buffer [64]uint32
+	sums := buffer[:0]
+	for i := range properties {
+		if properties[i].Type != declcfg.PropertyGVK {
+			continue
+		}
+		sum, ok := sumOfKind(properties[i].Value)
+		if !ok {
+			return true
+		}
+		sums = append(sums, sum)
+	}
+	slices.Sort(sums)
+	return len(slices.Compact(sums)) < len(sums)
+}
+
+// sumOfKind returns a sum that is the same for the same kind, whatever the order of keys and the spaces. It returns
+// false for one that is written in an unusual way.
+func sumOfKind(value jsontext.Value) (sum uint32, ok bool) {
+	quotes := 0
+	for _, b := range value {
+		switch b {
+		case ' ', '\n', '\t', '\r':
+			continue
+		case '\\':
+			return 0, false
+		case '"':
+			quotes++
+		}
+		sum += uint32(b) * uint32(b) // letters of names are often the same ones in another order
+	}
+	ok = quotes == 12 && bytes.Contains(value, []byte(`"group"`)) && bytes.Contains(value, []byte(`"kind"`)) &&
+		bytes.Contains(value, []byte(`"version"`))
+	return sum, ok
 }

@@ -255,6 +255,15 @@ var breaks = []struct {
 		[]string{"oak/bundles.yaml:24:10 v1-dependency", "oak/bundles.yaml:24:39 required-range"}},
 	{"required API", []edit{property("{type: olm.gvk.required, value: {group: g, version: v1, kind: K}}")},
 		[]string{"oak/bundles.yaml:24:10 v1-dependency"}},
+	{"kind twice", []edit{property("{type: olm.gvk, value: {group: g, version: v1, kind: K}}\n" +
+		"- {type: olm.gvk, value: {kind: K, version: v1, group: g}}")},
+		[]string{"oak/bundles.yaml:25:26 duplicate-gvk"}},
+	{"kind twice, in an unusual way", []edit{property("{type: olm.gvk, value: {group: g, version: v1, kind: 'a\\b'}}\n" +
+		"- {type: olm.gvk, value: {kind: 'a\\b', version: v1, group: g, x: y}}")},
+		[]string{"oak/bundles.yaml:25:26 duplicate-gvk"}},
+	{"kinds of the same letters", []edit{property("{type: olm.gvk, value: {group: g, version: v1, kind: AB}}\n" +
+		"- {type: olm.gvk, value: {group: g, version: v1, kind: BA}}\n- {type: olm.gvk, value: {group: g, version: v2, kind: AB}}")},
+		nil},
 	{"OpenShift with a v", []edit{property("{type: olm.maxOpenShiftVersion, value: v4.20}")},
 		[]string{"oak/bundles.yaml:24:42 max-openshift-version"}},
 	{"OpenShift with a patch", []edit{property("{type: olm.maxOpenShiftVersion, value: 4.20.1}")},
@@ -355,7 +364,7 @@ func TestSeverities(t *testing.T) {
 		"icon-data", "icon-type", // upstream looks at neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
-		"csv-metadata-count", "v1-dependency", "object-size", "message-size",
+		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size",
 	}
 	accepted = append(accepted, updateRules...)
 	for _, r := range validate.Rules().All() {
