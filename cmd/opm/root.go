@@ -48,6 +48,7 @@ Exit status:
 		renderGraphCmd("opm"),
 		renderTemplateCmd("opm"),
 		schemaCmd(),
+		searchCmd(),
 		updatesCmd(),
 		validateCmd(),
 	)

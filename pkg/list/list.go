@@ -1,5 +1,5 @@
-// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, and writes them as
-// text, JSON and YAML.
+// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, searches a catalog,
+// and writes rows as text, JSON and YAML.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(index.Packages(), list.Options{})

@@ -30,8 +30,8 @@ const (
 // Formats returns all formats, the default first.
 func Formats() []Format { return []Format{Text, JSON, YAML, Wide, Names} }
 
-// A Row is a listed object: a [Package], [Channel], [Bundle], [Version] or [Update]. JSON and
-// YAML write its fields.
+// A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Update] or [Match]. JSON
+// and YAML write its fields.
 type Row interface {
 	title() string // the name
 	layout() layout
