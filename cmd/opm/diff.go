@@ -50,6 +50,8 @@ They need not be valid.`,
 	}
 	kinds := texts(diff.Kinds())
 	choiceVar(cmd, &f.format, "output", "o", string(diff.Text), "output format", texts(diff.Formats())...)
+	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
+	completeWith(cmd, packages, "package")
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
 		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
 	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
@@ -60,6 +62,7 @@ They need not be valid.`,
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	format string
+	pkg    string
 	failOn []string
 	images imageFlags
 }
@@ -78,6 +81,11 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	report, err := f.compare(cmd, refs)
 	if err != nil {
 		return err
+	}
+	if f.pkg != "" {
+		if err := report.Limit(f.pkg); err != nil {
+			return err
+		}
 	}
 	if err := diff.Write(cmd.OutOrStdout(), report, diff.Format(f.format)); err != nil {
 		return err

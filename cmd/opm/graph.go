@@ -34,7 +34,7 @@ CATALOG is a directory, a file, an archive, "-" for standard input, or an image;
   opm graph catalog -o json`,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeCatalogAndPackages,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], slices.Concat(args[1:], f.packages)) },
 	}
 	f.add(cmd)
 	return cmd
@@ -43,6 +43,7 @@ CATALOG is a directory, a file, an archive, "-" for standard input, or an image;
 // graphFlags are the flags of graph.
 type graphFlags struct {
 	format   string
+	packages []string
 	channels []string
 	images   imageFlags
 }
@@ -53,7 +54,9 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 		formats = append(formats, d.Name)
 	}
 	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
+	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; can be repeated")
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
+	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
 	addReadFlags(cmd, &f.images)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func listCmd(alpha bool) *cobra.Command {
 }
 
 func (l listing) command(path string) *cobra.Command {
-	var format string
+	var format, pkg string
 	var opts list.Options
 	var from imageFlags
 	use := l.name + " " + strings.Join(l.args[:l.least], " ")
@@ -101,7 +102,15 @@ deprecated (true or false), deprecationMessage (if deprecated)
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example:           line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
-		Args:              rangeArgs(l.least, l.args...),
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch named := cmd.Flags().Changed("package"); {
+			case named && len(args) > 1 && len(l.args) > 1:
+				return usageError{fmt.Errorf("--package and the argument %s cannot be combined", l.args[1])}
+			case named:
+				return exactArgs(l.args[:1]...)(cmd, args)
+			}
+			return rangeArgs(l.least, l.args...)(cmd, args)
+		},
 		ValidArgsFunction: completeArgs([]cobra.CompletionFunc{files, packages}[:len(l.args)]...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			index, done, err := readValid(cmd, args[0], &from)
@@ -109,7 +118,9 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 				return err
 			}
 			defer done()
-			chosen, err := list.Choose(index, args[1:]...)
+			names := slices.Concat(args[1:], optional(pkg))
+			// As upstream, an empty name means all packages.
+			chosen, err := list.Choose(index, slices.DeleteFunc(names, func(name string) bool { return name == "" })...)
 			if err != nil {
 				return err
 			}
@@ -117,8 +128,10 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)
+	cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
+	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
 	addReadFlags(cmd, &from)
 	return cmd

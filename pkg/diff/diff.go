@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -26,6 +27,8 @@ import (
 type Report struct {
 	Summary  Summary   `json:"summary"`
 	Packages []Package `json:"packages"` // that differ
+
+	names []string // of all packages of both catalogs
 }
 
 // A Summary counts the changes in a report. Channels, bundles and what they contain are counted in packages of both
@@ -79,6 +82,16 @@ func (r *Report) Fail(kinds ...Kind) error {
 		return nil
 	}
 	return errors.New(strings.Join(found, ", "))
+}
+
+// Limit removes all packages but one from the report. The error wraps [declcfg.ErrNotFound] if it is in neither catalog.
+func (r *Report) Limit(pkg string) error {
+	if !slices.Contains(r.names, pkg) {
+		return fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, r.names), declcfg.ErrNotFound)
+	}
+	r.Packages = slices.DeleteFunc(r.Packages, func(p Package) bool { return p.Name != pkg })
+	r.summarize()
+	return nil
 }
 
 // Count returns the number of changes of a kind.
@@ -263,8 +276,8 @@ func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, erro
 	}
 	names := maps.Clone(old.packages)
 	maps.Copy(names, now.packages)
-	r := &Report{}
-	for _, pkg := range slices.Sorted(maps.Keys(names)) {
+	r := &Report{names: slices.Sorted(maps.Keys(names))}
+	for _, pkg := range r.names {
 		if p, differs := compare(pkg, old, now); differs {
 			r.Packages = append(r.Packages, p)
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -35,8 +37,8 @@ type UpstreamOptions struct {
 //
 // [Mermaid] does not have these bugs. Where upstream has no fixed order, equals are sorted by name.
 //
-// Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
-// otherwise invalid. An invalid skipRange is ignored.
+// Every bundle must have a version and no property that cannot be decoded, and MinimumEdge must be a bundle; nothing is
+// written otherwise. The catalog may be otherwise invalid. An invalid skipRange is ignored.
 func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	u := &upstream{
 		o: o, versions: map[string]*declcfg.Version{},
@@ -105,8 +107,8 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	if o.Value == nil {
 		return nil
 	}
-	if o.Value.Version == nil {
-		return versionError(o.Meta)
+	if err := checkBundle(o.Meta); err != nil {
+		return err
 	}
 	if _, ok := u.versions[o.Value.Name]; !ok {
 		u.versions[o.Value.Name] = o.Value.Version
@@ -114,15 +116,23 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	return nil
 }
 
-// versionError returns why a bundle has no version.
-func versionError(m *declcfg.Meta) error {
-	v, err := m.Decode()
+// checkBundle returns why upstream cannot read the properties or the version of a bundle.
+func checkBundle(m *declcfg.Meta) error {
+	v, err := m.Decode() // again, since the index has no properties
 	if err != nil {
 		return err
 	}
 	b, _ := v.(*declcfg.Bundle)
-	_, err = b.Version()
-	return &declcfg.Error{Pos: m.Pos, Err: fmt.Errorf("bundle %q: %w", m.Name, err)}
+	for i := range b.Properties {
+		if err := b.Properties[i].Check(); err != nil {
+			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i))
+			return &declcfg.Error{Pos: m.Place(at), Err: fmt.Errorf("bundle %q: properties[%d]: %w", m.Name, i, err)}
+		}
+	}
+	if _, err := b.Version(); err != nil {
+		return &declcfg.Error{Pos: m.Pos, Err: fmt.Errorf("bundle %q: %w", m.Name, err)}
+	}
+	return nil
 }
 
 func (u *upstream) readDeprecations(pkg string, entries []declcfg.Deprecation) {
