@@ -22,6 +22,7 @@ func TestGraphPage(t *testing.T) {
 	t.Run("search", func(t *testing.T) { testSearch(ctx, t) })
 	t.Run("zoom and drag", func(t *testing.T) { testZoom(ctx, t) })
 	t.Run("texts fit", func(t *testing.T) { testTextsFit(ctx, t) })
+	t.Run("index and legend", func(t *testing.T) { testIndex(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostileGraph(ctx, t) })
 	t.Run("500 bundles", func(t *testing.T) { testLarge(ctx, t) })
 }
@@ -399,6 +400,35 @@ func testTextsFit(browser context.Context, t *testing.T) {
 	})`)
 	for _, problem := range problems {
 		t.Errorf("texts do not fit: %s", problem)
+	}
+}
+
+// testIndex goes to a package by the index. The legend stays in view, also in a narrow window.
+func testIndex(browser context.Context, t *testing.T) {
+	p := openGraph(browser, t, chainOf(t, 60)+catalogOf(t, "q", chain)+catalogOf(t, "r", ranges))
+	tops := func() string {
+		return eval[string](p, `[...document.querySelectorAll(".package")].map((e) => {
+			const top = e.getBoundingClientRect().top - view.getBoundingClientRect().top;
+			return e.querySelector(".heading").firstChild.data + (top >= 0 && top < view.clientHeight ? " in view" : "");
+		}).join(", ")`)
+	}
+	if got := tops(); got != "p in view, q, r" {
+		t.Errorf("at first: %s", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#package")), chromedp.KeyEvent(kb.ArrowDown))
+	if got := tops(); !strings.HasPrefix(got, "p, q in view") {
+		t.Errorf("after going to q: %s", got)
+	}
+	const legendFits = `(() => { const r = document.querySelector(".legend").getBoundingClientRect();
+		return r.top >= 0 && r.bottom < innerHeight && r.left >= 0 && r.right <= innerWidth &&
+			document.querySelectorAll(".legend li").length === 9 &&
+			[...document.querySelectorAll(".legend li")].every((e) => e.getBoundingClientRect().right <= innerWidth); })()`
+	if !eval[bool](p, legendFits) {
+		t.Error("the legend is not in view")
+	}
+	p.do(chromedp.EmulateViewport(400, 800))
+	if !eval[bool](p, legendFits+` && document.documentElement.scrollWidth <= 400`) {
+		t.Error("the page does not fit 400 px")
 	}
 }
 

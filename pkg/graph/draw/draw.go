@@ -57,16 +57,16 @@ func parse(texts ...string) *template.Template {
 // tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error
 // is that of w.
 func SVG(w io.Writer, packages []*graph.Package, o Options) error {
-	p := newPicture(packages, o)
+	p := newPicture(packages, o, true)
 	p.Style = template.CSS(svgStyle)
 	return templates().ExecuteTemplate(w, "svg", p)
 }
 
 // HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
-// bundle in OLM Classic and OLM v1, for followers of the channel of its lane. The page is self-contained and does not
+// bundle in OLM Classic and OLM v1, for followers of the channel of its lane, and has an index of packages. The page is self-contained and does not
 // use the network. The error is that of w.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
-	picture := newPicture(packages, o)
+	picture := newPicture(packages, o, false)
 	style := svgStyle + pageStyle
 	return templates().ExecuteTemplate(w, "page", page{
 		Picture: picture,
@@ -74,6 +74,7 @@ func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 			hash(pageScript), hash(style)),
 		Style:  template.CSS(style),
 		Script: template.JS(pageScript),
+		Legend: looseSamples(),
 		Lanes:  newFates(picture),
 	})
 }
@@ -84,6 +85,7 @@ type page struct {
 	Policy  string // Content-Security-Policy: only this style and this script
 	Style   template.CSS
 	Script  template.JS
+	Legend  []sample // each by itself
 	Lanes   []laneFates
 }
 

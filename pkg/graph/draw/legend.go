@@ -15,6 +15,9 @@ type sample struct {
 // sampleWidth is the width of the sample before the text.
 const sampleWidth = 30
 
+// sampleHeight is that of a sample by itself.
+const sampleHeight = 18
+
 // The parts of a sample, for the template.
 func (s sample) LineEnd() int { return s.X + sampleWidth - 7 }
 func (s sample) HeadX() int   { return s.X + sampleWidth }
@@ -48,6 +51,15 @@ func newLegend() ([]sample, size) {
 		x += w + gap
 	}
 	return samples, size{widest, y + step/2}
+}
+
+// looseSamples returns the samples of the legend, each in a place of its own.
+func looseSamples() []sample {
+	samples, _ := newLegend()
+	for i := range samples {
+		samples[i].X, samples[i].Y = 1, sampleHeight/2
+	}
+	return samples
 }
 
 func classOf(by graph.Edge) string { return string(by) }

@@ -282,10 +282,20 @@
     "/": () => byId("query").focus(), "Escape": () => select(undefined) };
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
     if (!shortcuts[event.key]) return;
     event.preventDefault();
     shortcuts[event.key]();
+  });
+
+  // The index leads to a package.
+
+  const packages = picture.querySelectorAll(".package");
+  byId("package")?.addEventListener("change", (event) => {
+    const box = packages[event.target.selectedIndex].getBoundingClientRect();
+    const frame = view.getBoundingClientRect();
+    view.scrollTop += box.top - frame.top - 8;
+    view.scrollLeft = 0;
   });
 
   // Drag, with the mouse only: fingers scroll by themselves. What is moved was not clicked.

@@ -74,7 +74,7 @@ func (b badge) TextX() int { return b.X + b.Width/2 }
 func (b badge) TextY() int { return b.Y + badgeHeight - 4 }
 
 // newPicture lays out packages, one below the other.
-func newPicture(packages []*graph.Package, o Options) *picture {
+func newPicture(packages []*graph.Package, o Options, withLegend bool) *picture {
 	p := &picture{Title: titleOf(packages)}
 	inner := 0
 	for _, g := range packages {
@@ -82,14 +82,18 @@ func newPicture(packages []*graph.Package, o Options) *picture {
 		p.Blocks = append(p.Blocks, b)
 		inner = max(inner, b.Width)
 	}
-	var legend size
-	p.Legend, legend = newLegend()
-	y := margin + legend.height + laneGap
+	y := margin
+	if withLegend {
+		var legend size
+		p.Legend, legend = newLegend()
+		y += legend.height + laneGap
+		inner = max(inner, legend.width)
+	}
 	for _, b := range p.Blocks {
 		b.X, b.Y = margin, y
 		y += b.Height + margin
 	}
-	p.Width = max(inner, legend.width) + 2*margin
+	p.Width = inner + 2*margin
 	p.Height = y
 	return p
 }

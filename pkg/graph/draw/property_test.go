@@ -74,7 +74,7 @@ func checkPackages(t *testing.T, name string, packages ...*graph.Package) {
 	if write(t, SVG, Options{}, packages...) != svg {
 		t.Errorf("%s\ntwo drawings differ", name)
 	}
-	p := newPicture(packages, Options{})
+	p := newPicture(packages, Options{}, true)
 	var all []rect
 	for _, b := range p.Blocks {
 		if inner := (rect{b.X, b.Y, b.X + b.Width, b.Y + b.Height}); !(rect{0, 0, p.Width, p.Height}).holds(inner) {

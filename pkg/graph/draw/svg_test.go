@@ -128,7 +128,7 @@ func TestChannelsDrawn(t *testing.T) {
 		{[]string{}, ""},
 	} {
 		var got []string
-		for _, l := range newPicture([]*graph.Package{p}, Options{Channels: tt.channels}).Blocks[0].Lanes {
+		for _, l := range newPicture([]*graph.Package{p}, Options{Channels: tt.channels}, true).Blocks[0].Lanes {
 			got = append(got, l.Label)
 		}
 		if got := strings.Join(got, " "); got != tt.want {
