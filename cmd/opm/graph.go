@@ -34,7 +34,9 @@ CATALOG is a directory, a file, an archive, "-" for standard input, or an image;
   opm graph catalog -o json`,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeCatalogAndPackages,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], slices.Concat(args[1:], f.packages)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0], slices.Concat(args[1:], f.packages))
+		},
 	}
 	f.add(cmd)
 	return cmd

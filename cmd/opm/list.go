@@ -101,7 +101,7 @@ deprecated (true or false), deprecationMessage (if deprecated)
 
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
-		Example:           line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
+		Example: line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
 			case named && len(args) > 1 && len(l.args) > 1:

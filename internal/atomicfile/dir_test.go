@@ -28,7 +28,7 @@ func fill(files ...string) func(*os.Root) error {
 func list(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}

@@ -24,8 +24,8 @@ const staleAfter = time.Hour
 // ErrLocked is the error of a lock that another process or goroutine holds.
 var ErrLocked = errors.New("locked by another process")
 
-// Temp creates a file in dir, as os.CreateTemp does, and removes what killed processes left there. Unlock is called after the file was renamed
-// or removed.
+// Temp creates a file in dir, as os.CreateTemp does, and removes what killed processes left there. Unlock is called
+// after the file was renamed or removed.
 func Temp(dir string) (f *os.File, unlock func(), err error) {
 	root, err := os.OpenRoot(cmp.Or(dir, os.TempDir()))
 	if err != nil {
@@ -65,7 +65,7 @@ func create(root *os.Root, fn func(name string) error) (name string, unlock func
 		case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
 			// Another process takes it for stale, and removes it.
 		case err != nil:
-			return name, func() {}, nil // locks do not work here
+			return name, func() {}, nil //nolint:nilerr // locks do not work here
 		default:
 			return name, unlock, nil
 		}

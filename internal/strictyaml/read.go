@@ -90,7 +90,7 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 	}
 	refused, _ := errors.AsType[*json.SemanticError](err)
 	within, err := declcfg.TypeError(err)
-	_, text := v.Addr().Interface().(encoding.TextUnmarshaler)
+	_, text := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
 	if text && raw.Kind() == jsontext.KindString && refused != nil {
 		err = refused.Err
 	}

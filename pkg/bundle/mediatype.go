@@ -18,8 +18,9 @@ const (
 // chartFile is what a chart has to say about itself.
 const chartFile = "Chart.yaml"
 
-// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty one is
-// an error, and so is a file that cannot be read. dir is not made a file system of its own: links may lead out of it.
+// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty one
+// is an error, and so is a file that cannot be read. dir is not made a file system of its own: links may lead out of
+// it.
 func detectMediaType(layout fs.FS, dir string) (string, error) {
 	entries, err := fs.ReadDir(layout, dir)
 	if err != nil {

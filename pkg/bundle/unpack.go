@@ -18,8 +18,8 @@ import (
 // for files and links of the same names.
 //
 // Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after they went
-// down are errors, all of which are reported, and so is a link in out where fsys has a directory. Files are put in their
-// places once all of them are on the disk; an error leaves behind what was there before.
+// down are errors, all of which are reported, and so is a link in out where fsys has a directory. Files are put in
+// their places once all of them are on the disk; an error leaves behind what was there before.
 func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	if err := checkLinks(fsys); err != nil {
 		return err

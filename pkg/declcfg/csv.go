@@ -97,7 +97,8 @@ func (b *Bundle) ManifestIcon() *Icon {
 			Icon []Icon `json:"icon"`
 		} `json:"spec"`
 	}
-	if json.Unmarshal(csv, &icons, document.Lenient, json.MatchCaseInsensitiveNames(true)) != nil || len(icons.Spec.Icon) == 0 {
+	err := json.Unmarshal(csv, &icons, document.Lenient, json.MatchCaseInsensitiveNames(true))
+	if err != nil || len(icons.Spec.Icon) == 0 {
 		return nil
 	}
 	icon := icons.Spec.Icon[0]

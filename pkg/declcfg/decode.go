@@ -79,8 +79,8 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	return v, err
 }
 
-// TypeError returns what is wrong with a value that package json cannot read, in words of people who write YAML, and its
-// place in the object.
+// TypeError returns what is wrong with a value that package json cannot read, in words of people who write YAML, and
+// its place in the object.
 func TypeError(err error) (jsontext.Pointer, error) {
 	s, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {

@@ -84,7 +84,8 @@ func (r *Report) Fail(kinds ...Kind) error {
 	return errors.New(strings.Join(found, ", "))
 }
 
-// Limit removes all packages but one from the report. The error wraps [declcfg.ErrNotFound] if it is in neither catalog.
+// Limit removes all packages but one from the report. The error wraps [declcfg.ErrNotFound] if it is in neither
+// catalog.
 func (r *Report) Limit(pkg string) error {
 	if !slices.Contains(r.names, pkg) {
 		return fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, r.names), declcfg.ErrNotFound)

@@ -39,10 +39,10 @@ type Fate struct {
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles, and
-// of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension without
-// one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with
-// outlooks that have it too. With paths, it sets the Path of each Fate.
+// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles,
+// and of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension
+// without one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together
+// with outlooks that have it too. With paths, it sets the Path of each Fate.
 func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) ([]Outlook, error) {
 	classic, err := p.Classic(c)
 	o.Channels = nil

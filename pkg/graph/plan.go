@@ -132,13 +132,13 @@ func (p *Plan) noBundles(b *Bundle) error {
 	return fmt.Errorf("%s%w for package %q%s%s", upgrading, ErrNoBundles, p.Package.Name, matching, in)
 }
 
-// Goal returns the bundle that all updates should reach, or nil: in OLM Classic the first that can be installed of those
-// in [Channel.Order], or without a channel where that is updated to in the end, in OLM v1 the preferred one of those in
-// the selected channels and versions.
+// Goal returns the bundle that all updates should reach, or nil: in OLM Classic the first that can be installed of
+// those in [Channel.Order], or without a channel where that is updated to in the end, in OLM v1 the preferred one of
+// those in the selected channels and versions.
 func (p *Plan) Goal() *Bundle { return p.goal }
 
-// Reaches reports whether the updates of a bundle end at the Goal, or the bundle is the Goal, and OLM has no error about
-// it. In OLM v1 they may also end at a higher version, which is then deprecated.
+// Reaches reports whether the updates of a bundle end at the Goal, or the bundle is the Goal, and OLM has no error
+// about it. In OLM v1 they may also end at a higher version, which is then deprecated.
 func (p *Plan) Reaches(b *Bundle) bool {
 	at, _, ok := p.End(b)
 	if !ok || p.goal == nil || p.Err(at) != nil {

@@ -105,6 +105,7 @@ func TestUpdates(t *testing.T) {
 	if err := errors.Join(list.Write(&text, rows, list.Text), list.WritePaths(&text, rows)); err != nil {
 		t.Fatal(err)
 	}
+	//nolint:dupword // a table
 	want := `PACKAGE  CHANNEL  INSTALLED  VERSION  CLASSIC  CLASSIC HOPS  V1       V1 HOPS  DIFFERS  STRANDED  ERROR
 kiln     stable   kiln.v1    1.0.0    kiln.v2  1             kiln.v2  1        no       no        -
 package kiln, channel stable, kiln.v1:

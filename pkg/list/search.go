@@ -44,8 +44,8 @@ const (
 
 var fields = []Field{FieldName, FieldDisplayName, FieldProvider, FieldKeyword, FieldAPI, FieldBundle, FieldImage}
 
-// Search returns the names, providers, keywords, provided APIs and images in a catalog that contain a text, whatever the
-// case of letters: by package, field and value. Names of bundles and images are not among them if the name of the
+// Search returns the names, providers, keywords, provided APIs and images in a catalog that contain a text, whatever
+// the case of letters: by package, field and value. Names of bundles and images are not among them if the name of the
 // package is. With pkg, only that package is searched.
 //
 // The catalog need not be valid. The error joins those of all objects that cannot be read, by place, or wraps

@@ -176,7 +176,8 @@ func (u Update) title() string { return u.Installed }
 
 func (Update) layout() layout {
 	return layout{columns: []string{
-		"PACKAGE", "CHANNEL", "INSTALLED", "VERSION", "CLASSIC", "CLASSIC HOPS", "V1", "V1 HOPS", "DIFFERS", "STRANDED", "ERROR",
+		"PACKAGE", "CHANNEL", "INSTALLED", "VERSION", "CLASSIC", "CLASSIC HOPS", "V1", "V1 HOPS",
+		"DIFFERS", "STRANDED", "ERROR",
 	}}
 }
 

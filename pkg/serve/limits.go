@@ -95,7 +95,6 @@ func (l *limits) options() []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true), // idle connections have none
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: l.idle,

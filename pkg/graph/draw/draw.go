@@ -63,8 +63,8 @@ func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 }
 
 // HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
-// bundle in OLM Classic and OLM v1, for followers of the channel of its lane, and has an index of packages. The page is self-contained and does not
-// use the network. The error is that of w.
+// bundle in OLM Classic and OLM v1, for followers of the channel of its lane, and has an index of packages. The page is
+// self-contained and does not use the network. The error is that of w.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	picture := newPicture(packages, o, false)
 	style := svgStyle + pageStyle

@@ -79,6 +79,7 @@ func TestFates(t *testing.T) {
 }
 
 func TestFatesWithErrors(t *testing.T) {
+	//nolint:dupword // a table
 	got := fatesOf(t, "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2\n"+
 		"channel two heads\nv2\nv1")
 	const (

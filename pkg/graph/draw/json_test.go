@@ -88,6 +88,7 @@ func TestWriteJSON(t *testing.T) {
 }
 
 func TestWriteJSONErrors(t *testing.T) {
+	//nolint:dupword // a table
 	p := packageOf(t, "p", "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2")
 	nodes := readJSON(t, write(t, JSON, Options{}, p)).Packages[0].Channels[0].Nodes
 	v2, v1 := nodes[0], nodes[1]
