@@ -3,12 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 const defaultImage = "quay.io/operator-framework/opm:latest"
@@ -21,7 +26,8 @@ func dockerfileCmd() *cobra.Command {
 		Short: "Write a Dockerfile for a catalog image",
 		Long: `Write DIRECTORY.Dockerfile next to a catalog directory. It builds an image that serves the
 catalog; the build context is the directory that contains both. An existing file is not
-overwritten.`,
+overwritten. The default images have upstream's opm: a warning says if it would refuse the
+catalog.`,
 		Example: `  opm generate dockerfile catalog
   opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
   docker build -t catalog -f catalog.Dockerfile .`,
@@ -38,7 +44,13 @@ overwritten.`,
 			if err != nil {
 				return err
 			}
-			return writeDockerfile(args[0], c)
+			if err := writeDockerfile(args[0], c); err != nil {
+				return err
+			}
+			if c.BaseImage != defaultImage && c.BuilderImage != defaultImage {
+				return nil
+			}
+			return warnNotPortable(cmd, args[0])
 		},
 	}
 	f.add(cmd)
@@ -89,4 +101,28 @@ func writeDockerfile(dir string, c dockerfile.Catalog) error {
 		return fmt.Errorf("generate dockerfile: %w", err)
 	}
 	return nil
+}
+
+// warnNotPortable says if upstream's opm would refuse the catalog in a directory.
+func warnNotPortable(cmd *cobra.Command, dir string) error {
+	const rule = "portable"
+	c, err := readConfig("", dir)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(validate.Rules().Names(), func(name string) bool { return name == rule })
+	opts := validate.Options{Disable: others}
+	report, err := validate.Catalog(cmd.Context(), opts, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
+	if err != nil {
+		return err
+	}
+	problems := slices.DeleteFunc(c.levels.Apply(report.Problems), func(p *problem.Problem) bool { return p.Rule != rule })
+	if len(problems) == 0 {
+		return nil
+	}
+	first := problems[0]
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; "+
+		"name images with this opm by --base-image and --builder-image, or change the catalog: opm validate %s\n",
+		defaultImage, first.Pos, first.Message, rule, dir)
+	return err
 }

@@ -120,17 +120,46 @@ func (c *chunkReader) readYAML() {
 	if c.off == 0 && bytes.HasPrefix(c.data, byteOrderMark) {
 		from = len(byteOrderMark) // and no column
 	}
+	ends := documentEnds{open: c.off > 0 && c.notJSON == nil}
 	for from < len(c.data) {
 		text, start, valid := nextYAML(c.data[from:])
 		if !valid {
 			c.visit(nil, &Error{Place{1, 4}.In(place), errSeparator, text})
 		}
 		c.doc = Document{Offset: c.off + int64(from+start), Start: place.After(text[:start]), Text: text[start:], YAML: true}
-		buf = c.readDocument(buf[:0])
+		var empty bool
+		buf, empty = c.readDocument(buf[:0])
+		content := text[start:]
+		if c.notJSON != nil && c.off > 0 {
+			content = behindJSON(content)
+		}
+		if ends.next(start > 0, len(content) > 0) && empty {
+			c.Empty = append(c.Empty, place)
+		}
 		c.notJSON = nil // only the first document was tried as JSON
 		place = place.After(text)
 		from += len(text)
 	}
+}
+
+// A documentEnds finds where documents end for upstream, to which a separator is text of the document behind it, unless
+// it ends one: of two in a row, the second is text, and so is one at the start of the file.
+type documentEnds struct {
+	open bool // the text so far has a document that the next separator ends
+}
+
+// next reports whether upstream reads a document, which may hold nothing, behind a separator, if there is one, and with
+// content up to the next one.
+func (e *documentEnds) next(separator, content bool) bool {
+	isText := separator && !e.open
+	e.open = isText || content
+	return e.open
+}
+
+// behindJSON returns what upstream reads as YAML of text behind an object in JSON: it skips the rest of its line.
+func behindJSON(text []byte) []byte {
+	rest := bytes.TrimLeft(text, " \t\r")
+	return bytes.TrimPrefix(rest, newline)
 }
 
 var errSeparator = errors.New("only a comment may follow --- on its line")
@@ -164,26 +193,26 @@ func lineEnd(text []byte) int {
 }
 
 // readDocument reads a YAML document, which may be empty. It returns buf, perhaps grown.
-func (c *chunkReader) readDocument(buf []byte) []byte {
+func (c *chunkReader) readDocument(buf []byte) (_ []byte, empty bool) {
 	doc := &c.doc
 	lead := blankLines(doc.Text)
 	if lead == len(doc.Text) {
-		return buf
+		return buf, true
 	}
 	doc.Place = doc.Start.After(doc.Text[:lead])
 	if isList(doc.Text[lead:]) {
 		// A long list is not converted, since parse rejects it without its content.
 		doc.JSON = emptyList
 		c.visit(doc, c.parse(newDecoder(doc.JSON), doc.JSON))
-		return buf
+		return buf, false
 	}
 	raw, repeated, err := yamljson.Convert(buf, doc.Text, c.source, &c.Expanded)
 	switch {
 	case errors.Is(err, yamljson.ErrEmpty):
-		return raw
+		return raw, true
 	case err != nil:
 		c.visit(nil, yamlError(doc, err, c.notJSON))
-		return buf
+		return buf, false
 	}
 	doc.JSON, doc.Repaired = raw, repeated
 	if c.source.Text != nil {
@@ -195,7 +224,7 @@ func (c *chunkReader) readDocument(buf []byte) []byte {
 		_, err = c.readLenient(raw)
 	}
 	c.visit(doc, err)
-	return raw
+	return raw, false
 }
 
 var emptyList = jsontext.Value("[]")

@@ -32,7 +32,8 @@ const sniffSize = 4096
 
 // A Chunk is a run of whole documents of one file.
 type Chunk struct {
-	Expanded int // bytes that YAML aliases became, set by Read
+	Expanded int     // bytes that YAML aliases became, set by Read
+	Empty    []Place // where documents begin that hold nothing and that upstream refuses, set by Read
 
 	data  []byte // from Buffers, see Recycle
 	off   int64  // where data starts in the file
@@ -255,13 +256,16 @@ func validPrefix(data []byte) bool {
 }
 
 // yamlBoundary returns where the last line starts that begins with three hyphens, which YAML allows between documents
-// only.
+// only. If it can, it keeps such lines together where one follows the other; see [documentEnds].
 func yamlBoundary(data []byte) int {
-	last := 0
+	last, lone := 0, 0
 	for i := range occurrences(data, separatorLine) {
-		last = i + 1
+		follows := bytes.HasPrefix(data[last:], separator) && last+lineEnd(data[last:]) == i+1
+		if last = i + 1; !follows {
+			lone = last
+		}
 	}
-	return last
+	return cmp.Or(lone, last)
 }
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON

@@ -24,6 +24,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		results []result
 		file    *file
 		broken  bool // the rest of the file cannot be read
+		notes   []note
 
 		expanded int // bytes that YAML aliases became
 	}
@@ -43,6 +44,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		if c.Chunk != nil {
 			b.expanded = c.Expanded
 		}
+		b.notes = c.notes()
 		c.recycle()
 		return b
 	}
@@ -57,6 +59,9 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				var none T
 				yield(none, fmt.Errorf("%s: YAML aliases of the catalog expand beyond 64 MB", b.file.label))
 				return
+			}
+			for _, n := range b.notes {
+				n.to(n.err)
 			}
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
@@ -80,7 +85,8 @@ func allChunks(sources []Source) iter.Seq[*chunk] {
 		for _, s := range sources {
 			more := true
 			report := func(err error) { more = more && yield(&chunk{err: err}) }
-			for _, f := range s.files(report) {
+			tell := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
+			for _, f := range s.files(report, tell) {
 				for c := range f.chunks() {
 					if more = more && yield(c); !more {
 						return

@@ -19,6 +19,30 @@ type chunk struct {
 	*document.Chunk
 	file *file
 	err  error // the file cannot be opened; there is no Chunk
+	note *note // there is nothing else
+}
+
+// A note is what upstream refuses but is read here, and who is to be told.
+type note struct {
+	to  func(*Error)
+	err *Error
+}
+
+var errEmptyDocument = errors.New("empty document, which upstream refuses")
+
+// notes returns the notes about c, which was read.
+func (c *chunk) notes() []note {
+	switch {
+	case c.note != nil && c.note.to != nil:
+		return []note{*c.note}
+	case c.Chunk == nil || c.file.note == nil:
+		return nil
+	}
+	var all []note
+	for _, p := range c.Empty {
+		all = append(all, note{c.file.note, &Error{Pos: c.file.pos(p), Err: errEmptyDocument}})
+	}
+	return all
 }
 
 // chunks yields the documents of f in order, some at a time.
@@ -52,7 +76,7 @@ func (c *chunk) recycle() {
 // read calls visit for every object of c, or for what keeps it from being read. Text and JSON of an object are valid
 // until visit returns. An error of read itself means that the rest of the file is lost.
 func (c *chunk) read(visit func(*Object, error)) error {
-	if c.err != nil {
+	if c.Chunk == nil {
 		return c.err
 	}
 	var o Object

@@ -2,6 +2,7 @@ package declcfg
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -25,6 +26,10 @@ type Source struct {
 	// Record remembers the files that are read; nil for no one. Several sources may share it.
 	Record *Record
 
+	// Note, if not nil, is told what upstream refuses but is read here: empty documents, links to directories, and files
+	// that several paths lead to. [Map] calls it between two objects, in the order of the objects.
+	Note func(*Error)
+
 	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
 	MaxObject int64
 
@@ -43,22 +48,26 @@ type file struct {
 	record    *Record // as the source
 	maxObject int64   // as the source
 	ordered   bool    // as the source
+	note      func(*Error)
 }
 
-// files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped.
-func (s Source) files(report func(error)) []*file {
+// files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped; note is told
+// what upstream does not walk.
+func (s Source) files(report func(error), note func(*Error)) []*file {
 	if s.File != "" {
 		f := s.file(s.Name, s.File)
 		f.alone = true
 		return []*file{f}
 	}
-	w := walker{src: s, report: report}
+	w := walker{src: s, report: report, note: note}
 	w.dir(".", nil)
 	return w.result()
 }
 
 func (s Source) file(label, name string) *file {
-	return &file{label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered}
+	return &file{
+		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
+	}
 }
 
 // label returns how positions call the file of that name.
@@ -74,10 +83,12 @@ func (s Source) label(name string) string {
 type walker struct {
 	src    Source
 	report func(error)
+	note   func(*Error)
 	found  []foundFile
 	ignore indexignore.Matcher
 	broken []brokenPath
-	links  int // to directories, as often as they were followed
+	linked []string // links to directories, as often as they were followed
+	within int      // how many of them lead to the directory that is walked
 }
 
 // maxDirLinks is how often links to directories are followed. A few that lead to each other can make more paths than
@@ -86,8 +97,9 @@ const maxDirLinks = 10_000
 
 // A foundFile is a path that leads to a regular file.
 type foundFile struct {
-	name string
-	real string // the path without links, equal for two names of one file
+	name   string
+	real   string // the path without links, equal for two names of one file
+	linked bool   // a link to a directory is on the path
 }
 
 // A brokenPath is a path that leads nowhere. It is an error unless it is ignored, which is known after the whole walk.
@@ -148,12 +160,14 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 }
 
 func (w *walker) linkedDir(name string, trail []string) {
-	if w.links == maxDirLinks {
+	if len(w.linked) == maxDirLinks {
 		w.fail(name, errors.New("too many symbolic links to directories"))
 		return
 	}
-	w.links++
+	w.linked = append(w.linked, name)
+	w.within++
 	w.dir(name, trail)
+	w.within--
 }
 
 func (w *walker) file(name string, trail []string) {
@@ -162,7 +176,7 @@ func (w *walker) file(name string, trail []string) {
 		w.fail(name, err)
 		return
 	}
-	w.found = append(w.found, foundFile{name, resolved})
+	w.found = append(w.found, foundFile{name, resolved, w.within > 0})
 }
 
 func (w *walker) readIgnore(dir, name string) {
@@ -186,6 +200,7 @@ func (w *walker) result() []*file {
 		}
 	}
 	kept := slices.DeleteFunc(w.found, func(f foundFile) bool { return w.ignore.Ignored(f.name) })
+	w.departures(kept)
 	nearest := make(map[string]string, len(kept))
 	for _, f := range kept {
 		if n, ok := nearest[f.real]; !ok || strings.Count(f.name, "/") < strings.Count(n, "/") {
@@ -199,6 +214,29 @@ func (w *walker) result() []*file {
 		}
 	}
 	return files
+}
+
+var errLinkedDir = errors.New("symbolic link to a directory, which upstream refuses")
+
+// departures notes what upstream does not walk as we do.
+func (w *walker) departures(kept []foundFile) {
+	for _, name := range w.linked {
+		if !w.ignore.Ignored(name) {
+			w.note(&Error{Pos: Pos{File: w.src.label(name)}, Err: errLinkedDir})
+		}
+	}
+	first := make(map[string]string, len(kept))
+	for _, f := range kept {
+		if f.linked { // upstream does not get there
+			continue
+		}
+		if name, ok := first[f.real]; ok {
+			err := fmt.Errorf("the same file as %s, so that upstream reads it twice", w.src.label(name))
+			w.note(&Error{Pos: Pos{File: w.src.label(f.name)}, Err: err})
+		} else {
+			first[f.real] = f.name
+		}
+	}
 }
 
 var errOutside = errors.New("symbolic link to a directory outside the catalog")

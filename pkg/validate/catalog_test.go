@@ -44,7 +44,7 @@ func TestMessages(t *testing.T) {
 			`c/oak/deprecations.yaml:14:15: error: package "oak": deprecations: entries[3].reference: ` +
 				`the package is already deprecated; ` +
 				`merge the messages [duplicate-deprecation]`},
-		{edit{jsonFile, `"schema": "example.com/other", "package": "no-such-package"`,
+		{edit{jsonFile, `"schema": "other.example.com", "package": "no-such-package"`,
 			`"schema": "olm.chanel", "name": "a\u001b[1mb"`},
 			`c/pine.json:18:12: warning: olm.chanel "a\x1b[1mb": schema: unknown schema "olm.chanel" ` +
 				`(did you mean "olm.channel"?); use a schema of the format, or one with a prefix of your own [unknown-schema]`},

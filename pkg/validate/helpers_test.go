@@ -106,7 +106,7 @@ entries:
   {"type": "olm.csv.metadata", "value": {}}
  ],
  "relatedImages": [{"name": "pine", "image": "registry.example/pine@` + digest + `"}]}
-{"schema": "example.com/other", "package": "no-such-package", "anything": [null]}
+{"schema": "other.example.com", "package": "no-such-package", "anything": [null]}
 `,
 }
 

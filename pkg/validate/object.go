@@ -102,6 +102,7 @@ func (s *scope) other() {
 	if schema := s.meta.Schema; len(schema) > 4 && schema[:4] == "olm." {
 		s.add("unknown-schema", "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
 	}
+	s.servedNames()
 }
 
 // schema checks the shape of the object by the CUE schemas. Wrong types are left to decoding where it failed.

@@ -71,6 +71,17 @@ var breaks = []struct {
 	{"message is an object", []edit{{deprFile, "message: gone", "message: {}"}},
 		[]string{"oak/deprecations.yaml:13:12 type"}},
 
+	// portable
+	{"comment before the first document", []edit{{deprFile, "schema: olm.deprecations", "# c\n---\nschema: olm.deprecations"}},
+		[]string{"oak/deprecations.yaml:1:1 portable"}},
+	{"blank line before the first document", []edit{{"a.yaml", "", "\n---\nschema: x\n"}}, []string{"a.yaml:1:1 portable"}},
+	{"comment at the end", []edit{{deprFile, "", "---\n# end\n"}}, []string{"oak/deprecations.yaml:14:1 portable"}},
+	{"empty documents", []edit{{pkgFile, "---\n", "---\n---\n"}, {"a.yaml", "", "schema: x\n---\n \n---\nschema: z\n"}},
+		[]string{"a.yaml:2:1 portable", "oak/package.yaml:1:1 portable"}},
+	{"two separators between documents", []edit{{"a.yaml", "", "---\nschema: x\n---\n---\nschema: z\n---\n"}}, nil},
+	{"schema with a slash", []edit{{"a.yaml", "", "schema: example.com/x\n"}}, []string{"a.yaml:1:9 portable"}},
+	{"package of a custom schema", []edit{{"a.yaml", "", "schema: x\npackage: -p\n"}}, []string{"a.yaml:2:10 portable"}},
+
 	// duplicate-key, utf-8
 	{"equal keys in YAML", []edit{{pkgFile, "description: A tree.\n", "description: A tree.\nname: oak\n"}},
 		[]string{"oak/package.yaml:7:1 duplicate-key"}},
@@ -83,7 +94,7 @@ var breaks = []struct {
 
 	// unknown-schema, schema
 	{"near schema", []edit{{"a.yaml", "", "# ...\nschema: olm.bundel\n"}}, []string{"a.yaml:2:9 unknown-schema"}},
-	{"reserved schema", []edit{{jsonFile, "example.com/other", "olm.something"}},
+	{"reserved schema", []edit{{jsonFile, "other.example.com", "olm.something"}},
 		[]string{"pine.json:18:12 unknown-schema"}},
 	{"empty package of another schema", []edit{{"a.yaml", "", "schema: x\npackage: \"\"\n"}},
 		[]string{"a.yaml:2:10 schema"}},
@@ -360,6 +371,7 @@ var policyRules = []string{"policy-default-channel", "policy-channel-name", "pol
 // What upstream accepts is a warning or less, and everything else an error.
 func TestSeverities(t *testing.T) {
 	accepted := []string{
+		"portable",                                           // which only our opm accepts
 		"duplicate-key", "utf-8", "unknown-schema", "schema", // of any object
 		"icon-data", "icon-type", // upstream looks at neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",

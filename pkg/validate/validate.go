@@ -45,6 +45,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELCompiler(),
 	}
 	var problems []*problem.Problem
+	sources = v.portable(sources, &problems)
 	for r, err := range declcfg.Map(ctx, v.object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

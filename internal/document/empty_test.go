@@ -1,0 +1,93 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// upstreamEmpty returns how many documents of text upstream reads as null, which it refuses, or false if it stops at
+// another error.
+func upstreamEmpty(text string) (n int, ok bool) {
+	d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), sniffSize)
+	for {
+		var raw json.RawMessage
+		switch err := d.Decode(&raw); {
+		case err == io.EOF:
+			return n, true
+		case err != nil:
+			return 0, false
+		case len(raw) == 0 || string(raw) == "null":
+			n++
+		}
+	}
+}
+
+// emptyIn returns where text has empty documents, and whether all others can be read.
+func emptyIn(t *testing.T, text string) (empty []Place, ok bool) {
+	t.Helper()
+	parse := func(r *jsontext.Decoder, _ []byte) error { return r.SkipValue() }
+	ok = true
+	for c := range Split(strings.NewReader(text), int64(len(text)), 0) {
+		if err := c.Read(parse, func(d *Document, _ error) { ok = ok && d != nil }); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		empty = append(empty, c.Empty...)
+		c.Recycle()
+	}
+	return empty, ok
+}
+
+// TestEmptyAsUpstream compares every file of a few lines.
+func TestEmptyAsUpstream(t *testing.T) {
+	lines := []string{"---", "--- # c", "", "# c", "a: 1", "..."}
+	var files func(text string, n int)
+	files = func(text string, n int) {
+		want, readable := upstreamEmpty(text)
+		if got, ok := emptyIn(t, text); readable && ok && len(got) != want {
+			t.Errorf("%q: %d empty documents at %v, upstream reads %d", text, len(got), got, want)
+		}
+		for _, line := range lines {
+			if n > 0 {
+				files(text+line+"\n", n-1)
+			}
+		}
+	}
+	for _, start := range []string{"", "\ufeff# c\n", "{}", "{} \n", "{}\n\n"} {
+		files(start, 4)
+	}
+}
+
+func TestEmptyPlaces(t *testing.T) {
+	for text, want := range map[string][]Place{
+		"# c\n---\na: 1\n":               {{1, 1}},
+		"\n---\na: 1\n":                  {{1, 1}},
+		"---\n---\na: 1\n":               {{1, 1}},
+		"a: 1\n---\n# c\n---\nb: 2\n":    {{2, 1}},
+		"a: 1\n---\n\n":                  {{2, 1}},
+		"a: 1\n---\n---\n---\nb: 2\n":    {{3, 1}},
+		"---\n# c\na: 1\n---\n---\nb:\n": nil,
+		"a: 1\n---\n":                    nil,
+	} {
+		got, _ := emptyIn(t, text)
+		if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+			t.Errorf("%q: empty at %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestEmptyAcrossChunks has two separators in a row wherever a chunk may end.
+func TestEmptyAcrossChunks(t *testing.T) {
+	defer func(n int) { ChunkSize = n }(ChunkSize)
+	for ChunkSize = 8; ChunkSize < 64; ChunkSize++ {
+		text := string(bytes.Repeat([]byte("a: 1\n---\n---\nb: 2\n---\n"), 20))
+		if got, _ := emptyIn(t, text); len(got) > 0 {
+			t.Errorf("chunks of %d: empty documents at %v", ChunkSize, got)
+		}
+	}
+}

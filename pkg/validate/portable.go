@@ -1,0 +1,50 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// portable returns the sources, of which what upstream refuses but is read here is appended to problems while they are
+// read.
+func (v *validator) portable(sources []declcfg.Source, problems *[]*problem.Problem) []declcfg.Source {
+	const rule = "portable"
+	if v.off[rule] {
+		return sources
+	}
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Note = func(e *declcfg.Error) {
+			if len(*problems) < maxProblems {
+				*problems = append(*problems, v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))
+			}
+		}
+	}
+	return sources
+}
+
+// servedNames checks the names by which clients of upstream's registry ask for objects of a custom schema, which begin
+// with a letter or digit.
+func (s *scope) servedNames() {
+	const rule, why = "portable", "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
+	if !isServed(s.meta.Schema) {
+		s.add(rule, "/schema", "custom schema %q, "+why, s.meta.Schema)
+	}
+	if pkg := s.meta.Package; pkg != "" && !isServed(pkg) {
+		s.add(rule, "/package", "object of a custom schema in package %q, "+why, pkg)
+	}
+}
+
+func isServed(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && (c == '.' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,80 @@
+package validate_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// tree makes a directory of files, and of links: NAME -> TARGET.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestPortableLinks(t *testing.T) {
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"a file outside", map[string]string{"c/a.yaml": "-> ../b.yaml", "b.yaml": "schema: x\n"}, nil},
+		{
+			"a directory", map[string]string{"c/a": "-> b", "c/b/b.yaml": "schema: x\n"},
+			[]string{"a portable"},
+		},
+		{
+			"a mounted ConfigMap",
+			map[string]string{"c/..1/a.yaml": "schema: x\n", "c/..data": "-> ..1", "c/a.yaml": "-> ..data/a.yaml"},
+			[]string{"..data portable", "a.yaml portable"},
+		},
+		{
+			"two paths to a file", map[string]string{"c/a.yaml": "schema: x\n", "c/b.yaml": "-> a.yaml"},
+			[]string{"b.yaml portable"},
+		},
+		{
+			"ignored", map[string]string{
+				"c/a.yaml": "schema: x\n", "c/b.yaml": "-> a.yaml", "c/d": "-> e", "c/e/e.yaml": "schema: z\n",
+				"c/.indexignore": "d\nb.yaml\n",
+			}, nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := tree(t, tt.files)
+			report, err := validate.Catalog(t.Context(), validate.Options{},
+				declcfg.Source{Name: "c", FS: os.DirFS(filepath.Join(dir, "c"))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, report.Problems, tt.want...)
+		})
+	}
+}
+
+func TestPortableOff(t *testing.T) {
+	files := map[string]string{"a.yaml": "# c\n---\nschema: a/b\n"}
+	expect(t, check(t, validate.Options{}, files), "a.yaml:1:1 portable", "a.yaml:3:9 portable")
+	expect(t, check(t, validate.Options{Disable: []string{"portable"}}, files))
+	expect(t, check(t, validate.Options{ErrorsOnly: true}, files))
+}
