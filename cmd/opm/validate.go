@@ -88,7 +88,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	opts := validate.Options{Disable: c.levels.Disabled(), Policy: c.Policy}
+	opts := validate.Options{Disable: c.levels.Disabled(), Alone: c.levels.Errors(), Policy: c.Policy}
 	if opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas)); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package problem
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Off is the level of a rule that is not reported.
 const Off Severity = "off"
@@ -33,6 +36,20 @@ func (l Levels) Apply(problems []*Problem) []*Problem {
 		p.Severity = l.of(p)
 	}
 	return slices.DeleteFunc(problems, func(p *Problem) bool { return p.Severity == Off })
+}
+
+// Errors returns the rules that are errors in some package at the wish of the user, in alphabetical order.
+func (l Levels) Errors() []string {
+	var names []string
+	for _, rules := range append(slices.Collect(maps.Values(l.Packages)), l.Rules) {
+		for name, level := range rules {
+			if level == Error {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Disabled returns the rules that are off in every package, in alphabetical order: they need not be checked.

@@ -49,6 +49,8 @@ type Problem struct {
 	Path     string      // the way to the value, from the package or the top of the file down
 	Message  string      // what is wrong
 	Fix      string      // what to do about it, "" where the message says that
+
+	Consequences []string // rules that are broken because of it and not reported by themselves; the message names them
 }
 
 func (p *Problem) String() string {

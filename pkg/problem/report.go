@@ -77,6 +77,8 @@ type printed struct {
 	Path     string   `json:"path,omitzero"`
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix,omitzero"`
+
+	Consequences []string `json:"consequences,omitempty"`
 }
 
 func (r *Report) result() result {
@@ -88,6 +90,7 @@ func (r *Report) result() result {
 		}
 		res.Problems = append(res.Problems, printed{
 			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.message(), p.Fix,
+			p.Consequences,
 		})
 	}
 	if !res.Passed {

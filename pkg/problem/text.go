@@ -26,7 +26,7 @@ const (
 var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 
 // WriteText writes problems one a line, as [Problem.String] has them, with colours if colour is set. The warnings of
-// one rule about one package, and its hints, are one line with their number.
+// one rule about one package, and its hints, are one line with their number, except those with consequences.
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	out := bufio.NewWriter(w)
 	for _, g := range fold(problems) {
@@ -62,13 +62,14 @@ func fold(problems []*Problem) []*folded {
 	groups := map[group]*folded{}
 	for _, p := range problems {
 		g := group{p.Rule, p.Package, p.Severity}
-		if f := groups[g]; f != nil {
+		alone := p.Severity == Error || p.Package == "" || len(p.Consequences) > 0
+		if f := groups[g]; f != nil && !alone {
 			f.more++
 			continue
 		}
 		f := &folded{first: p}
 		all = append(all, f)
-		if p.Severity != Error && p.Package != "" {
+		if !alone {
 			groups[g] = f
 		}
 	}

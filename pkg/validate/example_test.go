@@ -24,15 +24,6 @@ var companions = map[string]struct{ bad, good []string }{
 	"constraint":     {[]string{"v1-dependency"}, []string{"v1-dependency"}},
 
 	"deprecated-property": {good: []string{"updates-differ"}}, // the deprecated bundle is the head
-
-	// Where the updates of one go wrong, those of the other differ, and a head can only be lower by a downgrade.
-	"head-version":   {bad: []string{"update-downgrade", "update-v1", "updates-differ"}},
-	"update-classic": {bad: []string{"updates-differ"}},
-	"update-loop":    {bad: []string{"updates-differ"}},
-	"update-v1":      {bad: []string{"updates-differ"}},
-	"z-release":      {bad: []string{"update-classic", "updates-differ"}},
-
-	"replaces-and-skips": {[]string{"skips-only"}, []string{"skips-only"}}, // there are two entries, and one is skipped
 }
 
 func TestExamplesOfRules(t *testing.T) {

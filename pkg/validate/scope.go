@@ -16,13 +16,17 @@ import (
 type validator struct {
 	opts     Options
 	off      map[string]bool // rules that are not checked
+	alone    map[string]bool // rules of Options.Alone
 	checkers sync.Pool       // of *schemas.Checker
 }
 
 func newValidator(opts Options) (*validator, error) {
-	v := &validator{opts: opts, off: map[string]bool{}}
+	v := &validator{opts: opts, off: map[string]bool{}, alone: map[string]bool{}}
 	for _, name := range opts.Disable {
 		v.off[name] = true
+	}
+	for _, name := range opts.Alone {
+		v.alone[name] = true
 	}
 	for _, r := range Rules().All() {
 		if opts.ErrorsOnly && r.Severity != problem.Error {
@@ -74,15 +78,19 @@ type finding struct {
 	rule *problem.Rule
 	ptr  jsontext.Pointer // into the object
 	msg  string
+
+	names []string // of the bundles that it is about, where the message may not have all; nil for what it quotes
+	rules []string // that are broken as a consequence, and not reported
+	ends  bool     // the message says where updates end
 }
 
 // add reports that the value at ptr breaks the rule of that name. Also where the rule is disabled the object is broken,
-// because updates of a wrong package are not checked.
-func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) {
+// because updates of a wrong package are not checked. It returns false where the rule is disabled.
+func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) bool {
 	f := finding{rule: Rules().Of(rule), ptr: ptr}
 	s.broken = s.broken || f.rule.Severity == problem.Error
 	if s.v.off[rule] || *s.room == 0 {
-		return
+		return false
 	}
 	*s.room--
 	for i, arg := range args {
@@ -92,6 +100,7 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	}
 	f.msg = fmt.Sprintf(format, args...)
 	s.found = append(s.found, f)
+	return true
 }
 
 // problems places what was found.
@@ -107,6 +116,7 @@ func (s *scope) problems() []*problem.Problem {
 	problems := make([]*problem.Problem, len(s.found))
 	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
+		problems[i].Names, problems[i].Consequences = f.names, f.rules
 	}
 	return problems
 }

@@ -3,9 +3,7 @@ package validate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -48,6 +46,10 @@ type channelUpdates struct {
 	channel     *graph.Channel
 	head, top   *graph.Bundle // top is of the highest version, and not deprecated if there is such a one
 	classic, v1 *graph.Plan
+
+	causes  map[*graph.Bundle]int // of what becomes of a bundle, by index in found
+	skipped map[string]int        // problems about a bundle that its successor skips as well, likewise
+	lower   map[string]int        // problems about a bundle whose successor is lower, likewise
 }
 
 // updates checks the channels of one package.
@@ -60,7 +62,10 @@ func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	var all []scope
 	for _, o := range x.Channels {
 		c := p.Channel(o.Meta.Name)
-		u := channelUpdates{scope: scope{v: v, meta: o.Meta, room: &room}, pkg: p, channel: c, head: p.Bundle(c.Heads()[0])}
+		u := channelUpdates{
+			scope: scope{v: v, meta: o.Meta, room: &room}, pkg: p, channel: c, head: p.Bundle(c.Heads()[0]),
+			causes: map[*graph.Bundle]int{}, skipped: map[string]int{}, lower: map[string]int{},
+		}
 		u.check()
 		all = append(all, u.scope)
 	}
@@ -68,9 +73,9 @@ func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 }
 
 func (u *channelUpdates) check() {
+	u.findTop()
 	u.checkEntries()
 	u.checkChain()
-	u.findTop()
 	u.checkVersions()
 	classic, v1, err := u.pkg.Plans(u.channel)
 	if err != nil {
@@ -79,7 +84,6 @@ func (u *channelUpdates) check() {
 	}
 	u.classic, u.v1 = classic, v1
 	u.checkEnds()
-	u.checkDiffering()
 }
 
 // checkEntries looks at each edge by itself.
@@ -92,7 +96,8 @@ func (u *channelUpdates) checkEntries() {
 		}
 		if e.Replaces != "" {
 			if skip := slices.Index(e.Skips, e.Replaces); skip >= 0 {
-				u.add("replaces-and-skips", index(at+"/skips", skip), "entry %q both replaces and skips %q", e.Name, e.Replaces)
+				u.cause(u.skipped, e.Name, e.Replaces, "replaces-and-skips", index(at+"/skips", skip),
+					"entry %q both replaces and skips %q", e.Name, e.Replaces)
 			}
 			u.checkDowngrade(b, e.Replaces, "replaces", at+"/replaces")
 		}
@@ -107,14 +112,16 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 	if older == nil || older.Version == nil || b.Version == nil || older.Version.Compare(*b.Version) <= 0 {
 		return
 	}
-	u.add("update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
+	if b == u.head && older == u.top && !u.v.off["head-version"] && !u.v.alone["update-downgrade"] {
+		return // head-version says the same
+	}
+	u.cause(u.lower, b.Name, name, "update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
 		b.Name, edge, name, older.Version, b.Version)
 }
 
 // checkChain reports a channel of which OLM Classic knows the head only.
 func (u *channelUpdates) checkChain() {
-	order, err := u.channel.Order()
-	if err == nil && len(order) == 1 && len(u.channel.Entries()) > 1 {
+	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
 		u.add("skips-only", "/entries",
 			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
 	}
@@ -140,7 +147,7 @@ func (u *channelUpdates) checkVersions() {
 		return
 	}
 	if u.head.Version.Compare(*u.top.Version) < 0 {
-		u.add("head-version", u.entry(u.head), "the head %q has version %s, but %q has the higher version %s",
+		u.cause(u.lower, u.head.Name, u.top.Name, "head-version", u.entry(u.head), "the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
 	// A channel that is not the default and has a pre-release as its head is for pre-releases.
@@ -161,38 +168,6 @@ func (u *channelUpdates) checkVersions() {
 func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
 	i := slices.IndexFunc(u.channel.Entries(), func(e declcfg.Entry) bool { return e.Name == b.Name })
 	return index("/entries", max(i, 0))
-}
-
-// checkEnds follows every bundle to where its updates end.
-func (u *channelUpdates) checkEnds() {
-	latest := u.latestOfMinors()
-	var lostClassic, lostV1, loops, stuck []string
-	for _, b := range u.channel.Members() {
-		at, _, ok := u.classic.End(b)
-		switch {
-		case !ok:
-			loops = append(loops, b.Name)
-		case at != u.head:
-			lostClassic = append(lostClassic, b.Name)
-			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
-				stuck = append(stuck, b.Name+" never reaches "+z.Name)
-			}
-		}
-		if at, _, _ := u.v1.End(b); u.top != nil && b.Version != nil && isBelow(at, u.top) {
-			lostV1 = append(lostV1, b.Name)
-		}
-	}
-	report := func(rule, what string, names []string) {
-		if len(names) > 0 {
-			u.add(rule, "/entries", "%s%s", what, strings.Join(names, ", "))
-		}
-	}
-	report("update-classic", "OLM Classic does not update to the head "+u.head.Name+" from ", lostClassic)
-	report("update-loop", "OLM Classic never stops updating from ", loops)
-	report("z-release", "", stuck)
-	if u.top != nil {
-		report("update-v1", "OLM v1 does not update to the highest version "+u.top.Name+" from ", lostV1)
-	}
 }
 
 // isBelow reports whether b has no version or a lower one than c, which has one.
@@ -217,26 +192,6 @@ func (u *channelUpdates) latestOfMinors() map[minor]*graph.Bundle {
 		}
 	}
 	return latest
-}
-
-// checkDiffering reports bundles that OLM v1 updates to another bundle than OLM Classic does.
-func (u *channelUpdates) checkDiffering() {
-	var differing []string
-	for _, b := range u.channel.Members() {
-		classic, _ := u.classic.Next(b)
-		v1, _ := u.v1.Next(b)
-		if classic.To != v1.To {
-			differing = append(differing, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(classic), nameOf(v1)))
-		}
-	}
-	if len(differing) == 0 {
-		return
-	}
-	more := ""
-	if n := len(differing) - 1; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
-	u.add("updates-differ", "/entries", "OLM Classic and OLM v1 update differently: %s%s", differing[0], more)
 }
 
 func nameOf(s graph.Step) string {

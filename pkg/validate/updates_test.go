@@ -52,7 +52,6 @@ func TestUpdates(t *testing.T) {
 		{
 			"it replaces and skips the same", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skips: [p.v0.9.0, p.v1.0.0]"},
 			[]string{
-				`9:1: no entry can be reached from the head "p.v1.1.0" by replaces: OLM Classic can install nothing else [skips-only]`,
 				`10:58: entry "p.v1.1.0" both replaces and skips "p.v1.0.0" [replaces-and-skips]`,
 			},
 		}, {
@@ -61,16 +60,26 @@ func TestUpdates(t *testing.T) {
 		}, {
 			"a downgrade", []string{"1.2.0", "1.1.0 replaces: p.v1.2.0"},
 			[]string{
-				`9:1: OLM Classic and OLM v1 update differently: p.v1.2.0 to p.v1.1.0 or nothing [updates-differ]`,
-				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.1.0 [update-v1]`,
-				`10:3: the head "p.v1.1.0" has version 1.1.0, but "p.v1.2.0" has the higher version 1.2.0 [head-version]`,
-				`10:30: entry "p.v1.1.0" replaces "p.v1.2.0", whose version 1.2.0 is higher than its own, 1.1.0 [update-downgrade]`,
+				`10:3: the head "p.v1.1.0" has version 1.1.0, but "p.v1.2.0" has the higher version 1.2.0, so that OLM v1 does not update to the highest version p.v1.2.0 from p.v1.1.0 (consequences: update-v1, updates-differ) [head-version]`,
+			},
+		}, {
+			"a downgrade on the way", []string{"1.0.0", "1.2.0 replaces: p.v1.0.0", "1.1.0 replaces: p.v1.2.0", "1.3.0 replaces: p.v1.1.0"},
+			[]string{
+				`11:30: entry "p.v1.1.0" replaces "p.v1.2.0", whose version 1.2.0 is higher than its own, 1.1.0, so that OLM v1 does not update to the highest version p.v1.3.0 from p.v1.0.0, p.v1.2.0 (consequences: update-v1, updates-differ) [update-downgrade]`,
+			},
+		}, {
+			"a skipped link", []string{
+				"1.0.0", "1.0.1 skips: [p.v1.0.0]", "1.1.0 replaces: p.v1.0.1, skips: [p.v1.0.1]",
+				"1.2.0 replaces: p.v1.1.0, skips: [p.v1.1.0]",
+			},
+			[]string{
+				`11:48: entry "p.v1.1.0" both replaces and skips "p.v1.0.1", so that p.v1.0.0 never reaches p.v1.0.1 (consequences: z-release, update-classic, updates-differ) [replaces-and-skips]`,
+				`12:48: entry "p.v1.2.0" both replaces and skips "p.v1.1.0", so that OLM Classic does not update to the head p.v1.2.0 from p.v1.0.1 (consequences: update-classic, updates-differ) [replaces-and-skips]`,
 			},
 		}, {
 			"a loop of two", []string{"1.0.0 skipRange: 1.1.0", "1.1.0 replaces: p.v1.0.0"},
 			[]string{
-				`9:1: OLM Classic and OLM v1 update differently: p.v1.1.0 to p.v1.0.0 or nothing [updates-differ]`,
-				`9:1: OLM Classic never stops updating from p.v1.0.0, p.v1.1.0 [update-loop]`,
+				`9:1: OLM Classic never stops updating from p.v1.0.0, p.v1.1.0 (consequences: updates-differ) [update-loop]`,
 			},
 		}, {
 			"a skip range that holds its own version", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0, skipRange: '<=1.1.0'"},
@@ -78,8 +87,7 @@ func TestUpdates(t *testing.T) {
 		}, {
 			"a way through a deprecated bundle", []string{"1.0.0", "1.1.0! replaces: p.v1.0.0", "1.2.0 replaces: p.v1.1.0"},
 			[]string{
-				`9:1: OLM Classic and OLM v1 update differently: p.v1.0.0 to p.v1.1.0 or nothing [updates-differ]`,
-				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.0.0 [update-v1]`,
+				`9:1: OLM v1 does not update to the highest version p.v1.2.0 from p.v1.0.0; deprecated in between: p.v1.1.0 (consequences: updates-differ) [update-v1]`,
 			},
 		}, {
 			"a pre-release on top", []string{"1.0.0", "1.1.0-rc.1 replaces: p.v1.0.0"},
@@ -97,6 +105,29 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.want, "\n\t"))
 			}
 		})
+	}
+}
+
+// A consequence is a problem of its own where its cause is not reported, or where the user asks for that.
+func TestConsequencesAlone(t *testing.T) {
+	files := updatesOf("1.0.0", "1.0.1 skips: [p.v1.0.0]", "1.1.0 replaces: p.v1.0.1, skips: [p.v1.0.1]",
+		"1.2.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
+	for _, tt := range []struct {
+		opts validate.Options
+		want []string
+	}{
+		{validate.Options{}, []string{"p.yaml:11:48 replaces-and-skips", "p.yaml:12:48 replaces-and-skips"}},
+		{validate.Options{Disable: []string{"replaces-and-skips"}}, []string{"p.yaml:9:1 update-classic", "p.yaml:9:1 z-release"}},
+		{validate.Options{Disable: []string{"replaces-and-skips", "z-release"}}, []string{"p.yaml:9:1 update-classic"}},
+		{validate.Options{Alone: []string{"z-release"}},
+			[]string{"p.yaml:9:1 z-release", "p.yaml:11:48 replaces-and-skips", "p.yaml:12:48 replaces-and-skips"}},
+	} {
+		problems := check(t, tt.opts, files)
+		expect(t, problems, tt.want...)
+		if p := problems[len(problems)-1]; !slices.Contains(p.Consequences, "updates-differ") && p.Rule != "z-release" ||
+			!slices.Contains(p.Names, "p.v1.0.1") && !slices.Contains(p.Names, "p.v1.0.0") {
+			t.Errorf("about %q, with %q: %s", p.Names, p.Consequences, p)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 // Options say what is checked. The zero value checks everything.
 type Options struct {
 	Disable    []string // rules that are not checked, by name
+	Alone      []string // rules about updates that are also reported where another problem is the cause, by name
 	ErrorsOnly bool     // checks only rules that are errors, which is faster
 	Policy     Policy   // of the maintainers of the catalog
 

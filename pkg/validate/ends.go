@@ -1,0 +1,190 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// One mistake in a channel may have consequences for many bundles, each of which breaks further rules. They are part of
+// the problem that is their cause, unless the user asks for them by themselves; see [Options].
+
+// An affected is a bundle that breaks a rule about updates, and what the message says of it.
+type affected struct {
+	bundle *graph.Bundle
+	text   string
+}
+
+// checkEnds follows every bundle to where its updates end, and reports those that do not end at the head or at the
+// highest version, and those that OLM Classic and OLM v1 update to different bundles.
+func (u *channelUpdates) checkEnds() {
+	latest, links := u.latestOfMinors(), u.skippedLinks()
+	var classic, v1, loops, stuck, differing []affected
+	stuckAt, v1Ends := map[string]*graph.Bundle{}, map[string]bool{}
+	for _, b := range u.channel.Members() {
+		at, _, ok := u.classic.End(b)
+		switch {
+		case !ok:
+			loops = append(loops, affected{b, b.Name})
+		case at != u.head:
+			u.because(b, links, at.Name)
+			classic = append(classic, affected{b, b.Name})
+			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
+				stuck = append(stuck, affected{b, b.Name + " never reaches " + z.Name})
+				stuckAt[at.Name] = b
+			}
+		}
+		if at, _, _ := u.v1.End(b); u.top != nil && b.Version != nil && isBelow(at, u.top) {
+			u.because(b, u.lower, at.Name)
+			u.because(b, u.lower, u.top.Name)
+			v1 = append(v1, affected{b, b.Name})
+			v1Ends[at.Name] = true
+		}
+		one, _ := u.classic.Next(b)
+		other, _ := u.v1.Next(b)
+		if one.To != other.To {
+			u.because(b, u.lower, b.Name)
+			differing = append(differing, affected{b, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(one), nameOf(other))})
+		}
+	}
+	u.report(stuck, len(stuck), "z-release", "", "")
+	for _, a := range classic { // what stops one bundle stops all that come there
+		at, _, _ := u.classic.End(a.bundle)
+		if i, ok := u.causes[stuckAt[at.Name]]; ok {
+			u.blame(i, a.bundle)
+		}
+	}
+	u.report(classic, len(classic), "update-classic", "OLM Classic does not update to the head "+u.head.Name+" from ", "")
+	u.report(loops, len(loops), "update-loop", "OLM Classic never stops updating from ", "")
+	if u.top != nil {
+		u.report(v1, len(v1), "update-v1", "OLM v1 does not update to the highest version "+u.top.Name+" from ",
+			u.deprecatedAfter(v1Ends))
+	}
+	u.report(differing, 1, "updates-differ", "OLM Classic and OLM v1 update differently: ", "")
+	for i := range u.found {
+		f := &u.found[i]
+		if len(f.rules) > 0 {
+			f.msg += " (consequences: " + strings.Join(f.rules, ", ") + ")"
+		}
+		slices.Sort(f.names)
+		f.names = slices.Compact(f.names)
+	}
+}
+
+// skippedLinks returns the problems of entries that are replaced and skipped, by the names of the bundles that only
+// such an entry updates.
+func (u *channelUpdates) skippedLinks() map[string]int {
+	links := map[string]int{}
+	for _, e := range u.channel.Entries() {
+		i, ok := u.skipped[e.Name]
+		if !ok {
+			continue
+		}
+		for _, name := range append([]string{e.Replaces}, e.Skips...) {
+			links[name] = i
+		}
+	}
+	return links
+}
+
+// deprecatedAfter names the deprecated bundles of entries that replace or skip one of these bundles.
+func (u *channelUpdates) deprecatedAfter(names map[string]bool) string {
+	var deprecated []string
+	for _, e := range u.channel.Entries() {
+		b := u.pkg.Bundle(e.Name)
+		follows := names[e.Replaces] || slices.ContainsFunc(e.Skips, func(name string) bool { return names[name] })
+		if b != nil && b.Deprecated && follows {
+			deprecated = append(deprecated, e.Name)
+		}
+	}
+	if len(deprecated) == 0 {
+		return ""
+	}
+	return "; deprecated in between: " + strings.Join(deprecated, ", ")
+}
+
+// cause reports a problem of how an entry updates the bundle of that name, which may be the cause of others.
+func (u *channelUpdates) cause(
+	causes map[string]int, entry, name, rule string, ptr jsontext.Pointer, format string, args ...any,
+) {
+	if u.add(rule, ptr, format, args...) {
+		causes[name] = len(u.found) - 1
+		u.found[causes[name]].names = []string{entry, name}
+	}
+}
+
+// because makes the problem about the bundle of that name, if there is one, the cause of what becomes of b.
+func (u *channelUpdates) because(b *graph.Bundle, causes map[string]int, name string) {
+	if i, ok := causes[name]; ok {
+		u.blame(i, b)
+	}
+}
+
+// blame makes a problem the cause of what becomes of b, unless another one is.
+func (u *channelUpdates) blame(problem int, b *graph.Bundle) {
+	if _, known := u.causes[b]; !known {
+		u.causes[b] = problem
+	}
+}
+
+// report reports the bundles that break a rule: those whose cause is known as a consequence of that, and the others in
+// one problem, which is then the cause of what else becomes of them. The message names so many of them.
+func (u *channelUpdates) report(all []affected, limit int, rule, what, why string) {
+	if u.v.off[rule] {
+		return
+	}
+	var own []affected
+	caused := map[int][]affected{}
+	for _, a := range all {
+		if i, ok := u.causes[a.bundle]; ok && !u.v.alone[rule] {
+			caused[i] = append(caused[i], a)
+		} else {
+			own = append(own, a)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(caused)) {
+		u.found[i].leadsTo(caused[i], rule, what)
+	}
+	if len(own) == 0 || !u.add(rule, "/entries", "%s%s%s", what, list(own, limit), why) {
+		return
+	}
+	problem := len(u.found) - 1
+	u.found[problem].ends = true
+	for _, a := range own {
+		u.found[problem].names = append(u.found[problem].names, a.bundle.Name)
+		u.blame(problem, a.bundle)
+	}
+}
+
+// maxConsequences is how many bundles the message of a problem names that are not what it is about.
+const maxConsequences = 5
+
+// leadsTo adds a consequence to a problem: the rule and, unless the message is about the same, the first one in words.
+func (f *finding) leadsTo(all []affected, rule, what string) {
+	if len(f.rules) == 0 && !f.ends {
+		f.msg += ", so that " + legible.Value(what+list(all, maxConsequences))
+	}
+	f.rules = append(f.rules, rule)
+	for _, a := range all {
+		f.names = append(f.names, a.bundle.Name)
+	}
+}
+
+// list returns the texts of the first bundles, and how many more there are.
+func list(all []affected, limit int) string {
+	var texts []string
+	for _, a := range all[:min(limit, len(all))] {
+		texts = append(texts, a.text)
+	}
+	text := strings.Join(texts, ", ")
+	if more := len(all) - len(texts); more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
