@@ -150,7 +150,7 @@ func (c *comparison) channels() []Channel {
 	for _, ch := range slices.Concat(c.graphBefore.Channels, c.graphAfter.Channels) {
 		names = append(names, ch.Name)
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, graph.CompareChannels)
 	var all []Channel
 	for _, n := range slices.Compact(names) {
 		ch := c.channel(n)

@@ -16,7 +16,7 @@ type Package struct {
 	Name           string
 	DefaultChannel string
 	Deprecated     bool
-	Channels       []*Channel // by name
+	Channels       []*Channel // as CompareChannels orders their names
 
 	// Bundles are those of the package and those that its channels name: by version, the lowest first and none before
 	// that, then by name.
@@ -69,7 +69,7 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 			p.addChannel(o.Value)
 		}
 	}
-	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return CompareChannels(a.Name, b.Name) })
 	for _, o := range x.Deprecations {
 		if o.Value != nil {
 			p.deprecate(o.Value.Entries)
@@ -158,7 +158,7 @@ func (p *Package) Bundle(name string) *Bundle { return p.byName[name] }
 
 // Channel returns the channel of that name, or nil.
 func (p *Package) Channel(name string) *Channel {
-	byName := func(c *Channel, name string) int { return cmp.Compare(c.Name, name) }
+	byName := func(c *Channel, name string) int { return CompareChannels(c.Name, name) }
 	i, ok := slices.BinarySearchFunc(p.Channels, name, byName)
 	if !ok {
 		return nil

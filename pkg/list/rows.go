@@ -81,13 +81,13 @@ func fullVersion(v *declcfg.Version) string {
 	return v.String()
 }
 
-// sortedChannels returns the channels by their names.
-func (l *lister) sortedChannels() []*declcfg.Channel {
+// sortedChannels returns the channels in the order of their names.
+func (l *lister) sortedChannels(compare func(a, b string) int) []*declcfg.Channel {
 	var all []*declcfg.Channel
 	for _, c := range l.PackageIndex.Channels {
 		all = append(all, c.Value)
 	}
-	slices.SortStableFunc(all, func(a, b *declcfg.Channel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b *declcfg.Channel) int { return compare(a.Name, b.Name) })
 	return all
 }
 
@@ -175,7 +175,7 @@ type Channel struct {
 
 func (l *lister) channels() ([]Channel, error) {
 	var all []Channel
-	for _, c := range l.sortedChannels() {
+	for _, c := range l.sortedChannels(strings.Compare) {
 		head := headOf(c)
 		all = append(all, Channel{
 			Package: l.Name, Name: c.Name, Head: head, HeadVersion: fullVersion(l.bundle(head).Version),
@@ -221,7 +221,7 @@ type Bundle struct {
 
 func (l *lister) bundles() ([]Bundle, error) {
 	var all []Bundle
-	for _, c := range l.sortedChannels() {
+	for _, c := range l.sortedChannels(strings.Compare) {
 		entries := slices.Clone(c.Entries)
 		slices.SortStableFunc(entries, func(a, b declcfg.Entry) int { return cmp.Compare(a.Name, b.Name) })
 		for _, e := range entries {
@@ -283,7 +283,7 @@ func (l *lister) versions() ([]Version, error) {
 		at[b.Name] = len(all)
 		all = append(all, v)
 	}
-	for _, c := range l.sortedChannels() {
+	for _, c := range l.sortedChannels(graph.CompareChannels) {
 		for _, e := range c.Entries {
 			v := &all[at[e.Name]]
 			v.Channels = append(v.Channels, c.Name)

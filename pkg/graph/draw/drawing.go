@@ -59,7 +59,7 @@ func (o Options) Draws(channel string) bool {
 	return o.Channels == nil || slices.Contains(o.Channels, channel)
 }
 
-// ChannelsOf returns the channels of a package that are drawn, by name.
+// ChannelsOf returns the channels of a package that are drawn, in their order there.
 func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
 	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
 }

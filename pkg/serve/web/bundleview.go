@@ -1,9 +1,12 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -14,7 +17,7 @@ type bundleView struct {
 	Name          string         `json:"name"`
 	Version       string         `json:"version,omitempty"`
 	Image         string         `json:"image,omitempty"`
-	Entries       []entryView    `json:"entries"`       // by channel, in the order of the catalog
+	Entries       []entryView    `json:"entries"`       // by channel, as graph.CompareChannels orders them
 	Properties    []propertyView `json:"properties"`    // in the order of the catalog
 	RelatedImages []imageView    `json:"relatedImages"` // in the order of the catalog
 	CSV           csvView        `json:"csv"`
@@ -112,6 +115,7 @@ func (c *Catalog) addEntries(v *bundleView) error {
 			}
 		}
 	}
+	slices.SortStableFunc(v.Entries, func(a, b entryView) int { return graph.CompareChannels(a.Channel, b.Channel) })
 	return nil
 }
 

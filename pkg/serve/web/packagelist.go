@@ -35,7 +35,7 @@ type packageItem struct {
 	Keywords       []string `json:"keywords,omitempty"`
 	Categories     string   `json:"categories,omitempty"` // with commas between them
 	DefaultChannel string   `json:"defaultChannel"`
-	Channels       []string `json:"channels"` // by name
+	Channels       []string `json:"channels"` // as graph.CompareChannels orders them
 	Version        string   `json:"version,omitempty"`
 	Deprecated     bool     `json:"deprecated,omitempty"`
 	HasIcon        bool     `json:"hasIcon,omitempty"`
@@ -60,7 +60,7 @@ func (c *Catalog) list() (*packageList, error) {
 		if err := c.describe(p); err != nil {
 			return nil, err
 		}
-		slices.Sort(p.Channels)
+		slices.SortFunc(p.Channels, graph.CompareChannels)
 		list.Packages = append(list.Packages, p)
 	}
 	slices.SortFunc(list.Packages, func(a, b *packageItem) int { return strings.Compare(a.Name, b.Name) })
