@@ -29,6 +29,9 @@ func TestServePage(t *testing.T) {
 	ctx := startBrowser(t)
 	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
 	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
+	t.Run("search", func(t *testing.T) { testServeSearch(ctx, t) })
+	t.Run("channels", func(t *testing.T) { testServeChannels(ctx, t) })
+	t.Run("descriptions", func(t *testing.T) { testDescriptions(ctx, t) })
 	t.Run("keyboard", func(t *testing.T) { testServeKeyboard(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
 	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
@@ -103,6 +106,9 @@ func (p *tab) clickLink(text string) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
+// visibleCards are the cards that can be seen: what is not displayed has no boxes.
+const visibleCards = `[...document.querySelectorAll(".card")].filter((c) => c.getClientRects().length > 0)`
+
 // testPublishedPage searches for an operator, opens it, and looks at a bundle and its update.
 func testPublishedPage(browser context.Context, t *testing.T) {
 	const name = "v4.20"
@@ -117,11 +123,12 @@ func testPublishedPage(browser context.Context, t *testing.T) {
 	p.until(`[...document.querySelectorAll(".card img")].every((i) => i.complete && i.naturalWidth > 0)`)
 	p.picture("packages")
 	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "rabbitmq topology"))
-	p.until(`document.querySelectorAll(".card:not([hidden])").length === 1`)
+	p.until(visibleCards + `.length === 1`)
 	if got, want := p.text("#status"), fmt.Sprintf("1 of %d packages", cards); got != want {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
-	p.do(chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter+kb.Enter)) // to what was found, and there
+	p.picture("search")
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
 	p.until(`document.querySelector(".tabs [aria-current]") !== null && document.querySelector("iframe") !== null`)
 	if got := p.text(".title"); !strings.Contains(got, "rabbitmq-messaging-topology-operator") {
 		t.Errorf("the title is %q", got)
@@ -195,6 +202,131 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 	}
 }
 
+// testServeSearch searches, and looks at what can be seen and at the address.
+func testServeSearch(browser context.Context, t *testing.T) {
+	oven := strings.NewReplacer("kiln", "oven", "The Kiln", "The Oven", "fires", "bakes").Replace(kiln)
+	p := openPage(browser, t, "#catalog=c&search=kiln", namedSource{"c", textSource(kiln + "---\n" + oven)})
+	p.untilHeading("Packages of c")
+	expect := func(status, address string, titles ...string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.getElementById("status").textContent === %q`, status))
+		if got := eval[[]string](p, visibleCards+`.map((c) => c.querySelector("a").textContent)`); !slices.Equal(got, titles) {
+			t.Errorf("shows %q, want %q", got, titles)
+		}
+		if got := eval[string](p, `location.hash`); got != address {
+			t.Errorf("the address is %q, want %q", got, address)
+		}
+	}
+	search := func(query string) {
+		p.do(chromedp.Evaluate[chromedp.Void](`query.value = ""; query.focus()`), chromedp.KeyEvent(query))
+	}
+	expect("1 of 2 packages", "#catalog=c&search=kiln", "The Kiln")
+	if got := eval[string](p, `query.value`); got != "kiln" {
+		t.Errorf("the field has %q, and the address kiln", got)
+	}
+	places := eval[int](p, `history.length`)
+	search("oven x&y")
+	expect("0 of 2 packages", "#catalog=c&search=oven+x%26y")
+	search("oven")
+	expect("1 of 2 packages", "#catalog=c&search=oven", "The Oven")
+	if got := eval[int](p, `history.length`); got != places {
+		t.Errorf("typing adds %d places to the history", got-places)
+	}
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.untilHeading("The Oven")
+	if got := eval[string](p, `query.value`); got != "" {
+		t.Errorf("on the page of a package the field has %q", got)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	p.untilHeading("Packages of c")
+	expect("1 of 2 packages", "#catalog=c&search=oven", "The Oven")
+	p.do(chromedp.Evaluate[chromedp.Void](`home.click()`))
+	expect("2 packages", "#catalog=c", "The Kiln", "The Oven")
+	p.do(chromedp.Evaluate[chromedp.Void](`query.focus()`), chromedp.KeyEvent(kb.Enter)) // for nothing
+	expect("2 packages", "#catalog=c", "The Kiln", "The Oven")
+	search("e")
+	expect("2 of 2 packages", "#catalog=c&search=e", "The Kiln", "The Oven")
+	p.do(chromedp.KeyEvent(kb.Enter)) // the first of several
+	p.untilHeading("The Kiln")
+	search("oven" + kb.Enter) // before the packages are shown
+	p.untilHeading("The Oven")
+}
+
+// testServeChannels holds that channels are sorted by version wherever there are several.
+func testServeChannels(browser context.Context, t *testing.T) {
+	text := kiln
+	for _, name := range []string{"stable-3.17", "stable-3.6"} {
+		text += "---\nschema: olm.channel\npackage: kiln\nname: " + name + "\nentries: [{name: kiln.v2.0.0}]\n"
+	}
+	p := openPage(browser, t, "#package=kiln", namedSource{"c", textSource(text)})
+	p.untilHeading("The Kiln")
+	for selector, want := range map[string][]string{
+		".tabs a": {"stable 2.0.0 (default) (deprecated)", "stable-3.6 2.0.0", "stable-3.17 2.0.0"},
+	} {
+		if got := eval[[]string](p, `[...document.querySelectorAll("`+selector+`")].map((e) => e.textContent)`); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	p.clickLink("kiln.v2.0.0")
+	p.untilHeading("kiln.v2.0.0")
+	for i, caption := range []string{"Where it updates to", "3 channels"} {
+		got := eval[[]string](p, fmt.Sprintf(`[...[...document.querySelectorAll("table")].find((t) => t.caption.textContent.startsWith(%q))
+			.tBodies[0].rows].map((r) => r.cells[0].textContent.split(" ")[0])`, caption))
+		if want := []string{"stable", "stable-3.6", "stable-3.17"}; !slices.Equal(got, want) {
+			t.Errorf("table %d: got %q, want %q", i, got, want)
+		}
+	}
+}
+
+// testDescriptions shows Markdown: its links, and what only looks like one.
+func testDescriptions(browser context.Context, t *testing.T) {
+	const description = `See [the guide][Guide], [news] [],
+		and [the  Guide].
+
+		- [item][the guide] [x] [none][none]
+		- [a]: https://example.com/item
+
+		## Of [news][]
+
+		[plain](https://example.com/plain) [bad][script] [bad](javascript:alert(1)) [https://example.com/bare]
+
+		[GUIDE]: <https://example.com/guide> "The guide"
+		[guide]: https://example.com/second
+		[the guide]: https://example.com/the 'guide'
+		[news]:   https://example.com/news
+		[script]: javascript:alert(2)
+		[__proto__]: https://example.com/proto
+		~~~
+		[code]: https://example.com/code
+		~~~
+		[constructor] [code] [__proto__]`
+	unindented := strings.NewReplacer("\t", "", "~~~", "```").Replace(description)
+	text := strings.Replace(kiln, `"# The Kiln\n\nIt is hot."`, jsonOf(t, unindented), 1)
+	p := openPage(browser, t, "#package=kiln", namedSource{"c", textSource(text)})
+	p.untilHeading("The Kiln")
+	got := eval[[]string](p, `[...document.querySelectorAll(".prose a")].map((a) => a.textContent + " " + a.getAttribute("href"))`)
+	if want := []string{
+		"the guide https://example.com/guide", "news https://example.com/news", "the  Guide https://example.com/the",
+		"item https://example.com/the", "https://example.com/item https://example.com/item", "news https://example.com/news",
+		"plain https://example.com/plain", "https://example.com/bare https://example.com/bare",
+		"__proto__ https://example.com/proto",
+	}; !slices.Equal(got, want) {
+		t.Errorf("links:\n got %q\nwant %q", got, want)
+	}
+	prose := p.text(".prose")
+	for _, want := range []string{
+		"[x] [none][none]", "[bad][script] [bad](javascript:alert(1)) [https://example.com/bare]", "[script]: javascript:alert(2)",
+		"[code]: https://example.com/code", "[constructor] [code]",
+	} {
+		if !strings.Contains(prose, want) {
+			t.Errorf("no %q in\n%s", want, prose)
+		}
+	}
+	if strings.Contains(prose, "/guide") || strings.Contains(prose, "/second") {
+		t.Errorf("definitions are shown in\n%s", prose)
+	}
+}
+
 func testServeKeyboard(browser context.Context, t *testing.T) {
 	p := openPage(browser, t, "", namedSource{"c", textSource(kiln)})
 	p.untilHeading("Packages of c")
@@ -212,7 +344,7 @@ func testServeKeyboard(browser context.Context, t *testing.T) {
 	p.until(`document.getElementById("status").textContent === "0 of 1 package"`)
 	p.do(chromedp.Evaluate[chromedp.Void](`query.value = "fires POTS"; query.dispatchEvent(new Event("input"))`))
 	p.until(`document.getElementById("status").textContent === "1 of 1 package"`)
-	p.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Enter))
+	p.do(chromedp.KeyEvent(kb.Enter))
 	p.untilHeading("The Kiln")
 	if got := focused(); got != "The Kiln" {
 		t.Errorf("on the new page the focus is on %s", got)

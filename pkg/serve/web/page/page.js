@@ -1,4 +1,5 @@
-// The page shows what its fragment names: #catalog=&package=&channel=&bundle=, and with less, a package or all of them.
+// The page shows what its fragment names: #catalog=&package=&channel=&bundle=, and with less, a package, or all of them
+// that #catalog=&search= finds.
 // All texts come from catalogs, which may say anything: they become text nodes and attributes, never HTML.
 "use strict";
 (() => {
@@ -52,46 +53,74 @@
 
   // Markdown, as much of it as descriptions use: headings, lists, code, links, bold.
 
-  function inline(text) {
+  // code, bold, [label](target) or [label][name] or [label], and URLs that stand by themselves
+  const spans = new RegExp(["`([^`]+)`", "\\*\\*([^*]+)\\*\\*",
+    "\\[([^[\\]]+)\\](?:\\(([^[)\\s]+)\\)|\\[([^[\\]]*)\\])?",
+    "(https?:\\/\\/[^\\s<>()[\\]\"']*[^\\s<>()[\\]\"'.,;:!?])"].join("|"), "g");
+
+  // inline returns the nodes of a text. Targets are those of links by name; see targetsIn.
+  function inline(text, targets) {
     const parts = [];
-    const pattern = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)|(https?:\/\/[^\s<>()"']*[^\s<>()"'.,;:!?])/g;
     let end = 0;
-    for (const match of text.matchAll(pattern)) {
+    for (const match of text.matchAll(spans)) {
       parts.push(text.slice(end, match.index));
-      const [all, code, bold, label, target, bare] = match;
+      const [all, code, bold, label, target = targets.get(linkName(match[5] || label)), , bare] = match;
       if (code) parts.push(make("code", {}, code));
       else if (bold) parts.push(make("strong", {}, bold));
       else if (bare) parts.push(outLink(bare, bare));
-      else parts.push(isSafe(target) ? outLink(target, label) : all);
+      else if (target && isSafe(target)) parts.push(outLink(target, label));
+      else parts.push("[", ...inline(all.slice(1), targets)); // brackets that are no link
       end = match.index + all.length;
     }
     parts.push(text.slice(end));
     return parts.filter((part) => part !== "");
   }
 
+  const linkName = (name) => (name ?? "").trim().replaceAll(/\s+/g, " ").toLowerCase();
+
+  const isFence = (line) => /^\s*```/.test(line);
+
+  // [name]: https://example.com "title"
+  const definition = /^ {0,3}\[([^[\]]+)\]:\s*<?([^\s<>]+)>?(?:\s+(?:"[^"]*"|'[^']*'|\([^)]*\)))?$/;
+
+  // targetsIn takes the definitions of links out of lines, and returns the target of each name. The first one counts.
+  function targetsIn(lines) {
+    const targets = new Map();
+    let fenced = false;
+    for (const [i, line] of lines.entries()) {
+      if (isFence(line)) fenced = !fenced;
+      const [, name, target] = definition.exec(line.trimEnd()) ?? [];
+      if (fenced || !target || !isSafe(target)) continue;
+      if (!targets.has(linkName(name))) targets.set(linkName(name), target);
+      lines[i] = "";
+    }
+    return targets;
+  }
+
   function prose(text) {
     const out = make("div", { class: "prose" });
     let paragraph = [];
     let list;
+    const lines = text.replaceAll("\r", "").split("\n");
+    const targets = targetsIn(lines);
     const flush = () => {
-      if (paragraph.length > 0) out.append(make("p", {}, inline(paragraph.join(" "))));
+      if (paragraph.length > 0) out.append(make("p", {}, inline(paragraph.join(" "), targets)));
       paragraph = [];
     };
-    const lines = text.replaceAll("\r", "").split("\n");
     for (let i = 0; i < lines.length; i++) {
       const line = lines[i];
       const heading = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line);
       const item = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/.exec(line);
-      if (/^\s*```/.test(line)) {
+      if (isFence(line)) {
         flush();
         const code = [];
-        for (i++; i < lines.length && !/^\s*```/.test(lines[i]); i++) code.push(lines[i]);
+        for (i++; i < lines.length && !isFence(lines[i]); i++) code.push(lines[i]);
         out.append(make("pre", {}, make("code", {}, code.join("\n"))));
         list = undefined;
       } else if (heading) {
         flush();
         // The page has headings of the first two levels of its own.
-        out.append(make(`h${Math.min(6, heading[1].length + 2)}`, {}, inline(heading[2])));
+        out.append(make(`h${Math.min(6, heading[1].length + 2)}`, {}, inline(heading[2], targets)));
         list = undefined;
       } else if (item) {
         flush();
@@ -100,11 +129,11 @@
           list = make(kind.toLowerCase());
           out.append(list);
         }
-        list.append(make("li", {}, inline(item[2])));
+        list.append(make("li", {}, inline(item[2], targets)));
       } else if (line.trim() === "") {
         flush();
       } else if (list && /^\s/.test(line) && paragraph.length === 0) {
-        list.lastChild.append(" ", ...inline(line.trim()));
+        list.lastChild.append(" ", ...inline(line.trim(), targets));
       } else {
         list = undefined;
         paragraph.push(line.trim());
@@ -131,6 +160,9 @@
 
   const place = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   const link = (parameters) => `#${new URLSearchParams(parameters)}`;
+
+  // What is undefined or empty is left out.
+  const packagesLink = (catalog, search) => link({ ...(catalog && { catalog }), ...(search && { search }) });
 
   // A channel that is undefined is left out.
   const inChannel = (channel) => (channel === undefined ? {} : { channel });
@@ -412,7 +444,6 @@
   // Going from place to place.
 
   let catalogs = [];
-  let here = {}; // what is shown, with its catalog
   let turn = 0; // of going somewhere; an answer that comes after the next turn is dropped
   let first = true;
 
@@ -441,6 +472,7 @@
   async function go() {
     const mine = ++turn;
     const at = place();
+    if (queryField.value !== (at.search ?? "")) queryField.value = at.search ?? "";
     let view;
     main.setAttribute("aria-busy", "true");
     try {
@@ -452,7 +484,6 @@
       view = failed(error);
     }
     if (mine !== turn) return;
-    here = at;
     main.removeAttribute("aria-busy");
     byId("catalog").value = at.catalog ?? "";
     byId("home").href = at.catalog === undefined ? "#" : link({ catalog: at.catalog });
@@ -468,23 +499,34 @@
     first = false;
   }
 
-  window.addEventListener("hashchange", go);
-  byId("catalog").addEventListener("change", (event) => { location.hash = link({ catalog: event.target.value }); });
+  let arrival; // at the place that was gone to last
+  const arrive = () => { arrival = go(); };
+
+  window.addEventListener("hashchange", arrive);
+  byId("catalog").addEventListener("change", (event) => {
+    location.hash = packagesLink(event.target.value, queryField.value);
+  });
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
   });
 
-  // Searching leads to the packages from wherever one is.
+  // Searching leads to the packages from wherever one is. The address has the query, for links and for coming back.
   function search() {
-    if (listed) filter();
-    else if (here.catalog !== undefined) location.hash = link({ catalog: here.catalog });
+    const { catalog, package: name } = place();
+    const to = packagesLink(catalog, queryField.value);
+    filter();
+    if (name === undefined) history.replaceState(null, "", to);
+    else location.hash = to;
   }
   queryField.addEventListener("input", search);
-  byId("search").addEventListener("submit", (event) => {
+  byId("search").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const found = (listed ?? []).filter(({ element }) => !element.hidden);
-    if (found.length > 0) found[0].element.querySelector("a").focus();
+    await arrival;
+    const hit = listed?.find(({ element }) => !element.hidden);
+    if (!hit || queryField.value.trim() === "") return;
+    queryField.blur(); // so that the focus goes to what is opened
+    hit.element.querySelector("a").click();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -493,5 +535,5 @@
     queryField.focus();
   });
 
-  go();
+  arrive();
 })();
