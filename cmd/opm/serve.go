@@ -97,7 +97,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, catalogs *servedCatalogs, log *sl
 
 func (f *serveFlags) options(catalogs *servedCatalogs, log *slog.Logger) (opts serve.Options, err error) {
 	opts.Load = serve.LoadOptions{
-		Open: catalogs.open, HTTP: f.httpAddr != "", Log: log,
+		Open: catalogs.open, HTTP: f.httpAddr != "" || f.withHTTP, Log: log,
 		CacheDir: f.cacheDir, CacheOnly: f.cacheOnly, Enforce: f.enforce,
 	}
 	if opts.Load.Modified, err = sourceDate(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,5 +115,26 @@ func TestServeFullDisk(t *testing.T) {
 	if got := opm(t, examples, "serve catalog --cache-only --cache-dir "+disk); got.code != 1 ||
 		!strings.Contains(got.stderr, "no space left on device") {
 		t.Errorf("--cache-only: %+v", got)
+	}
+}
+
+// TestServeCacheMode holds that others can read a cache, whatever the umask of who built it was.
+func TestServeCacheMode(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "-c", `umask 077 && exec opm serve "$0" --cache-dir "$1" --cache-only`,
+		filepath.Join(examples, "catalog"), filepath.Join(dir, "tmp", "cache"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, want := range map[string]fs.FileMode{
+		"tmp": 0o755, "tmp/cache": 0o755, "tmp/cache/catalog.opmstore": 0o644,
+	} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", name, got, want)
+		}
 	}
 }

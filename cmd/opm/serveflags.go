@@ -29,6 +29,7 @@ type serveFlags struct {
 
 	cacheDir           string
 	cacheOnly, enforce bool
+	withHTTP           bool
 	watch              bool
 
 	debug          bool
@@ -57,6 +58,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", serve.DefaultIdle, "close connections without calls after this time")
 	flags.StringVar(&f.cacheDir, "cache-dir", "", "cache the store of the catalogs in `DIRECTORY`")
 	flags.BoolVar(&f.cacheOnly, "cache-only", false, "build the cache, or check that it is up to date, and exit")
+	flags.BoolVar(&f.withHTTP, "with-http", false, "cache also what --http-addr needs (with --cache-only)")
 	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
 		"fail if the cache is stale or corrupt, instead of rebuilding it")
 	flags.BoolVar(&f.watch, "watch", false, "load the catalogs again when their files change")

@@ -27,6 +27,9 @@ type Options struct {
 	// link, is an error that wraps fs.ErrExist, also when it came into being while the new file was written.
 	Replace bool
 
+	// Mode is the mode of the file, whatever the umask is. 0 means 0666 less the umask.
+	Mode fs.FileMode
+
 	// Root is the directory that path is in, and that nothing is written outside of. Nil takes path as the system does.
 	Root *os.Root
 }
@@ -43,6 +46,24 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 		return err
 	}
 	return f.commit()
+}
+
+// MkdirAll creates a directory and those above it that are missing, with a mode, whatever the umask is.
+func MkdirAll(dir string, mode fs.FileMode) error {
+	err := os.Mkdir(dir, mode)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := MkdirAll(filepath.Dir(dir), mode); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, mode)
+	}
+	switch info, found := os.Stat(dir); {
+	case err == nil:
+		return os.Chmod(dir, mode)
+	case found == nil && info.IsDir():
+		return nil // and its mode is that of whoever created it
+	}
+	return err
 }
 
 // A file is written and then committed or aborted. It is for one goroutine.
@@ -106,6 +127,11 @@ func (f *file) commit() error {
 	defer f.abort()
 	if f.failed != nil {
 		return f.failed
+	}
+	if f.opts.Mode != 0 {
+		if err := f.file.Chmod(f.opts.Mode); err != nil {
+			return pathError("create", f.path, err)
+		}
 	}
 	if err := f.file.Sync(); err != nil {
 		return pathError("write", f.path, err)

@@ -1,9 +1,11 @@
 package serve_test
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -56,16 +58,56 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestCacheForHTTP rebuilds a store that lacks HTTP content.
+// TestCacheForHTTP rebuilds a store that lacks HTTP content where the cache is all that is wanted, and leaves it alone
+// where it is served.
 func TestCacheForHTTP(t *testing.T) {
 	opts := serve.LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
-	for i, http := range []bool{false, true, true, false} {
-		opts.HTTP = http
+	for i, step := range []struct{ http, only, built bool }{
+		{false, false, true}, {true, false, false}, {true, true, true}, {true, true, false}, {true, false, false},
+		{false, false, false},
+	} {
+		opts.HTTP, opts.CacheOnly = step.http, step.only
 		s, err := serve.Load(t.Context(), opts, nil)
 		must(t, err)
-		s.Store.Close()
-		if want := i < 2; s.Built != want {
+		must(t, s.Close())
+		if s.Built != step.built {
 			t.Errorf("start %d: rebuilt: %t", i, s.Built)
 		}
+	}
+}
+
+// TestServeCacheWithoutHTTP answers over HTTP beside a cache that does not have what that needs.
+func TestServeCacheWithoutHTTP(t *testing.T) {
+	load := serve.LoadOptions{
+		Open: open(write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"), CacheDir: t.TempDir(),
+	}
+	must(t, serve.Cache(t.Context(), load))
+	cache := write(t, load.CacheDir, "other", "") + "/catalog.opmstore"
+	before, err := os.ReadFile(cache)
+	must(t, err)
+	l, err := net.Listen("tcp", "localhost:0")
+	must(t, err)
+	r := run(t, serve.Options{Load: load, HTTP: l}).ready(t)
+	root := "http://" + l.Addr().String()
+	if code, body := get(t, root+"/catalogs/trees/api/v1/all"); code != http.StatusOK || strings.Count(body, "\n") != 12 {
+		t.Errorf("all objects: got %d\n%s", code, body)
+	}
+	if code, body := get(t, root+"/catalogs/trees/api/v1/metas?schema=olm.package"); code != http.StatusOK ||
+		!strings.Contains(body, `"name":"oak"`) {
+		t.Errorf("packages: got %d\n%s", code, body)
+	}
+	if _, err := r.Package(t.Context(), "oak"); err != nil {
+		t.Error(err)
+	}
+	must(t, r.end())
+	if log := r.log.String(); !strings.Contains(log, "--cache-only --with-http") {
+		t.Errorf("the log does not say what to do:\n%s", log)
+	}
+	if after, err := os.ReadFile(cache); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the cache changed, or is gone: %v", err)
+	}
+	load.HTTP, load.Enforce = true, true
+	if _, err := serve.Load(t.Context(), load, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
+		t.Errorf("enforced: got %v", err)
 	}
 }

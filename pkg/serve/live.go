@@ -16,9 +16,22 @@ type Snapshot struct {
 	Built bool // the store was made, and not found in the cache
 
 	catalogs []web.Catalog // for HTTP
+	beside   *store.Store  // has what HTTP needs if Store does not, or nil
 
 	users   int  // of Live; calls that read it
 	retired bool // of Live; another one is served
+}
+
+// Close lets go of what the snapshot reads.
+func (s *Snapshot) Close() error {
+	if s.Store == nil {
+		return nil
+	}
+	err := s.Store.Close()
+	if s.beside != nil {
+		err = errors.Join(err, s.beside.Close())
+	}
+	return err
 }
 
 // A Live is the snapshot that is served, which another may replace at any time. There is none at first. Any number of
@@ -60,7 +73,7 @@ func (l *Live) release(s *Snapshot) {
 	unused := s.retired && s.users == 0
 	l.mu.Unlock()
 	if unused {
-		s.Store.Close()
+		s.Close()
 	}
 }
 
@@ -102,7 +115,7 @@ func (l *Live) Swap(s *Snapshot) {
 	l.notify()
 	l.mu.Unlock()
 	if unused {
-		old.Store.Close()
+		old.Close()
 	}
 }
 

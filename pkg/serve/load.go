@@ -45,7 +45,8 @@ type LoadOptions struct {
 	CacheDir string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
-	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
+	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written, and rebuilds a store there that lacks
+	// what HTTP needs.
 	CacheOnly bool
 
 	HTTP     bool         // keeps all objects for HTTP
@@ -101,10 +102,32 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		}
 		s.Built = true
 	}
-	if l.HTTP {
-		s.catalogs = l.webCatalogs(s, in)
+	if !l.HTTP {
+		return s, nil
+	}
+	if err := l.addHTTP(ctx, s, in); err != nil {
+		s.Close()
+		return nil, err
 	}
 	return s, nil
+}
+
+// addHTTP adds the catalogs for HTTP. If the store was built without them, they are built beside it, for as long as the
+// process lives: a cache in an image cannot be changed.
+func (l *loader) addHTTP(ctx context.Context, s *Snapshot, in *Input) error {
+	objects := s.Store.Catalogs()
+	if objects == nil {
+		l.Log.Warn("cache has no HTTP content, building that at every start", "cache", l.path(),
+			"remedy", "build the cache with --cache-only --with-http")
+		var err error
+		s.beside, err = l.build(ctx, s.Key, store.BuildOptions{HTTPOnly: true}, in.sources(), temporaryPlaces())
+		if err != nil {
+			return err
+		}
+		objects = s.beside.Catalogs()
+	}
+	s.catalogs = l.webCatalogs(s.Key, objects, in)
+	return nil
 }
 
 // sources returns those of all catalogs.
@@ -135,7 +158,7 @@ func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Sto
 		go run()
 	}
 	valid := sync.OnceValue(func() error { return <-checked })
-	s, err := l.build(ctx, key, in.sources(), valid)
+	s, err := l.build(ctx, key, store.BuildOptions{HTTP: l.HTTP}, in.sources(), l.places(valid))
 	if invalid := valid(); invalid != nil {
 		if s != nil {
 			s.Close()
@@ -149,10 +172,9 @@ func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Sto
 const parallelMemory = 256 << 20
 
 // webCatalogs returns what is served over HTTP.
-func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
+func (l *loader) webCatalogs(key store.Key, objects []*store.Catalog, in *Input) []web.Catalog {
 	var all []web.Catalog
-	for i, objects := range s.Store.Catalogs() {
-		c := in.Catalogs[i]
+	for i, c := range in.Catalogs {
 		modified := l.Modified
 		if modified.IsZero() {
 			var err error
@@ -160,7 +182,7 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 				l.Log.Warn("modification time of the catalog is unknown", "catalog", c.Name, "reason", err)
 			}
 		}
-		all = append(all, web.Catalog{Name: c.Name, Objects: objects, Tag: s.Key.String(), Modified: modified})
+		all = append(all, web.Catalog{Name: c.Name, Objects: objects[i], Tag: key.String(), Modified: modified})
 	}
 	return all
 }
@@ -172,9 +194,9 @@ func (l *loader) cached(key store.Key) (*store.Store, error) {
 	}
 	path := l.path()
 	s, err := store.Open(path, key)
-	if err == nil && l.HTTP && s.Catalogs() == nil {
+	if err == nil && l.HTTP && s.Catalogs() == nil && (l.CacheOnly || l.Enforce) {
 		s.Close()
-		err = fmt.Errorf("open %s: it was built without HTTP content", path)
+		err = fmt.Errorf("open %s: it was built without HTTP content; build it with --cache-only --with-http", path)
 	}
 	switch {
 	case err == nil:
@@ -244,13 +266,13 @@ func problems(err error) error {
 	return &ProblemsError{problem.FromError("", err)}
 }
 
-// build makes the store in the first place that takes it. Valid waits until it is known whether the catalogs are valid.
+// build makes the store in the first of the places that takes it.
 func (l *loader) build(
-	ctx context.Context, key store.Key, sources []declcfg.Source, valid func() error,
+	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source, places []place,
 ) (*store.Store, error) {
 	var failed []error
-	for _, p := range l.places(valid) {
-		s, err := p.build(ctx, key, store.BuildOptions{HTTP: l.HTTP}, sources)
+	for _, p := range places {
+		s, err := p.build(ctx, key, opts, sources)
 		switch _, invalid := errors.AsType[*declcfg.Error](err); {
 		case err == nil && p.warning != "":
 			l.Log.Warn(p.warning)
@@ -281,7 +303,8 @@ type place struct {
 // A buildFunc makes a store and opens it.
 type buildFunc func(context.Context, store.Key, store.BuildOptions, []declcfg.Source) (*store.Store, error)
 
-// places returns all that come into question, the best first.
+// places returns all that come into question, the best first. Valid waits until it is known whether the catalogs are
+// valid.
 func (l *loader) places(valid func() error) []place {
 	var all []place
 	if l.CacheDir != "" {
@@ -290,6 +313,12 @@ func (l *loader) places(valid func() error) []place {
 			return all
 		}
 	}
+	return append(all, temporaryPlaces()...)
+}
+
+// temporaryPlaces returns the places where a store does not outlive the process.
+func temporaryPlaces() []place {
+	var all []place
 	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
 	for i, dir := range dirs {
 		if !slices.Contains(dirs[:i], dir) {
@@ -313,7 +342,7 @@ func inDir(dir string) buildFunc {
 }
 
 // inCache makes the store where the next start finds it, once the catalogs are valid. It does not touch a file that opm
-// did not make.
+// did not make. Whoever built it, the user that an image runs as can read it.
 func (l *loader) inCache(valid func() error) buildFunc {
 	return func(
 		ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
@@ -323,10 +352,10 @@ func (l *loader) inCache(valid func() error) buildFunc {
 		} else if err == nil {
 			old.Close()
 		}
-		if err := os.MkdirAll(l.CacheDir, 0o777); err != nil {
+		if err := atomicfile.MkdirAll(l.CacheDir, 0o755); err != nil {
 			return nil, err
 		}
-		err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true, Mode: 0o644}, func(w io.Writer) error {
 			if err := store.Write(ctx, w, key, opts, sources...); err != nil {
 				return err
 			}

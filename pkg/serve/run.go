@@ -75,10 +75,14 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 		return err
 	}
 	if opts.Log != nil {
-		took := time.Since(start).Round(time.Millisecond)
-		opts.Log.Info("cache is up to date", "took", took, "store", s.Store.Stats().Bytes)
+		message := "cache is up to date"
+		if opts.CacheDir == "" {
+			message = "catalogs can be served"
+			opts.Log.Warn("nothing was kept, since --cache-dir is not set")
+		}
+		opts.Log.Info(message, "took", time.Since(start).Round(time.Millisecond), "store", s.Store.Stats().Bytes)
 	}
-	return s.Store.Close()
+	return s.Close()
 }
 
 // A runner keeps a Live up to date.

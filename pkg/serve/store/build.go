@@ -18,6 +18,9 @@ import (
 type BuildOptions struct {
 	// HTTP keeps all objects as JSON too, for [Store.Catalogs].
 	HTTP bool
+
+	// HTTPOnly keeps nothing else, next to a store that lacks that: it has no packages.
+	HTTPOnly bool
 }
 
 // Build makes the store of the catalog at path, whose directory must exist. It is written beside, synced and then
@@ -58,6 +61,7 @@ var ErrChanged = errors.New("the catalog changed while it was being read")
 // Write writes to w the bytes that [Build] puts into a file, for places that have no name, such as memory. What was
 // written is of no use unless Write returns nil.
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
+	opts.HTTP = opts.HTTP || opts.HTTPOnly
 	b := &builder{
 		opts: opts, packer: newPacker(),
 		bundles: map[*declcfg.Meta]*builtBundle{}, texts: map[*declcfg.Meta]packageTexts{},
@@ -75,15 +79,17 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 }
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
-	if len(b.errs) == 0 {
+	if len(b.errs) == 0 && !b.opts.HTTPOnly {
 		b.link()
 	}
 	if len(b.errs) > 0 {
 		slices.SortStableFunc(b.errs, declcfg.CompareErrors)
 		return errors.Join(b.errs...)
 	}
-	if err := b.writeLists(ctx); err != nil {
-		return err
+	if !b.opts.HTTPOnly {
+		if err := b.writeLists(ctx); err != nil {
+			return err
+		}
 	}
 	switch now, err := KeyOf(ctx, sources...); {
 	case err != nil:
@@ -168,6 +174,9 @@ func (b *builder) read(ctx context.Context, s declcfg.Source) error {
 
 // encode makes all of an object that can be made without the others. It runs on several goroutines.
 func (b *builder) encode(m *declcfg.Object) (*object, error) {
+	if b.opts.HTTPOnly {
+		return &object{meta: m.Meta, line: b.packer.line(m)}, nil
+	}
 	v, err := m.Decode()
 	if err != nil {
 		return nil, err
@@ -201,6 +210,9 @@ func (b *builder) encode(m *declcfg.Object) (*object, error) {
 
 // add writes what an object became, and remembers the rest.
 func (b *builder) add(o *object) error {
+	if b.opts.HTTPOnly {
+		return b.lines.add(b, o.meta, o.line)
+	}
 	written := make([]optional[recordRow], len(o.records))
 	for i, r := range o.records {
 		if len(r.data) == 0 {
