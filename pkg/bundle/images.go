@@ -38,8 +38,14 @@ func relatedImages(c *csv, bundleImage string) []declcfg.RelatedImage {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
+	SortRelatedImages(list)
 	return list
+}
+
+// SortRelatedImages sorts by reference and orders equal ones as opm does: by sort.Slice, which depends on their order
+// in a list of more than twelve. Go generates it and [slices.SortFunc] from one template.
+func SortRelatedImages(list []declcfg.RelatedImage) {
+	slices.SortFunc(list, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
 }
 
 // ImageRef returns the reference of the image of b that tmpl makes, which may use {{.Package}}, {{.Name}} and

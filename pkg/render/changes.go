@@ -24,7 +24,7 @@ type Changes struct {
 func (c Changes) Edit(b *declcfg.Bundle) error {
 	c.rewrite(b)
 	slices.SortStableFunc(b.Properties, func(p, q declcfg.Property) int { return cmp.Compare(bulk(p), bulk(q)) })
-	slices.SortStableFunc(b.RelatedImages, func(i, j declcfg.RelatedImage) int { return cmp.Compare(i.Image, j.Image) })
+	bundle.SortRelatedImages(b.RelatedImages)
 	if c.migrates() {
 		if _, err := bundle.MigrateToCSVMetadata(b); err != nil {
 			return fmt.Errorf("migrate bundle %q to %s: %w", b.Name, lastMigration, err)

@@ -3,8 +3,12 @@ package render_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -88,4 +92,57 @@ func TestRewrites(t *testing.T) {
 			t.Errorf("ParseRewrite(%q) takes it", text)
 		}
 	}
+}
+
+// opm sorts related images with sort.Slice, which leaves equal images of a longer list in an order of its own.
+func TestRelatedImagesOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	unstable := 0
+	for range 300 {
+		var images []declcfg.RelatedImage
+		for i := range 13 + random.IntN(60) {
+			images = append(images, declcfg.RelatedImage{Name: fmt.Sprint(i), Image: fmt.Sprintf("quay.io/a/b:%d", random.IntN(9))})
+		}
+		parsed := parseWithImages(t, images, "quay.io/a/b:5-bundle")
+		want := append(slices.Clone(images), declcfg.RelatedImage{Image: "quay.io/a/b:5-bundle"})
+		stable := slices.Clone(want)
+		sort.Slice(want, func(i, j int) bool { return want[i].Image < want[j].Image })
+		sort.SliceStable(stable, func(i, j int) bool { return stable[i].Image < stable[j].Image })
+		if !slices.EqualFunc(stable, want, sameImage) {
+			unstable++
+		}
+		edited := &declcfg.Bundle{RelatedImages: append(slices.Clone(images), declcfg.RelatedImage{Image: "quay.io/a/b:5-bundle"})}
+		for _, b := range []*declcfg.Bundle{parsed, edited} {
+			if err := (render.Changes{}).Edit(b); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.EqualFunc(b.RelatedImages, want, sameImage) {
+				t.Fatalf("got %v\nwant %v", b.RelatedImages, want)
+			}
+		}
+	}
+	if unstable == 0 {
+		t.Error("a stable sort would give the same")
+	}
+}
+
+func sameImage(a, b declcfg.RelatedImage) bool { return a.Name == b.Name && a.Image == b.Image }
+
+// parseWithImages parses a bundle that lists the images, from its own image.
+func parseWithImages(t *testing.T, images []declcfg.RelatedImage, image string) *declcfg.Bundle {
+	t.Helper()
+	csv := "kind: ClusterServiceVersion\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: b.v1}\n" +
+		"spec:\n  version: 1.0.0\n  relatedImages:\n"
+	for _, i := range images {
+		csv += fmt.Sprintf("  - {name: %q, image: %q}\n", i.Name, i.Image)
+	}
+	files := fstest.MapFS{
+		"manifests/csv.yaml":        {Data: []byte(csv)},
+		"metadata/annotations.yaml": {Data: []byte("annotations: {" + bundle.AnnotationPackage + ": b}\n")},
+	}
+	b, err := bundle.Parse(files, "b", bundle.Options{Image: image})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
