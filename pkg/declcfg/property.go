@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -94,6 +96,9 @@ var valueOptions = json.JoinOptions(
 	jsonv1.ReportErrorsWithLegacySemantics(false),
 )
 
+// sortedOptions are valueOptions that fail where two keys of an object name one field, which differ in case then.
+var sortedOptions = json.JoinOptions(valueOptions, jsontext.AllowDuplicateNames(false))
+
 // buildOptions make encoding write what opm writes.
 var buildOptions = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(),
@@ -142,12 +147,13 @@ func (p *Property) Check() error {
 }
 
 // Unmarshal decodes the value into the variable that v points to, for any type of property. Keys that are
-// missing or null are zero, unknown ones are ignored. The error is a *[ValueError].
+// missing or null are zero, unknown ones are ignored. Of keys that differ in case only the last one counts, by byte order
+// or, if the value is ordered, by its place. The error is a *[ValueError].
 func (p *Property) Unmarshal(v any) error {
 	if len(p.Value) == 0 {
 		return &ValueError{Type: p.Type, Err: ErrNoValue}
 	}
-	err := json.Unmarshal(p.Value, v, valueOptions)
+	err := p.unmarshal(v)
 	if err == nil {
 		return nil
 	}
@@ -158,6 +164,22 @@ func (p *Property) Unmarshal(v any) error {
 		return &ValueError{p.Type, syntactic.JSONPointer, syntactic.Err}
 	}
 	return &ValueError{Type: p.Type, Err: err}
+}
+
+func (p *Property) unmarshal(v any) error {
+	if p.Ordered {
+		return json.Unmarshal(p.Value, v, valueOptions)
+	}
+	err := json.Unmarshal(p.Value, v, sortedOptions)
+	if !errors.Is(err, jsontext.ErrDuplicateName) {
+		return err
+	}
+	reflect.ValueOf(v).Elem().SetZero()
+	text := p.Value
+	if text.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		text = format.AppendCompact(nil, bytes.ToValidUTF8(text, []byte("\ufffd")))
+	}
+	return json.Unmarshal(text, v, valueOptions)
 }
 
 // mismatch words an error about types for someone who writes catalogs, not Go.
@@ -246,8 +268,11 @@ func fieldShapes(t reflect.Type) map[string]*shape {
 	return shapes
 }
 
-// errShape is all that a shape says of a mismatch; decoding words it.
-var errShape = errors.New("not of this shape")
+// These are all that a shape says of a value that it does not accept; decoding knows more.
+var (
+	errShape    = errors.New("not of this shape")
+	errSpelling = errors.New("key in another case")
+)
 
 // UnmarshalJSONFrom reads one value from dec and keeps nothing of it.
 func (s *shape) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -303,22 +328,14 @@ func (s *shape) readMember(key jsontext.Value, dec *jsontext.Decoder) error {
 	if s.elem != nil {
 		return s.elem.UnmarshalJSONFrom(dec)
 	}
-	if field := s.field(key); field != nil {
+	if field, ok := s.fields[string(key[1:len(key)-1])]; ok {
 		return field.UnmarshalJSONFrom(dec)
 	}
-	return dec.SkipValue()
-}
-
-// field returns the shape of a key's value, nil for an unknown key. Keys are nearly always spelled as they should be.
-func (s *shape) field(key jsontext.Value) *shape {
-	if field, ok := s.fields[string(key[1:len(key)-1])]; ok {
-		return field
-	}
 	unquoted, _ := jsontext.AppendUnquote(nil, key) // fails on invalid UTF-8 only, which it replaces
-	for name, field := range s.fields {
+	for name := range s.fields {
 		if strings.EqualFold(name, string(unquoted)) {
-			return field
+			return errSpelling // another key may name the same field: decoding knows which of them counts
 		}
 	}
-	return nil
+	return dec.SkipValue()
 }

@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"os"
@@ -35,7 +36,12 @@ func TestDecode(t *testing.T) {
 		{"olm.package", `null`, &PackageProperty{}},
 		{"olm.package", `{"PACKAGENAME": "a", "pac\u212aagename": "b"}`, &PackageProperty{PackageName: "b"}},
 		{"olm.package", `{"package_name": 1, "package-name": 2}`, &PackageProperty{}},
-		{"olm.package", `{"version": "1", "version": null}`, &PackageProperty{Version: "1"}},
+		{"olm.package", `{"version": "1", "version": null}`, &PackageProperty{}},
+		{"olm.package", `{"version": "1", "VERSION": "2"}`, &PackageProperty{Version: "1"}},
+		{"olm.package", `{"version": "1", "VERSION": null}`, &PackageProperty{Version: "1"}},
+		{"olm.package", `{"VERSION": "2", "version": null}`, &PackageProperty{Version: "2"}},
+		{"olm.csv.metadata", `{"provider": {"name": "a", "NAME": "b"}, "Labels": {"b": "1"}, "LABELS": {"a": "1", "A": "2"}}`,
+			&CSVMetadata{Provider: AppLink{Name: "a"}, Labels: map[string]string{"a": "1", "A": "2", "b": "1"}}},
 		{"olm.package", "{\"version\": \"\xff\"}", &PackageProperty{Version: "\ufffd"}},
 		{"olm.package.required", `{"packageName": "p", "versionRange": ">1"}`, &PackageRequired{"p", ">1"}},
 		{"olm.gvk", `{"group": "g", "kind": "K", "version": "v1"}`, &GVK{"g", "K", "v1"}},
@@ -64,6 +70,21 @@ func TestDecode(t *testing.T) {
 		}
 		if err := p.Check(); err != nil {
 			t.Errorf("%s %s: Check: %v", test.typ, test.value, err)
+		}
+	}
+}
+
+// The keys of a value that opm itself made are in their final order.
+func TestDecodeOrdered(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"version": "1", "VERSION": "2"}`:  "2",
+		`{"VERSION": "2", "version": null}`: "2",
+		`{"version": "1", "version": null}`: "1",
+	} {
+		p := Property{Type: PropertyPackage, Value: jsontext.Value(value), Ordered: true}
+		var got PackageProperty
+		if err := errors.Join(p.Check(), p.Unmarshal(&got)); err != nil || got.Version != want {
+			t.Errorf("%s: got %q, %v; want %q", value, got.Version, err, want)
 		}
 	}
 }
@@ -151,7 +172,7 @@ func TestBundleObjectJSON(t *testing.T) {
 }
 
 // FuzzDecode holds that checking a property, decoding it and decoding it as opm does give the same verdict, and the two
-// ways to decode the same value.
+// ways to decode the same value. Catalogs pass through a map in opm, which sorts their keys.
 func FuzzDecode(f *testing.F) {
 	for _, value := range []string{
 		`null`, `{}`, `"text"`, `[]`, `{"data": "e30="}`, `{"data": [1, 256]}`, `{"Data": "e3\n0="}`, `{"data": null}`,
@@ -159,6 +180,7 @@ func FuzzDecode(f *testing.F) {
 		`{"apiServiceDefinitions": {"owned": [{"containerPort": 1e1, "name": "\ud800"}], "required": null}}`,
 		`{"crdDescriptions": {"Owned": [{"specDescriptors": [{"value": {"b": 1}, "x-descriptors": ["a", null]}]}]}}`,
 		"{\"de\u017Fcription\": 1}", "{\"\u212Aind\": 1}", `{"description": "a\u0000\/"} `, `{"keywords": ["a", "b"`, "\xff",
+		`{"version": "1", "VERSION": 2}`, `{"VERSION": 2, "version": "1"}`, `{"labels": {"a": "b"}, "LABELS": {"A": "b"}}`,
 	} {
 		for typ := range propertyTypes {
 			f.Add(typ, []byte(value))
@@ -169,23 +191,54 @@ func FuzzDecode(f *testing.F) {
 		if !ok || len(value) == 0 {
 			return
 		}
-		p := Property{Type: typ, Value: value}
-		checkErr := p.Check()
-		got, err := decodeProperty(&p)
-		want := reflect.New(goType).Interface()
-		wantErr := stdjson.Unmarshal(value, want)
-		if (err == nil) != (wantErr == nil) || (checkErr == nil) != (wantErr == nil) {
-			t.Fatalf("check: %v, decode: %v, opm: %v", checkErr, err, wantErr)
-		}
-		if err == nil && !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v, want %+v", got, want)
-		}
-		// A shape that accepts too little is slow but not wrong, so Check alone would hide it.
-		shapeErr := json.Unmarshal(value, propertyShapes[typ], valueOptions)
-		if (shapeErr == nil) != (wantErr == nil) {
-			t.Fatalf("shape: %v, opm: %v", shapeErr, wantErr)
+		for _, ordered := range []bool{true, false} {
+			text := value
+			if !ordered {
+				text = throughMap(value)
+			}
+			p := Property{Type: typ, Value: value, Ordered: ordered}
+			checkErr := p.Check()
+			got, err := decodeProperty(&p)
+			want := reflect.New(goType).Interface()
+			wantErr := stdjson.Unmarshal(text, want)
+			if (err == nil) != (wantErr == nil) || (checkErr == nil) != (wantErr == nil) {
+				t.Fatalf("ordered: %v, check: %v, decode: %v, opm: %v", ordered, checkErr, err, wantErr)
+			}
+			if err == nil && !reflect.DeepEqual(got, want) && !bytes.Equal(printed(t, got), printed(t, want)) {
+				t.Fatalf("ordered: %v, got %+v, want %+v", ordered, got, want)
+			}
+			// A shape that accepts too little is slow but not wrong, so Check alone would hide it.
+			shapeErr := json.Unmarshal(value, propertyShapes[typ], valueOptions)
+			if ordered && (shapeErr == nil) != (wantErr == nil) && !errors.Is(shapeErr, errSpelling) {
+				t.Fatalf("shape: %v, opm: %v", shapeErr, wantErr)
+			}
 		}
 	})
+}
+
+// printed returns v in JSON, with the keys of raw values sorted.
+func printed(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := stdjson.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return throughMap(text)
+}
+
+// throughMap returns value as package json writes it after reading it into maps, or value itself if it is not JSON.
+func throughMap(value []byte) []byte {
+	decoder := stdjson.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var v any
+	if !stdjson.Valid(value) || decoder.Decode(&v) != nil {
+		return value
+	}
+	sorted, err := stdjson.Marshal(v)
+	if err != nil {
+		return value
+	}
+	return sorted
 }
 
 func BenchmarkCheck(b *testing.B) {
