@@ -36,6 +36,12 @@ func (c Changes) Edit(b *declcfg.Bundle) error {
 	return nil
 }
 
+// ofReused returns the changes to a bundle that was rendered before with the same rewrites.
+func (c Changes) ofReused() Changes {
+	c.Rewrites = nil
+	return c
+}
+
 // bulk is 1 for properties that are written last.
 func bulk(p declcfg.Property) int {
 	if p.Type == declcfg.PropertyBundleObject || p.Type == declcfg.PropertyCSVMetadata {

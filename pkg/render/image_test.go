@@ -2,18 +2,22 @@ package render_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"text/template"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -348,11 +352,6 @@ func TestLock(t *testing.T) {
 			t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 		}
 	})
-	t.Run("other flags", func(t *testing.T) {
-		if _, err := run(both, "", render.Changes{}); err == nil || !strings.Contains(err.Error(), "locked content changed") {
-			t.Errorf("error %v", err)
-		}
-	})
 	r.gone.Store(true)
 	t.Run("the image vanishes", func(t *testing.T) {
 		if _, err := run(both, "", migrated); !errors.Is(err, image.ErrNotFound) {
@@ -388,6 +387,77 @@ func TestLock(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// A lock does not depend on what is made of the bundles, and finds what was.
+func TestLockForTwoTargets(t *testing.T) {
+	r := newRegistry(t)
+	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))
+	lock := &render.Lock{}
+	run := func(form render.Form, reuse ...string) (string, error) {
+		opts := withImages(t, "")
+		opts.Lock, opts.Changes.Form = lock, form
+		for _, text := range reuse {
+			opts.Reuse = []declcfg.Source{{Name: "old", FS: os.DirFS(filepath.Dir(write(t, t.TempDir(), "old", text)))}}
+		}
+		c, err := render.Open(t.Context(), []string{ref}, opts)
+		if err != nil {
+			return "", err
+		}
+		defer c.Close()
+		lock = &c.Lock
+		return printed(t.Context(), c)
+	}
+	objects, err := run(render.FormObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := lock.References[0].Content
+	metadata, err := run(render.FormMetadata)
+	if err != nil || metadata == objects {
+		t.Fatalf("%v\n%s", err, metadata)
+	}
+	if now := lock.References[0]; now.Content != content || len(now.Rendered) != 2 {
+		t.Errorf("the lock is %+v, was of %s", now, content)
+	}
+
+	locked := lock.References[0]
+	locked.Content = "sha256:0"
+	lock = &render.Lock{References: []render.Locked{locked}}
+	if _, err := run(""); err == nil || !strings.Contains(err.Error(),
+		": locked content changed: rendered "+content+", lock has sha256:0; ") {
+		t.Errorf("other content: %v", err)
+	}
+
+	r.gone.Store(true)
+	for _, rendered := range [][]string{locked.Rendered, slices.DeleteFunc(slices.Clone(locked.Rendered), func(d string) bool {
+		return d == digestOf(t, metadata)
+	})} {
+		locked.Rendered = rendered
+		lock = &render.Lock{References: []render.Locked{locked}}
+		if got, err := run(render.FormMetadata, objects); err != nil || got != metadata {
+			t.Errorf("of objects: %v\n%s\nwant\n%s", err, got, metadata)
+		}
+		if got, err := run(render.FormMetadata, metadata); err != nil || got != metadata {
+			t.Errorf("of what was made of objects: %v\n%s\nwant\n%s", err, got, metadata)
+		}
+	}
+	if _, err := run(render.FormObject, metadata); !errors.Is(err, bundle.ErrNoManifests) {
+		t.Errorf("objects of metadata: %v", err)
+	}
+}
+
+// digestOf returns the digest of a printed object as locks have it.
+func digestOf(t *testing.T, object string) string {
+	t.Helper()
+	text := jsontext.Value(object)
+	if err := text.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	if err := text.Format(jsontext.ReorderRawObjects(true)); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
 // A bundle that is taken from a catalog is not changed again, and what cannot be opened stays locked.

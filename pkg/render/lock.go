@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,8 +30,11 @@ type Locked struct {
 	Reference string `json:"reference"`
 	Digest    string `json:"digest"` // of the index or, without one, of the manifest: sha256:...
 
-	// Rendered is the digest of the bundle after all changes, as compact JSON with sorted keys; "" for a catalog image.
-	Rendered string `json:"rendered,omitempty"`
+	// Content is the digest of the bundle before any change, as compact JSON with sorted keys; "" for a catalog image.
+	Content string `json:"content,omitempty"`
+	// Rendered are the digests of the bundle after the changes of each run, sorted. The bundle is found by them in a
+	// catalog that was rendered before.
+	Rendered []string `json:"rendered,omitempty"`
 }
 
 // ReadLock reads a lock file. A missing file is an empty Lock.
@@ -47,7 +51,8 @@ func ReadLock(name string) (*Lock, error) {
 		return nil, fmt.Errorf("read lock file %s: %w", name, err)
 	}
 	for i, r := range l.References {
-		if !isDigest(r.Digest) || r.Rendered != "" && !isDigest(r.Rendered) {
+		digests := slices.Concat([]string{r.Digest, cmp.Or(r.Content, r.Digest)}, r.Rendered)
+		if slices.ContainsFunc(digests, func(d string) bool { return !isDigest(d) }) {
 			return nil, fmt.Errorf("read lock file %s: references[%d]: invalid digest: want ALGORITHM:HEX", name, i)
 		}
 	}
@@ -101,23 +106,34 @@ func (r Locked) pinned() string {
 	return repo + "@" + r.Digest
 }
 
-// lockBundle records the digest of the rendered bundle, and compares it with the lock. It changes b.
+// lockBundle records the digests of the bundle, and compares that of its content with the lock. It changes b.
 func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	if o.Lock == nil || o.locked == nil {
 		return nil
 	}
-	if err := o.Changes.Edit(b); err != nil {
-		return fmt.Errorf("render %q: %w", o.ref, err)
-	}
-	rendered, err := contentDigest(b)
+	content, err := contentDigest(b)
 	if err != nil {
 		return fmt.Errorf("render %q: %w", o.ref, err)
 	}
-	o.locked.Rendered = rendered
-	if was, _ := o.Lock.find(o.ref); was.Rendered != "" && was.Rendered != rendered {
+	was, _ := o.Lock.find(o.ref)
+	if was.Content != "" && was.Content != content {
 		return fmt.Errorf("render %q: locked content changed: rendered %s, lock has %s; "+
-			"render with the same flags as before, or remove the reference from the lock file", o.ref, rendered, was.Rendered)
+			"if this is another version of opm, remove the reference from the lock file", o.ref, content, was.Content)
 	}
+	o.locked.Content = content
+	return o.lockRendered(b, o.Changes, was.Rendered)
+}
+
+// lockRendered records the digest of the bundle after the changes, which it makes, next to those that were known.
+func (o *opened) lockRendered(b *declcfg.Bundle, changes Changes, known []string) error {
+	err := changes.Edit(b)
+	rendered, errDigest := contentDigest(b)
+	if err := cmp.Or(err, errDigest); err != nil {
+		return fmt.Errorf("render %q: %w", o.ref, err)
+	}
+	o.locked.Rendered = append([]string{rendered}, known...)
+	slices.Sort(o.locked.Rendered)
+	o.locked.Rendered = slices.Compact(o.locked.Rendered)
 	return nil
 }
 

@@ -69,7 +69,7 @@ type opened struct {
 	sources  []declcfg.Source
 	warnings []*declcfg.Error
 	locked   *Locked  // nil unless in a registry
-	final    identity // of a bundle that needs no more changes; zero for none
+	reused   identity // of a bundle from a catalog to reuse; zero for none
 	err      error
 }
 

@@ -35,7 +35,7 @@ type Catalog struct {
 	changes Changes
 	skipped func(ref string, err error)
 	record  *declcfg.Record
-	final   map[identity]bool // bundles that need no more changes
+	reused  map[identity]bool // bundles from catalogs to reuse
 	closers []func() error
 }
 
@@ -84,7 +84,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 }
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
-	c := &Catalog{changes: with.Changes, skipped: with.Skipped, record: &with.record, final: map[identity]bool{}}
+	c := &Catalog{changes: with.Changes, skipped: with.Skipped, record: &with.record, reused: map[identity]bool{}}
 	var errs []error
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
@@ -107,8 +107,8 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		if o.locked != nil {
 			c.Lock.References = append(c.Lock.References, *o.locked)
 		}
-		if o.final != (identity{}) {
-			c.final[o.final] = true
+		if o.reused != (identity{}) {
+			c.reused[o.reused] = true
 		}
 	}
 	c.closers = with.closers
@@ -136,11 +136,11 @@ func (c *Catalog) failing(errs []error) error {
 	return nil
 }
 
-// Edit makes the changes to a bundle before it is written; see [Changes.Edit]. Bundles from a catalog to reuse are
-// already changed.
+// Edit makes the changes to a bundle before it is written; see [Changes.Edit]. In bundles from a catalog to reuse, the
+// images have already been rewritten.
 func (c *Catalog) Edit(b *declcfg.Bundle) error {
-	if c.final[identity{b.Package, b.Name, b.Image}] {
-		return nil
+	if c.reused[identity{b.Package, b.Name, b.Image}] {
+		return c.changes.ofReused().Edit(b)
 	}
 	return c.changes.Edit(b)
 }

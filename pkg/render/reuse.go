@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -11,7 +13,7 @@ import (
 // reuse adds the bundle of an image that no longer exists from a catalog that was rendered before. It returns gone if
 // there is no such catalog.
 func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
-	if len(o.Options.Reuse) == 0 || locked.Rendered == "" {
+	if len(o.Options.Reuse) == 0 || locked.Rendered == nil {
 		return gone
 	}
 	o.locked = &locked
@@ -26,13 +28,16 @@ func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 			return errors.Join(gone, err)
 		}
 		b := v.(*declcfg.Bundle)
-		if rendered, err := contentDigest(b); err == nil && rendered == locked.Rendered {
-			o.final = identity{b.Package, b.Name, b.Image}
-			return o.holdBundle(b)
+		if rendered, err := contentDigest(b); err == nil && slices.Contains(locked.Rendered, rendered) {
+			o.reused = identity{b.Package, b.Name, b.Image}
+			if err := o.holdBundle(b); err != nil {
+				return err
+			}
+			return o.lockRendered(b, o.Changes.ofReused(), locked.Rendered)
 		}
 	}
 	return fmt.Errorf("%w; the catalogs to reuse contain no bundle of image %s with digest %s",
-		gone, image, locked.Rendered)
+		gone, image, strings.Join(locked.Rendered, " or "))
 }
 
 // bundlesByImage returns the bundles of the catalogs to reuse by image.
