@@ -42,8 +42,12 @@ func (f *imageFlags) openWith(
 	}, nil
 }
 
-// readIndex calls use with the index of catalogs, whose objects can be read again until use returns.
-func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*declcfg.Index) error) error {
+// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is that of
+// [declcfg.ReadIndexAndCheck]; it may be nil.
+func readIndex(
+	cmd *cobra.Command, refs []string, from *imageFlags, check func(*declcfg.Meta, any) error,
+	use func(*declcfg.Index) error,
+) error {
 	done := progress(cmd, "reading")
 	defer done()
 	catalog, closeAll, err := from.openCatalog(cmd, refs...)
@@ -51,7 +55,7 @@ func readIndex(cmd *cobra.Command, refs []string, from *imageFlags, use func(*de
 		return err
 	}
 	defer closeAll()
-	index, err := declcfg.ReadIndex(cmd.Context(), catalog.Sources...)
+	index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, catalog.Sources...)
 	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 }
 
 func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
-	return readIndex(cmd, []string{ref}, &f.images, func(index *declcfg.Index) error {
+	return readIndex(cmd, []string{ref}, &f.images, nil, func(index *declcfg.Index) error {
 		chosen, err := list.Choose(index, names...)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
   ` + path + ` render-graph catalog --package-name kiln --minimum-edge kiln.v1.1.1`,
 		Args: atLeastOne("REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return readIndex(cmd, args, &from, func(index *declcfg.Index) error {
+			return readIndex(cmd, args, &from, draw.CheckUpstream, func(index *declcfg.Index) error {
 				warnOfRanges(cmd, index.Packages())
 				return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
 			})

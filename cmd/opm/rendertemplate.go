@@ -178,12 +178,16 @@ func (f *templateFlags) print(
 		opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
 		return declcfg.Write(cmd.Context(), cmd.OutOrStdout(), catalog.Metas, opts)
 	}
-	index, err := catalog.Index()
+	if f.preview {
+		index, err := catalog.Index(nil)
+		if err != nil {
+			return err
+		}
+		return template.WritePreview(cmd.OutOrStdout(), index)
+	}
+	index, err := catalog.Index(draw.CheckUpstream)
 	if err != nil {
 		return err
-	}
-	if f.preview {
-		return template.WritePreview(cmd.OutOrStdout(), index)
 	}
 	return draw.UpstreamMermaid(cmd.OutOrStdout(), index, draw.UpstreamOptions{V0: true})
 }

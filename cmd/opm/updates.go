@@ -96,7 +96,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(args); err != nil {
 		return usageError{err}
 	}
-	return readIndex(cmd, args[:1], &f.images, func(index *declcfg.Index) error {
+	return readIndex(cmd, args[:1], &f.images, nil, func(index *declcfg.Index) error {
 		chosen, err := list.Choose(index, optional(f.pkg)...)
 		if err != nil {
 			return err

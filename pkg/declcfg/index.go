@@ -66,12 +66,21 @@ var dependencies = []string{PropertyGVKRequired, PropertyPackageRequired, Proper
 // ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins all that keeps
 // an object from being read, by place.
 func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
+	return ReadIndexAndCheck(ctx, nil, sources...)
+}
+
+// ReadIndexAndCheck is [ReadIndex] with a check of each object that can be decoded. The check gets what [Object.Decode]
+// returned, with all that the index drops, and runs on several goroutines. Its errors are joined with the others.
+func ReadIndexAndCheck(ctx context.Context, check func(m *Meta, v any) error, sources ...Source) (*Index, error) {
 	type object struct {
 		meta  *Meta
 		value any
 	}
 	decode := func(o *Object) (object, error) {
 		v, err := o.Decode()
+		if err == nil && check != nil {
+			err = check(o.Meta, v)
+		}
 		return object{o.Meta, Slim(v)}, err
 	}
 	x := &Index{}

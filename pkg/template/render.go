@@ -37,13 +37,18 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return render.Changes{Form: c.form}.Edit(b)
 }
 
-// Index returns what relates the objects of the catalog to each other.
-func (c *Catalog) Index() (*declcfg.Index, error) {
+// Index returns what relates the objects of the catalog to each other, unless check fails for one of them; it may be nil.
+func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {
 	x := &declcfg.Index{}
 	for _, m := range c.Metas {
 		v, err := m.Decode()
 		if err != nil {
 			return nil, err
+		}
+		if check != nil {
+			if err := check(m, v); err != nil {
+				return nil, err
+			}
 		}
 		x.Add(m, declcfg.Slim(v))
 	}

@@ -37,8 +37,8 @@ type UpstreamOptions struct {
 //
 // [Mermaid] does not have these bugs. Where upstream has no fixed order, equals are sorted by name.
 //
-// Every bundle must have a version and no property that cannot be decoded, and MinimumEdge must be a bundle; nothing is
-// written otherwise. The catalog may be otherwise invalid. An invalid skipRange is ignored.
+// Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
+// otherwise invalid; what upstream refuses beyond that is found by [CheckUpstream]. An invalid skipRange is ignored.
 func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	u := &upstream{
 		o: o, versions: map[string]*declcfg.Version{},
@@ -107,8 +107,9 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	if o.Value == nil {
 		return nil
 	}
-	if err := checkBundle(o.Meta); err != nil {
-		return err
+	if o.Value.Version == nil {
+		v, err := o.Meta.Decode() // again, for the reason
+		return cmp.Or(err, CheckUpstream(o.Meta, v))
 	}
 	if _, ok := u.versions[o.Value.Name]; !ok {
 		u.versions[o.Value.Name] = o.Value.Version
@@ -116,13 +117,13 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	return nil
 }
 
-// checkBundle returns why upstream cannot read the properties or the version of a bundle.
-func checkBundle(m *declcfg.Meta) error {
-	v, err := m.Decode() // again, since the index has no properties
-	if err != nil {
-		return err
+// CheckUpstream returns why upstream refuses to draw an object, which may be anything that was decoded: a bundle with a
+// property that cannot be decoded, or without a version. It is a check for [declcfg.ReadIndexAndCheck].
+func CheckUpstream(m *declcfg.Meta, v any) error {
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
 	}
-	b, _ := v.(*declcfg.Bundle)
 	for i := range b.Properties {
 		if err := b.Properties[i].Check(); err != nil {
 			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i))

@@ -289,3 +289,21 @@ func TestWriteUpstreamMermaidErrors(t *testing.T) {
 		t.Error("it says nothing about a failing writer")
 	}
 }
+
+// What upstream refuses is found while the index is read, in bundles only.
+func TestCheckUpstream(t *testing.T) {
+	fsys := fstest.MapFS{"c.yaml": {Data: []byte(`{schema: olm.package, name: a, properties: [{type: olm.gvk, value: 5}]}
+---
+{schema: olm.bundle, package: a, name: a.v1, properties: [{type: olm.package, value: {version: 1.0.0}}, {type: x, value: 5}]}
+---
+{schema: olm.bundle, package: a, name: a.v2, properties: [{type: olm.package, value: {version: 1.0.0}}, {type: olm.gvk, value: 5}]}
+---
+{schema: olm.bundle, package: a, name: a.v3, properties: []}
+`)}}
+	_, err := declcfg.ReadIndexAndCheck(t.Context(), CheckUpstream, declcfg.Source{Name: "catalog", FS: fsys})
+	want := `catalog/c.yaml:5:128: bundle "a.v2": properties[1]: olm.gvk: want an object, have a number
+catalog/c.yaml:7:1: bundle "a.v3": want exactly one property of type olm.package, found 0`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
