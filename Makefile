@@ -55,7 +55,7 @@ tidy: ## Fail if a go.mod or go.sum is not tidy
 generated: ## Fail if a generated file is not what generate makes
 	@sh scripts/generated.sh
 
-race: ## Run the tests of all modules, those of the main one under the race detector (needs a C compiler)
+race: ## Run the tests of all modules once, those of the main one under the race detector (needs a C compiler)
 	@sh scripts/race.sh
 	go -C bench test ./...
 	go -C test test -count=1 .

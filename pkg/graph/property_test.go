@@ -238,7 +238,11 @@ func TestSkipsKeepUpdates(t *testing.T) {
 
 // An explanation comes to the same result as the plan, and says why.
 func TestExplanationsAgreeWithPlans(t *testing.T) {
-	randomPackages(t, 1000, func(t *testing.T, graph string, p *Package) {
+	n := 1000
+	if testing.Short() {
+		n = 100
+	}
+	randomPackages(t, n, func(t *testing.T, graph string, p *Package) {
 		for _, from := range p.Bundles {
 			for _, to := range p.Bundles {
 				for _, c := range append(slices.Clone(p.Channels), nil) {
