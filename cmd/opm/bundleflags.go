@@ -12,11 +12,14 @@ import (
 
 // bundleFlags are the flags of commands that read bundles.
 type bundleFlags struct {
-	imageRef string
-	strict   bool
+	imageRef  string
+	envImages bool
+	strict    bool
 }
 
 func (f *bundleFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.envImages, "env-related-images", false,
+		"add the images in environment variables RELATED_IMAGE_* of bundles to their related images")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail on bundles with files that would be ignored with a warning")
 }
 
@@ -32,7 +35,7 @@ func (f *bundleFlags) addImageRef(cmd *cobra.Command) {
 
 // options returns how bundles are read. Warnings about ignored files go to standard error.
 func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
-	opts := &bundle.Options{Strict: f.strict, Warn: func(e *declcfg.Error) {
+	opts := &bundle.Options{Strict: f.strict, EnvImages: f.envImages, Warn: func(e *declcfg.Error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
 	}}
 	if f.imageRef == "" {

@@ -215,6 +215,10 @@ var checkTests = []struct {
 		"b/manifests/a.yaml:3:18: warning: metadata.name: OLM creates this account for b/manifests/csv.yaml [service-account]"}},
 	{change("manifests/csv.yaml", "example.com/oak:1", "Not valid"), []string{
 		"b/manifests/csv.yaml:13:38: warning: spec.relatedImages[0].image: "}},
+	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{image: b, env: [{name: RELATED_IMAGE_A, value: a}, "+
+		"{name: RELATED_IMAGE_B, value: b}, {name: RELATED_IMAGE_OAK, value: 'example.com/oak:1'}, {name: IMAGE, value: i}]}]"), []string{
+		`b/manifests/csv.yaml:18:107: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
+			`RELATED_IMAGE_A: image "a" is not in relatedImages [related-image-env]`}},
 
 	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\n"), []string{
 		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be the default for all pods of the cluster [object]"}},

@@ -14,6 +14,7 @@ import (
 	"github.com/distribution/reference"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -262,6 +263,40 @@ func (c *checker) checkRelatedImages() {
 			c.findCSV("related-image", ptr, "no image")
 		} else if _, err := reference.ParseNormalizedNamed(image.Image); err != nil {
 			c.findCSV("related-image", ptr.AppendToken("image"), "%w", err)
+		}
+	}
+	c.checkEnvImages()
+}
+
+// checkEnvImages looks for images that the operator starts and that nobody would mirror. The images of its own
+// containers are related images, too.
+func (c *checker) checkEnvImages() {
+	known := map[string]bool{}
+	for _, image := range c.csv.Spec.RelatedImages {
+		known[image.Image] = true
+	}
+	deployments := c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	for i := range deployments {
+		pod := &deployments[i].Spec.Template.Spec
+		for _, container := range slices.Concat(pod.Containers, pod.InitContainers) {
+			known[container.Image] = true
+		}
+	}
+	for i := range deployments {
+		ptr := element("/spec/install/spec/deployments", i) + "/spec/template/spec"
+		pod := &deployments[i].Spec.Template.Spec
+		c.checkEnv(ptr+"/containers", pod.Containers, known)
+		c.checkEnv(ptr+"/initContainers", pod.InitContainers, known)
+	}
+}
+
+func (c *checker) checkEnv(ptr jsontext.Pointer, containers []corev1.Container, known map[string]bool) {
+	for i := range containers {
+		for j, v := range containers[i].Env {
+			if strings.HasPrefix(v.Name, envImagePrefix) && v.Value != "" && !known[v.Value] {
+				at := element(element(ptr, i)+"/env", j) + "/value"
+				c.findCSV("related-image-env", at, "%s: image %q is not in relatedImages", v.Name, v.Value)
+			}
 		}
 	}
 }

@@ -19,6 +19,9 @@ type Options struct {
 	// ImageRef makes the reference where Image is empty; see [ImageRef]. Nil leaves it empty.
 	ImageRef *template.Template
 
+	// EnvImages adds the images that environment variables RELATED_IMAGE_* of deployments name to the related images.
+	EnvImages bool
+
 	// Strict turns warnings into errors.
 	Strict bool
 
@@ -125,7 +128,7 @@ func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
 		}
 		b.Image = ref
 	}
-	b.RelatedImages = relatedImages(spec, b.Image)
+	b.RelatedImages = relatedImages(spec, b.Image, p.opts.EnvImages)
 	return b
 }
 

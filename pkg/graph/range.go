@@ -257,6 +257,9 @@ func earlier(c, d cut) cut {
 	return d
 }
 
+// Empty reports whether no version is in the range.
+func (r Range) Empty() bool { return len(r.spans) == 0 }
+
 // Contains reports whether a version is in the range.
 func (r Range) Contains(v semver.Version) bool {
 	at := before(v)

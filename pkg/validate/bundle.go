@@ -38,6 +38,7 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		if p.Type == "" {
 			s.add("property-type", at+"/type", "the property has no type")
 		}
+		s.propertyType(at, p.Type)
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			if err := p.CheckManifest(); err != nil {
 				s.refuse(i)

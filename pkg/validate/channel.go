@@ -17,6 +17,7 @@ func (s *scope) channel(c *declcfg.Channel) {
 	if c.Name == "" {
 		s.add("channel-name", "/name", "the channel has no name")
 	}
+	s.otherProperties(c.Properties)
 	if len(c.Entries) == 0 {
 		s.add("channel-entries", "/entries", "the channel has no entries")
 		return
@@ -44,8 +45,11 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		if e.SkipRange == "" {
 			continue
 		}
-		if err := checkRange(e.SkipRange); err != nil {
+		switch in, err := parseRange(e.SkipRange); {
+		case err != nil:
 			s.add("skip-range", at+"/skipRange", "skipRange of entry %q: %v", e.Name, err)
+		case in.Empty():
+			s.add("empty-range", at+"/skipRange", "no version is in skipRange %q of entry %q", e.SkipRange, e.Name)
 		}
 	}
 }

@@ -51,9 +51,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 // term checks one constraint, and those in it.
 func (s *scope) term(at jsontext.Pointer, c *constraint) {
 	if c.Package != nil && c.Package.VersionRange != "" {
-		if err := checkRange(c.Package.VersionRange); err != nil {
-			s.add("constraint", at+"/package/versionRange", "%v", err)
-		}
+		s.requiredRange("constraint", at+"/package/versionRange", c.Package.VersionRange)
 	}
 	if c.CEL != nil && c.CEL.Rule != "" {
 		s.rules = append(s.rules, celRule{at + "/cel/rule", c.CEL.Rule})

@@ -21,6 +21,7 @@ func (s *scope) pkg(p *declcfg.Package) {
 	if p.Icon != nil {
 		s.icon(p.Icon)
 	}
+	s.otherProperties(p.Properties)
 }
 
 func (s *scope) icon(i *declcfg.Icon) {

@@ -3,6 +3,7 @@ package validate_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,4 +78,35 @@ func TestPortableOff(t *testing.T) {
 	expect(t, check(t, validate.Options{}, files), "a.yaml:1:1 portable", "a.yaml:3:9 portable")
 	expect(t, check(t, validate.Options{Disable: []string{"portable"}}, files))
 	expect(t, check(t, validate.Options{ErrorsOnly: true}, files))
+}
+
+func TestNoObjects(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"no file", nil, []string{"c no-objects: the catalog has no objects"}},
+		{"an empty file", map[string]string{"a.yaml": ""}, []string{"c no-objects: the catalog has no objects"}},
+		{"all ignored", map[string]string{"a.yaml": "schema: x\n", ".indexignore": "*"}, []string{"c no-objects: the catalog has no objects"}},
+		{"an unreadable file", map[string]string{"a.yaml": "x"}, []string{"c/a.yaml:1:1 read: want an object, found text"}},
+		{
+			"a bundle", map[string]string{"manifests/a.yaml": "kind: X\n", "metadata/a.yaml": ""},
+			[]string{
+				"c no-objects: this is a bundle, not a catalog; run: opm bundle validate c",
+				"c/manifests/a.yaml:1:1 read: the object has no schema",
+			},
+		},
+		{"custom objects only", map[string]string{"a.yaml": "schema: x\n"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, p := range check(t, validate.Options{}, tt.files) {
+				got = append(got, p.Pos.String()+" "+p.Rule+": "+p.Message)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
 }

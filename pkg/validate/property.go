@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -18,14 +19,34 @@ var valueChecks = map[string]func(*scope, jsontext.Pointer, *declcfg.Property){
 	declcfg.PropertyDeprecated:          (*scope).deprecated,
 }
 
+// knownProperties are the types that OLM or upstream's opm knows.
+var knownProperties = []string{
+	declcfg.PropertyPackage, declcfg.PropertyGVK, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject,
+	declcfg.PropertyPackageRequired, declcfg.PropertyGVKRequired, declcfg.PropertyConstraint,
+	declcfg.PropertyMaxOpenShiftVersion, declcfg.PropertyChannel, declcfg.PropertyDeprecated, "olm.label",
+	"olm.substitutesFor",
+}
+
+// propertyType checks that a type with the prefix of OLM is one that OLM knows.
+func (s *scope) propertyType(at jsontext.Pointer, typ string) {
+	if strings.HasPrefix(typ, "olm.") && !slices.Contains(knownProperties, typ) {
+		s.add("unknown-property", at+"/type", "unknown property type %q%s", typ, nearest.Hint(typ, knownProperties))
+	}
+}
+
+// otherProperties checks the properties of packages and channels, of which OLM uses none.
+func (s *scope) otherProperties(properties []declcfg.Property) {
+	for i := range properties {
+		s.propertyType(index("/properties", i), properties[i].Type)
+	}
+}
+
 func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 	var required declcfg.PackageRequired
 	if p.Unmarshal(&required) != nil { // was checked
 		return
 	}
-	if err := checkRange(required.VersionRange); err != nil {
-		s.add("required-range", at+"/versionRange", "%v", err)
-	}
+	s.requiredRange("required-range", at+"/versionRange", required.VersionRange)
 }
 
 func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {

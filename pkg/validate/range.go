@@ -4,21 +4,33 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// checkRange returns why text is not a range of versions as OLM reads them.
-func checkRange(text string) error {
+// parseRange reads a range of versions as OLM does. The error says what is wrong with text.
+func parseRange(text string) (graph.Range, error) {
 	why := "it is empty"
 	if text != "" {
-		_, err := graph.ParseRange(text)
+		in, err := graph.ParseRange(text)
 		if err == nil {
-			return nil
+			return in, nil
 		}
 		why = err.Error()
 		if _, detail, ok := strings.Cut(why, `": `); ok && strings.HasPrefix(why, "Could not parse Range ") {
 			why = strings.Replace(detail, "Could not parse", "cannot parse the", 1)
 		}
 	}
-	return fmt.Errorf("%q is not a valid version range: %s", text, why)
+	return graph.Range{}, fmt.Errorf("%q is not a valid version range: %s", text, why)
+}
+
+// requiredRange checks a range of versions that something requires.
+func (s *scope) requiredRange(rule string, at jsontext.Pointer, text string) {
+	switch in, err := parseRange(text); {
+	case err != nil:
+		s.add(rule, at, "%v", err)
+	case in.Empty():
+		s.add("empty-range", at, "no version is in the range %q", text)
+	}
 }

@@ -275,6 +275,14 @@ var breaks = []struct {
 	{"kinds of the same letters", []edit{property("{type: olm.gvk, value: {group: g, version: v1, kind: AB}}\n" +
 		"- {type: olm.gvk, value: {group: g, version: v1, kind: BA}}\n- {type: olm.gvk, value: {group: g, version: v2, kind: AB}}")},
 		nil},
+	{"range without versions", []edit{{channelFile, `">=1.0.0 <2.0.0"`, `">=1.2.0 <1.1.0"`}},
+		[]string{"oak/channels.yaml:11:14 empty-range"}},
+	{"required range without versions",
+		[]edit{property("{type: olm.package.required, value: {packageName: p, versionRange: '>2.0.0 <1.0.0'}}")},
+		[]string{"oak/bundles.yaml:24:10 v1-dependency", "oak/bundles.yaml:24:70 empty-range"}},
+	{"unknown property type", []edit{property("{type: olm.gvks, value: 1}")}, []string{"oak/bundles.yaml:24:10 unknown-property"}},
+	{"unknown property type of a package", []edit{{pkgFile, "", "properties:\n- {type: olm.labels, value: x}\n"}},
+		[]string{"oak/package.yaml:11:10 unknown-property"}},
 	{"OpenShift with a v", []edit{property("{type: olm.maxOpenShiftVersion, value: v4.20}")},
 		[]string{"oak/bundles.yaml:24:42 max-openshift-version"}},
 	{"OpenShift with a patch", []edit{property("{type: olm.maxOpenShiftVersion, value: 4.20.1}")},
@@ -355,7 +363,7 @@ func TestRules(t *testing.T) {
 			broken[rule] = true
 		}
 	}
-	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema"} // tested by themselves
+	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema", "no-objects"} // tested by themselves
 	elsewhere = append(elsewhere, updateRules...)
 	elsewhere = append(elsewhere, policyRules...)
 	for _, r := range validate.Rules().All() {
@@ -371,7 +379,8 @@ var policyRules = []string{"policy-default-channel", "policy-channel-name", "pol
 // What upstream accepts is a warning or less, and everything else an error.
 func TestSeverities(t *testing.T) {
 	accepted := []string{
-		"portable",                                           // which only our opm accepts
+		"portable", // which only our opm accepts
+		"no-objects", "empty-range", "unknown-property",
 		"duplicate-key", "utf-8", "unknown-schema", "schema", // of any object
 		"icon-data", "icon-type", // upstream looks at neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",

@@ -47,6 +47,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	}
 	var problems []*problem.Problem
 	sources = v.portable(sources, &problems)
+	objects := 0
 	for r, err := range declcfg.Map(ctx, v.object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -59,10 +60,14 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 			c.lost.add(err)
 			continue
 		}
+		objects++
 		problems = append(problems, r.problems...)
 		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || r.wrong
 		c.celRules(r.meta, r.rules)
 		c.index.Add(r.meta, r.value)
+	}
+	if objects == 0 {
+		problems = append(problems, v.noObjects(sources, len(problems) > 0)...)
 	}
 	c.check(ctx)
 	problems = append(problems, c.problems(ctx)...)
