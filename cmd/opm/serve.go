@@ -25,7 +25,9 @@ func serveCmd() *cobra.Command {
 A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an archive of images. It must be
 valid. Several catalogs are one registry, so that no package may be in two of them; over HTTP
-each has its NAME, which is the last part of its path if none is given.
+each has its NAME, which is the last part of its path if none is given. With --grpc-catalog, or
+--port or --addr for each NAME, catalogs are registries of their own, and may have the same
+packages.
 
 Clients may connect at once: health says NOT_SERVING, and calls wait, until the catalogs are
 loaded. The store that is built from them is kept in --cache-dir for the next start.
@@ -33,7 +35,8 @@ loaded. The store that is built from them is kept in --cache-dir for the next st
 On SIGTERM the server lets running calls finish, up to --drain. Logs go to standard error.`,
 		Example: `  opm serve catalog --cache-dir cache --cache-only
   opm serve catalog --cache-dir cache
-  opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch`,
+  opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch
+  opm serve old=catalog new=catalog --port old=50051 --port new=50052`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("the argument CATALOG is missing")}
@@ -60,30 +63,40 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer catalogs.close()
-	err = f.serve(cmd, catalogs, log)
+	registries, err := f.registries(catalogs)
+	if err != nil {
+		return err
+	}
+	err = f.serve(cmd, registries, log)
 	if err == nil {
 		return nil
 	}
 	serve.LogError(log, "server stopped", err)
+	adviseOnClash(log, err, args, catalogs.names())
 	if err := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); err != nil {
 		log.Warn("cannot write the termination log", "reason", err)
 	}
 	return errReported
 }
 
-func (f *serveFlags) serve(cmd *cobra.Command, catalogs *servedCatalogs, log *slog.Logger) error {
+func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {
 	serve.HonorMemoryLimit()
 	profiles, err := startProfiles(f.pprofAddr, f.pprofCapture, log)
 	if err != nil {
 		return err
 	}
 	defer profiles.close()
-	opts, err := f.options(catalogs, log)
+	opts, err := f.options(registries, log)
 	if err != nil {
 		return err
 	}
 	if f.cacheOnly {
-		return serve.Cache(cmd.Context(), opts.Load)
+		for _, r := range opts.Registries {
+			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	opts.Ready = func() {
 		profiles.started()
@@ -92,16 +105,26 @@ func (f *serveFlags) serve(cmd *cobra.Command, catalogs *servedCatalogs, log *sl
 		}
 	}
 	patience.Store(int64(f.drain))
-	return f.listenAndServe(cmd.Context(), opts, catalogs.names())
+	return f.listenAndServe(cmd.Context(), opts, registries)
 }
 
-func (f *serveFlags) options(catalogs *servedCatalogs, log *slog.Logger) (opts serve.Options, err error) {
-	opts.Load = serve.LoadOptions{
-		Open: catalogs.open, HTTP: f.httpAddr != "" || f.withHTTP, Log: log,
-		CacheDir: f.cacheDir, CacheOnly: f.cacheOnly, Enforce: f.enforce,
-	}
-	if opts.Load.Modified, err = sourceDate(); err != nil {
+func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (opts serve.Options, err error) {
+	modified, err := sourceDate()
+	if err != nil {
 		return opts, err
+	}
+	for _, r := range registries {
+		one := serve.Registry{Load: serve.LoadOptions{
+			Open: r.open, HTTP: f.httpAddr != "" || f.withHTTP, Log: log, Modified: modified,
+			CacheDir: f.cacheDir, CacheName: r.cacheName, CacheOnly: f.cacheOnly, Enforce: f.enforce,
+		}}
+		if len(registries) > 1 {
+			one.Load.Log = log.With("catalog", r.cacheName)
+		}
+		if f.watch {
+			one.Watch = r.paths()
+		}
+		opts.Registries = append(opts.Registries, one)
 	}
 	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain, Limits: serve.Limits{
 		Connections: f.maxConnections, SendMemory: int64(f.sendMemory), Idle: f.idleTimeout,
@@ -110,34 +133,41 @@ func (f *serveFlags) options(catalogs *servedCatalogs, log *slog.Logger) (opts s
 		files := serve.Certificates{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: log}
 		opts.Server.TLS, err = files.Config()
 	}
-	if f.watch {
-		opts.Watch = catalogs.paths
-	}
 	return opts, err
 }
 
-func (f *serveFlags) listenAndServe(ctx context.Context, opts serve.Options, names []string) error {
+func (f *serveFlags) listenAndServe(
+	ctx context.Context, opts serve.Options, registries []*servedRegistry,
+) error {
 	log := opts.Server.Log
-	l, err := listen(ctx, f.grpcAddr())
-	if err != nil {
-		return err
-	}
-	defer l.Close() // once more, where it does not come to serving
-	log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", names)
-	if f.httpAddr != "" {
-		if opts.HTTP, err = listen(ctx, f.httpAddr); err != nil {
+	for i, r := range registries {
+		if r.addr == "" {
+			continue
+		}
+		l, err := listen(ctx, r.addr)
+		if err != nil {
 			return err
 		}
-		defer opts.HTTP.Close()
-		log.Info("listening", "http", opts.HTTP.Addr().String(), "tls", f.cert != "")
+		defer l.Close() // once more, where it does not come to serving
+		opts.Registries[i].Listener = l
+		log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", r.names())
+	}
+	if f.httpAddr != "" {
+		l, err := listen(ctx, f.httpAddr)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		opts.HTTP = l
+		log.Info("listening", "http", l.Addr().String(), "tls", f.cert != "")
 	}
 	if f.portFile != "" {
-		if err := writePort(f.portFile, l.Addr()); err != nil {
+		if err := writePort(f.portFile, opts.Registries[0].Listener.Addr()); err != nil {
 			return err
 		}
 		defer os.Remove(f.portFile)
 	}
-	if err := serve.Run(ctx, l, opts); err != nil {
+	if err := serve.Run(ctx, opts); err != nil {
 		return err
 	}
 	log.Info("server stopped cleanly")

@@ -239,6 +239,41 @@ func TestServeWatch(t *testing.T) {
 	s.end(t)
 }
 
+// TestServeSamePackages serves two catalogs with the same packages, each on a port of its own, and both over HTTP; then
+// one of them over gRPC.
+func TestServeSamePackages(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"v1", "v2"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "v1", "loom")); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{"v1": {"kiln"}, "v2": {"kiln", "loom"}}
+	s := serving(t, dir, "v1", "v2", "--addr", "v2=localhost:0", "--addr", "v1=localhost:0", "--http-addr", "localhost:0")
+	for name, packages := range want {
+		s.addr = s.waitLog(t, `msg=listening grpc=(\S+) tls=false catalogs=\[`+name+`\]`)
+		if got := s.packages(t, client.Options{}); !slices.Equal(got, packages) {
+			t.Errorf("%s: got packages %q, want %q", name, got, packages)
+		}
+	}
+	url := "http://" + s.waitLog(t, `msg=listening http=(\S+)`)
+	for name, packages := range want {
+		s.waitLog(t, `msg=ready catalog=`+name)
+		code, body := fetch(t, url+"/catalogs/"+name+"/api/v1/metas?schema=olm.package")
+		if code != 200 || strings.Count(string(body), "\n") != len(packages) {
+			t.Errorf("%s over HTTP: got %d\n%s", name, code, body)
+		}
+	}
+	s.end(t)
+
+	s = serving(t, dir, "v1", "v2", "--grpc-catalog", "v2", "--http-addr", "localhost:0")
+	s.expect(t)
+	s.end(t)
+}
+
 // TestServeProfiles serves profiles of the program, if asked to.
 func TestServeProfiles(t *testing.T) {
 	s := serving(t, examples, "catalog", "--pprof-addr", "localhost:0", "--pprof-capture-profiles")

@@ -20,15 +20,20 @@ import (
 
 // A servedRef is one argument of opm serve.
 type servedRef struct {
-	name string // for HTTP
+	name string // for HTTP, and where gRPC serves catalogs one by one
 	ref  string
 	once *render.Catalog // of what cannot be read twice, once it has been read
+}
+
+// isPath reports whether it is a directory or a file, which can be watched and read again.
+func (r *servedRef) isPath() bool {
+	k := reference.Of(r.ref).Kind
+	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
 }
 
 // servedCatalogs are the arguments of opm serve.
 type servedCatalogs struct {
 	refs   []*servedRef
-	paths  []string // of directories and files, for --watch
 	opts   render.Options
 	images *images
 }
@@ -46,10 +51,7 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.name, arg, err)}
 		}
 		seen[r.name] = arg
-		switch kind := reference.Of(r.ref).Kind; {
-		case isPath(kind):
-			c.paths = append(c.paths, r.ref)
-		case f.watch:
+		if f.watch && !r.isPath() {
 			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.ref)}
 		}
 		c.refs = append(c.refs, r)
@@ -91,11 +93,6 @@ func baseName(ref string) string {
 	return base
 }
 
-// isPath reports whether a reference is to a directory or a file, which can be watched and read again.
-func isPath(k reference.Kind) bool {
-	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
-}
-
 // open opens the catalogs for [serve.LoadOptions].
 func (c *servedCatalogs) open(ctx context.Context) (*serve.Input, error) {
 	in := &serve.Input{}
@@ -129,6 +126,17 @@ func (r *servedRef) open(ctx context.Context, opts render.Options) (*render.Cata
 		r.once = catalog
 	}
 	return catalog, err
+}
+
+// paths returns those that can be watched.
+func (c *servedCatalogs) paths() []string {
+	var paths []string
+	for _, r := range c.refs {
+		if r.isPath() {
+			paths = append(paths, r.ref)
+		}
+	}
+	return paths
 }
 
 // names returns what the catalogs are called.

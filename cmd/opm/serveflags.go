@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -18,10 +17,11 @@ import (
 
 // serveFlags are the flags of opm serve.
 type serveFlags struct {
-	port, addr, portFile string
-	httpAddr             string
-	cert, key, clientCA  string
-	drain                time.Duration
+	port, addr          perCatalog
+	grpcCatalog         string
+	portFile, httpAddr  string
+	cert, key, clientCA string
+	drain               time.Duration
 
 	maxConnections int
 	sendMemory     byteSize
@@ -43,8 +43,11 @@ type serveFlags struct {
 
 func (f *serveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.port, "port", "p", "50051", "serve gRPC on `PORT` of all interfaces; 0 is any that is free")
-	flags.StringVar(&f.addr, "addr", "", "serve gRPC on `ADDRESS`: HOST:PORT or unix:PATH")
+	f.port.all = "50051"
+	flags.VarP(&f.port, "port", "p",
+		"serve gRPC on `[NAME=]PORT` of all interfaces, 0 is any that is free; with NAME, that catalog by itself")
+	flags.Var(&f.addr, "addr", "serve gRPC on `[NAME=]ADDRESS`: HOST:PORT or unix:PATH; with NAME as --port")
+	flags.StringVar(&f.grpcCatalog, "grpc-catalog", "", "serve only the catalog `NAME` over gRPC, and all over HTTP")
 	flags.StringVar(&f.portFile, "port-file", "", "write the port of gRPC to `FILE` when it is open")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too: HOST:PORT or unix:PATH")
 	flags.StringVar(&f.cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
@@ -72,7 +75,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
 	must(cmd.MarkFlagDirname("cache-dir"))
-	completeNothing(cmd, "port", "addr", "http-addr", "drain", "pprof-addr", "max-connections", "send-memory",
+	completeNothing(cmd, "port", "addr", "grpc-catalog", "http-addr", "drain", "pprof-addr", "max-connections", "send-memory",
 		"idle-timeout")
 }
 
@@ -89,17 +92,14 @@ func (f *serveFlags) check() error {
 		return usageError{errors.New("--max-connections must not be negative")}
 	case f.idleTimeout <= 0:
 		return usageError{errors.New("--idle-timeout must be more than 0")}
-	case f.portFile != "" && strings.HasPrefix(f.addr, unixPrefix):
+	case f.portFile != "" && strings.HasPrefix(f.addr.all, unixPrefix):
 		return usageError{errors.New("--port-file needs an address with a port")}
+	case f.portFile != "" && len(f.port.each)+len(f.addr.each) > 0:
+		return usageError{errors.New("--port-file needs one gRPC address for all catalogs")}
+	case f.grpcCatalog != "" && len(f.port.each)+len(f.addr.each) > 0:
+		return usageError{errors.New("--grpc-catalog needs one gRPC address, without a NAME")}
 	}
 	return nil
-}
-
-func (f *serveFlags) grpcAddr() string {
-	if f.addr != "" {
-		return f.addr
-	}
-	return net.JoinHostPort("", f.port)
 }
 
 func (f *serveFlags) logger(w io.Writer) *slog.Logger {

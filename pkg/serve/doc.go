@@ -2,9 +2,9 @@
 // made of the catalog when there is none yet.
 //
 //	l, err := net.Listen("tcp", ":50051")
-//	err = serve.Run(ctx, l, serve.Options{
-//		Load:   serve.LoadOptions{Open: open},
-//		Server: serve.ServerOptions{Log: log},
+//	err = serve.Run(ctx, serve.Options{
+//		Registries: []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open}}},
+//		Server:     serve.ServerOptions{Log: log},
 //	})
 //
 // What the answers are is said in registry.proto and in package store. They are those of upstream, but for what

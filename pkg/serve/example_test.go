@@ -56,7 +56,8 @@ func ExampleRun() {
 		log.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, l, serve.Options{Load: serve.LoadOptions{Open: openExample}}) }()
+	registry := serve.Registry{Listener: l, Load: serve.LoadOptions{Open: openExample}}
+	go func() { ended <- serve.Run(ctx, serve.Options{Registries: []serve.Registry{registry}}) }()
 
 	c, err := client.New(l.Addr().String(), client.Options{})
 	if err != nil {

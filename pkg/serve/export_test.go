@@ -9,4 +9,4 @@ func (o ServerOptions) WithStall(limit time.Duration) ServerOptions {
 }
 
 // StoreName is the name of the store in a cache directory.
-const StoreName = storeName
+const StoreName = "catalog" + storeSuffix

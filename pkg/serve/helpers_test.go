@@ -200,13 +200,17 @@ type running struct {
 func run(t testing.TB, opts serve.Options, dirs ...string) *running {
 	t.Helper()
 	r := &running{listener: bufconn.Listen(window), log: newLogBook()}
-	if opts.Load.Open == nil {
-		opts.Load.Open = open(dirs...)
+	if len(opts.Registries) == 0 {
+		opts.Registries = make([]serve.Registry, 1)
+	}
+	opts.Registries[0].Listener = r.listener
+	if load := &opts.Registries[0].Load; load.Open == nil {
+		load.Open = open(dirs...)
 	}
 	opts.Server.Log = cmp.Or(opts.Server.Log, r.log.logger())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, r.listener, opts) }()
+	go func() { ended <- serve.Run(ctx, opts) }()
 	r.end = sync.OnceValue(func() error {
 		cancel()
 		select {

@@ -17,23 +17,23 @@ const (
 	httpIdleTime   = 2 * time.Minute  // that connections wait for the next
 )
 
-// handler answers over HTTP for what live serves.
-func handler(live *Live, metrics *web.Metrics, opts ServerOptions) http.Handler {
+// handler answers over HTTP for what all of lives serve.
+func handler(lives []*Live, metrics *web.Metrics, opts ServerOptions) http.Handler {
 	return web.New(web.Options{
-		Acquire: func() ([]web.Catalog, func()) {
-			s, release, err := live.Acquire()
-			if err != nil {
-				return nil, func() {}
-			}
-			return s.catalogs, release
-		},
+		Acquire: func() ([]web.Catalog, func()) { return acquireAll(lives) },
 		Ready: func() bool {
-			serving, draining, _ := live.state()
-			return serving && !draining
+			for _, live := range lives {
+				if serving, draining, _ := live.state(); !serving || draining {
+					return false
+				}
+			}
+			return true
 		},
 		Failed: func(err error) {
-			if errors.Is(err, store.ErrDataLoss) {
-				live.Damaged(err)
+			for _, live := range lives { // any may be the one
+				if errors.Is(err, store.ErrDataLoss) {
+					live.Damaged(err)
+				}
 			}
 			opts.Log.Error("request failed", "error", err)
 		},
@@ -41,6 +41,28 @@ func handler(live *Live, metrics *web.Metrics, opts ServerOptions) http.Handler 
 		Stall:   opts.stall,
 		Metrics: metrics,
 	})
+}
+
+// acquireAll returns the catalogs of all that is served, in their order; none while some of it is still being loaded.
+func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
+	var releases []func()
+	release = func() {
+		for _, r := range releases {
+			r()
+		}
+	}
+	for _, live := range lives {
+		s, done, err := live.Acquire()
+		if err != nil {
+			return nil, release
+		}
+		releases = append(releases, done)
+		if len(lives) == 1 {
+			return s.catalogs, done
+		}
+		catalogs = append(catalogs, s.catalogs...)
+	}
+	return catalogs, release
 }
 
 // serveHTTP answers clients of l, which it closes, until ctx is done, and then those that it answers already, for as

@@ -87,7 +87,7 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 	must(t, err)
 	l, err := net.Listen("tcp", "localhost:0")
 	must(t, err)
-	r := run(t, serve.Options{Load: load, HTTP: l}).ready(t)
+	r := run(t, serve.Options{Registries: []serve.Registry{{Load: load}}, HTTP: l}).ready(t)
 	root := "http://" + l.Addr().String()
 	if code, body := get(t, root+"/catalogs/trees/api/v1/all"); code != http.StatusOK || strings.Count(body, "\n") != 12 {
 		t.Errorf("all objects: got %d\n%s", code, body)

@@ -26,15 +26,15 @@ import (
 // gated returns options under which catalogs are opened when the function is called.
 func gated(dirs ...string) (serve.Options, func()) {
 	gate := make(chan struct{})
-	opts := serve.Options{Load: serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
+	load := serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
 		select {
 		case <-gate:
 			return open(dirs...)(ctx)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	}}}
-	return opts, sync.OnceFunc(func() { close(gate) })
+	}}
+	return serve.Options{Registries: []serve.Registry{{Load: load}}}, sync.OnceFunc(func() { close(gate) })
 }
 
 // TestHealth follows a server from before it is ready until after it is told to end.

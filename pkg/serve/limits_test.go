@@ -103,11 +103,11 @@ func TestFull(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	opts := serve.Options{HTTP: web, Server: serve.ServerOptions{Limits: serve.Limits{Connections: 10}}}
-	opts.Load.Open = open(catalogDir(t, trees))
+	opts.Registries = []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open(catalogDir(t, trees))}}}
 	opts.Server.Drain = time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, l, opts) }()
+	go func() { ended <- serve.Run(ctx, opts) }()
 	defer func() {
 		cancel()
 		must(t, <-ended)

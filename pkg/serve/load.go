@@ -43,6 +43,8 @@ type LoadOptions struct {
 	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as
 	// long as the process, in a file without a name or in memory.
 	CacheDir string
+	// CacheName names the store in CacheDir, which may have those of several registries; empty means "catalog".
+	CacheName string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
 	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written, and rebuilds a store there that lacks
@@ -54,12 +56,13 @@ type LoadOptions struct {
 	Log      *slog.Logger // nil drops what is said
 }
 
-// storeName is the name of the store in a cache directory.
-const storeName = "catalog.opmstore"
+// storeSuffix ends the name of a store in a cache directory.
+const storeSuffix = ".opmstore"
 
 // A ProblemsError says that catalogs cannot be served, for all the reasons that there are.
 type ProblemsError struct {
 	Problems []*problem.Problem
+	Clash    bool // catalogs that are to be one registry have a package of the same name
 }
 
 func (e *ProblemsError) Error() string {
@@ -211,40 +214,45 @@ func (l *loader) cached(key store.Key) (*store.Store, error) {
 	return nil, nil
 }
 
-func (l *loader) path() string { return filepath.Join(l.CacheDir, storeName) }
+func (l *loader) path() string {
+	return filepath.Join(l.CacheDir, cmp.Or(l.CacheName, "catalog")+storeSuffix)
+}
 
 // check validates each catalog, and refuses packages that several of them hold: clients ask for a package without
 // saying of which catalog.
 func check(ctx context.Context, catalogs []Catalog) error {
-	var found []*problem.Problem
+	invalid := &ProblemsError{}
 	owners := map[string]*declcfg.Meta{} // by package
 	for _, c := range catalogs {
 		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, c.Source)
 		if err != nil {
 			return err
 		}
-		found = append(found, report.Problems...)
+		invalid.Problems = append(invalid.Problems, report.Problems...)
 		for _, p := range report.Index.Packages() {
-			found = append(found, claim(owners, p)...)
+			if clash := claim(owners, p); clash != nil {
+				invalid.Problems = append(invalid.Problems, clash)
+				invalid.Clash = true
+			}
 		}
 	}
-	if len(found) > 0 {
-		return &ProblemsError{found}
+	if len(invalid.Problems) > 0 {
+		return invalid
 	}
 	return nil
 }
 
-// claim enters a package of a catalog, and returns what is wrong with that.
-func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) []*problem.Problem {
+// claim enters a package of a catalog, and returns what is wrong with that, or nil.
+func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) *problem.Problem {
 	meta := definition(p)
 	if meta == nil || p.Name == "" {
 		return nil
 	}
 	if other, ok := owners[p.Name]; ok {
-		return []*problem.Problem{{
+		return &problem.Problem{
 			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
 			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
-		}}
+		}
 	}
 	owners[p.Name] = meta
 	return nil
@@ -263,7 +271,7 @@ func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
 		return err
 	}
-	return &ProblemsError{problem.FromError("", err)}
+	return &ProblemsError{Problems: problem.FromError("", err)}
 }
 
 // build makes the store in the first of the places that takes it.

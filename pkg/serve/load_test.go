@@ -180,7 +180,7 @@ func TestSeveral(t *testing.T) {
 // TestDamage answers DATA_LOSS for what cannot be read, and rebuilds the store.
 func TestDamage(t *testing.T) {
 	cache := t.TempDir()
-	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache}}, catalogDir(t, trees)).ready(t)
+	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
 	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
 	_, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0")
 	if status.Code(err) != codes.DataLoss {
@@ -196,7 +196,7 @@ func TestDamage(t *testing.T) {
 func TestDamageEnforced(t *testing.T) {
 	dir, cache := catalogDir(t, trees), t.TempDir()
 	must(t, serve.Cache(t.Context(), serve.LoadOptions{Open: open(dir), CacheDir: cache}))
-	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache, Enforce: true}}, dir).ready(t)
+	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache, Enforce: true}}}}, dir).ready(t)
 	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
 	if _, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0"); status.Code(err) != codes.DataLoss {
 		t.Errorf("got %v", err)
@@ -216,7 +216,7 @@ func TestDamageEnforced(t *testing.T) {
 // TestDeleted serves on when someone deletes the store.
 func TestDeleted(t *testing.T) {
 	cache := t.TempDir()
-	r := run(t, serve.Options{Load: serve.LoadOptions{CacheDir: cache}}, catalogDir(t, trees)).ready(t)
+	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
 	must(t, os.RemoveAll(cache))
 	if got := len(texts(r.Bundles(t.Context()), bundleText)); got != 7 {
 		t.Errorf("got %d bundles", got)
@@ -226,7 +226,7 @@ func TestDeleted(t *testing.T) {
 // TestWatch serves a catalog that changes, and the one before where it is no good.
 func TestWatch(t *testing.T) {
 	dir := catalogDir(t, trees)
-	opts := serve.Options{Watch: []string{dir}, WatchEvery: 1e6}
+	opts := serve.Options{Registries: []serve.Registry{{Watch: []string{dir}}}, WatchEvery: 1e6}
 	r := run(t, opts, dir).ready(t)
 	r.log.wait(t, "msg=ready")
 
@@ -251,7 +251,7 @@ func TestWatchConfigMap(t *testing.T) {
 	must(t, os.Symlink("..1", filepath.Join(dir, "..data")))
 	must(t, os.Symlink("..data/catalog.yaml", filepath.Join(dir, "catalog.yaml")))
 	write(t, dir, ".indexignore", "..*\n")
-	r := run(t, serve.Options{Watch: []string{dir}, WatchEvery: 1e6}, dir).ready(t)
+	r := run(t, serve.Options{Registries: []serve.Registry{{Watch: []string{dir}}}, WatchEvery: 1e6}, dir).ready(t)
 	r.log.wait(t, "msg=ready")
 
 	write(t, dir, "..2/catalog.yaml", large())

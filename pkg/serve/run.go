@@ -23,48 +23,72 @@ const retryDamaged = 10 * time.Second
 
 // Options say what is served, and how.
 type Options struct {
-	Load   LoadOptions // its Log is that of Server where it is nil
-	Server ServerOptions
+	// Registries are what is served, each by itself. All share the limits of Server, and HTTP has the catalogs of all, in
+	// their order.
+	Registries []Registry
 
-	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; what
-	// was served goes on until then, and also after it if the new catalog is invalid.
-	Watch      []string
-	WatchEvery time.Duration // how often they are looked at; 0 means a second
+	Server     ServerOptions
+	WatchEvery time.Duration // how often watched paths are looked at; 0 means a second
 
 	HTTP net.Listener // serves HTTP too, and is closed at the end; nil serves gRPC only
 
-	Ready func() // called when the catalogs are served for the first time, unless it is nil
+	Ready func() // called when all catalogs are served for the first time, unless it is nil
 }
 
-// Run serves what Load.Open opens on l, which it closes, until ctx is done. Clients may connect before the catalog is
-// loaded; see [Server.Serve]. It returns nil after ctx is done, and an error when the catalog cannot be loaded at first
-// or a listener fails.
-func Run(ctx context.Context, l net.Listener, opts Options) error {
+// A Registry is what gRPC clients of one address see.
+type Registry struct {
+	Listener net.Listener // for gRPC, closed at the end; nil serves over HTTP only
+	Load     LoadOptions  // its Log is that of the server where it is nil
+
+	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; what
+	// was served goes on until then, and also after it if the new catalog is invalid.
+	Watch []string
+}
+
+// Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. It
+// returns nil after ctx is done, and an error when a catalog cannot be loaded at first or a listener fails.
+func Run(ctx context.Context, opts Options) error {
 	opts.Server = opts.Server.withDefaults()
-	opts.Load.Log = cmp.Or(opts.Load.Log, opts.Server.Log)
 	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
 
-	live := NewLive()
-	defer live.Swap(nil)
 	g, running := errgroup.WithContext(ctx)
 	metrics := web.NewMetrics()
 	opts.Server.Observe = counted(metrics, opts.Server.Observe)
-	r := &runner{live: live, opts: opts, log: opts.Server.Log, metrics: metrics}
+	all := newTogether(len(opts.Registries), metrics, opts.Ready)
+	var lives []*Live
+	for i, r := range opts.Registries {
+		live := NewLive()
+		defer live.Swap(nil)
+		lives = append(lives, live)
+		r.Load.Log = cmp.Or(r.Load.Log, opts.Server.Log)
+		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
+		runner := &runner{
+			number: i, live: live, loader: loader{r.Load}, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
+		}
+		g.Go(func() error { return runner.run(running) })
+		g.Go(func() error { return serveGRPC(running, r.Listener, live, opts.Server) })
+	}
 	if opts.HTTP != nil {
-		opts.Load.HTTP = true
 		g.Go(func() error {
-			return serveHTTP(running, opts.HTTP, handler(live, metrics, opts.Server), opts.Server)
+			return serveHTTP(running, opts.HTTP, handler(lives, metrics, opts.Server), opts.Server)
 		})
 	}
-	r.loader = loader{opts.Load}
-	g.Go(func() error { return NewServer(live, opts.Server).Serve(running, l) })
-	g.Go(func() error { return r.run(running) })
 	g.Go(func() error { return opts.Server.limits.tidy(running) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
+}
+
+// serveGRPC serves live on l, if there is one.
+func serveGRPC(ctx context.Context, l net.Listener, live *Live, opts ServerOptions) error {
+	if l != nil {
+		return NewServer(live, opts).Serve(ctx, l)
+	}
+	<-ctx.Done()
+	live.drain()
+	return nil
 }
 
 // Cache makes the store in the cache directory, unless there is one that is up to date.
@@ -87,11 +111,13 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 
 // A runner keeps a Live up to date.
 type runner struct {
-	live    *Live
-	loader  loader
-	opts    Options
-	log     *slog.Logger
-	metrics *web.Metrics // that nobody sees without HTTP
+	number int // of the registry
+	live   *Live
+	loader loader
+	watch  []string
+	every  time.Duration // watch is looked at
+	log    *slog.Logger
+	all    *together
 
 	key   store.Key // of what is served
 	stamp uint64    // of the watched paths when it was loaded
@@ -99,16 +125,13 @@ type runner struct {
 
 // run loads the catalogs, and again when they change or the store is damaged.
 func (r *runner) run(ctx context.Context) error {
-	r.stamp = stampOf(r.opts.Watch)
+	r.stamp = stampOf(r.watch)
 	if err := r.load(ctx, "ready", nil, false); err != nil {
 		return err
 	}
-	if r.opts.Ready != nil {
-		r.opts.Ready()
-	}
 	var ticks <-chan time.Time // never, where nothing is watched
-	if len(r.opts.Watch) > 0 {
-		ticker := time.NewTicker(r.opts.WatchEvery)
+	if len(r.watch) > 0 {
+		ticker := time.NewTicker(r.every)
 		defer ticker.Stop()
 		ticks = ticker.C
 	}
@@ -129,10 +152,12 @@ func (r *runner) run(ctx context.Context) error {
 
 // load serves the catalogs, and says so in the log. Those whose key is have are served already.
 func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild bool) error {
+	r.all.loading.Lock()
+	defer r.all.loading.Unlock()
 	start := time.Now()
 	s, err := r.loader.load(ctx, have, rebuild)
 	if err != nil {
-		r.metrics.LoadFailed()
+		r.all.metrics.LoadFailed()
 		return err
 	}
 	if s == nil {
@@ -140,7 +165,6 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	}
 	took := time.Since(start)
 	stats := s.Store.Stats()
-	r.metrics.Loaded(web.Load{Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs})
 	r.key = s.Key
 	if s.Built {
 		debug.FreeOSMemory() // what that took is not needed for serving
@@ -148,13 +172,14 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	r.live.Swap(s)
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
+	r.all.loaded(r.number, web.Load{Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs})
 	return nil
 }
 
 // look loads the catalogs again if the watched paths have changed and are at rest. It returns their stamp, and takes
 // the one of the last look.
 func (r *runner) look(ctx context.Context, last uint64) uint64 {
-	now := stampOf(r.opts.Watch)
+	now := stampOf(r.watch)
 	if now == r.stamp || now != last {
 		return now
 	}
@@ -168,10 +193,10 @@ func (r *runner) look(ctx context.Context, last uint64) uint64 {
 
 // repair rebuilds a store that could not be read. It fails where damage is to be fatal.
 func (r *runner) repair(ctx context.Context, damage error) error {
-	if r.opts.Load.Enforce {
+	if r.loader.Enforce {
 		return damage
 	}
-	r.metrics.Now(web.Damaged)
+	r.all.metrics.Now(web.Damaged)
 	r.log.Error("store is corrupt, rebuilding it", "reason", damage)
 	err := r.load(ctx, "store rebuilt", nil, true)
 	switch {
