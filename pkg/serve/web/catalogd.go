@@ -1,10 +1,13 @@
 package web
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -22,8 +25,8 @@ func (h *handler) all(w http.ResponseWriter, r *http.Request) {
 // metas answers with the objects that the query asks for.
 func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 	params := r.URL.Query() // as in catalogd, what cannot be parsed counts as absent
-	if onlyNamed(params, "schema", "package", "name") != nil {
-		httpError(w, http.StatusBadRequest)
+	if err := onlyNamed(params, "schema", "package", "name"); err != nil {
+		http.Error(w, "400 Bad Request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	h.with(w, r.PathValue("catalog"), func(c *Catalog) {
@@ -35,18 +38,26 @@ func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 
 // onlyNamed returns an error if there are other parameters than those that are named.
 func onlyNamed(params url.Values, names ...string) error {
-	for name := range params {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !slices.Contains(names, name) {
-			return unknownParameterError(name)
+			return &unknownParameterError{name, names}
 		}
 	}
 	return nil
 }
 
-// An unknownParameterError is the name of a parameter that a route does not have.
-type unknownParameterError string
+// An unknownParameterError is about a parameter that a route does not have.
+type unknownParameterError struct {
+	name  string
+	known []string
+}
 
-func (e unknownParameterError) Error() string { return "unknown parameter " + string(e) }
+func (e *unknownParameterError) Error() string {
+	if len(e.known) == 0 {
+		return fmt.Sprintf("unknown parameter %q: there are none", e.name)
+	}
+	return fmt.Sprintf("unknown parameter %q: want %s", e.name, strings.Join(e.known, ", "))
+}
 
 // all returns the body of all objects.
 func (c *Catalog) all() body {

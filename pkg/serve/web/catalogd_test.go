@@ -144,6 +144,7 @@ func TestMetas(t *testing.T) {
 func TestRefused(t *testing.T) {
 	odd := catalogOf(t, "Not_a.Subdomain", textSource(small))
 	h := handlerOf(t, catalogOf(t, "c", textSource(small)), odd)
+	const unknown = "400 Bad Request: unknown parameter %q: want schema, package, name\n"
 	for _, tt := range []struct {
 		method, target string
 		code           int
@@ -155,10 +156,12 @@ func TestRefused(t *testing.T) {
 		{"GET", "/catalogs/D_/api/v1/all", 400, "invalid catalog name: "},
 		{"GET", "/catalogs/%20/api/v1/metas", 400, "invalid catalog name: "},
 		{"GET", "/catalogs/Not_a.Subdomain/api/v1/metas?name=none", 200, ""},
-		{"GET", "/catalogs/d/api/v1/metas?unknown=1", 400, "400 Bad Request\n"},
-		{"GET", base + "metas?Name=kiln", 400, "400 Bad Request\n"},
-		{"GET", base + "metas?name=%zz&unknown=", 400, "400 Bad Request\n"},
-		{"GET", base + "metas?%3d", 400, "400 Bad Request\n"},
+		{"GET", "/catalogs/d/api/v1/metas?unknown=1", 400, fmt.Sprintf(unknown, "unknown")},
+		{"GET", base + "metas?field=name&a%0Ab=", 400, fmt.Sprintf(unknown, "a\nb")},
+		{"GET", base + "metas?field=name", 400, fmt.Sprintf(unknown, "field")},
+		{"GET", base + "metas?Name=kiln", 400, fmt.Sprintf(unknown, "Name")},
+		{"GET", base + "metas?name=%zz&unknown=", 400, fmt.Sprintf(unknown, "unknown")},
+		{"GET", base + "metas?%3d", 400, fmt.Sprintf(unknown, "=")},
 		{"GET", "/ui/v1/packages?catalog=%zz", 400, "invalid URL escape"},
 		{"GET", "/ui/v1/packages?catalog=c;d", 400, "invalid semicolon"},
 		{"POST", base + "all", 405, "Method Not Allowed\n"},
