@@ -95,10 +95,10 @@ func adviseOnClash(log *slog.Logger, err error, args, names []string) {
 	if !ok || !invalid.Clash {
 		return
 	}
-	run := "opm serve " + strings.Join(args, " ")
+	run := append([]string{"opm serve"}, args...)
 	for i, name := range names {
-		run += fmt.Sprintf(" --port %s=%d", name, 50051+i)
+		run = append(run, fmt.Sprintf("--port %s=%d", name, 50051+i))
 	}
 	log.Info("catalogs with the same packages need a gRPC port each, or --grpc-catalog "+names[0]+" and --http-addr",
-		"run", run)
+		"run", strings.Join(run, " "))
 }

@@ -19,7 +19,7 @@ type packageView struct {
 	Deprecation    string        `json:"deprecation,omitempty"` // the message
 	Head           string        `json:"head,omitempty"`        // the bundle that new users get
 	Version        string        `json:"version,omitempty"`     // of the head
-	Channels       []channelView `json:"channels"`              // as graph.CompareChannels orders them; every bundle is in one
+	Channels       []channelView `json:"channels"`              // sorted by graph.CompareChannels; every bundle is in one
 }
 
 type channelView struct {
