@@ -45,6 +45,9 @@ func openBundleRef(ctx context.Context, ref string, images *images, names ...str
 	case reference.LayoutDirectory:
 		ref = reference.LayoutPrefix + ref
 	case reference.Directory:
+		if err := catalogError(ctx, ref); err != nil {
+			return nil, err
+		}
 		return &openBundle{ref, os.DirFS(ref), nil, func() error { return nil }}, nil
 	}
 	opener, err := images.opener()
@@ -58,12 +61,15 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 	if r := reference.Of(ref); r.Kind == reference.Missing {
 		return nil, fmt.Errorf("open bundle %q: %w", ref, r.Err)
 	}
+	if err := catalogError(ctx, ref); err != nil {
+		return nil, err
+	}
 	img, err := opener.Open(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if kind, _, _ := img.Kind(); kind == image.Catalog { // an image without labels may be a bundle that lacks them
-		return nil, errors.Join(fmt.Errorf("open bundle %q: the image is a catalog, not a bundle", ref), img.Close())
+		return nil, errors.Join(notBundle(ref, "a catalog image"), img.Close())
 	}
 	files, err := img.Files(ctx, "/", names...)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
+const imageRefTemplate = "alpha-image-ref-template"
+
 // bundleFlags are the flags of commands that read bundles.
 type bundleFlags struct {
 	imageRef  string
@@ -26,11 +28,8 @@ func (f *bundleFlags) add(cmd *cobra.Command) {
 // addImageRef adds the flag that is about bundle directories.
 func (f *bundleFlags) addImageRef(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.imageRef, "alpha-image-ref-template", "",
-		"image of a bundle directory, as a template with {{.Package}}, {{.Name}} and {{.Version}}")
-	if !showAlpha() {
-		hide(flags, "alpha-image-ref-template")
-	}
+	flags.StringVar(&f.imageRef, imageRefTemplate, "",
+		"image of a bundle directory, as a `TEMPLATE` with {{.Package}}, {{.Name}} and {{.Version}}")
 }
 
 // options returns how bundles are read. Warnings about ignored files go to standard error.
@@ -43,7 +42,7 @@ func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	}
 	tmpl, err := template.New("image").Parse(f.imageRef)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--alpha-image-ref-template: %w", err)}
+		return nil, usageError{fmt.Errorf("--%s: %w", imageRefTemplate, err)}
 	}
 	opts.ImageRef = tmpl
 	return opts, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -95,6 +96,10 @@ func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error
 
 func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref string) error {
 	ctx := cmd.Context()
+	if reference.Of(ref).Kind == reference.Directory && bundle.Is(os.DirFS(ref)) {
+		return fmt.Errorf("open bundle %q: it is a directory, not an image: there is nothing to unpack; run: %s",
+			ref, shellLine("opm bundle validate", ref))
+	}
 	b, err := openBundleImage(ctx, opener, ref, nil)
 	if err != nil {
 		return err

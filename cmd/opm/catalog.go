@@ -57,9 +57,10 @@ func readIndex(
 	defer closeAll()
 	index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, catalog.Sources...)
 	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		return err
+		return ofParts(refs, err)
 	}
 	done()
+	warnIfNone(cmd, len(index.Packages()), "packages", refs...)
 	return use(index)
 }
 
@@ -115,7 +116,7 @@ func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg
 		return nil, nil, err
 	}
 	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
 		closeAll()
 		return nil, nil, err
 	}
@@ -124,5 +125,6 @@ func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg
 		shown()
 		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), report.Problems, false), errReported)
 	}
+	warnIfNone(cmd, len(report.Index.Packages()), "packages", ref)
 	return report.Index, closeAll, nil
 }

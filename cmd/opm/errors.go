@@ -40,7 +40,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 		fmt.Fprintf(w, "opm: write output: %v\n", why)
 		return
 	}
-	printEach(w, err)
+	printEach(w, cmd, err)
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}
@@ -55,18 +55,18 @@ func outputFailure(err error) error {
 	return nil
 }
 
-func printEach(w io.Writer, err error) {
+func printEach(w io.Writer, cmd *cobra.Command, err error) {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {
-			printEach(w, e)
+			printEach(w, cmd, e)
 		}
 		return
 	}
 	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()))
+		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()+advice(cmd, e)))
 		return
 	}
-	fmt.Fprintf(w, "opm: %s\n", legibleLines(err.Error()))
+	fmt.Fprintf(w, "opm: %s\n", legibleLines(err.Error()+advice(cmd, err)))
 }
 
 // placed returns a message with its position, escaped for terminals.

@@ -219,8 +219,9 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	defer catalog.Close()
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
-		return err
+		return ofParts(refs, err)
 	}
+	warnIfNone(cmd, len(metas), "objects of a catalog", refs...)
 	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}

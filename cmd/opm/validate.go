@@ -154,7 +154,7 @@ func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate
 	}
 	defer closeAll()
 	report, err := validate.Catalog(cmd.Context(), opts, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
 		return nil, err
 	}
 	return report, nil

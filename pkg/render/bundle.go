@@ -12,10 +12,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// openBundle adds the bundle in fsys; image is the reference to its image, or "".
-func (o *opened) openBundle(ctx context.Context, fsys fs.FS, image string) error {
+// openBundle adds the bundle in fsys, which is a directory, an archive or an image; image is its reference, or "".
+func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string) error {
 	if o.Bundles == nil {
-		return fmt.Errorf("open catalog %q: it is a bundle, not a catalog", o.ref)
+		return &BundleError{o.ref, "a bundle " + what}
 	}
 	opts := *o.Bundles
 	opts.Image = image

@@ -34,7 +34,7 @@ func (o *opened) openImage(ctx context.Context) error {
 // openImageArchive opens the only image of an archive.
 func (o *opened) openImageArchive(ctx context.Context, fsys *tarfs.FS) error {
 	if o.Images == nil {
-		return fmt.Errorf("open catalog %q: it is an image archive, not a catalog", o.ref)
+		return fmt.Errorf("open catalog %q: not a catalog: it is an image archive", o.ref)
 	}
 	images, err := o.Images()
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	case kind == image.Catalog:
 		return o.readCatalog(ctx, img, dir)
 	case o.Bundles == nil:
-		return fmt.Errorf("open catalog %q: the image is a bundle, not a catalog", o.ref)
+		return &BundleError{o.ref, "a bundle image"}
 	}
 	return o.readBundle(ctx, img)
 }
@@ -86,5 +86,5 @@ func (o *opened) readBundle(ctx context.Context, img *image.Image) error {
 	if img.Pinned != "" { // a cluster can pull it by the same reference
 		ref = o.ref
 	}
-	return errors.Join(o.openBundle(ctx, fsys, ref), img.Close())
+	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close())
 }

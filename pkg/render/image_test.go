@@ -228,10 +228,10 @@ func TestRefusedKinds(t *testing.T) {
 		opts render.Options
 		want string
 	}{
-		{dir, catalogs, ": it is a bundle, not a catalog"},
-		{ref, catalogs, ": the image is a bundle, not a catalog"},
-		{inArchive, catalogs, ": the image is a bundle, not a catalog"},
-		{inArchive, render.Options{}, ": it is an image archive, not a catalog"},
+		{dir, catalogs, ": not a catalog: it is a bundle directory"},
+		{ref, catalogs, ": not a catalog: it is a bundle image"},
+		{inArchive, catalogs, ": not a catalog: it is a bundle image"},
+		{inArchive, render.Options{}, ": not a catalog: it is an image archive"},
 		{ref, render.Options{}, ": no such file or directory, and images are not accepted here"},
 	} {
 		_, err := rendered(t.Context(), []string{tt.ref}, tt.opts, "", "")

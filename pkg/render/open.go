@@ -94,7 +94,7 @@ func (o *opened) open(ctx context.Context) error {
 	case r.Kind == reference.Pipe:
 		return o.openPipe(ctx)
 	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
-		return o.openBundle(ctx, os.DirFS(o.ref), "")
+		return o.openBundle(ctx, os.DirFS(o.ref), "directory", "")
 	case r.Kind == reference.LayoutDirectory:
 		return fmt.Errorf("open catalog %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
@@ -219,7 +219,7 @@ func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, si
 	case image.IsArchive(fsys):
 		return o.openImageArchive(ctx, fsys)
 	case bundle.Is(fsys):
-		return o.openBundle(ctx, fsys, "")
+		return o.openBundle(ctx, fsys, "archive", "")
 	}
 	o.addSource(declcfg.Source{Name: name, FS: fsys})
 	return nil
