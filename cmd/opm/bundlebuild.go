@@ -22,6 +22,9 @@ func bundleBuildCmd(path string) *cobra.Command {
 bundle.Dockerfile is built as it is, so that you can adapt it; a warning says if it differs from
 the generated one.
 
+--directory names the manifests, or a bundle directory, whose metadata then says the package and
+the channels that no flag names. What opm bundle validate rejects is a warning.
+
 With --image-builder none, no container engine is needed: the image is written to an OCI layout
 (--tag oci:DIRECTORY[:TAG]) or pushed to the registry in --tag. The same files give the same
 digest, which is printed.`,
@@ -40,6 +43,7 @@ type bundleBuildFlags struct {
 	bundleMaker
 	tag    string
 	engine string
+	strict bool
 	images imageFlags
 }
 
@@ -52,6 +56,7 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 	choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
 		"docker", "podman", "buildah", noEngine)
 	flags.BoolVarP(&f.overwrite, "overwrite", "o", false, "overwrite files that have other content")
+	flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
 	must(cmd.MarkFlagRequired("tag"))
 	completeNothing(cmd, "tag")
 	f.images.add(cmd)
@@ -68,6 +73,9 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
 		return f.build(cmd)
 	}
 	if err := f.generateForEngine(cmd); err != nil {
+		return err
+	}
+	if err := f.checkBundle(cmd, f.strict); err != nil {
 		return err
 	}
 	return f.runEngine(cmd)
@@ -98,6 +106,9 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 		return usageError{fmt.Errorf("--tag %q: %w", f.tag, err)}
 	}
 	if err := f.generate(cmd); err != nil {
+		return err
+	}
+	if err := f.checkBundle(cmd, f.strict); err != nil {
 		return err
 	}
 	built, err := image.BuildBundle(f.labels.Map(), f.images.platform, os.DirFS(f.manifests()), os.DirFS(f.metadata()))

@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 const (
@@ -33,7 +35,7 @@ type bundleMaker struct {
 
 func (f *bundleMaker) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.directory, "directory", "d", "", "`DIRECTORY` with the manifests of the bundle")
+	flags.StringVarP(&f.directory, "directory", "d", "", "`DIRECTORY` of the bundle, or of its manifests")
 	flags.StringVarP(&f.labels.Package, "package", "p", "", "`NAME` of the package of the bundle")
 	flags.StringVarP(&f.labels.Channels, "channels", "c", "", "comma-separated `NAMES` of the channels of the bundle")
 	flags.StringVarP(&f.labels.DefaultChannel, "default", "e", "", "default `CHANNEL` of the package")
@@ -120,8 +122,60 @@ func (f *bundleMaker) check() (err error) {
 	return err
 }
 
+// openDirectory takes a bundle directory for its manifests, and what its metadata says for labels that are not given.
+func (f *bundleMaker) openDirectory() {
+	manifests := filepath.Join(f.directory, "manifests")
+	if info, err := os.Stat(manifests); err != nil || !info.IsDir() || filepath.Base(f.directory) == "manifests" {
+		return
+	}
+	annotated := bundle.Annotated(os.DirFS(f.directory))
+	f.directory = manifests
+	if f.labels.Package == "" && f.labels.Channels == "" && annotated.Package != "" && annotated.Channels != "" {
+		f.labels.Package, f.labels.Channels = annotated.Package, annotated.Channels
+		f.labels.DefaultChannel = cmp.Or(f.labels.DefaultChannel, annotated.DefaultChannel)
+	}
+}
+
+// checkBundle warns of what is wrong with the generated bundle, or fails if strict.
+func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
+	root := filepath.Join(f.root(), "manifests")
+	files := bundleFiles{manifests: os.DirFS(f.manifests()), metadata: os.DirFS(f.metadata())}
+	wrong := false
+	for _, p := range bundle.Check(files, f.root(), bundle.CheckOptions{}) {
+		if p.Severity != problem.Error {
+			continue
+		}
+		if wrong = true; !strict {
+			p.Severity = problem.Warning
+		}
+		if rest, ok := strings.CutPrefix(p.Pos.File, root); ok {
+			p.Pos.File = f.manifests() + rest
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), p)
+	}
+	if wrong && strict {
+		return errReported
+	}
+	return nil
+}
+
+// bundleFiles are the files of a bundle, whose manifests may be in a directory of another name.
+type bundleFiles struct{ manifests, metadata fs.FS }
+
+func (f bundleFiles) Open(name string) (fs.File, error) {
+	dir, rest, _ := strings.Cut(name, "/")
+	switch dir {
+	case "manifests":
+		return f.manifests.Open(cmp.Or(rest, "."))
+	case "metadata":
+		return f.metadata.Open(cmp.Or(rest, "."))
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
 // complete checks the directory, completes the labels and prints those that it infers.
 func (f *bundleMaker) complete(w io.Writer) error {
+	f.openDirectory()
 	if err := f.check(); err != nil {
 		return fmt.Errorf("generate bundle: %w", err)
 	}

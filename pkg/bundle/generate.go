@@ -35,6 +35,14 @@ func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
 	}, nil
 }
 
+// Annotated returns the labels that the metadata of the bundle in fsys states, without its media type. What it does not
+// state, or cannot be read, is "".
+func Annotated(fsys fs.FS) Labels {
+	p := parser{fsys: fsys}
+	of := p.readMetadata().annotations
+	return Labels{Package: string(of.Package), Channels: string(of.Channels), DefaultChannel: string(of.DefaultChannel)}
+}
+
 // Map returns the labels by name, as an image has them.
 func (l Labels) Map() map[string]string {
 	all := make(map[string]string)
