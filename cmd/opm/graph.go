@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,10 +23,11 @@ in its skipRange, and which bundles are channel heads, skipped, deprecated or mi
 catalog. A range that matches no bundle of the channel is drawn as one node. So are all ranges of
 a channel if they match more than 100,000 bundles together.
 
-mermaid is for Markdown and mermaid.js, dot for Graphviz, and svg is a picture. html is a page with
-that picture, to zoom, to search, and to see where each bundle is updated to in OLM Classic and in
-OLM v1; it needs no network. json is for programs and includes the next update of each bundle. The
-catalog need not be valid.
+mermaid is for Markdown and mermaid.js, which by default draws at most 50,000 characters and 500
+links; more is split into a drawing for each package. dot is for Graphviz, and svg is a picture.
+html is a page with that picture, to zoom, to search, and to see where each bundle is updated to
+in OLM Classic and in OLM v1; it needs no network. json is for programs and includes the next
+update of each bundle. The catalog need not be valid.
 
 CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
 		Example: `  opm graph catalog kiln > kiln.mmd
@@ -74,6 +76,15 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 			graphs = append(graphs, graph.NewPackage(x))
 		}
 		opts := draw.Options{Channels: f.channels}
+		opts.TooLarge = func(of []*graph.Package, size draw.MermaidSize) {
+			if len(of) > 1 {
+				warnOfSize(cmd, "the drawing", size, fmt.Sprintf("it is split by package; to draw one, run: opm graph %s PACKAGE; "+
+					"to draw all, run: opm graph %s -o html", ref, ref))
+				return
+			}
+			warnOfSize(cmd, fmt.Sprintf("package %q", of[0].Name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
+				"opm graph %s %s -o html", ref, of[0].Name))
+		}
 		if graphs, err = opts.Select(graphs); err != nil {
 			return err
 		}
@@ -82,4 +93,10 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
 		return formats[i].Draw(cmd.OutOrStdout(), graphs, opts)
 	})
+}
+
+// warnOfSize warns of a Mermaid drawing that renderers refuse.
+func warnOfSize(cmd *cobra.Command, what string, size draw.MermaidSize, advice string) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s has %s, and Mermaid renderers draw at most %s by default; %s\n",
+		what, size, draw.MermaidLimit, advice)
 }

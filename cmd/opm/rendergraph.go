@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -28,6 +30,13 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return readIndex(cmd, args, &from, draw.CheckUpstream, func(index *declcfg.Index) error {
 				warnOfRanges(cmd, index.Packages())
+				opts.TooLarge = func(size draw.MermaidSize) {
+					advice := "draw one package with --package, or run: opm graph CATALOG -o html"
+					if len(args) == 1 {
+						advice = strings.Replace(advice, "CATALOG", args[0], 1)
+					}
+					warnOfSize(cmd, "the drawing", size, advice)
+				}
 				return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
 			})
 		},

@@ -189,7 +189,10 @@ func (f *templateFlags) print(
 	if err != nil {
 		return err
 	}
-	return draw.UpstreamMermaid(cmd.OutOrStdout(), index, draw.UpstreamOptions{V0: true})
+	opts := draw.UpstreamOptions{V0: true, TooLarge: func(size draw.MermaidSize) {
+		warnOfSize(cmd, "the drawing", size, "write the catalog with -o yaml, and run: opm graph CATALOG -o html")
+	}}
+	return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
 }
 
 // writeTargets writes the catalogs of the targets beside their places, and moves them there once all are written.

@@ -14,6 +14,10 @@ import (
 // Options select what is drawn. The zero value draws everything.
 type Options struct {
 	Channels []string // names of the channels to draw in all packages; nil draws all
+
+	// TooLarge is called by [Mermaid] with what renderers refuse to draw, and its size: several packages, which are then
+	// drawn one by one, or one, which is drawn nonetheless. It may be nil.
+	TooLarge func(packages []*graph.Package, size MermaidSize)
 }
 
 // A Func writes a drawing of packages, in their order, such as [Mermaid]. The error is that of w.

@@ -23,8 +23,50 @@ const mermaidHead = `flowchart LR
 // Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages contain
 // their channels, and every channel has its own nodes. Heads are round. Bundles that are not in the catalog are dashed,
 // those that are in it but not in the channel dotted.
+//
+// If that is more than [MermaidLimit], there is one flowchart for each package, after a comment with its name and, but for
+// the first, an empty line.
 func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
-	m := &mermaid{Writer: bufio.NewWriter(w), classes: map[string][]string{}}
+	if len(packages) > 1 {
+		if size, _ := flowchart(io.Discard, packages, o); size.tooLarge() {
+			o.tooLarge(packages, size)
+			return flowcharts(w, packages, o)
+		}
+	}
+	size, err := flowchart(w, packages, o)
+	if size.tooLarge() {
+		o.tooLarge(packages, size)
+	}
+	return err
+}
+
+// flowcharts writes a flowchart for each package.
+func flowcharts(w io.Writer, packages []*graph.Package, o Options) error {
+	for i, p := range packages {
+		comment := "%% package " + legible.Name(p.Name) + "\n"
+		if i > 0 {
+			comment = "\n" + comment
+		}
+		if _, err := io.WriteString(w, comment); err != nil {
+			return err
+		}
+		if err := Mermaid(w, packages[i:i+1], o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o Options) tooLarge(packages []*graph.Package, size MermaidSize) {
+	if o.TooLarge != nil {
+		o.TooLarge(packages, size)
+	}
+}
+
+// flowchart writes packages as one flowchart.
+func flowchart(w io.Writer, packages []*graph.Package, o Options) (MermaidSize, error) {
+	counted := &meter{Writer: w}
+	m := &mermaid{Writer: bufio.NewWriter(counted), classes: map[string][]string{}}
 	m.WriteString(mermaidHead)
 	outline(m, packages, o)
 	for _, class := range []string{"head", "skipped", "deprecated", "virtual", "outside"} {
@@ -32,13 +74,15 @@ func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 			fmt.Fprintf(m, "  class %s %s\n", strings.Join(ids, ","), class)
 		}
 	}
-	return m.Flush()
+	err := m.Flush()
+	return MermaidSize{counted.characters, m.links}, err
 }
 
 // A mermaid writes one flowchart.
 type mermaid struct {
 	*bufio.Writer
 	classes map[string][]string // ids by class, in the order of the text
+	links   int
 }
 
 func (m *mermaid) classify(id, class string, is bool) {
@@ -75,6 +119,7 @@ var mermaidLines = map[graph.Edge][2]string{
 }
 
 func (m *mermaid) link(from, to string, l link) {
+	m.links++
 	label := mermaidText(l.label())
 	if l.from == none {
 		fmt.Fprintf(m, "      %s(\"%s\") -.-> %s\n", from, label, to)

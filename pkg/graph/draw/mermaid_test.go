@@ -2,12 +2,17 @@
 package draw
 
 import (
+	"fmt"
+	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 const shownMermaid = mermaidHead + `  subgraph p1["p"]
@@ -88,4 +93,66 @@ func malformedLines(text string) []string {
 		}
 	}
 	return malformed
+}
+
+// What renderers refuse is split by package, and they are told the size of what they refuse even so.
+func TestMermaidLimit(t *testing.T) {
+	// skips returns a package of n links.
+	skips := func(name string, n int) *graph.Package {
+		lines := "channel c\nv1 skips s1"
+		for i := 2; i <= n; i++ {
+			lines += fmt.Sprint(",s", i)
+		}
+		return packageOf(t, name, lines)
+	}
+	small, full, large, long := packageOf(t, "small", "channel c ; 🚀"), skips("full", 500), skips("large", 501), skips("long", 1)
+	for i := range long.Channels[0].Members() {
+		long.Channels[0].Members()[i].Name += strings.Repeat("🚀", 25_000)
+	}
+	tooLarge := func(packages ...string) string { return fmt.Sprint(packages) }
+	for _, tt := range []struct {
+		packages []*graph.Package
+		want     []string // what is too large
+	}{
+		{[]*graph.Package{small}, nil},
+		{[]*graph.Package{full}, nil},
+		{[]*graph.Package{small, full}, nil},
+		{[]*graph.Package{large}, []string{tooLarge("large")}},
+		{[]*graph.Package{long}, []string{tooLarge("long")}},
+		{[]*graph.Package{full, small, large, long}, []string{tooLarge("full", "small", "large", "long"), tooLarge("large"), tooLarge("long")}},
+	} {
+		var got []string
+		o := Options{TooLarge: func(packages []*graph.Package, size MermaidSize) {
+			var names []string
+			for _, p := range packages {
+				names = append(names, p.Name)
+			}
+			got = append(got, tooLarge(names...))
+			whole := write(t, flowchartOnly, Options{}, packages...)
+			if want := (MermaidSize{len(utf16.Encode([]rune(whole))), strings.Count(whole, " --") + strings.Count(whole, "==>")}); size != want {
+				t.Errorf("%s: got %v, want %v", names, size, want)
+			}
+		}}
+		text := write(t, Mermaid, o, tt.packages...)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+		want := write(t, flowchartOnly, Options{}, tt.packages...)
+		if len(tt.packages) > 1 && tt.want != nil {
+			var parts []string
+			for _, p := range tt.packages {
+				parts = append(parts, "%% package "+p.Name+"\n"+write(t, flowchartOnly, Options{}, p))
+			}
+			want = strings.Join(parts, "\n")
+		}
+		if text != want {
+			t.Errorf("got\n%.3000s\nwant\n%.3000s", text, want)
+		}
+	}
+}
+
+// flowchartOnly draws one flowchart, however large.
+func flowchartOnly(w io.Writer, packages []*graph.Package, o Options) error {
+	_, err := flowchart(w, packages, o)
+	return err
 }

@@ -26,6 +26,8 @@ type UpstreamOptions struct {
 	// MinimumEdge is the name of a bundle: only edges from its version on are drawn, and those only of the first package,
 	// in the order of the names of channels, that has it as an entry. Where none has, all packages are drawn.
 	MinimumEdge string
+
+	TooLarge func(MermaidSize) // called with the size of a drawing that renderers refuse; may be nil
 }
 
 // UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its bugs:
@@ -50,7 +52,8 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	if err := u.filter(); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
+	counted := &meter{Writer: w}
+	out := bufio.NewWriter(counted)
 	out.WriteString(`graph LR
   classDef deprecated fill:#E8960F
   classDef skipped stroke:#FF0000,stroke-width:4px
@@ -61,7 +64,11 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 		return err
 	}
 	u.drawStyles(out)
-	return out.Flush()
+	err := out.Flush()
+	if size := (MermaidSize{counted.characters, u.links}); size.tooLarge() && o.TooLarge != nil {
+		o.TooLarge(size)
+	}
+	return err
 }
 
 // upstream is a catalog in the form that upstream draws.
@@ -69,6 +76,7 @@ type upstream struct {
 	o        UpstreamOptions
 	versions map[string]*declcfg.Version
 	channels []*upstreamChannel // by name, then by package
+	links    int                // drawn so far
 
 	packages, channelNames, bundles map[string]bool // what is deprecated
 }
@@ -318,6 +326,7 @@ func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
 		text := node(l.entry)
 		if l.isLink() {
 			text = node(l.from) + "-- " + l.label + " --> " + text
+			u.links++
 		}
 		if _, err := out.WriteString("      " + text + "\n"); err != nil {
 			return // it is the error of Flush, too
