@@ -1,0 +1,202 @@
+package list_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
+)
+
+const trees = `{schema: olm.package, name: pine}
+---
+schema: olm.bundle
+package: oak
+name: oak.v2.0.0
+image: registry.example/oak:v2
+relatedImages: [{name: a, image: "registry.example/thing:v1"}, {name: b, image: "registry.example/thing:v1"}]
+properties:
+- {type: olm.package, value: {packageName: oak, version: 2.0.0}}
+- {type: olm.gvk, value: {group: g.example, version: v1, kind: Acorn}}
+- {type: olm.csv.metadata, value: {displayName: Ökonomie, keywords: [wood, Wood], provider: {name: Nursery}}}
+---
+schema: olm.bundle
+package: oak
+name: oak.v10.0.0
+relatedImages: [{name: a, image: "registry.example/thing:v1"}]
+properties:
+- {type: olm.package, value: {packageName: oak, version: 10.0.0}}
+- {type: olm.gvk, value: 5}
+- {type: olm.csv.metadata, value: {displayName: Oak}}
+---
+{schema: olm.bundle, package: oak, name: nut, properties: []}
+---
+{schema: olm.channel, package: oak, name: wood, entries: [{name: nut}]}
+`
+
+// rowsOf returns matches as PACKAGE FIELD VALUE BUNDLES, one a line.
+func rowsOf(all []list.Match) string {
+	var rows strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&rows, "%s %s %s", m.Package, m.Field, m.Value)
+		for _, b := range m.Bundles {
+			fmt.Fprintf(&rows, " %s", strings.TrimSuffix(b.Name+"@"+b.Version, "@"))
+		}
+		rows.WriteByte('\n')
+	}
+	return rows.String()
+}
+
+func TestSearch(t *testing.T) {
+	source := declcfg.Source{Name: "trees", FS: fstest.MapFS{"c.yaml": {Data: []byte(trees)}}}
+	for _, tt := range []struct{ text, pkg, want string }{
+		{"PiNe", "", "pine name pine\n"},
+		{"pine", "oak", ""},
+		{"ÖKO", "", "oak displayName Ökonomie oak.v2.0.0@2.0.0\n"},
+		{"nursery", "oak", "oak provider Nursery oak.v2.0.0@2.0.0\n"},
+		{"wood", "", "oak keyword Wood oak.v2.0.0@2.0.0\noak keyword wood oak.v2.0.0@2.0.0\n"}, // not the channel
+		{"g.example/V1/acorn", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
+		{"acorn.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
+		{"acorn.v1.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
+		{"thing", "", "oak image registry.example/thing:v1 oak.v10.0.0@10.0.0 oak.v2.0.0@2.0.0\n"},
+		{"nut", "", "oak bundle nut nut\n"},
+		{"oak", "", "oak displayName Oak oak.v10.0.0@10.0.0\n"}, // not the names and images of its bundles
+		{"birch", "", ""},
+	} {
+		got, err := list.Search(t.Context(), tt.text, tt.pkg, source)
+		if err != nil || rowsOf(got) != tt.want {
+			t.Errorf("%s: got %v\n%swant\n%s", tt.text, err, rowsOf(got), tt.want)
+		}
+	}
+	if _, err := list.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
+		t.Errorf("got %v for a package that does not exist", err)
+	}
+	bad := declcfg.Source{Name: "bad", FS: fstest.MapFS{"c.yaml": {Data: []byte("{schema: olm.bundle, name: 5}\n---\na: [")}}}
+	_, err := list.Search(t.Context(), "oak", "oaks", bad)
+	if err == nil || errors.Is(err, declcfg.ErrNotFound) || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %v, want two unreadable objects", err)
+	}
+}
+
+// The values found in published catalogs are those that a search through everything finds.
+func TestSearchIsThatOfBruteForce(t *testing.T) {
+	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+		source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
+		all := everything(t, source)
+		for _, text := range []string{"quay.io", "red hat", "v1alpha1", "cluster", "1.0", "."} {
+			want := map[string]bool{}
+			for row := range all {
+				value := strings.ToLower(row.value)
+				named := row.field == list.FieldBundle || row.field == list.FieldImage
+				if strings.Contains(value, text) && (!named || !strings.Contains(strings.ToLower(row.pkg), text)) {
+					want[fmt.Sprint(row)] = true
+				}
+			}
+			matches, err := list.Search(t.Context(), text, "", source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]bool{}
+			for _, m := range matches {
+				if m.Field == list.FieldName {
+					got[fmt.Sprint(searched{m.Package, "", m.Field, m.Value})] = true
+				}
+				for _, b := range m.Bundles {
+					got[fmt.Sprint(searched{m.Package, b.Name, m.Field, m.Value})] = true
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: %q: got %d rows, want %d", dir, text, len(got), len(want))
+			}
+		}
+	}
+}
+
+// A searched is a value that may be found.
+type searched struct {
+	pkg, bundle string
+	field       list.Field
+	value       string
+}
+
+// everything returns all values of a catalog whose bundles can all be read.
+func everything(t *testing.T, source declcfg.Source) map[searched]bool {
+	t.Helper()
+	values := func(o *declcfg.Object) ([]searched, error) {
+		v, err := o.Decode()
+		if b, ok := v.(*declcfg.Bundle); ok {
+			return valuesOf(b)
+		}
+		if o.Schema != declcfg.SchemaPackage {
+			return nil, err
+		}
+		return []searched{{o.Name, "", list.FieldName, o.Name}}, err
+	}
+	all := map[searched]bool{}
+	for some, err := range declcfg.Map(t.Context(), values, source) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range some {
+			all[s] = true
+		}
+	}
+	return all
+}
+
+func valuesOf(b *declcfg.Bundle) (all []searched, err error) {
+	add := func(field list.Field, values ...string) {
+		for _, value := range values { // that share memory with the object
+			all = append(all, searched{strings.Clone(b.Package), strings.Clone(b.Name), field, strings.Clone(value)})
+		}
+	}
+	add(list.FieldBundle, b.Name)
+	add(list.FieldImage, b.Image)
+	for _, image := range b.RelatedImages {
+		add(list.FieldImage, image.Image)
+	}
+	m := b.CSVMetadata() // from manifests
+	for _, p := range b.Properties {
+		switch p.Type {
+		case declcfg.PropertyGVK:
+			var api declcfg.GVK
+			err = errors.Join(err, p.Unmarshal(&api))
+			add(list.FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind)
+		case declcfg.PropertyCSVMetadata:
+			m = new(declcfg.CSVMetadata)
+			err = errors.Join(err, p.Unmarshal(m))
+		}
+	}
+	add(list.FieldDisplayName, m.DisplayName)
+	add(list.FieldProvider, m.Provider.Name)
+	add(list.FieldKeyword, m.Keywords...)
+	return all, err
+}
+
+// BenchmarkSearch searches a published catalog, and the one that OPM_BIG_CATALOG is the path of, for what few and what most
+// bundles have.
+func BenchmarkSearch(b *testing.B) {
+	dirs := shared.Glob(b, "data/catalogs/v4.20")
+	if big := os.Getenv("OPM_BIG_CATALOG"); big != "" {
+		dirs = slices.Concat(dirs, []string{big})
+	}
+	for i, dir := range dirs {
+		for _, text := range []string{"vault", "o"} {
+			b.Run(fmt.Sprintf("%s/%s", []string{"published", "big"}[i], text), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := list.Search(b.Context(), text, "", declcfg.Source{Name: dir, FS: os.DirFS(dir)}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
