@@ -83,8 +83,8 @@ func TestLimit(t *testing.T) {
 		{"key in quotes", `"a": ` + long, "1:1 the object has more than 1 MB"},
 		{"no keys", long + long, "1:1 want an object, found text without keys"},
 		{"no keys in lines", strings.Repeat("y\n", 1<<20), "1:1 want an object, found text without keys"},
-		{"zeros", strings.Repeat("\x00", 2<<20), "0:0 binary file: it contains NUL bytes"},
-		{"zeros behind text", "a: b\n" + strings.Repeat("\x00", 2<<20), "0:0 binary file: it contains NUL bytes"},
+		{"zeros", strings.Repeat("\x00", 2<<20), "1:1 binary file: it contains NUL bytes"},
+		{"zeros behind text", "a: b\n" + strings.Repeat("\x00", 2<<20), "1:1 binary file: it contains NUL bytes"},
 		{"zeros later", "a: b\n# " + long[:8000] + strings.Repeat("\x00", 2<<20), "1:1 the object has more than 1 MB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *splitter) run(yield func(*Chunk) bool) {
 	s.buf = Buffers.Get()
 	s.fill(sniffSize)
 	if IsBinary(s.buf) {
-		yield(s.failed(&Error{Err: ErrBinary, Text: s.buf}))
+		yield(s.failed(&Error{Place: Place{1, 1}, Err: ErrBinary, Text: s.buf}))
 		return
 	}
 	more := true

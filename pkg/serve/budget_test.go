@@ -40,12 +40,15 @@ func TestBudgetShares(t *testing.T) {
 func TestBudgetWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(100)
+		var mu sync.Mutex
 		var order []string
 		wait := func(ctx context.Context, client string, amount int64) {
 			go func() {
 				if _, err := b.acquire(ctx, client, amount); err != nil {
 					client = err.Error()
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				order = append(order, client)
 			}()
 			synctest.Wait()
