@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,5 +137,26 @@ func TestServeCacheMode(t *testing.T) {
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has mode %o, want %o", name, got, want)
 		}
+	}
+}
+
+// TestServeOpenFiles holds that connections do not use up the files that the process may open.
+func TestServeOpenFiles(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `ulimit -n 300 && exec opm serve catalog --addr localhost:0 --max-connections 1000`)
+	cmd.Dir = examples
+	s := startServer(t, cmd)
+	s.waitLog(t, `asked=1000 connections=200`)
+	for range 400 {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	s.expect(t)
+	s.end(t)
+	s.waitLog(t, `connectionsClosed=2\d\d `)
+	if log := s.log.String(); strings.Contains(log, "too many open files") {
+		t.Errorf("the log says\n%s", log)
 	}
 }

@@ -82,8 +82,8 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 		case f.httpAddr != "" || f.cacheOnly:
 			others = append(others, served)
 		default:
-			return nil, usageError{fmt.Errorf("catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr",
-				r.name)}
+			return nil, usageError{fmt.Errorf(
+				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.name)}
 		}
 	}
 	return append(first, others...), nil

@@ -23,14 +23,14 @@ func newConnections(most int) *connections {
 	return &connections{most: most, clients: map[string]map[*guardedConn]struct{}{}}
 }
 
-// add enters a connection, and reports whether there was room for it.
-func (s *connections) add(c *guardedConn) bool {
+// add enters a connection. It reports whether there was room for it, and whether another one was closed for that.
+func (s *connections) add(c *guardedConn) (added, evicted bool) {
 	s.mu.Lock()
 	var victim *guardedConn
 	if s.count >= s.most {
 		if victim = s.victim(c.account.client); victim == nil {
 			s.mu.Unlock()
-			return false
+			return false, false
 		}
 		s.drop(victim)
 	}
@@ -45,7 +45,7 @@ func (s *connections) add(c *guardedConn) bool {
 	if victim != nil {
 		victim.Close()
 	}
-	return true
+	return true, victim != nil
 }
 
 // remove forgets a connection that was closed.
@@ -132,9 +132,14 @@ func (l guardedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := l.guard(conn)
-		if l.connections.add(c) {
+		added, evicted := l.connections.add(c)
+		if evicted {
+			l.refusals.evicted.Add(1)
+		}
+		if added {
 			return c, nil
 		}
+		l.refusals.refused.Add(1)
 		conn.Close()
 	}
 }

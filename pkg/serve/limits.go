@@ -72,17 +72,35 @@ type limits struct {
 	connections *connections
 	memory      *budget // bytes of answers
 	calls       *budget // open ones
+	refusals    refusals
 }
 
 func newLimits(opts ServerOptions) *limits {
 	memory := MemoryLimit()
 	set := opts.Limits.defaults(memory)
+	if most := connectionsWithin(openFiles()); set.Connections > most {
+		if opts.Limits.Connections > 0 {
+			opts.Log.Warn("fewer connections than asked for, since the process may open so few files (ulimit -n)",
+				"asked", set.Connections, "connections", most)
+		}
+		set.Connections = most
+	}
 	return &limits{
 		stall: opts.stall, idle: set.Idle, log: opts.Log,
 		connections: newConnections(set.Connections),
 		memory:      newBudget(set.SendMemory),
 		calls:       newBudget(min(openCalls, max(memory/10/callCost, 256))),
 	}
+}
+
+const (
+	maxOpenFiles  = 1 << 30 // where the system sets no limit
+	reservedFiles = 100     // for what is not a connection of a client: stores, listeners, registries
+)
+
+// connectionsWithin returns how many connections there may be where a number of files may be open.
+func connectionsWithin(files uint64) int {
+	return int(files - min(reservedFiles, files/2))
 }
 
 // listener returns l with limits on its connections.
@@ -116,6 +134,7 @@ func (l *limits) open(ctx context.Context, info *tap.Info) (context.Context, err
 	}
 	conn, counted := addr.conn, !isHealth(info.FullMethodName)
 	if counted && !l.calls.try(conn.account.client, 1) {
+		l.refusals.calls.Add(1)
 		return ctx, status.Error(codes.Unavailable, "too many calls are open; try again")
 	}
 	conn.call(1)
@@ -153,6 +172,7 @@ func (l *limits) countRequests(next http.Handler) http.Handler {
 		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
 			client := clientOf(r.RemoteAddr)
 			if !l.calls.try(client, 1) {
+				l.refusals.calls.Add(1)
 				w.Header().Set("Retry-After", "1")
 				http.Error(w, "too many requests are open; try again", http.StatusServiceUnavailable)
 				return

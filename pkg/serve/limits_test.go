@@ -105,12 +105,18 @@ func TestFull(t *testing.T) {
 	opts := serve.Options{HTTP: web, Server: serve.ServerOptions{Limits: serve.Limits{Connections: 10}}}
 	opts.Registries = []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open(catalogDir(t, trees))}}}
 	opts.Server.Drain = time.Millisecond
+	log := newLogBook()
+	opts.Server.Log = log.logger()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- serve.Run(ctx, opts) }()
 	defer func() {
 		cancel()
 		must(t, <-ended)
+		const refusals = `too many clients: calls or connections were refused" calls=0 connectionsClosed=`
+		if n := strings.Count(log.String(), refusals+"2"); n != 1 {
+			t.Errorf("the log says %d times how many connections were closed:\n%s", n, log)
+		}
 	}()
 
 	busy := dialFrom(t, l.Addr().String(), "127.0.0.1")

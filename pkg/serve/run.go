@@ -74,6 +74,7 @@ func Run(ctx context.Context, opts Options) error {
 		})
 	}
 	g.Go(func() error { return opts.Server.limits.tidy(running) })
+	g.Go(func() error { return opts.Server.limits.refusals.keepLogging(running, opts.Server.Log) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
