@@ -121,8 +121,9 @@ func warnNotPortable(cmd *cobra.Command, dir string) error {
 		return nil
 	}
 	first := problems[0]
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; "+
-		"name images with this opm by --base-image and --builder-image, or change the catalog: opm validate %s\n",
-		defaultImage, first.Pos, first.Message, rule, dir)
+	_, err = fmt.Fprintln(cmd.ErrOrStderr(), legibleLines(fmt.Sprintf(
+		"opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; "+
+			"name images with this opm by --base-image and --builder-image, or change the catalog: opm validate %s",
+		defaultImage, first.Pos, first.Message, rule, dir)))
 	return err
 }

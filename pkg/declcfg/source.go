@@ -220,8 +220,12 @@ var errLinkedDir = errors.New("symbolic link to a directory, which upstream refu
 
 // departures notes what upstream does not walk as we do.
 func (w *walker) departures(kept []foundFile) {
+	broken := make(map[string]bool, len(w.broken)) // which are errors
+	for _, b := range w.broken {
+		broken[b.name] = true
+	}
 	for _, name := range w.linked {
-		if !w.ignore.Ignored(name) {
+		if !broken[name] && !w.ignore.Ignored(name) {
 			w.note(&Error{Pos: Pos{File: w.src.label(name)}, Err: errLinkedDir})
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// noObjects reports sources that have no objects. Where other problems may be the reason, it only names a source that is
-// something else than a catalog.
+// noObjects reports sources that have no objects. Where other problems may be the reason, it only names a source that
+// is something else than a catalog.
 func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.Problem {
 	const rule = "no-objects"
 	if v.off[rule] {

@@ -53,6 +53,7 @@ func TestPortableLinks(t *testing.T) {
 			"two paths to a file", map[string]string{"c/a.yaml": "schema: x\n", "c/b.yaml": "-> a.yaml"},
 			[]string{"b.yaml portable"},
 		},
+		{"a directory above", map[string]string{"c/a": "-> .", "c/b.yaml": "schema: x\n"}, []string{"a read"}},
 		{
 			"ignored", map[string]string{
 				"c/a.yaml": "schema: x\n", "c/b.yaml": "-> a.yaml", "c/d": "-> e", "c/e/e.yaml": "schema: z\n",

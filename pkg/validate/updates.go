@@ -147,7 +147,8 @@ func (u *channelUpdates) checkVersions() {
 		return
 	}
 	if u.head.Version.Compare(*u.top.Version) < 0 {
-		u.cause(u.lower, u.head.Name, u.top.Name, "head-version", u.entry(u.head), "the head %q has version %s, but %q has the higher version %s",
+		u.cause(u.lower, u.head.Name, u.top.Name, "head-version", u.entry(u.head),
+			"the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
 	// A channel that is not the default and has a pre-release as its head is for pre-releases.
