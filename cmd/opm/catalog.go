@@ -31,6 +31,7 @@ func (f *imageFlags) openWith(
 		return nil, nil, err
 	}
 	opts.Images = images.opener
+	showOpening(cmd, &opts, refs)
 	catalog, err = render.Open(cmd.Context(), refs, opts)
 	if err != nil {
 		images.close()

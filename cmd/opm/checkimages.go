@@ -93,13 +93,16 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*image
 	if err != nil {
 		return nil, err
 	}
-	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs})
+	w := workOf(cmd)
+	w.count(references.Len(), "images")
+	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs, Checked: w.did})
 }
 
 // references reads the catalog, which is closed again before anything is asked for.
 func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*imagecheck.References, error) {
 	opts := openOptions(cmd)
 	opts.Images = from.opener
+	showOpening(cmd, &opts, []string{ref})
 	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
 	if err != nil {
 		return nil, err

@@ -137,6 +137,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 		if opts.InsecureTransport, err = image.NewTransport(unverified); err != nil {
 			return opts, err
 		}
+		showDownloads(cmd, &opts)
 		opts.Cache = image.OpenCache(f.cacheDir(), image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: held, Log: log})
 		return opts, nil
 	}, nil

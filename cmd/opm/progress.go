@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ import (
 // is shown again. It is safe for concurrent use.
 type console struct {
 	terminal io.Writer
+
+	work atomic.Pointer[work] // what the line shows
 
 	mu      sync.Mutex
 	showing bool
@@ -54,13 +57,27 @@ func (c *console) erase() {
 	}
 }
 
-// progress shows on a terminal what the command does and for how long, after the first second. The function that it
-// returns removes that line and can be called more than once.
+// columns returns how long the progress line may be.
+func (c *console) columns() int {
+	if f, ok := c.terminal.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width - 1 // the cursor needs one
+		}
+	}
+	return defaultColumns
+}
+
+const defaultColumns = 79
+
+// progress shows on a terminal what the command does and for how long, after the first second, with what [workOf] counts
+// from then on. The function that it returns removes that line and can be called more than once.
 func progress(cmd *cobra.Command, what string) (done func()) {
 	c, ok := cmd.ErrOrStderr().(*console)
 	if !ok {
 		return func() {}
 	}
+	w := &work{what: what}
+	c.work.Store(w)
 	stop := make(chan struct{})
 	var line sync.WaitGroup
 	line.Go(func() {
@@ -71,7 +88,7 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 		for {
 			select {
 			case <-tick.C:
-				c.show(fmt.Sprintf("opm: %s, %d s", what, int(time.Since(start).Seconds())))
+				c.show(w.line(time.Since(start), c.columns()))
 			case <-stop:
 				return
 			}

@@ -51,6 +51,37 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// What is counted is part of the line, which is one line whatever it says.
+func TestProgressLine(t *testing.T) {
+	w := &work{what: "rendering"}
+	w.count(7018, "references")
+	for range 3411 {
+		w.did("quay.io/a")
+	}
+	w.did("quay.io/b\x1b[2J\n")
+	w.read.Add(3 << 20)
+	w.downloaded.Add(8 << 20)
+	const want = "opm: rendering 3,412 of 7,018 references, 853/s, 3 MB read, 8 MB downloaded, 2 MB/s, 4 s, quay.io/b"
+	got := w.line(4*time.Second, 500)
+	if !strings.HasPrefix(got, want) || strings.ContainsAny(got, "\x1b\n") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := w.line(4*time.Second, 20); got != "opm: rendering 3,41…" {
+		t.Errorf("in 20 columns: %q", got)
+	}
+
+	c := &console{terminal: new(strings.Builder)}
+	cmd := &cobra.Command{}
+	cmd.SetErr(c)
+	done := progress(cmd, "checking")
+	defer done()
+	workOf(cmd).count(2, "images")
+	workOf(cmd).did("a")
+	if got := c.work.Load().line(0, 99); got != "opm: checking 1 of 2 images, 1/s, 0 s, a" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestConsoleAtOnce(t *testing.T) {
 	var terminal strings.Builder
 	c := &console{terminal: &terminal}

@@ -212,6 +212,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	ctx := cmd.Context()
 	done := progress(cmd, "rendering")
 	defer done()
+	showOpening(cmd, &opts, refs)
 	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err

@@ -48,6 +48,9 @@ type Chunk struct {
 	notJSON error
 }
 
+// Size returns how many bytes of the file c has in memory.
+func (c *Chunk) Size() int64 { return int64(len(c.data)) }
+
 // Recycle gives the memory of c back. What points into it, as documents do, must not be used any more.
 func (c *Chunk) Recycle() {
 	Buffers.Put(c.data)

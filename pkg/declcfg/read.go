@@ -56,6 +56,9 @@ func (f *file) chunks() iter.Seq[*chunk] {
 		defer h.Close()
 		f.record.Add(f.label, f.fsys, f.name, info)
 		for c := range document.Split(h, info.Size(), f.maxObject) {
+			if f.read != nil {
+				f.read(c.Size())
+			}
 			if !yield(&chunk{Chunk: c, file: f}) {
 				return
 			}

@@ -30,6 +30,9 @@ type Source struct {
 	// that several paths lead to. [Map] calls it between two objects, in the order of the objects.
 	Note func(*Error)
 
+	// Read, if not nil, is called with how many more bytes were read; calls may run at once.
+	Read func(bytes int64)
+
 	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
 	MaxObject int64
 
@@ -49,6 +52,7 @@ type file struct {
 	maxObject int64   // as the source
 	ordered   bool    // as the source
 	note      func(*Error)
+	read      func(int64)
 }
 
 // files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped; note is told
@@ -66,7 +70,7 @@ func (s Source) files(report func(error), note func(*Error)) []*file {
 
 func (s Source) file(label, name string) *file {
 	return &file{
-		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
+		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note, read: s.Read,
 	}
 }
 

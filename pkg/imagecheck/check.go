@@ -43,6 +43,9 @@ type Registries interface {
 type Options struct {
 	// Jobs is how many images are asked for at once; 0 means DefaultJobs. Retry-After is honoured as well.
 	Jobs int
+
+	// Checked is called with every reference that was checked; calls may run at once. It may be nil.
+	Checked func(reference string)
 }
 
 // DefaultJobs is how many images are asked for at once by default. It is few, since most of a catalog is often in one
@@ -109,7 +112,12 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	refs := references.all()
 	found := make([]verdict, len(refs))
 	c := checker{registries: registries}
-	each(ctx, len(refs), opts.Jobs, func(i int) { found[i] = c.check(ctx, refs[i]) })
+	each(ctx, len(refs), opts.Jobs, func(i int) {
+		found[i] = c.check(ctx, refs[i])
+		if opts.Checked != nil {
+			opts.Checked(refs[i])
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

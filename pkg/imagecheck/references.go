@@ -57,6 +57,9 @@ func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 // Packages returns the names of all packages of the catalog, sorted.
 func (r *References) Packages() []string { return slices.Sorted(maps.Keys(r.packages)) }
 
+// Len returns how many references there are, each counted once.
+func (r *References) Len() int { return len(r.all()) }
+
 // Of returns the references of one package, none if there is no such package.
 func (r *References) Of(pkg string) *References {
 	of := &References{packages: map[string]bool{}}

@@ -49,6 +49,11 @@ type Options struct {
 	// place; these are skipped. Ref is the reference, "" for objects. Nil returns their errors from Open and Metas.
 	Skipped func(ref string, err error)
 
+	// Opened is called with every reference that was opened or failed, and Read with how many more bytes of catalogs were
+	// read; calls may run at once. They may be nil.
+	Opened func(ref string)
+	Read   func(bytes int64)
+
 	// MaxObject is how many bytes an object of a catalog may have; see [declcfg.Source].
 	MaxObject int64
 	// Limits bound archives, and Unpacked of them also standard input and pipes. Images have those of their Opener.
@@ -104,7 +109,7 @@ func (o *opened) open(ctx context.Context) error {
 
 // addSource adds a catalog.
 func (o *opened) addSource(s declcfg.Source) {
-	s.MaxObject, s.Record = o.MaxObject, &o.record
+	s.MaxObject, s.Record, s.Read = o.MaxObject, &o.record, o.Read
 	o.sources = append(o.sources, s)
 }
 

@@ -89,6 +89,9 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
 		o.err = o.open(ctx)
+		if with.Opened != nil {
+			with.Opened(ref)
+		}
 		return o
 	}
 	for o := range parallel.Map(ctx, with.Jobs, slices.Values(refs), open) {
