@@ -89,7 +89,7 @@ func (c *Channel) describe(heads, tails []int) string {
 // installed; one that is already installed must be updated, or OLM updates nothing in the namespace.
 //
 // With nil for the channel, the subscription has none: the entries of the default channel come first, then those of the
-// other channels by name.
+// other channels by name, byte by byte.
 //
 // The documentation of OLM gives four rules of precedence, in which the skipRange of the head comes before replaces.
 // OLM is more general: any entry in the order may update by its skipRange, and the distance to the head decides, not
@@ -129,8 +129,8 @@ func (p *Package) subscribed(c *Channel) []*Channel {
 		return []*Channel{c}
 	}
 	channels := slices.Clone(p.Channels)
-	slices.SortStableFunc(channels, func(a, b *Channel) int {
-		return cmp.Compare(p.notDefault(a), p.notDefault(b))
+	slices.SortStableFunc(channels, func(a, b *Channel) int { // as OLM does, unlike Channels
+		return cmp.Or(cmp.Compare(p.notDefault(a), p.notDefault(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return channels
 }

@@ -59,9 +59,41 @@ func TestNoChannel(t *testing.T) {
 	if got, want := describe(plan), "v1 -> v3 ; v2 -> v3 ; v3 ; v4"; err != nil || got != want || plan.Goal().Name != "v3" {
 		t.Errorf("got %s, goal %s, %v, want %s", got, plan.Goal().Name, err, want)
 	}
+	p = packageOf(t, `default b
+		channel c-3.6
+		v3 replaces v1 ; v1
+		channel c-3.17 # which OLM sorts before c-3.6
+		v2 replaces v1 ; v1
+		channel b
+		v0`)
+	plan, err = p.Classic(nil)
+	if got, want := describe(plan), "v0 ; v1 -> v2 ; v2 ; v3"; err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+// Without a channel, all bundles have an outlook.
+func TestOutlooksWithoutChannel(t *testing.T) {
+	p := packageOf(t, `default b
+		channel a
+		v4 replaces v1 ; v1
+		channel b
+		v3 replaces v2 skips v1 ; v2`)
 	outlooks, err := p.Outlooks(nil, V1Options{}, false)
 	if err != nil || len(outlooks) != 4 || outlooks[0].V1.Next != "v4" || outlooks[0].Channel != "" {
 		t.Errorf("%+v, %v", outlooks, err)
+	}
+}
+
+// A bundle that the channel neither names nor updates has an outlook if it is asked for.
+func TestOutlookOfAnyBundle(t *testing.T) {
+	p := packageOf(t, "channel c ; v3 replaces v2 ; v2 ; bundle v1 ; bundle v0")
+	outlooks, err := p.Outlooks(p.Channel("c"), V1Options{}, false, p.Bundle("v1"))
+	if err != nil || len(outlooks) != 3 || outlooks[0].Installed != "v1" {
+		t.Fatalf("%+v, %v", outlooks, err)
+	}
+	if o := outlooks[0]; o.Classic.Outcome != Stay || o.V1.Outcome != Failed || !o.Differs || !o.Classic.Stranded {
+		t.Errorf("%+v", o)
 	}
 }
 

@@ -171,6 +171,12 @@ func TestPlansOfMembers(t *testing.T) {
 					if got != want || gotHops != wantHops || gotHops >= 0 && gotEnd != wantEnd {
 						t.Errorf("%s%s: %s -> %v, want %v", graph, plans[0].Semantics, b.Name, got.To, want.To)
 					}
+					if got, want := fmt.Sprint(plans[0].Err(b)), fmt.Sprint(plans[1].Err(b)); got != want {
+						t.Errorf("%s%s: %s: got %s, want %s", graph, plans[0].Semantics, b.Name, got, want)
+					}
+					if plans[0].Reaches(b) != plans[1].Reaches(b) || plans[0].Goal() != plans[1].Goal() {
+						t.Errorf("%s%s: %s: goal %v, want %v", graph, plans[0].Semantics, b.Name, plans[0].Goal(), plans[1].Goal())
+					}
 				}
 			}
 		}
