@@ -36,9 +36,9 @@ properties:
 - {type: olm.gvk, value: 5}
 - {type: olm.csv.metadata, value: {displayName: Oak}}
 ---
-{schema: olm.bundle, package: oak, name: nut, properties: []}
+{schema: olm.bundle, package: oak, name: nut.v1, properties: []}
 ---
-{schema: olm.channel, package: oak, name: wood, entries: [{name: nut}]}
+{schema: olm.channel, package: oak, name: wood, entries: [{name: nut.v1}]}
 `
 
 // rowsOf returns matches as PACKAGE FIELD VALUE BUNDLES, one a line.
@@ -66,7 +66,7 @@ func TestSearch(t *testing.T) {
 		{"acorn.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
 		{"acorn.v1.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
 		{"thing", "", "oak image registry.example/thing:v1 oak.v10.0.0@10.0.0 oak.v2.0.0@2.0.0\n"},
-		{"nut", "", "oak bundle nut nut\n"},
+		{"ut.v", "", "oak bundle nut.v1 nut.v1\n"},              //nolint:dupword // its own name
 		{"oak", "", "oak displayName Oak oak.v10.0.0@10.0.0\n"}, // not the names and images of its bundles
 		{"birch", "", ""},
 	} {

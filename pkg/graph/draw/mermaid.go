@@ -24,8 +24,8 @@ const mermaidHead = `flowchart LR
 // their channels, and every channel has its own nodes. Heads are round. Bundles that are not in the catalog are dashed,
 // those that are in it but not in the channel dotted.
 //
-// If that is more than [MermaidLimit], there is one flowchart for each package, after a comment with its name and, but for
-// the first, an empty line.
+// If that is more than [MermaidLimit], there is one flowchart for each package, after a comment with its name. Empty
+// lines separate them.
 func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 	if len(packages) > 1 {
 		if size, _ := flowchart(io.Discard, packages, o); size.tooLarge() {
