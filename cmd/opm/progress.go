@@ -69,8 +69,8 @@ func (c *console) columns() int {
 
 const defaultColumns = 79
 
-// progress shows on a terminal what the command does and for how long, after the first second, with what [workOf] counts
-// from then on. The function that it returns removes that line and can be called more than once.
+// progress shows on a terminal what the command does and for how long, after the first second, with what [workOf]
+// counts from then on. The function that it returns removes that line and can be called more than once.
 func progress(cmd *cobra.Command, what string) (done func()) {
 	c, ok := cmd.ErrOrStderr().(*console)
 	if !ok {

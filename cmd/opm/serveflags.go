@@ -75,8 +75,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
 	must(cmd.MarkFlagDirname("cache-dir"))
-	completeNothing(cmd, "port", "addr", "grpc-catalog", "http-addr", "drain", "pprof-addr", "max-connections", "send-memory",
-		"idle-timeout")
+	completeNothing(cmd, "port", "addr", "grpc-catalog", "http-addr", "drain", "pprof-addr", "max-connections",
+		"send-memory", "idle-timeout")
 }
 
 // check refuses flags that make no sense together.

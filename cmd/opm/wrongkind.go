@@ -129,7 +129,8 @@ func advice(cmd *cobra.Command, err error) string {
 		}
 		return "; run: " + shellLine("opm render", ref)
 	}
-	if e, ok := errors.AsType[*declcfg.Error](err); ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
+	e, ok := errors.AsType[*declcfg.Error](err)
+	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
 		return "; name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
 	}
 	return ""

@@ -132,8 +132,8 @@ func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
 	return b
 }
 
-// decode reads text, valid JSON whose keys are in their final order, into v by the rules of encoding/json. Where it fails,
-// ptr leads to the value.
+// decode reads text, valid JSON whose keys are in their final order, into v by the rules of encoding/json. Where it
+// fails, ptr leads to the value.
 func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
 	property := declcfg.Property{Value: text, Ordered: true}
 	err = property.Unmarshal(v)

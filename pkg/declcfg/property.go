@@ -146,9 +146,9 @@ func (p *Property) Check() error {
 	return p.Unmarshal(reflect.New(t).Interface())
 }
 
-// Unmarshal decodes the value into the variable that v points to, for any type of property. Keys that are
-// missing or null are zero, unknown ones are ignored. Of keys that differ in case only the last one counts, by byte order
-// or, if the value is ordered, by its place. The error is a *[ValueError].
+// Unmarshal decodes the value into the variable that v points to, for any type of property. Keys that are missing or
+// null are zero, unknown ones are ignored. Of keys that differ in case only the last one counts, by byte order or, if
+// the value is ordered, by its place. The error is a *[ValueError].
 func (p *Property) Unmarshal(v any) error {
 	if len(p.Value) == 0 {
 		return &ValueError{Type: p.Type, Err: ErrNoValue}

@@ -70,7 +70,8 @@ func (s Source) files(report func(error), note func(*Error)) []*file {
 
 func (s Source) file(label, name string) *file {
 	return &file{
-		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note, read: s.Read,
+		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
+		read: s.Read,
 	}
 }
 

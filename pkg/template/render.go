@@ -37,7 +37,8 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return render.Changes{Form: c.form}.Edit(b)
 }
 
-// Index returns what relates the objects of the catalog to each other, unless check fails for one of them; it may be nil.
+// Index returns what relates the objects of the catalog to each other, unless check fails for one of them; it may be
+// nil.
 func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {
 	x := &declcfg.Index{}
 	for _, m := range c.Metas {

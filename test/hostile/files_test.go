@@ -174,7 +174,7 @@ func TestHugeArchives(t *testing.T) {
 	write(t, filepath.Join(dir, "a.tar.gz"), zipped.String(), 0)
 	for _, name := range []string{"a.tar", "a.tar.gz"} {
 		for _, command := range []string{"render", "validate"} {
-			fails(t, "c/disk.img: error: "+binary, program.Call{Args: []string{command, name}, Dir: dir})
+			fails(t, "c/disk.img:1:1: error: "+binary, program.Call{Args: []string{command, name}, Dir: dir})
 		}
 	}
 	fails(t, "more than 512 MB in total when decompressed",
