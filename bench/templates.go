@@ -13,8 +13,8 @@ import (
 )
 
 // templateJobs returns the rows about the basic templates of a directory, which has them as PACKAGE/FILE: each is
-// rendered by a process of its own, with images of the slow registry in the place of its own, and an image cache that is
-// empty at first. It writes them to dir.
+// rendered by a process of its own, with images of the slow registry in the place of its own, and an image cache that
+// is empty at first. It writes them to dir.
 func templateJobs(templates, dir string, images served, delay time.Duration) ([]job, error) {
 	files, err := filepath.Glob(filepath.Join(templates, "*", "*"))
 	if err != nil {
@@ -36,7 +36,8 @@ func templateJobs(templates, dir string, images served, delay time.Duration) ([]
 		if !bytes.Contains(text, []byte("schema: olm.template.basic")) {
 			continue // versions and packages of other images make no semver template
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.yaml", n)), withImages(text, images, known), 0o666); err != nil {
+		name := filepath.Join(dir, fmt.Sprintf("%03d.yaml", n))
+		if err := os.WriteFile(name, withImages(text, images, known), 0o666); err != nil {
 			return nil, err
 		}
 		n++

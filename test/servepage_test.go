@@ -307,7 +307,9 @@ func testDescriptions(browser context.Context, t *testing.T) {
 	got := eval[[]string](p, `[...document.querySelectorAll(".prose a")].map((a) => a.textContent + " " + a.getAttribute("href"))`)
 	if want := []string{
 		"the guide https://example.com/guide", "news https://example.com/news", "the  Guide https://example.com/the",
+		//nolint:dupword // text and address
 		"item https://example.com/the", "https://example.com/item https://example.com/item", "news https://example.com/news",
+		//nolint:dupword // text and address
 		"plain https://example.com/plain", "https://example.com/bare https://example.com/bare",
 		"__proto__ https://example.com/proto",
 	}; !slices.Equal(got, want) {

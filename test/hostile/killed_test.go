@@ -35,7 +35,7 @@ type killed struct {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills, _ := strconv.Atoi(os.Getenv("OPM_TEST_KILLS"))
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)))) //nolint:forbidigo // the library takes no other
 	t.Cleanup(server.Close)
 	image := strings.TrimPrefix(server.URL, "http://") + "/kiln:v1"
 	push := strings.Fields("bundle build -d bundle/manifests -p kiln -c candidate -e stable -b none --use-http -t " + image)

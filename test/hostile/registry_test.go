@@ -190,7 +190,7 @@ func TestHostileRegistry(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb.Bytes())
 		}), "invalid character"},
-		{"header without end", isPing, func(w http.ResponseWriter, r *http.Request) {
+		{"header without end", isPing, func(w http.ResponseWriter, _ *http.Request) {
 			conn, buf, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				return

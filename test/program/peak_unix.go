@@ -15,7 +15,7 @@ func peak(state *os.ProcessState) int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" { // which counts in bytes
-		return int64(usage.Maxrss)
+		return int64(usage.Maxrss) //nolint:unconvert // not of 64 bits everywhere
 	}
-	return int64(usage.Maxrss) * 1024
+	return int64(usage.Maxrss) * 1024 //nolint:unconvert // likewise
 }

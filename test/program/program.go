@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Main builds the opm of this repository, puts it first on PATH and runs the tests. It is for TestMain. The cache of go test
-// does not see a change of opm: run such tests with -count=1.
+// Main builds the opm of this repository, puts it first on PATH and runs the tests. It is for TestMain. The cache of go
+// test does not see a change of opm: run such tests with -count=1.
 func Main(m *testing.M, root string) {
 	dir, err := os.MkdirTemp("", "opm-test-")
 	if err != nil {
