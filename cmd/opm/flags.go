@@ -74,6 +74,9 @@ const (
 	maxImageSize  = "image-max-size"
 )
 
+// defaultMaxObject is the default of --max-object-size, unless a server has little memory.
+const defaultMaxObject = 256 << 20
+
 // addReadFlags adds the flags of a command that reads catalogs, those of images included.
 func addReadFlags(cmd *cobra.Command, images *imageFlags) {
 	cmd.Flags().Var(new(byteSize), maxObjectSize, "reject objects of more than `SIZE` in catalogs (default 256Mi)")

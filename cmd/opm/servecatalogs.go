@@ -61,6 +61,9 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 		return nil, err
 	}
 	c.opts = openOptions(cmd)
+	if c.opts.MaxObject == 0 {
+		c.opts.MaxObject = min(defaultMaxObject, serve.MemoryLimit()/8) // reading an object takes up to four times its size
+	}
 	c.opts.Images = c.images.opener
 	return c, nil
 }
