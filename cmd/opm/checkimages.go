@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -114,7 +112,7 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 		return all, err
 	}
 	if names := all.Packages(); !slices.Contains(names, f.pkg) {
-		return nil, fmt.Errorf("no package %q%s: %w", f.pkg, nearest.Hint(f.pkg, names), declcfg.ErrNotFound)
+		return nil, noPackage(f.pkg, names)
 	}
 	return all.Of(f.pkg), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -83,4 +84,9 @@ func legibleLines(message string) string {
 		lines[i] = legible.Name(line)
 	}
 	return strings.Join(lines, "\n  ")
+}
+
+// noPackage returns the error about a package that is not among the named ones.
+func noPackage(pkg string, names []string) error {
+	return fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, names), declcfg.ErrNotFound)
 }

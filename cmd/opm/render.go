@@ -47,6 +47,7 @@ type renderFlags struct {
 	format    string
 	refsFile  string
 	keepGoing bool
+	pkg       string // "" is all
 	bundleRendering
 }
 
@@ -71,6 +72,8 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	addFormatFlag(cmd, &f.format)
 	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
+	flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
+	completeWith(cmd, packages, "package")
 	f.bundles.addImageRef(cmd)
 	f.bundleRendering.add(cmd)
 }
@@ -223,6 +226,11 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 		return ofParts(refs, err)
 	}
 	warnIfNone(cmd, len(metas), "objects of a catalog", refs...)
+	if f.pkg != "" {
+		if metas, err = ofPackage(metas, f.pkg); err != nil {
+			return err
+		}
+	}
 	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}
@@ -236,4 +244,20 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)
+}
+
+// ofPackage returns the objects of one package.
+func ofPackage(metas []*declcfg.Meta, pkg string) ([]*declcfg.Meta, error) {
+	var of []*declcfg.Meta
+	var names []string
+	for _, m := range metas {
+		names = append(names, m.Owner())
+		if m.Owner() == pkg {
+			of = append(of, m)
+		}
+	}
+	if len(of) == 0 {
+		return nil, noPackage(pkg, slices.Compact(names))
+	}
+	return of, nil
 }

@@ -9,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -124,7 +122,7 @@ func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error)
 		names = append(names, p.Name)
 	}
 	if !slices.Contains(names, pkg) {
-		return nil, fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, names), declcfg.ErrNotFound)
+		return nil, noPackage(pkg, names)
 	}
 	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
 		return p.Package != pkg && p.Rule != "read"

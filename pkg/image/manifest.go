@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ type manifest struct {
 // empty.
 func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	var m manifest
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("<")) {
+		return nil, errors.New("the answer is an HTML page, not a manifest: check the name, and proxies that want a login")
+	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("the manifest is broken: %w", err)
 	}

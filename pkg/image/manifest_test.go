@@ -26,7 +26,7 @@ func TestManifests(t *testing.T) {
 		return string(data)
 	}
 	tests := []struct{ name, mediaType, body, want string }{
-		{"no JSON", "", "<html>", "the manifest is broken"},
+		{"no JSON", "", "\n<!DOCTYPE html>", "the answer is an HTML page, not a manifest"},
 		{"cut", "", `{"schemaVersion": 2, "layers": [`, "the manifest is broken"},
 		{"schema 1", string(types.DockerManifestSchema1Signed), `{"schemaVersion":1,"fsLayers":[]}`, "push the image again"},
 		{"neither", "", `{"mediaType":"application/vnd.cncf.helm"}`, `its media type is "application/vnd.cncf.helm"`},
