@@ -130,6 +130,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	defer closeReused()
 	done := progress(cmd, "rendering")
 	defer done()
+	showOpening(cmd, &opts, t.Images())
 	bundles, err := t.Pull(cmd.Context(), opts)
 	if err != nil {
 		return err

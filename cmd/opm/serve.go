@@ -63,6 +63,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer catalogs.close()
+	catalogs.opts.Read = logReading(log)
 	registries, err := f.registries(catalogs)
 	if err != nil {
 		return err

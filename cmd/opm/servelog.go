@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
@@ -81,4 +84,20 @@ func writeWhole(name, text string) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
+}
+
+// readingInterval is how often a server that loads its catalogs logs how far it is.
+const readingInterval = 5 * time.Second
+
+// logReading returns a function that is called with how many more bytes of catalogs were read, and logs their number
+// now and then. A catalog is read twice: to validate it, and to build the store.
+func logReading(log *slog.Logger) func(int64) {
+	var read, next atomic.Int64
+	next.Store(time.Now().Add(readingInterval).UnixNano())
+	return func(n int64) {
+		total, at, now := read.Add(n), next.Load(), time.Now()
+		if now.UnixNano() >= at && next.CompareAndSwap(at, now.Add(readingInterval).UnixNano()) {
+			log.Info("loading", "read", plural.Bytes(total))
+		}
+	}
 }
