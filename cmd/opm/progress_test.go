@@ -66,6 +66,14 @@ func TestProgressLine(t *testing.T) {
 	if !strings.HasPrefix(got, want) || strings.ContainsAny(got, "\x1b\n") {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	w.size.Store(sizeOfFiles([]string{"testdata", "quay.io/a:v1"}))
+	if got := w.line(4*time.Second, 500); w.size.Load() == 0 || strings.Contains(got, " of 0 B read") {
+		t.Errorf("with %d bytes: %q", w.size.Load(), got)
+	}
+	w.size.Store(9 << 20)
+	if got := w.line(4*time.Second, 500); !strings.Contains(got, ", 3 MB of 9 MB read, ") {
+		t.Errorf("with a total: %q", got)
+	}
 	if got := w.line(4*time.Second, 20); got != "opm: rendering 3,41…" {
 		t.Errorf("in 20 columns: %q", got)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -24,6 +27,7 @@ type work struct {
 	noun             atomic.Value // what is counted, in the plural
 	current          atomic.Value // what was done last
 	read, downloaded atomic.Int64 // bytes of catalogs and from registries
+	size             atomic.Int64 // bytes of all files, once that is known
 }
 
 // count says that there are total things to do.
@@ -49,7 +53,10 @@ func (w *work) line(after time.Duration, columns int) string {
 			parts = append(parts, plural.Number(rate)+"/s")
 		}
 	}
-	if n := w.read.Load(); n > 0 {
+	switch n, size := w.read.Load(), w.size.Load(); {
+	case n > 0 && n <= size: // and not read again to be written
+		parts = append(parts, fmt.Sprintf("%s of %s read", plural.Bytes(n), plural.Bytes(size)))
+	case n > 0:
 		parts = append(parts, plural.Bytes(n)+" read")
 	}
 	if n := w.downloaded.Load(); n > 0 {
@@ -80,8 +87,29 @@ func workOf(cmd *cobra.Command) *work {
 func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
 	w := workOf(cmd)
 	w.count(len(refs), "references")
+	if _, ok := cmd.ErrOrStderr().(*console); ok {
+		go func() { w.size.Store(sizeOfFiles(refs)) }()
+	}
 	opts.Opened = w.did
 	opts.Read = func(bytes int64) { w.read.Add(bytes) }
+}
+
+// sizeOfFiles returns how many bytes the references have, as far as they are to directories and files.
+func sizeOfFiles(refs []string) (size int64) {
+	for _, ref := range refs {
+		if k := reference.Of(ref).Kind; k != reference.Directory && k != reference.File {
+			continue
+		}
+		_ = filepath.WalkDir(ref, func(_ string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				if info, err := e.Info(); err == nil {
+					size += info.Size()
+				}
+			}
+			return nil // reading says what cannot be read
+		})
+	}
+	return size
 }
 
 // showDownloads makes opts count what registries send.
