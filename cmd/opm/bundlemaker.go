@@ -163,14 +163,32 @@ func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 type bundleFiles struct{ manifests, metadata fs.FS }
 
 func (f bundleFiles) Open(name string) (fs.File, error) {
+	dir, name, err := f.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return dir.Open(name)
+}
+
+// Stat tells what a file is without opening it, which waits for a named pipe.
+func (f bundleFiles) Stat(name string) (fs.FileInfo, error) {
+	dir, name, err := f.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Stat(dir, name)
+}
+
+// find returns the directory that a file is in, and its name there.
+func (f bundleFiles) find(op, name string) (fs.FS, string, error) {
 	dir, rest, _ := strings.Cut(name, "/")
 	switch dir {
 	case "manifests":
-		return f.manifests.Open(cmp.Or(rest, "."))
+		return f.manifests, cmp.Or(rest, "."), nil
 	case "metadata":
-		return f.metadata.Open(cmp.Or(rest, "."))
+		return f.metadata, cmp.Or(rest, "."), nil
 	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 }
 
 // complete checks the directory, completes the labels and prints those that it infers.
