@@ -190,14 +190,16 @@ func (c *Config) atImage(i int, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: c.images[i], Pointer: pointer(i, "image"), Err: err}
 }
 
-// names match what is a file name on every system, and needs no quotes anywhere.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+// names match what is a file name on every system, if it has at most maxName bytes, and needs no quotes anywhere.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+const maxName = 200
 
 func checkName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("missing: want the name of a directory")
-	case !names.MatchString(name):
+	case len(name) > maxName || !names.MatchString(name):
 		return fmt.Errorf("%q cannot be the name of a directory: want letters, digits, '.', '_' and '-', "+
 			"the first a letter or a digit, and at most 200 of them", name)
 	}
