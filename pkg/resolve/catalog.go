@@ -1,0 +1,72 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Catalog is a catalog as a cluster sees it: a CatalogSource of OLM Classic, or a ClusterCatalog of OLM v1.
+type Catalog struct {
+	Name      string
+	Namespace string            // of the CatalogSource
+	Priority  int               // the higher, the more preferred
+	Labels    map[string]string // of the ClusterCatalog
+	Index     *declcfg.Index
+
+	properties map[*declcfg.Meta][]Property
+}
+
+// A Property is a property of a bundle as a registry lists it, without manifests.
+type Property struct {
+	declcfg.Property
+	Index int // among all properties of the bundle
+}
+
+// ReadCatalog reads the objects of the sources into a catalog. It does not validate them. The error joins all that keeps
+// an object from being read, by place.
+func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, error) {
+	var (
+		mu     sync.Mutex
+		known  = map[string]declcfg.Property{} // properties repeat from bundle to bundle
+		c      = &Catalog{properties: map[*declcfg.Meta][]Property{}}
+		intern = func(p *declcfg.Property) declcfg.Property {
+			key := p.Type + "\x00" + string(p.Value)
+			kept, ok := known[key]
+			if !ok {
+				kept = declcfg.Property{Type: key[:len(p.Type)], Value: jsontext.Value(key[len(p.Type)+1:])}
+				known[key] = kept
+			}
+			return kept
+		}
+	)
+	keep := func(m *declcfg.Meta, v any) error {
+		b, ok := v.(*declcfg.Bundle)
+		if !ok {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		var kept []Property
+		for i := range b.Properties {
+			if p := &b.Properties[i]; !slices.Contains(bulk, p.Type) {
+				kept = append(kept, Property{intern(p), i})
+			}
+		}
+		c.properties[m] = slices.Clip(kept)
+		return nil
+	}
+	index, err := declcfg.ReadIndexAndCheck(ctx, keep, sources...)
+	c.Index = index
+	return c, err
+}
+
+// bulk lists the types of properties that registries do not list.
+var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
+
+// Properties returns the properties of a bundle of the catalog, in order.
+func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle] }
