@@ -97,20 +97,15 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
-	opts, images, err := f.options(cmd)
-	if err != nil {
-		return err
-	}
-	defer images.close()
 	refs, err := f.references(cmd, args)
 	if err != nil {
 		return err
 	}
-	closeReused, err := f.openReused(cmd, &opts)
+	opts, closeAll, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer closeReused()
+	defer closeAll()
 	var skipped []error
 	if f.keepGoing {
 		opts.Skipped = func(_ string, err error) { skipped = append(skipped, err) }
@@ -121,47 +116,52 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(skipped...)
 }
 
-// openReused opens the catalogs of --reuse.
-func (f *bundleRendering) openReused(cmd *cobra.Command, opts *render.Options) (closer func(), err error) {
-	if f.reuse == nil {
-		return func() {}, nil
-	}
-	reused, err := render.Open(cmd.Context(), f.reuse,
-		render.Options{Spool: opts.Spool, MaxObject: opts.MaxObject, Limits: opts.Limits})
-	if err != nil {
-		return nil, err
-	}
-	opts.Reuse = reused.Sources
-	return func() { reused.Close() }, nil
-}
-
-// options returns how references are opened.
-func (f *bundleRendering) options(cmd *cobra.Command) (render.Options, *images, error) {
-	opts := openOptions(cmd)
-	var err error
-	if opts.Changes, err = f.changes(); err != nil {
-		return opts, nil, usageError{err}
-	}
-	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
-		return opts, nil, usageError{errors.New("--jobs: want 1 or more")}
-	}
-	opts.Jobs = f.jobs
-	if opts.Bundles, err = f.bundles.options(cmd); err != nil {
+// open returns how references are opened, with the images and the catalogs of --reuse open until closeAll is called.
+func (f *bundleRendering) open(cmd *cobra.Command) (opts render.Options, closeAll func(), err error) {
+	if opts, err = f.options(cmd); err != nil {
 		return opts, nil, err
-	}
-	if f.lock != "" {
-		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
-			return opts, nil, err
-		}
-	} else if f.reuse != nil {
-		return opts, nil, usageError{errors.New("--reuse needs --lock")}
 	}
 	images, err := f.images.open(cmd)
 	if err != nil {
 		return opts, nil, err
 	}
 	opts.Images = images.opener
-	return opts, images, nil
+	if f.reuse == nil {
+		return opts, func() { images.close() }, nil
+	}
+	reused, err := render.Open(cmd.Context(), f.reuse,
+		render.Options{Spool: opts.Spool, MaxObject: opts.MaxObject, Limits: opts.Limits})
+	if err != nil {
+		images.close()
+		return opts, nil, err
+	}
+	opts.Reuse = reused.Sources
+	return opts, func() {
+		reused.Close()
+		images.close()
+	}, nil
+}
+
+// options returns what the flags say about how references are opened.
+func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err error) {
+	opts = openOptions(cmd)
+	if opts.Changes, err = f.changes(); err != nil {
+		return opts, usageError{err}
+	}
+	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
+		return opts, usageError{errors.New("--jobs: want 1 or more")}
+	}
+	opts.Jobs = f.jobs
+	if opts.Bundles, err = f.bundles.options(cmd); err != nil {
+		return opts, err
+	}
+	switch {
+	case f.lock != "":
+		opts.Lock, err = render.ReadLock(f.lock)
+	case f.reuse != nil:
+		err = usageError{errors.New("--reuse needs --lock")}
+	}
+	return opts, err
 }
 
 func (f *bundleRendering) changes() (render.Changes, error) {

@@ -63,16 +63,11 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts, images, err := f.options(cmd)
+	opts, closeAll, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer images.close()
-	closeReused, err := f.openReused(cmd, &opts)
-	if err != nil {
-		return err
-	}
-	defer closeReused()
+	defer closeAll()
 	defer progress(cmd, "rendering")()
 	lock, err := c.Build(cmd.Context(), template.CompositeOptions{
 		Options: f.opts, Bundles: opts, Format: declcfg.Format(f.format),

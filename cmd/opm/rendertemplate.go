@@ -118,16 +118,11 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts, images, err := f.options(cmd)
+	opts, closeAll, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer images.close()
-	closeReused, err := f.openReused(cmd, &opts)
-	if err != nil {
-		return err
-	}
-	defer closeReused()
+	defer closeAll()
 	done := progress(cmd, "rendering")
 	defer done()
 	showOpening(cmd, &opts, t.Images())
