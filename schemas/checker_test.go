@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/schematest"
 )
 
 // objects that nothing is wrong with, by definition.
@@ -56,10 +58,13 @@ func property1(typ, value string) string {
 }
 
 func TestGood(t *testing.T) {
-	c := newChecker(t)
+	c, editors := newChecker(t), compiled(t, "catalog")
 	for name, raw := range good {
 		if found := check(t, c, raw); found != nil {
 			t.Errorf("%s: %q", name, found)
+		}
+		if err := schematest.Validate(editors, []byte(raw)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -160,8 +165,11 @@ func TestBad(t *testing.T) {
 			`/properties want list, found "` + strings.Repeat("é", 40) + `"…`},
 		{"not JSON", `{"schema": `, "not valid JSON: jsontext: unexpected EOF within \"/schema\" after offset 11"},
 	}
-	c := newChecker(t)
+	c, editors := newChecker(t), compiled(t, "catalog")
 	for _, test := range tests {
+		if schematest.Validate(editors, []byte(test.raw)) == nil {
+			t.Errorf("%s: the JSON Schema has nothing against it", test.name)
+		}
 		for _, time := range []string{"first", "remembered"} {
 			got := strings.Join(check(t, c, test.raw), "; ")
 			if got != test.want {

@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-//go:embed meta.cue package.cue channel.cue bundle.cue deprecations.cue property.cue
+//go:embed *.cue
 var files embed.FS
 
 // packageClause is in every file, so that the folder is a CUE package, and once in [All].
@@ -48,7 +48,10 @@ func Source(name string) (text string, ok bool) {
 }
 
 // All returns the whole format as one CUE file.
-func All() string {
+func All() string { return concat(names) }
+
+// concat returns the named files as one.
+func concat(names []string) string {
 	var all strings.Builder
 	for i, name := range names {
 		text := source(name)

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestAll(t *testing.T) {
 }
 
 func TestFilesAreFormatted(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range slices.Concat(names, editorNames) {
 		text, err := os.ReadFile(name + ".cue")
 		if err != nil {
 			t.Fatal(err)

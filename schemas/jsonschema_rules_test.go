@@ -1,0 +1,83 @@
+package schemas_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// The JSON Schema of catalogs rejects an object of an example where the checker does.
+func TestJSONSchemaOfRuleExamples(t *testing.T) {
+	checker, err := schemas.NewChecker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := schemas.JSONSchema("catalog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := schematest.Compile(t, text, "")
+	rejected := 0
+	for _, r := range validate.Rules().All() {
+		for _, o := range objects(t, r.Bad+"\n---\n"+r.Good) {
+			findings, err := checker.Object(o.Schema, o.JSON), schematest.Validate(schema, o.JSON)
+			if (err != nil) != (len(findings) > 0) {
+				t.Errorf("%s: %s\nthe checker finds %v, the JSON Schema %v", r.Name, o.JSON, findings, err)
+			}
+			if err != nil {
+				rejected++
+			}
+		}
+	}
+	if rejected < 10 {
+		t.Errorf("only %d objects were rejected", rejected)
+	}
+}
+
+// The JSON Schema of templates rejects what is not of the right shape in the examples, and no good one.
+func TestJSONSchemaOfTemplateExamples(t *testing.T) {
+	text, err := schemas.JSONSchema("template")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := schematest.Compile(t, text, "")
+	for _, r := range template.Rules().Group("Templates") {
+		for _, o := range objects(t, r.Good) {
+			if err := schematest.Validate(schema, o.JSON); err != nil {
+				t.Errorf("the good example of %s: %v", r.Name, err)
+			}
+		}
+		for _, o := range objects(t, r.Bad) {
+			if err := schematest.Validate(schema, o.JSON); (err != nil) != (r.Name == "template") {
+				t.Errorf("the bad example of %s: %v", r.Name, err)
+			}
+		}
+	}
+}
+
+// An object is one document of an example.
+type object struct {
+	Schema string
+	JSON   jsontext.Value
+}
+
+// objects returns the documents of an example that can be read.
+func objects(t *testing.T, text string) []object {
+	t.Helper()
+	read := func(o *declcfg.Object) (object, error) { return object{o.Schema, o.JSON().Clone()}, nil }
+	file := fstest.MapFS{"example.yaml": &fstest.MapFile{Data: []byte(text)}}
+	var all []object
+	for o, err := range declcfg.Map(t.Context(), read, declcfg.Source{FS: file}) {
+		if err == nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
