@@ -2,6 +2,7 @@ package draw
 
 import (
 	"io"
+	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,106 +42,102 @@ import (
 // channel that OLM Classic rejects has a member classicError, and its nodes have none. An edge for a whole range has no
 // from; its member bundles is the number of bundles in the range.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
-	j := &jsonDrawing{enc: jsontext.NewEncoder(w, jsontext.WithIndent("  "))}
-	j.object(func() {
-		j.list("packages", func() {
-			for _, p := range packages {
-				j.pkg(p, o.ChannelsOf(p))
-			}
-		})
-	})
-	return j.err
+	enc := jsontext.NewEncoder(w, jsontext.WithIndent("  "))
+	return json.MarshalEncode(enc, jsonDrawing{eachOf(packages, func(p *graph.Package) jsonPackage {
+		return jsonPackage{p.Name, p.DefaultChannel, p.Deprecated, eachOf(o.ChannelsOf(p), func(c *graph.Channel) jsonChannel {
+			return jsonChannelOf(p, c)
+		})}
+	})})
 }
 
-// A jsonDrawing writes one drawing, with at most one node or edge in memory. It keeps its first error.
+// Elements are written one element after the other: at most one node or edge is in memory.
+type elements[T any] iter.Seq[T]
+
+// MarshalJSONTo implements [json.MarshalerTo].
+func (l elements[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	for element := range l {
+		if err := json.MarshalEncode(enc, element); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndArray)
+}
+
+// eachOf returns the list of what a function makes of each element.
+func eachOf[E, T any](all []E, of func(E) T) elements[T] {
+	return func(yield func(T) bool) {
+		for _, e := range all {
+			if !yield(of(e)) {
+				return
+			}
+		}
+	}
+}
+
+// A jsonDrawing is a drawing of packages.
 type jsonDrawing struct {
-	enc *jsontext.Encoder
-	err error
+	Packages elements[jsonPackage] `json:"packages"`
 }
 
-func (j *jsonDrawing) token(t jsontext.Token) {
-	if j.err == nil {
-		j.err = j.enc.WriteToken(t)
-	}
+type jsonPackage struct {
+	Name           string                `json:"name"`
+	DefaultChannel string                `json:"defaultChannel"`
+	Deprecated     bool                  `json:"deprecated"`
+	Channels       elements[jsonChannel] `json:"channels"`
 }
 
-func (j *jsonDrawing) value(v any) {
-	if j.err == nil {
-		j.err = json.MarshalEncode(j.enc, v)
-	}
+type jsonChannel struct {
+	Name         string              `json:"name"`
+	Deprecated   bool                `json:"deprecated"`
+	ClassicError string              `json:"classicError,omitzero"` // of OLM Classic, which rejects the channel
+	Nodes        elements[*jsonNode] `json:"nodes"`                 // the highest version first
+	Edges        elements[*jsonEdge] `json:"edges"`
 }
 
-func (j *jsonDrawing) member(name string, v any) {
-	j.token(jsontext.String(name))
-	j.value(v)
-}
-
-func (j *jsonDrawing) object(members func()) {
-	j.token(jsontext.BeginObject)
-	members()
-	j.token(jsontext.EndObject)
-}
-
-func (j *jsonDrawing) list(name string, elements func()) {
-	j.token(jsontext.String(name))
-	j.token(jsontext.BeginArray)
-	elements()
-	j.token(jsontext.EndArray)
-}
-
-func (j *jsonDrawing) pkg(p *graph.Package, channels []*graph.Channel) {
-	j.object(func() {
-		j.member("name", p.Name)
-		j.member("defaultChannel", p.DefaultChannel)
-		j.member("deprecated", p.Deprecated)
-		j.list("channels", func() {
-			for _, c := range channels {
-				j.channel(p, c)
-			}
-		})
-	})
-}
-
-func (j *jsonDrawing) channel(p *graph.Package, c *graph.Channel) {
+func jsonChannelOf(p *graph.Package, c *graph.Channel) jsonChannel {
 	d := newDrawing(c)
 	classic, v1, err := p.Plans(c)
-	j.object(func() {
-		j.member("name", c.Name)
-		j.member("deprecated", c.Deprecated)
-		if err != nil {
-			j.member("classicError", err.Error())
-		}
-		j.list("nodes", func() {
+	return jsonChannel{
+		Name: c.Name, Deprecated: c.Deprecated, ClassicError: errorText(err),
+		Nodes: func(yield func(*jsonNode) bool) {
 			for i := range d.nodes {
 				n := jsonNodeOf(&d.nodes[i], classic, v1)
 				if err != nil { // it is in the channel
 					n.ClassicError = ""
 				}
-				j.value(n)
+				if !yield(n) {
+					return
+				}
 			}
-		})
-		j.list("edges", func() {
+		},
+		Edges: func(yield func(*jsonEdge) bool) {
 			for l := range d.links() {
-				j.value(jsonEdgeOf(d, l))
+				if !yield(jsonEdgeOf(d, l)) {
+					return
+				}
 			}
-		})
-	})
+		},
+	}
 }
 
+// A jsonNode is a bundle of a channel, or one that its entries name.
 type jsonNode struct {
 	Name       string    `json:"name"`
-	Version    string    `json:"version,omitzero"`
-	Entry      bool      `json:"entry"`
+	Version    string    `json:"version,omitzero"` // with the release; omitted if unknown
+	Entry      bool      `json:"entry"`            // the channel has an entry for it
 	Head       bool      `json:"head"`
-	Skipped    bool      `json:"skipped"`
+	Skipped    bool      `json:"skipped"` // another entry skips it
 	Deprecated bool      `json:"deprecated"`
-	Virtual    bool      `json:"virtual"`
+	Virtual    bool      `json:"virtual"` // it is not in the catalog
 	SkipRange  string    `json:"skipRange,omitzero"`
-	Classic    *jsonStep `json:"classic,omitzero"`
-	V1         *jsonStep `json:"v1,omitzero"`
+	Classic    *jsonStep `json:"classic,omitzero"` // the next update by OLM Classic
+	V1         *jsonStep `json:"v1,omitzero"`      // the next update by OLM v1
 
-	ClassicError string `json:"classicError,omitzero"`
-	V1Error      string `json:"v1Error,omitzero"`
+	ClassicError string `json:"classicError,omitzero"` // with which OLM Classic answers instead
+	V1Error      string `json:"v1Error,omitzero"`      // with which OLM v1 answers instead
 }
 
 type jsonStep struct {
@@ -177,11 +174,11 @@ func errorText(err error) string {
 }
 
 type jsonEdge struct {
-	From    string     `json:"from,omitzero"`
+	From    string     `json:"from,omitzero"` // omitted for a whole range
 	To      string     `json:"to"`
 	Kind    graph.Edge `json:"kind"`
 	Range   string     `json:"range,omitzero"`
-	Bundles *int       `json:"bundles,omitzero"`
+	Bundles *int       `json:"bundles,omitzero"` // how many are in a whole range
 }
 
 func jsonEdgeOf(d *drawing, l link) *jsonEdge {
