@@ -103,6 +103,7 @@ var arrows = map[string][]string{
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest"},
 	"internal/regular":     {},
+	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile"},
 	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},

@@ -1,7 +1,7 @@
 package schemas
 
 import (
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +15,7 @@ import (
 // editorNames are the CUE files that only JSON Schemas are made of.
 var editorNames = []string{"object", "template", "config", "compose", "targets"}
 
-// fileDefinitions are the definitions of files that people write, by what they are called.
+// fileDefinitions are the definitions of files that people write, by what the files are called.
 var fileDefinitions = map[string]string{
 	"catalog":      "#Object",
 	"template":     "#Template",
@@ -24,19 +24,42 @@ var fileDefinitions = map[string]string{
 	"targets.yaml": "#Targets",
 }
 
-// Files returns the names of the files that [JSONSchema] knows.
+// Files returns the names of the files that people write and that have a [JSONSchema].
 func Files() []string { return slices.Sorted(maps.Keys(fileDefinitions)) }
 
-// JSONSchema returns the JSON Schema of one of [Files], for editors. That of a catalog or a template is for one object
-// or document, since an editor applies it to every document of a file by itself.
-//
-// It is of draft 2020-12, the one that package jsonschema generates. yaml-language-server, which most editors use, reads
-// all that is used of it, also in versions that do not claim to know the draft.
-func JSONSchema(file string) (jsontext.Value, error) {
-	definition, ok := fileDefinitions[file]
-	if !ok {
-		return nil, errors.New("no such file")
+// Outputs returns the names of what commands print with -o json, such as list-packages. All have a [JSONSchema].
+func Outputs() []string { return slices.Sorted(maps.Keys(outputs())) }
+
+// outputs returns what is printed under each name of [Outputs]: a Go type, or one of [Files].
+func outputs() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(read("outputs.txt")) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			all[fields[0]] = fields[1]
+		}
 	}
+	return all
+}
+
+// JSONSchema returns the JSON Schema of one of [Files] or [Outputs]. For catalogs and templates it is about one object
+// or document, since editors apply it to each document of a file by itself.
+func JSONSchema(name string) (jsontext.Value, error) {
+	printed, isOutput := outputs()[name]
+	if definition, ok := fileDefinitions[name]; ok {
+		return generate(definition)
+	}
+	if definition, ok := fileDefinitions[printed]; ok {
+		return generate(definition)
+	}
+	if !isOutput {
+		return nil, fmt.Errorf("no JSON Schema %q", name)
+	}
+	return jsontext.Value(read("output/" + name + ".v1.json")), nil
+}
+
+// generate returns the JSON Schema of a definition. It is of draft 2020-12, the only one that package jsonschema
+// generates. yaml-language-server, which most editors use, reads it, also in versions that know older drafts only.
+func generate(definition string) (jsontext.Value, error) {
 	context := cuecontext.New()
 	format := context.CompileString(concat(slices.Concat(names, editorNames)))
 	expr, err := jsonschema.Generate(format.LookupPath(cue.ParsePath(definition)), nil)

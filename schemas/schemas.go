@@ -21,7 +21,9 @@ import (
 	"strings"
 )
 
-//go:embed *.cue
+//go:generate go -C ../tools run ./outputs ../schemas/outputs.txt ../schemas/output
+
+//go:embed *.cue outputs.txt output
 var files embed.FS
 
 // packageClause is in every file, so that the folder is a CUE package, and once in [All].
@@ -63,10 +65,12 @@ func concat(names []string) string {
 	return all.String()
 }
 
-func source(name string) string {
-	data, err := files.ReadFile(name + ".cue")
+func source(name string) string { return read(name + ".cue") }
+
+func read(name string) string {
+	data, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // the name is not one of names: a mistake in this package
+		panic(err) // there is no such file: a mistake in this package
 	}
 	return string(data)
 }

@@ -84,6 +84,25 @@ func TestExamples(t *testing.T) {
 
 func runExample(t *testing.T, line string) {
 	t.Helper()
+	dir := copyExamples(t)
+	before := names(t, dir)
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
+	out, err := cmd.CombinedOutput()
+	missing := strings.HasPrefix(line, "opm check-images") // most images of the catalog do not exist
+	if err != nil && !missing {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	silent := strings.HasPrefix(line, "opm validate catalog") && !strings.Contains(line, "--write-baseline")
+	if wrote := !slices.Equal(before, names(t, dir)); len(out) == 0 && !wrote && !silent {
+		t.Error("it prints nothing and writes nothing")
+	}
+}
+
+// copyExamples returns a directory with the examples, and whatever else the examples of commands name.
+func copyExamples(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
 		t.Fatal(err)
@@ -100,19 +119,7 @@ func runExample(t *testing.T, line string) {
 			t.Fatal(err)
 		}
 	}
-	before := names(t, dir)
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
-	out, err := cmd.CombinedOutput()
-	missing := strings.HasPrefix(line, "opm check-images") // most images of the catalog do not exist
-	if err != nil && !missing {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	silent := strings.HasPrefix(line, "opm validate catalog") && !strings.Contains(line, "--write-baseline")
-	if wrote := !slices.Equal(before, names(t, dir)); len(out) == 0 && !wrote && !silent {
-		t.Error("it prints nothing and writes nothing")
-	}
+	return dir
 }
 
 const mirrorSet = `apiVersion: config.openshift.io/v1

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,27 +13,61 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
+const jsonSchema = "jsonschema"
+
 func schemaCmd() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the CUE schemas of catalog objects",
+		Short: "Print the schemas of catalogs, other files, and outputs",
 		Long: `Print the CUE definitions that opm validate uses: all of them, or those of NAME, one of
-` + oneOf(schemas.Names()) + `.`,
+` + oneOf(schemas.Names()) + `.
+
+With -o jsonschema, print a JSON Schema. NAME is a file that people write, for editors:
+` + oneOf(schemas.Files()) + ` (default catalog). Or it is what a
+command prints with -o json, such as validate or list-packages; completion lists all.`,
 		Example: `  opm schema
-  opm schema channel`,
-		Args:      rangeArgs(0, "NAME"),
-		ValidArgs: schemas.Names(),
+  opm schema channel
+  opm schema -o jsonschema > catalog.schema.json
+  opm schema -o jsonschema list-packages`,
+		Args: rangeArgs(0, "NAME"),
+		ValidArgsFunction: completeArgs(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return schemaNames(format), cobra.ShellCompDirectiveNoFileComp
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			source := schemas.All()
-			if len(args) == 1 {
-				var ok bool
-				if source, ok = schemas.Source(args[0]); !ok {
-					return fmt.Errorf("no schema %q%s: want %s", args[0],
-						nearest.Hint(args[0], schemas.Names()), oneOf(schemas.Names()))
-				}
+			text, err := schemaText(format, strings.Join(args, ""))
+			if err != nil {
+				return err
 			}
-			_, err := io.WriteString(cmd.OutOrStdout(), source)
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
+	choiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
+	return cmd
+}
+
+// schemaNames returns the names of all schemas in a format.
+func schemaNames(format string) []string {
+	if format == jsonSchema {
+		return slices.Concat(schemas.Files(), schemas.Outputs())
+	}
+	return schemas.Names()
+}
+
+// schemaText returns the schema of a name, "" for the default.
+func schemaText(format, name string) (string, error) {
+	names := schemaNames(format)
+	switch {
+	case format == jsonSchema && (name == "" || slices.Contains(names, name)):
+		text, err := schemas.JSONSchema(cmp.Or(name, "catalog"))
+		return string(text), err
+	case name == "":
+		return schemas.All(), nil
+	}
+	text, ok := schemas.Source(name)
+	if !ok || format == jsonSchema {
+		return "", fmt.Errorf("no schema %q%s: want %s", name, nearest.Hint(name, names), oneOf(names))
+	}
+	return text, nil
 }

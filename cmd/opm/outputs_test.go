@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/schemas"
+)
+
+// printingJSON are command lines that print each of the outputs, with -o json, in a copy of the examples.
+var printingJSON = map[string][]string{
+	"auth-explain":    {"auth explain quay.io/example/kiln:v1", "auth explain quay.io/example/kiln:v1 --authfile auth.json"},
+	"bundle-validate": {"bundle validate bundle", "bundle validate bundle --optional-validators operatorhub"},
+	"check-images":    {"check-images catalog"},
+	"compose":         {"compose crafts.yaml --dry-run", "compose crafts.yaml"},
+
+	"convert-template-basic":       {"convert-template basic catalog/loom/catalog.json"},
+	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
+
+	"diff":            {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
+	"graph":           {"graph catalog", "graph PUBLISHED"},
+	"init":            {"init my-operator -c stable -d README.md -i icon.svg"},
+	"list-bundles":    {"list bundles catalog", "list bundles PUBLISHED"},
+	"list-channels":   {"list channels catalog", "list channels PUBLISHED"},
+	"list-packages":   {"list packages catalog", "list packages PUBLISHED"},
+	"list-versions":   {"list versions catalog kiln"},
+	"render":          {"render catalog registry.example/pottery/kiln-bundle:v2.0.0"},
+	"render-template": {"render-template templates/basic.yaml"},
+	"search":          {"search catalog pottery", "search PUBLISHED redhat"},
+	"updates":         {"updates catalog --simulate", "updates catalog --no-channel", "updates PUBLISHED"},
+	"updates-explain": {"updates catalog --package kiln --explain 1.0.0 1.1.1"},
+	"validate":        {"validate catalog", "validate broken", "validate templates/basic.yaml", "validate PUBLISHED"},
+	"version":         {"version"},
+}
+
+// TestOutputs holds what commands print to its schema, which must name every key.
+func TestOutputs(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(printingJSON)), schemas.Outputs(); !slices.Equal(got, want) {
+		t.Errorf("there are lines for %q, want them for %q", got, want)
+	}
+	dir := copyExamples(t)
+	t.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(dir, "registries.conf"))
+	for name, lines := range printingJSON {
+		schema := strict(t, name)
+		for _, line := range lines {
+			t.Run(line, func(t *testing.T) {
+				if strings.Contains(line, "PUBLISHED") {
+					catalog, err := filepath.Abs(shared.Path(t, "data/catalogs/v4.12"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					line = strings.Replace(line, "PUBLISHED", catalog, 1)
+				}
+				testOutput(t, schema, opm(t, dir, line+" -o json"))
+			})
+		}
+	}
+}
+
+func testOutput(t *testing.T, schema *jsonschema.Schema, got result) {
+	t.Helper()
+	dec := jsontext.NewDecoder(strings.NewReader(got.stdout))
+	for n := 0; ; n++ {
+		value, err := dec.ReadValue()
+		if errors.Is(err, io.EOF) && n > 0 {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v, exit code %d\n%s", err, got.code, got.stderr)
+		}
+		if err := schematest.Validate(schema, value); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// strict returns the schema of an output, which allows no keys that it does not name.
+func strict(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	text, err := schemas.JSONSchema(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	closeObjects(tree)
+	if text, err = json.Marshal(tree); err != nil {
+		t.Fatal(err)
+	}
+	return schematest.Compile(t, text, "")
+}
+
+func closeObjects(tree any) {
+	switch v := tree.(type) {
+	case map[string]any:
+		for _, value := range v {
+			closeObjects(value)
+		}
+		if v["type"] == "object" && v["properties"] != nil && v["additionalProperties"] == nil {
+			v["additionalProperties"] = false
+		}
+	case []any:
+		for _, value := range v {
+			closeObjects(value)
+		}
+	}
+}
+
+// Every command with -o json has a schema.
+func TestOutputsOfCommands(t *testing.T) {
+	for _, c := range commands(rootCmd()) {
+		flag := c.Flags().Lookup("output")
+		if flag == nil {
+			continue
+		}
+		words, ok := flag.Value.(*choice)
+		name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "opm "), "alpha "), " ", "-")
+		switch {
+		case !ok, !slices.Contains(words.words, "json"):
+		case name == "migrate": // writes files as render prints them
+		case !slices.Contains(schemas.Outputs(), name):
+			t.Errorf("%s -o json has no schema: add a line to schemas/outputs.txt, and run make generate", c.CommandPath())
+		}
+	}
+}
+
+// The JSON Schema of opm.yaml has the keys that are read.
+func TestConfigSchema(t *testing.T) {
+	text, err := schemas.JSONSchema("opm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schematest.SameKeys(t, schematest.Compile(t, text, ""), reflect.TypeFor[config]())
+}
