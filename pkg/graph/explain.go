@@ -157,19 +157,21 @@ func (e *explainer) checkEdge(channels []*Channel, other string) {
 // describeEdge returns why an entry updates b; or, with yes empty, why not.
 func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 	e := c.entries[entry]
-	switch {
-	case e.Replaces == b.Name:
+	switch c.edgeTo(entry, b) {
+	case Replaces:
 		return "replaces " + b.Name, ""
-	case slices.Contains(e.Skips, b.Name):
+	case Skips:
 		return "skips " + b.Name, ""
+	case SkipRange:
+		return fmt.Sprintf("has %s in its skipRange %q", b.Version, e.SkipRange), ""
+	}
+	switch {
 	case e.SkipRange == "":
 		return "", fmt.Sprintf("neither replaces nor skips %s, and has no skipRange", b.Name)
 	case c.rangeErrors[entry] != nil:
 		return "", fmt.Sprintf("neither replaces nor skips %s, and its skipRange %q cannot be read", b.Name, e.SkipRange)
 	case b.Version == nil:
 		return "", fmt.Sprintf("neither replaces nor skips %s, which has no version for its skipRange", b.Name)
-	case c.ranges[entry].Contains(b.semver()):
-		return fmt.Sprintf("has %s in its skipRange %q", b.Version, e.SkipRange), ""
 	}
 	return "", fmt.Sprintf("neither replaces nor skips %s, and %s is not in its skipRange %q",
 		b.Name, b.Version, e.SkipRange)
@@ -275,31 +277,35 @@ func (s Step) reason(from *Bundle) string {
 func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 	plan := p.V1(o)
 	e := newExplainer(plan, from, to)
-	e.checkExists()
-	channels := p.Channels
-	if len(o.Channels) > 0 {
-		channels = o.Channels
-		e.Channel = strings.Join(channelNames(channels), ", ")
-		e.checkMember(channels)
-	}
-	if o.Version != nil {
-		e.check("version", to.Version != nil && o.Version.Contains(to.semver()),
-			fmt.Sprintf("its version is in %q", o.Version), fmt.Sprintf("its version is not in %q", o.Version))
-	}
-	switch {
-	case o.SelfCertified:
-		e.check("edge", true, "edges do not matter", "")
-	case from.Version != nil && to.Version != nil && from.released() == to.released():
-		e.checkEdge(channels, "it has the same version")
-	default:
-		e.checkEdge(channels, "")
-	}
+	e.Channel = strings.Join(channelNames(o.Channels), ", ")
+	e.checkCandidate(p, o)
 	e.checkDeprecated("everything else is preferred")
 	if plan.rejects(to) {
 		e.check("dependencies", false, "",
 			"OLM v1 refuses bundles with dependencies: it has the property "+to.Dependency)
 	}
 	return e.checkPreferred(plan, "comes first, by its version and deprecated ones last")
+}
+
+// checkCandidate checks that To is one of the [Package.Candidates].
+func (e *explainer) checkCandidate(p *Package, o V1Options) {
+	e.checkExists()
+	if len(o.Channels) > 0 {
+		e.checkMember(o.Channels)
+	}
+	if o.Version != nil {
+		e.check("version", e.to.Version != nil && o.Version.Contains(e.to.semver()),
+			fmt.Sprintf("its version is in %q", o.Version), fmt.Sprintf("its version is not in %q", o.Version))
+	}
+	switch {
+	case e.from == nil: // a new installation needs no edge
+	case o.SelfCertified:
+		e.check("edge", true, "edges do not matter", "")
+	case e.to.isTwin(e.from):
+		e.checkEdge(p.channelsOf(o), "it has the same version")
+	default:
+		e.checkEdge(p.channelsOf(o), "")
+	}
 }
 
 func inAny(channels []*Channel, b *Bundle) bool {

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -87,10 +86,6 @@ func (p *Plan) Next(b *Bundle) (Step, bool) {
 	return s, true
 }
 
-// ErrNoBundles is in the error of OLM v1 for an installed bundle that nothing updates, if it is not itself among the
-// bundles of the selected channels and versions.
-var ErrNoBundles = errors.New("no bundles found")
-
 // Err returns the error with which OLM answers about an installed bundle, or nil. OLM Classic then updates nothing in
 // the namespace.
 func (p *Plan) Err(b *Bundle) error {
@@ -99,8 +94,7 @@ func (p *Plan) Err(b *Bundle) error {
 	case p.refused != nil:
 		return p.refused
 	case to != nil && p.rejects(to):
-		return fmt.Errorf("validating bundle %q: bundle %q has a dependency declared via property %q "+
-			"which is currently not supported", to.Name, to.Name, to.Dependency)
+		return to.Refusal()
 	case to != nil:
 		return nil
 	case p.Semantics == V1:
@@ -119,17 +113,14 @@ func (p *Plan) rejects(to *Bundle) bool {
 
 // noBundles returns the error of OLM v1 if there are no candidates for an installed bundle.
 func (p *Plan) noBundles(b *Bundle) error {
-	upgrading, matching, in := "", "", ""
+	e := &UnresolvedError{Package: p.Package.Name, Channels: channelNames(p.v1.Channels)}
 	if b.Version != nil {
-		upgrading = fmt.Sprintf("error upgrading from currently installed version %q: ", b.Version)
+		e.Installed = b.semver().String()
 	}
 	if p.v1.Version != nil {
-		matching = fmt.Sprintf(" matching version %q", p.v1.Version)
+		e.Version = p.v1.Version.String()
 	}
-	if len(p.v1.Channels) > 0 {
-		in = fmt.Sprintf(" in channels %s", channelNames(p.v1.Channels))
-	}
-	return fmt.Errorf("%s%w for package %q%s%s", upgrading, ErrNoBundles, p.Package.Name, matching, in)
+	return e
 }
 
 // Goal returns the bundle that all updates should reach, or nil: in OLM Classic the first that can be installed of

@@ -55,15 +55,19 @@ func (c *Constraint) Contains(v semver.Version) bool {
 //
 // With SelfCertified, it is the highest version of all, even if that is lower than the installed one.
 func (p *Package) V1(o V1Options) *Plan {
-	channels := o.Channels
-	if len(channels) == 0 {
-		channels = p.Channels
-	}
 	bundles := p.Bundles
 	if len(o.Channels) == 1 && !o.SelfCertified {
 		bundles = p.withTwins(p.updatable(o.Channels[0]))
 	}
-	return p.v1(o, channels, bundles)
+	return p.v1(o, p.channelsOf(o), bundles)
+}
+
+// channelsOf returns the channels whose edges are used.
+func (p *Package) channelsOf(o V1Options) []*Channel {
+	if len(o.Channels) > 0 {
+		return o.Channels
+	}
+	return p.Channels
 }
 
 // Plans returns the updates of the [Channel.Members] of a channel, and of no other bundle, in OLM Classic and OLM v1.
@@ -227,4 +231,9 @@ type releasedVersion struct{ version, release string }
 func (b *Bundle) released() releasedVersion {
 	v := b.withRelease()
 	return releasedVersion{v.Semver.String(), v.Release.String()}
+}
+
+// isTwin reports whether two bundles have the same version.
+func (b *Bundle) isTwin(c *Bundle) bool {
+	return b.Version != nil && c.Version != nil && b.released() == c.released()
 }

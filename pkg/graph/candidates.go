@@ -1,0 +1,121 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Candidates returns what OLM v1 may install, the preferred one first: the bundles in the selected channels and versions
+// or, if a bundle is installed, those of them that update it or have its version. It resolves to the first one, and
+// then refuses it for a reason of its own; see [Bundle.Refusal].
+//
+// The installed bundle need not be in p. Where it is nil, the steps have no edge.
+func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
+	entries := entriesOf(p.channelsOf(o))
+	var steps []Step
+	for _, to := range p.candidates(o) {
+		switch {
+		case installed == nil:
+			steps = append(steps, Step{To: to})
+		case o.SelfCertified:
+			steps = append(steps, Step{to, Forced, nil})
+		default:
+			if s, ok := stepTo(to, entries[to], installed); ok {
+				steps = append(steps, s)
+			}
+		}
+	}
+	return steps
+}
+
+// stepTo returns the step to a bundle with these entries, and whether there is one.
+func stepTo(to *Bundle, entries []entryOf, from *Bundle) (Step, bool) {
+	for _, e := range entries {
+		if by := e.channel.edgeTo(e.node, from); by != "" {
+			return Step{to, by, e.channel}, true
+		}
+	}
+	return Step{to, Same, nil}, to.isTwin(from)
+}
+
+// edgeTo returns the edge by which an entry updates a bundle, or "".
+func (c *Channel) edgeTo(entry int, b *Bundle) Edge {
+	e := c.entries[entry]
+	switch {
+	case e.Replaces == b.Name:
+		return Replaces
+	case slices.Contains(e.Skips, b.Name):
+		return Skips
+	case b.Version != nil && c.ranges[entry].Contains(b.semver()):
+		return SkipRange
+	}
+	return ""
+}
+
+// WhyNot returns why a bundle of p is not among the [Package.Candidates], as a sentence without a full stop; "" if it is.
+func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
+	e := &explainer{Explanation: Explanation{To: b.Name}, from: installed, to: b}
+	if installed != nil {
+		e.From = installed.Name
+	}
+	e.checkCandidate(p, o)
+	for _, c := range e.Checks {
+		if !c.Holds {
+			return c.Why
+		}
+	}
+	return ""
+}
+
+// Refusal returns the error of OLM v1 that resolves to a bundle with a dependency, or nil. It looks for no other bundle
+// then.
+func (b *Bundle) Refusal() error {
+	if b.Dependency == "" {
+		return nil
+	}
+	return fmt.Errorf("validating bundle %q: bundle %q has a dependency declared via property %q "+
+		"which is currently not supported", b.Name, b.Name, b.Dependency)
+}
+
+// ErrNoBundles is in the error of OLM v1 for an installed bundle that nothing updates, if it is not itself among the
+// bundles of the selected channels and versions.
+var ErrNoBundles = errors.New("no bundles found")
+
+// An UnresolvedError is the error of OLM v1 if no catalog, or more than one, has a bundle to install.
+type UnresolvedError struct {
+	Installed string // the version of the installed bundle; "" for none
+	Package   string
+	Version   string   // the version range; "" for any
+	Channels  []string // in the order of the ClusterExtension; none for all
+	Catalogs  []string // all that have a bundle, sorted; those of the highest priority are more than one
+}
+
+// Error returns the text of OLM.
+func (e *UnresolvedError) Error() string {
+	var text strings.Builder
+	if e.Installed != "" {
+		fmt.Fprintf(&text, "error upgrading from currently installed version %q: ", e.Installed)
+	}
+	found := ErrNoBundles.Error()
+	if len(e.Catalogs) > 0 {
+		found = "found bundles"
+	}
+	fmt.Fprintf(&text, "%s for package %q", found, e.Package)
+	if e.Version != "" {
+		fmt.Fprintf(&text, " matching version %q", e.Version)
+	}
+	if len(e.Channels) > 0 {
+		fmt.Fprintf(&text, " in channels %s", e.Channels)
+	}
+	if len(e.Catalogs) > 0 {
+		fmt.Fprintf(&text, " in multiple catalogs with the same priority %s", e.Catalogs)
+	}
+	return text.String()
+}
+
+// Is reports whether target is ErrNoBundles, and no catalog has a bundle.
+func (e *UnresolvedError) Is(target error) bool {
+	return target == ErrNoBundles && len(e.Catalogs) == 0
+}
