@@ -30,7 +30,7 @@ type Constraint struct {
 func ParseConstraint(text string) (*Constraint, error) {
 	c, err := masterminds.NewConstraint(text)
 	if err != nil {
-		return nil, fmt.Errorf("version range %q: %w", text, err)
+		return nil, fmt.Errorf("version range %q is invalid: %w", text, err)
 	}
 	return &Constraint{text, c}, nil
 }

@@ -15,10 +15,14 @@ type Catalog struct {
 	Name      string
 	Namespace string            // of the CatalogSource
 	Priority  int               // the higher, the more preferred
-	Labels    map[string]string // of the ClusterCatalog
+	Labels    map[string]string // of the ClusterCatalog, without the one for its name that all have
 	Index     *declcfg.Index
 
-	properties map[*declcfg.Meta][]Property
+	Unavailable bool  // availabilityMode of the ClusterCatalog: OLM v1 ignores it
+	Err         error // why the cluster cannot read it, as the cluster says it; nil where it can
+
+	properties   map[*declcfg.Meta][]Property
+	deprecations map[*declcfg.Meta][]declcfg.Deprecation
 }
 
 // A Property is a property of a bundle as a registry lists it, without manifests.
@@ -31,9 +35,12 @@ type Property struct {
 // an object from being read, by place.
 func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, error) {
 	var (
-		mu     sync.Mutex
-		known  = map[string]declcfg.Property{} // properties repeat from bundle to bundle
-		c      = &Catalog{properties: map[*declcfg.Meta][]Property{}}
+		mu    sync.Mutex
+		known = map[string]declcfg.Property{} // properties repeat from bundle to bundle
+		c     = &Catalog{
+			properties:   map[*declcfg.Meta][]Property{},
+			deprecations: map[*declcfg.Meta][]declcfg.Deprecation{},
+		}
 		intern = func(p *declcfg.Property) declcfg.Property {
 			key := p.Type + "\x00" + string(p.Value)
 			kept, ok := known[key]
@@ -45,12 +52,15 @@ func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, erro
 		}
 	)
 	keep := func(m *declcfg.Meta, v any) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if d, ok := v.(*declcfg.Deprecations); ok {
+			c.deprecations[m] = slices.Clone(d.Entries) // the index drops their messages
+		}
 		b, ok := v.(*declcfg.Bundle)
 		if !ok {
 			return nil
 		}
-		mu.Lock()
-		defer mu.Unlock()
 		var kept []Property
 		for i := range b.Properties {
 			if p := &b.Properties[i]; !slices.Contains(bulk, p.Type) {
@@ -70,3 +80,12 @@ var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 
 // Properties returns the properties of a bundle of the catalog, in order.
 func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle] }
+
+// Deprecations returns what is deprecated in a package of the catalog. Like OLM, it reads the first olm.deprecations only.
+func (c *Catalog) Deprecations(pkg string) []declcfg.Deprecation {
+	x := c.Index.Package(pkg)
+	if x == nil || len(x.Deprecations) == 0 {
+		return nil
+	}
+	return c.deprecations[x.Deprecations[0].Meta]
+}

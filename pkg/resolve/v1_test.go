@@ -1,0 +1,367 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// catalogOf returns a catalog with the package p, written as graphtest does. A name such as "hi 10" has a priority.
+func catalogOf(t testing.TB, name, lines string) *Catalog {
+	t.Helper()
+	c := &Catalog{Name: name, Index: &declcfg.Index{}}
+	_, _ = fmt.Sscanf(name, "%s %d", &c.Name, &c.Priority)
+	x := graphtest.Package(t, "p", lines)
+	for _, o := range x.Channels {
+		c.Index.Add(&declcfg.Meta{Schema: declcfg.SchemaChannel, Package: "p", Name: o.Value.Name}, o.Value)
+	}
+	for _, o := range x.Bundles {
+		o.Value.Image = "registry.example/" + o.Value.Name
+		c.Index.Add(&declcfg.Meta{Schema: declcfg.SchemaBundle, Package: "p", Name: o.Value.Name}, o.Value)
+	}
+	for _, o := range x.Deprecations {
+		c.Index.Add(&declcfg.Meta{Schema: declcfg.SchemaDeprecations, Package: "p"}, o.Value)
+	}
+	return c
+}
+
+// at returns an installed bundle of package p: v1.2.0 has the version 1.2.0.
+func at(name string) *InstalledBundle {
+	version, release, _ := strings.Cut(strings.TrimPrefix(name, "v"), "~")
+	return &InstalledBundle{Name: name, Version: version, Release: release}
+}
+
+// answerOf writes an answer as "catalog/bundle by edge in channels" or the error.
+func answerOf(a *V1) string {
+	switch a.Outcome {
+	case V1Error:
+		return a.Message
+	case V1Kept:
+		return "keeps what is installed: " + a.Message
+	}
+	by := ""
+	if a.Choice.By != "" {
+		by = " by " + string(a.Choice.By)
+	}
+	return fmt.Sprintf("%s/%s%s in %s", a.Choice.Catalog, a.Choice.Bundle, by, a.Choice.Channels)
+}
+
+const chain = "channel c ; v3.0.0 replaces v2.0.0 skips v1.0.0 ; v2.0.0 replaces v1.1.0 ; v1.1.0 replaces v1.0.0 ; v1.0.0"
+
+// What OLM v1 chooses among catalogs and bundles.
+func TestV1(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		e        Extension
+		catalogs []string // "NAME PRIORITY: lines of graphtest"
+		want     string
+	}{
+		{"the highest version", Extension{}, []string{"x:" + chain}, "x/v3.0.0 in [c]"},
+		{
+			"a skipped bundle, and one in no channel, can be installed", Extension{},
+			[]string{"x: channel c ; v2.0.0 skips v3.0.0 ; v3.0.0 ; bundle v4.0.0"}, "x/v4.0.0 in []",
+		},
+		{
+			"but not where channels are given", Extension{Channels: []string{"c"}},
+			[]string{"x: channel c ; v2.0.0 skips v3.0.0 ; v3.0.0 ; bundle v4.0.0"}, "x/v3.0.0 in [c]",
+		},
+		{"a range", Extension{Version: "<3"}, []string{"x:" + chain}, "x/v2.0.0 in [c]"},
+		{
+			"without a range, pre-releases win", Extension{},
+			[]string{"x: channel c ; v2.0.0-rc.1 replaces v1.0.0 ; v1.0.0"}, "x/v2.0.0-rc.1 in [c]",
+		},
+		{
+			"a range excludes them", Extension{Version: ">=1.0.0"},
+			[]string{"x: channel c ; v2.0.0-rc.1 replaces v1.0.0 ; v1.0.0"}, "x/v1.0.0 in [c]",
+		},
+		{
+			"unless it names one", Extension{Version: ">=1.0.0-0"},
+			[]string{"x: channel c ; v2.0.0-rc.1 replaces v1.0.0 ; v1.0.0"}, "x/v2.0.0-rc.1 in [c]",
+		},
+		{
+			"no version sorts last", Extension{},
+			[]string{"x: channel c ; a skips v1.0.0 ; v1.0.0 ; bundle a none"}, "x/v1.0.0 in [c]",
+		},
+		{
+			"and cannot be installed", Extension{},
+			[]string{"x: channel c ; a ; bundle a none"},
+			`error getting resolved bundle version for bundle "a": no package property found in bundle "a"`,
+		},
+		{
+			"a bundle that is deprecated comes last", Extension{},
+			[]string{"x:" + chain + " ; deprecated v3.0.0"}, "x/v2.0.0 in [c]",
+		},
+		{"if there is another", Extension{Version: "3.0.0"}, []string{"x:" + chain + " ; deprecated v3.0.0"}, "x/v3.0.0 in [c]"},
+		{
+			"a channel that is deprecated does not", Extension{},
+			[]string{"x:" + chain + " ; deprecated channel c"}, "x/v3.0.0 in [c]",
+		},
+
+		{"an update", Extension{Installed: at("v1.1.0")}, []string{"x:" + chain}, "x/v2.0.0 by replaces in [c]"},
+		{"a skip", Extension{Installed: at("v1.0.0")}, []string{"x:" + chain}, "x/v3.0.0 by skips in [c]"},
+		{
+			"a skipRange", Extension{Installed: at("v1.5.0")},
+			[]string{"x: channel c ; v3.0.0 range >=1.0.0 <3.0.0 ; v2.0.0 replaces v1.5.0"}, "x/v3.0.0 by skipRange in [c]",
+		},
+		{
+			"a skipRange is not read as a version range", Extension{Installed: at("v1.5.0")},
+			[]string{"x: channel c ; v3.0.0 range ^1.0.0 ; v1.5.0"}, "x/v1.5.0 by same version in [c]",
+		},
+		{
+			"a skipRange contains pre-releases", Extension{Installed: at("v1.5.0-rc1")},
+			[]string{"x: channel c ; v2.0.0 range >=1.0.0 <2.0.0"}, "x/v2.0.0 by skipRange in [c]",
+		},
+		{"no update", Extension{Installed: at("v3.0.0")}, []string{"x:" + chain}, "x/v3.0.0 by same version in [c]"},
+		{
+			"the name does not matter for the same version", Extension{Installed: &InstalledBundle{Name: "q", Version: "3.0.0"}},
+			[]string{"x:" + chain}, "x/v3.0.0 by same version in [c]",
+		},
+		{
+			"the catalog has another version under the name", Extension{Installed: &InstalledBundle{Name: "v1.1.0", Version: "9.0.0"}},
+			[]string{"x:" + chain}, "x/v2.0.0 by replaces in [c]",
+		},
+		{
+			"one edge at a time", Extension{Installed: at("v1.1.0"), Version: "3.0.0"}, []string{"x:" + chain},
+			`error upgrading from currently installed version "1.1.0": no bundles found for package "p" matching version "3.0.0"`,
+		},
+		{
+			"edges of other channels do not count", Extension{Installed: at("v1.0.0"), Channels: []string{"d"}},
+			[]string{"x: channel c ; v2.0.0 replaces v1.0.0 ; v1.0.0 ; channel d ; v2.0.0 ; v1.0.0"},
+			"x/v1.0.0 by same version in [d]",
+		},
+		{
+			"an edge may cross to another major version", Extension{Installed: at("v2.0.0")}, []string{"x:" + chain},
+			"x/v3.0.0 by replaces in [c]",
+		},
+		{
+			"the installed bundle is deprecated", Extension{Installed: at("v2.0.0")},
+			[]string{"x:" + chain + " ; deprecated v2.0.0"}, "x/v3.0.0 by replaces in [c]",
+		},
+		{
+			"the update is deprecated", Extension{Installed: at("v2.0.0")},
+			[]string{"x:" + chain + " ; deprecated v3.0.0"}, "x/v2.0.0 by same version in [c]",
+		},
+		{
+			"the catalog dropped the version", Extension{Installed: at("v0.1.0")}, []string{"x:" + chain},
+			`error upgrading from currently installed version "0.1.0": no bundles found for package "p"`,
+		},
+		{
+			"SelfCertified needs no edge", Extension{Installed: at("v0.1.0"), SelfCertified: true}, []string{"x:" + chain},
+			"x/v3.0.0 by forced in [c]",
+		},
+		{
+			"SelfCertified downgrades", Extension{Installed: at("v3.0.0"), SelfCertified: true, Version: "<2"},
+			[]string{"x:" + chain}, "x/v1.1.0 by forced in [c]",
+		},
+
+		// Versions and releases.
+		{
+			"build metadata is a release", Extension{Version: "1.0.0"},
+			[]string{"x: channel c ; a ; b ; d ; bundle a 1.0.0+9 ; bundle b 1.0.0+10 ; bundle d 1.0.0"}, "x/b in [c]",
+		},
+		{
+			"a range does not pin it", Extension{Version: "1.0.0+9"},
+			[]string{"x: channel c ; a ; b ; bundle a 1.0.0+9 ; bundle b 1.0.0+10"}, "x/b in [c]",
+		},
+		{
+			"the release is not an update", Extension{Installed: &InstalledBundle{Name: "a", Version: "1.0.0+9"}},
+			[]string{"x: channel c ; a ; b ; bundle a 1.0.0+9 ; bundle b 1.0.0+10"}, "x/a by same version in [c]",
+		},
+		{
+			"the same release in its own field", Extension{Installed: &InstalledBundle{Name: "z", Version: "1.0.0", Release: "9"}},
+			[]string{"x: channel c ; a ; b ; bundle a 1.0.0+9 ; bundle b 1.0.0+10"}, "x/a by same version in [c]",
+		},
+		{
+			"build metadata that is not a release does not count", Extension{Installed: &InstalledBundle{Name: "z", Version: "1.0.0"}},
+			[]string{"x: channel c ; a ; bundle a 1.0.0+0123456789.0123456789.a"}, "x/a by same version in [c]",
+		},
+
+		// Catalogs.
+		{"the higher priority, not the higher version", Extension{}, []string{
+			"lo: channel c ; v9.0.0", "hi 10: channel c ; v1.0.0", "mid 5: channel c ; v5.0.0",
+		}, "hi/v1.0.0 in [c]"},
+		{"a priority may be negative", Extension{}, []string{"lo -5: channel c ; v9.0.0", "x: channel c ; v1.0.0"}, "x/v1.0.0 in [c]"},
+		{"deprecation beats priority", Extension{}, []string{
+			"hi 10: channel c ; v3.0.0 ; deprecated v3.0.0", "lo: channel c ; v2.0.0",
+		}, "lo/v2.0.0 in [c]"},
+		{"all deprecated: priority", Extension{}, []string{
+			"hi 10: channel c ; v3.0.0 ; deprecated v3.0.0", "lo: channel c ; v2.0.0 ; deprecated v2.0.0",
+		}, "hi/v3.0.0 in [c]"},
+		{"a tie", Extension{}, []string{"y: channel c ; v2.0.0", "x: channel c ; v1.0.0"},
+			`found bundles for package "p" in multiple catalogs with the same priority [x y]`},
+		{"a tie names lower priorities too", Extension{Installed: at("v1.0.0"), Version: ">=1", Channels: []string{"c", "d"}}, []string{
+			"y 2: channel c ; v1.0.0", "x 2: channel c ; v1.0.0", "a 1: channel c ; v1.0.0",
+		}, `error upgrading from currently installed version "1.0.0": found bundles for package "p" matching version ">=1" ` +
+			`in channels [c d] in multiple catalogs with the same priority [a x y]`},
+		{"a tie of what is deprecated does not matter", Extension{}, []string{
+			"x 2: channel c ; v2.0.0 ; deprecated v2.0.0", "y 2: channel c ; v2.0.0 ; deprecated v2.0.0", "z: channel c ; v1.0.0",
+		}, "z/v1.0.0 in [c]"},
+		{"a catalog without a candidate does not count", Extension{Version: "2.x"}, []string{
+			"hi 10: channel c ; v1.0.0", "lo: channel c ; v2.0.0",
+		}, "lo/v2.0.0 in [c]"},
+
+		// Messages.
+		{"no package", Extension{}, []string{}, `no bundles found for package "p"`},
+		{"no version", Extension{Version: "9.x"}, []string{"x:" + chain}, `no bundles found for package "p" matching version "9.x"`},
+		{
+			"no channel", Extension{Channels: []string{"z", "a"}}, []string{"x:" + chain},
+			`no bundles found for package "p" in channels [z a]`,
+		},
+		{
+			"no version in the channel", Extension{Version: "9.x", Channels: []string{"c"}}, []string{"x:" + chain},
+			`no bundles found for package "p" matching version "9.x" in channels [c]`,
+		},
+		{
+			"an update in no channel", Extension{Installed: at("v1.0.0"), Channels: []string{"d"}}, []string{"x:" + chain},
+			`error upgrading from currently installed version "1.0.0": no bundles found for package "p" in channels [d]`,
+		},
+		{
+			"no version that updates", Extension{Installed: at("v1.0.0"), Version: "9", Channels: []string{"c"}}, []string{"x:" + chain},
+			`error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version "9" ` +
+				`in channels [c]`,
+		},
+		{
+			"a bad range", Extension{Version: "one"}, []string{"x:" + chain},
+			`desired version range "one" is invalid: improper constraint: "one"`,
+		},
+		{
+			"a bad installed version", Extension{Installed: &InstalledBundle{Name: "a", Version: "1"}}, []string{"x:" + chain},
+			`error walking catalogs: error finding upgrade edges: parsing installed bundle "a": ` +
+				`version "1" is not a semantic version: want "1.0.0"`,
+		},
+
+		// Dependencies are refused after the choice.
+		{
+			"olm.gvk.required", Extension{}, []string{"x:" + chain + " ; requires v3.0.0 olm.gvk.required"},
+			`validating bundle "v3.0.0": bundle "v3.0.0" has a dependency declared via property "olm.gvk.required" ` +
+				`which is currently not supported`,
+		},
+		{
+			"olm.constraint of what stays", Extension{Installed: at("v3.0.0")},
+			[]string{"x:" + chain + " ; requires v3.0.0 olm.constraint"},
+			`validating bundle "v3.0.0": bundle "v3.0.0" has a dependency declared via property "olm.constraint" ` +
+				`which is currently not supported`,
+		},
+		{
+			"of a bundle that is not chosen", Extension{Version: "<3"}, []string{"x:" + chain + " ; requires v3.0.0 olm.gvk.required"},
+			"x/v2.0.0 in [c]",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var catalogs []*Catalog
+			for _, text := range tt.catalogs {
+				name, lines, _ := strings.Cut(text, ":")
+				catalogs = append(catalogs, catalogOf(t, name, lines))
+			}
+			tt.e.Package = "p"
+			if tt.want == "" {
+				t.Fatal("nothing is wanted")
+			}
+			if got := answerOf(tt.e.V1(catalogs)); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Catalogs are selected by their labels, of which the name is one.
+func TestV1Selector(t *testing.T) {
+	a, b := catalogOf(t, "a", "channel c ; v1.0.0"), catalogOf(t, "b", "channel c ; v2.0.0")
+	a.Labels = map[string]string{"tier": "gold"}
+	catalogs := []*Catalog{a, b}
+	labels := func(labels map[string]string) *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: labels} }
+	operator := func(op metav1.LabelSelectorOperator) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: op}}}
+	}
+	const both = `found bundles for package "p" in multiple catalogs with the same priority [a b]`
+	for _, tt := range []struct {
+		selector *metav1.LabelSelector
+		want     string
+	}{
+		{nil, both},
+		{labels(nil), both},
+		{labels(map[string]string{"tier": "gold"}), "a/v1.0.0 in [c]"},
+		{labels(map[string]string{nameLabel: "b"}), "b/v2.0.0 in [c]"},
+		{labels(map[string]string{nameLabel: "z"}), `no bundles found for package "p"`},
+		{operator(metav1.LabelSelectorOpDoesNotExist), "b/v2.0.0 in [c]"},
+		{operator("Near"), `desired catalog selector is invalid: "Near" is not a valid label selector operator`},
+	} {
+		e := Extension{Package: "p", Selector: tt.selector}
+		if got := answerOf(e.V1(catalogs)); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.selector, got, tt.want)
+		}
+	}
+	b.Unavailable = true
+	if got, want := answerOf((&Extension{Package: "p"}).V1(catalogs)), "a/v1.0.0 in [c]"; got != want {
+		t.Errorf("with b unavailable: got %s, want %s", got, want)
+	}
+	a.Err = errors.New(`catalog "a" is not being served`)
+	const notServed = `error walking catalogs: error getting package "p" from catalog "a": catalog "a" is not being served`
+	if got := answerOf((&Extension{Package: "p"}).V1(catalogs)); got != notServed {
+		t.Errorf("with a not served: got %s, want %s", got, notServed)
+	}
+}
+
+// Each catalog says what it has and why nothing of it is chosen, and so does each bundle.
+func TestV1Reasons(t *testing.T) {
+	labelled := catalogOf(t, "labelled", "channel c ; v1.0.0")
+	labelled.Labels = map[string]string{"old": ""}
+	unavailable := catalogOf(t, "unavailable", "channel c ; v1.0.0")
+	unavailable.Unavailable = true
+	e := Extension{
+		Package: "p", Version: "<9", Channels: []string{"c"}, Installed: at("v1.0.0"),
+		Selector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "old", Operator: metav1.LabelSelectorOpDoesNotExist}},
+		},
+	}
+	a := e.V1([]*Catalog{
+		catalogOf(t, "hi 10", `channel c ; v4.0.0 ; v3.0.0 range <3.0.0 ; v2.9.0 replaces v1.0.0 skips v0.1.0 ; v2.8.0 skips v1.0.0
+			v9.0.0 replaces v1.0.0 ; v1.0.0
+			channel d ; v5.0.0 replaces v1.0.0
+			deprecated v2.9.0`),
+		catalogOf(t, "lo", "channel c ; v8.0.0 replaces v1.0.0"),
+		catalogOf(t, "old 99", "channel c ; v8.0.0 replaces v1.0.0 ; deprecated v8.0.0"),
+		catalogOf(t, "other", "channel d ; v8.0.0 replaces v1.0.0"),
+		catalogOf(t, "none", "channel c ; v8.0.0"),
+		labelled, unavailable, {Name: "empty", Index: &declcfg.Index{}},
+	})
+	var got strings.Builder
+	for _, c := range a.Catalogs {
+		fmt.Fprintf(&got, "%s %d: %s\n", c.Name, c.Priority, c.Why)
+		for _, b := range c.Candidates {
+			fmt.Fprintf(&got, "  + %s %s by %s in %s: %s\n", b.Bundle, b.Version, b.By, b.Channel, b.Why)
+		}
+		for _, b := range c.Others() {
+			fmt.Fprintf(&got, "  - %s: %s\n", b.Bundle, b.Why)
+		}
+	}
+	const want = `hi 10: 
+  + v3.0.0 3.0.0 by skipRange in c: 
+  + v2.8.0 2.8.0 by skips in c: v3.0.0 has a higher version
+  + v1.0.0 1.0.0 by same version in : v3.0.0 has a higher version
+  + v2.9.0 2.9.0 by replaces in c: it is deprecated, and v3.0.0 is not
+  - v9.0.0: its version is not in "<9"
+  - v5.0.0: the channel has no entry for it
+  - v4.0.0: in channel c, v4.0.0 neither replaces nor skips v1.0.0, and has no skipRange
+lo 0: its priority, 0, is lower than the 10 of catalog hi
+  + v8.0.0 8.0.0 by replaces in c: 
+old 99: v8.0.0, the best that it has, is deprecated, and catalog hi has one that is not
+  + v8.0.0 8.0.0 by replaces in c: 
+other 0: its package has none of the channels [c]
+  - v8.0.0: its package has none of the channels [c]
+none 0: none of its bundles can be installed
+  - v8.0.0: in channel c, v8.0.0 neither replaces nor skips v1.0.0, and has no skipRange
+labelled 0: its labels do not match the selector
+unavailable 0: its availabilityMode is Unavailable
+empty 0: it has no package "p"
+`
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}

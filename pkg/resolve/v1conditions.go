@@ -1,0 +1,105 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Condition is a condition in the status of an object of a cluster.
+type Condition struct {
+	Type    string          `json:"type"`
+	Status  ConditionStatus `json:"status"`
+	Reason  string          `json:"reason"`
+	Message string          `json:"message"`
+}
+
+// A ConditionStatus is that of a [Condition].
+type ConditionStatus string
+
+// The statuses.
+const (
+	True    ConditionStatus = "True"
+	False   ConditionStatus = "False"
+	Unknown ConditionStatus = "Unknown"
+)
+
+// setConditions sets the conditions of the ClusterExtension: if it is resolved to an offer, those that it has once the
+// bundle is rolled out.
+func (r *v1Resolver) setConditions(best *offer, err error) {
+	progressing := Condition{"Progressing", True, "Succeeded", "Desired state reached"}
+	if r.answer.Outcome == V1Error {
+		progressing.Reason, progressing.Message = "Retrying", err.Error()
+	}
+	r.answer.Conditions = append(r.answer.Conditions, r.installedCondition(), progressing)
+	if err != nil {
+		r.answer.Conditions = append(r.answer.Conditions, r.unknownDeprecations()...)
+		return
+	}
+	r.answer.Conditions = append(r.answer.Conditions, r.deprecations(best)...)
+}
+
+func (r *v1Resolver) installedCondition() Condition {
+	image := ""
+	switch {
+	case r.answer.Choice != nil:
+		image = cmp.Or(r.answer.Choice.Image, r.answer.Choice.Bundle)
+	case r.Installed != nil:
+		image = cmp.Or(r.Installed.Image, r.Installed.Name)
+	default:
+		return Condition{"Installed", False, "Failed", "No bundle installed"}
+	}
+	return Condition{"Installed", True, "Succeeded", fmt.Sprintf("Installed bundle %s successfully", image)}
+}
+
+// unknownDeprecations are the conditions without a chosen catalog, which is what knows of deprecations.
+func (r *v1Resolver) unknownDeprecations() []Condition {
+	unknown := func(of string) Condition {
+		return Condition{of, Unknown, "DeprecationStatusUnknown", "deprecation status unknown: catalog data unavailable"}
+	}
+	bundle := unknown("BundleDeprecated")
+	if r.Installed == nil {
+		bundle.Reason, bundle.Message = "Absent", "no bundle installed yet"
+	}
+	return []Condition{unknown("Deprecated"), unknown("PackageDeprecated"), unknown("ChannelDeprecated"), bundle}
+}
+
+// deprecations are the conditions with a chosen catalog. Without channels in the ClusterExtension, those of all channels
+// of the package count.
+func (r *v1Resolver) deprecations(best *offer) []Condition {
+	var pkg, channels, bundle []string
+	for _, d := range best.Deprecations(r.Package) {
+		switch name := d.Reference.Name; {
+		case d.Message == "":
+		case d.Reference.Schema == declcfg.SchemaPackage:
+			pkg = append(pkg, d.Message)
+		case d.Reference.Schema == declcfg.SchemaChannel && r.selects(name):
+			channels = append(channels, d.Message)
+		case d.Reference.Schema == declcfg.SchemaBundle && name == r.answer.Choice.Bundle:
+			bundle = append(bundle, d.Message)
+		}
+	}
+	return []Condition{
+		deprecated("Deprecated", "not deprecated", pkg, channels, bundle),
+		deprecated("PackageDeprecated", "package not deprecated", pkg),
+		deprecated("ChannelDeprecated", "channel not deprecated", channels),
+		deprecated("BundleDeprecated", "bundle not deprecated", bundle),
+	}
+}
+
+// deprecated returns a condition that is true if there are messages.
+func deprecated(of, not string, messages ...[]string) Condition {
+	all := slices.Concat(messages...)
+	if len(all) == 0 {
+		return Condition{of, False, "NotDeprecated", not}
+	}
+	return Condition{of, True, "Deprecated", strings.Join(all, "\n")}
+}
+
+// selects reports whether the ClusterExtension follows a channel.
+func (e *Extension) selects(channel string) bool {
+	return len(e.Channels) == 0 || slices.Contains(e.Channels, channel)
+}

@@ -1,0 +1,156 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A V1Catalog is what a catalog has for an [Extension].
+type V1Catalog struct {
+	Name     string `json:"name"`
+	Priority int    `json:"priority"`
+
+	// Why says why nothing of it is chosen, as a sentence without a full stop that calls the catalog "it". It is "" for the
+	// chosen catalog, and for those that OLM did not get to because of an error.
+	Why string `json:"why,omitzero"`
+
+	Candidates []V1Candidate `json:"candidates,omitzero"` // the preferred one first; the first of the chosen catalog is chosen
+
+	offer *offer // nil if the package was not looked at
+}
+
+// A V1Candidate is a bundle that may be chosen.
+type V1Candidate struct {
+	Bundle     string     `json:"bundle"`
+	Version    string     `json:"version,omitzero"`
+	Deprecated bool       `json:"deprecated,omitzero"`
+	By         graph.Edge `json:"by,omitzero"`      // as in [V1Choice]
+	Channel    string     `json:"channel,omitzero"` // that has the edge
+
+	// Why says why the catalog does not offer it, as a sentence without a full stop that calls the bundle "it". It is "" for
+	// the first candidate.
+	Why string `json:"why,omitzero"`
+}
+
+// An offer is the candidates in one catalog.
+type offer struct {
+	*Catalog
+	pkg       *graph.Package
+	options   graph.V1Options
+	installed *graph.Bundle
+	nowhere   string       // why the package has no candidates at all, or ""
+	steps     []graph.Step // the candidates, the preferred one first
+	result    *V1Catalog
+}
+
+// offer finds the candidates in the package of a catalog.
+func (r *v1Resolver) offer(c *Catalog, p *graph.Package) *offer {
+	o := &offer{Catalog: c, pkg: p, installed: r.installed}
+	o.options = graph.V1Options{Version: r.version, SelfCertified: r.SelfCertified}
+	for _, ch := range p.Channels {
+		if slices.Contains(r.Channels, ch.Name) {
+			o.options.Channels = append(o.options.Channels, ch)
+		}
+	}
+	if len(r.Channels) > 0 && len(o.options.Channels) == 0 {
+		o.nowhere = fmt.Sprintf("its package has none of the channels %s", r.Channels)
+		return o
+	}
+	o.steps = p.Candidates(o.options, r.installed)
+	return o
+}
+
+// deprecated reports whether the best candidate is deprecated.
+func (o *offer) deprecated() bool { return o.steps[0].To.Deprecated }
+
+// set fills in what an offer says about its catalog, apart from the other catalogs.
+func (c *V1Catalog) set(o *offer) {
+	c.offer = o
+	switch {
+	case o.nowhere != "":
+		c.Why = o.nowhere
+	case len(o.steps) == 0:
+		c.Why = "none of its bundles can be installed"
+	}
+	for i, s := range o.steps {
+		candidate := newCandidate(s.To)
+		candidate.By = s.By
+		if s.Channel != nil {
+			candidate.Channel = s.Channel.Name
+		}
+		if i > 0 {
+			candidate.Why = whyAfter(s.To, o.steps[0].To)
+		}
+		c.Candidates = append(c.Candidates, candidate)
+	}
+}
+
+func newCandidate(b *graph.Bundle) V1Candidate {
+	c := V1Candidate{Bundle: b.Name, Deprecated: b.Deprecated}
+	if b.Version != nil {
+		c.Version = b.Version.String()
+	}
+	return c
+}
+
+// whyAfter returns why another bundle is preferred to b.
+func whyAfter(b, first *graph.Bundle) string {
+	switch {
+	case b.Deprecated && !first.Deprecated:
+		return fmt.Sprintf("it is deprecated, and %s is not", first.Name)
+	case b.Version == nil || first.Version != nil && b.Version.Compare(*first.Version) < 0:
+		return fmt.Sprintf("%s has a higher version", first.Name)
+	}
+	return fmt.Sprintf("%s comes first", first.Name) // of the same version, or with build metadata that counts as a release
+}
+
+// Others returns the bundles of the package that are no candidates, the highest version first, each with the reason.
+func (c *V1Catalog) Others() []V1Candidate {
+	o := c.offer
+	if o == nil {
+		return nil
+	}
+	var others []V1Candidate
+	for _, b := range slices.Backward(o.pkg.Bundles) {
+		if b.Virtual {
+			continue
+		}
+		why := o.nowhere
+		if why == "" {
+			why = o.pkg.WhyNot(o.options, o.installed, b)
+		}
+		if why != "" {
+			other := newCandidate(b)
+			other.Why = why
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// choice returns the best candidate of an offer.
+func (o *offer) choice() *V1Choice {
+	s := o.steps[0]
+	choice := &V1Choice{
+		Catalog: o.Name, Package: o.pkg.Name, Bundle: s.To.Name, Version: s.To.Version.String(),
+		By: s.By, Deprecated: s.To.Deprecated,
+	}
+	channels := o.options.Channels
+	if len(channels) == 0 {
+		channels = o.pkg.Channels
+	}
+	for _, c := range channels {
+		if _, ok := c.Entry(s.To.Name); ok {
+			choice.Channels = append(choice.Channels, c.Name)
+		}
+	}
+	for _, b := range o.Index.Package(o.pkg.Name).Bundles {
+		if b.Value != nil && b.Value.Name == s.To.Name {
+			choice.Image = b.Value.Image
+			break
+		}
+	}
+	return choice
+}
