@@ -41,8 +41,10 @@ var arrows = map[string][]string{
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
-	"pkg/resolve":    {"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery"},
-	"pkg/list":       {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
+	"pkg/resolve": {
+		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
+	},
+	"pkg/list": {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
