@@ -18,8 +18,11 @@ type Catalog struct {
 	Labels    map[string]string // of the ClusterCatalog, without the one for its name that all have
 	Index     *declcfg.Index
 
-	Unavailable bool  // availabilityMode of the ClusterCatalog: OLM v1 ignores it
-	Err         error // why the cluster cannot read it, as the cluster says it; nil where it can
+	// Unavailable is the availabilityMode of the ClusterCatalog: OLM v1 ignores it.
+	Unavailable bool
+
+	// Failure is why the cluster cannot read the catalog, nil if it can.
+	Failure error
 
 	properties   map[*declcfg.Meta][]Property
 	deprecations map[*declcfg.Meta][]declcfg.Deprecation

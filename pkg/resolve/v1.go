@@ -35,7 +35,7 @@ type InstalledBundle struct {
 // V1 is the answer of OLM v1 about an [Extension].
 type V1 struct {
 	Extension string    `json:"extension"`
-	Outcome   V1Outcome `json:"outcome"`
+	Outcome   Outcome   `json:"outcome"`          // Resolved, Kept or Failed
 	Choice    *V1Choice `json:"choice,omitzero"`  // nil for an error and where OLM keeps what is installed
 	Message   string    `json:"message,omitzero"` // the error as OLM writes it, even where it keeps what is installed
 
@@ -45,15 +45,8 @@ type V1 struct {
 	Pos declcfg.Pos `json:"-"` // of the Extension
 }
 
-// A V1Outcome is the kind of an answer.
-type V1Outcome string
-
-// The outcomes.
-const (
-	V1Resolved V1Outcome = "resolved" // there is a choice; it may be what is installed
-	V1Kept     V1Outcome = "kept"     // no catalog is left to choose from, and what is installed is kept
-	V1Error    V1Outcome = "error"
-)
+// Kept is the outcome of OLM v1 where no catalog is left to choose from, and it keeps what is installed.
+const Kept Outcome = "kept"
 
 // A V1Choice is the bundle that is installed.
 type V1Choice struct {
@@ -75,13 +68,13 @@ type V1Choice struct {
 // Releases count as with the feature gate BundleReleaseSupport: build metadata is a release where a bundle states none.
 // The deprecations are those of the chosen catalog.
 func (e *Extension) V1(catalogs []*Catalog) *V1 {
-	r := &v1Resolver{Extension: e, answer: &V1{Extension: e.Name, Outcome: V1Resolved, Pos: e.Pos}}
+	r := &v1Resolver{Extension: e, answer: &V1{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
 	if err != nil {
 		r.answer.Message = err.Error()
-		r.answer.Outcome = V1Error
+		r.answer.Outcome = Failed
 		if r.keepsInstalled() {
-			r.answer.Outcome = V1Kept
+			r.answer.Outcome = Kept
 		}
 	} else {
 		r.answer.Choice = best.choice()
@@ -167,8 +160,8 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 			result.Why = "its availabilityMode is Unavailable"
 			continue
 		}
-		if c.Err != nil {
-			return fmt.Errorf("error getting package %q from catalog %q: %w", r.Package, c.Name, c.Err)
+		if c.Failure != nil {
+			return fmt.Errorf("error getting package %q from catalog %q: %w", r.Package, c.Name, c.Failure)
 		}
 		x := c.Index.Package(r.Package)
 		if x == nil {

@@ -3,6 +3,8 @@ package resolve
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,9 +42,9 @@ func at(name string) *InstalledBundle {
 // answerOf writes an answer as "catalog/bundle by edge in channels" or the error.
 func answerOf(a *V1) string {
 	switch a.Outcome {
-	case V1Error:
+	case Failed:
 		return a.Message
-	case V1Kept:
+	case Kept:
 		return "keeps what is installed: " + a.Message
 	}
 	by := ""
@@ -275,7 +277,9 @@ func TestV1Selector(t *testing.T) {
 	a, b := catalogOf(t, "a", "channel c ; v1.0.0"), catalogOf(t, "b", "channel c ; v2.0.0")
 	a.Labels = map[string]string{"tier": "gold"}
 	catalogs := []*Catalog{a, b}
-	labels := func(labels map[string]string) *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: labels} }
+	labels := func(labels map[string]string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: labels}
+	}
 	operator := func(op metav1.LabelSelectorOperator) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: op}}}
 	}
@@ -301,7 +305,7 @@ func TestV1Selector(t *testing.T) {
 	if got, want := answerOf((&Extension{Package: "p"}).V1(catalogs)), "a/v1.0.0 in [c]"; got != want {
 		t.Errorf("with b unavailable: got %s, want %s", got, want)
 	}
-	a.Err = errors.New(`catalog "a" is not being served`)
+	a.Failure = errors.New(`catalog "a" is not being served`)
 	const notServed = `error walking catalogs: error getting package "p" from catalog "a": catalog "a" is not being served`
 	if got := answerOf((&Extension{Package: "p"}).V1(catalogs)); got != notServed {
 		t.Errorf("with a not served: got %s, want %s", got, notServed)
@@ -363,5 +367,56 @@ empty 0: it has no package "p"
 `
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// Among random catalogs, the choice is that of going through them one by one, as OLM does.
+func TestV1AmongCatalogs(t *testing.T) {
+	type best struct {
+		catalog    string
+		priority   int
+		deprecated bool
+	}
+	for seed := range 2000 {
+		r := rand.New(rand.NewPCG(uint64(seed), 2))
+		var catalogs []*Catalog
+		var kept []best
+		for i := range r.IntN(5) {
+			b := best{string(rune('a' + i)), r.IntN(3), r.IntN(2) == 0}
+			lines := "channel c ; v1.0.0"
+			if b.deprecated {
+				lines += " ; deprecated v1.0.0"
+			}
+			catalogs = append(catalogs, catalogOf(t, fmt.Sprintf("%s %d", b.catalog, b.priority), lines))
+			if len(kept) > 0 && b.deprecated && !kept[len(kept)-1].deprecated {
+				continue
+			}
+			if len(kept) > 0 && !b.deprecated && kept[len(kept)-1].deprecated {
+				kept = nil
+			}
+			kept = append(kept, b)
+		}
+		slices.SortStableFunc(kept, func(a, b best) int { return b.priority - a.priority })
+		want := `no bundles found for package "p"`
+		switch {
+		case len(kept) == 1, len(kept) > 1 && kept[0].priority != kept[1].priority:
+			want = kept[0].catalog + "/v1.0.0 in [c]"
+		case len(kept) > 1:
+			var names []string
+			for _, b := range kept {
+				names = append(names, b.catalog)
+			}
+			slices.Sort(names)
+			want = fmt.Sprintf(`found bundles for package "p" in multiple catalogs with the same priority %s`, names)
+		}
+		a := (&Extension{Package: "p"}).V1(catalogs)
+		if got := answerOf(a); got != want {
+			t.Fatalf("seed %d: got %s, want %s", seed, got, want)
+		}
+		for _, c := range a.Catalogs {
+			if chosen := a.Choice != nil && a.Choice.Catalog == c.Name; chosen != (c.Why == "") {
+				t.Fatalf("seed %d: catalog %s is chosen: %t, %q", seed, c.Name, chosen, c.Why)
+			}
+		}
 	}
 }

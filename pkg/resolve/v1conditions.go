@@ -6,32 +6,24 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A Condition is a condition in the status of an object of a cluster.
 type Condition struct {
-	Type    string          `json:"type"`
-	Status  ConditionStatus `json:"status"`
-	Reason  string          `json:"reason"`
-	Message string          `json:"message"`
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
 }
-
-// A ConditionStatus is that of a [Condition].
-type ConditionStatus string
-
-// The statuses.
-const (
-	True    ConditionStatus = "True"
-	False   ConditionStatus = "False"
-	Unknown ConditionStatus = "Unknown"
-)
 
 // setConditions sets the conditions of the ClusterExtension: if it is resolved to an offer, those that it has once the
 // bundle is rolled out.
 func (r *v1Resolver) setConditions(best *offer, err error) {
-	progressing := Condition{"Progressing", True, "Succeeded", "Desired state reached"}
-	if r.answer.Outcome == V1Error {
+	progressing := Condition{"Progressing", metav1.ConditionTrue, "Succeeded", "Desired state reached"}
+	if r.answer.Outcome == Failed {
 		progressing.Reason, progressing.Message = "Retrying", err.Error()
 	}
 	r.answer.Conditions = append(r.answer.Conditions, r.installedCondition(), progressing)
@@ -50,15 +42,15 @@ func (r *v1Resolver) installedCondition() Condition {
 	case r.Installed != nil:
 		image = cmp.Or(r.Installed.Image, r.Installed.Name)
 	default:
-		return Condition{"Installed", False, "Failed", "No bundle installed"}
+		return Condition{"Installed", metav1.ConditionFalse, "Failed", "No bundle installed"}
 	}
-	return Condition{"Installed", True, "Succeeded", fmt.Sprintf("Installed bundle %s successfully", image)}
+	return Condition{"Installed", metav1.ConditionTrue, "Succeeded", fmt.Sprintf("Installed bundle %s successfully", image)}
 }
 
 // unknownDeprecations are the conditions without a chosen catalog, which is what knows of deprecations.
 func (r *v1Resolver) unknownDeprecations() []Condition {
 	unknown := func(of string) Condition {
-		return Condition{of, Unknown, "DeprecationStatusUnknown", "deprecation status unknown: catalog data unavailable"}
+		return Condition{of, metav1.ConditionUnknown, "DeprecationStatusUnknown", "deprecation status unknown: catalog data unavailable"}
 	}
 	bundle := unknown("BundleDeprecated")
 	if r.Installed == nil {
@@ -94,9 +86,9 @@ func (r *v1Resolver) deprecations(best *offer) []Condition {
 func deprecated(of, not string, messages ...[]string) Condition {
 	all := slices.Concat(messages...)
 	if len(all) == 0 {
-		return Condition{of, False, "NotDeprecated", not}
+		return Condition{of, metav1.ConditionFalse, "NotDeprecated", not}
 	}
-	return Condition{of, True, "Deprecated", strings.Join(all, "\n")}
+	return Condition{of, metav1.ConditionTrue, "Deprecated", strings.Join(all, "\n")}
 }
 
 // selects reports whether the ClusterExtension follows a channel.

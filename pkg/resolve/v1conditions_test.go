@@ -66,11 +66,11 @@ func TestV1Conditions(t *testing.T) {
 		name     string
 		e        Extension
 		catalogs []*Catalog
-		outcome  V1Outcome
+		outcome  Outcome
 		want     string
 	}{
 		{
-			"a new bundle", Extension{Channels: []string{"c"}}, []*Catalog{c}, V1Resolved,
+			"a new bundle", Extension{Channels: []string{"c"}}, []*Catalog{c}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/p@v2 successfully\n" + done + `
 Deprecated True/Deprecated p ends
 c ends
@@ -78,7 +78,7 @@ PackageDeprecated True/Deprecated p ends
 ChannelDeprecated True/Deprecated c ends
 BundleDeprecated False/NotDeprecated bundle not deprecated`,
 		}, {
-			"all channels", Extension{Version: "1.0.0"}, []*Catalog{c}, V1Resolved,
+			"all channels", Extension{Version: "1.0.0"}, []*Catalog{c}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + `
 Deprecated True/Deprecated p ends
 c ends
@@ -89,37 +89,37 @@ ChannelDeprecated True/Deprecated c ends
 d ends
 BundleDeprecated True/Deprecated bundle 1 is old`,
 		}, {
-			"nothing is deprecated", Extension{}, []*Catalog{catalogOf(t, "y", "channel c ; v1.0.0")}, V1Resolved,
+			"nothing is deprecated", Extension{}, []*Catalog{catalogOf(t, "y", "channel c ; v1.0.0")}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/v1.0.0 successfully\n" + done + `
 Deprecated False/NotDeprecated not deprecated
 PackageDeprecated False/NotDeprecated package not deprecated
 ChannelDeprecated False/NotDeprecated channel not deprecated
 BundleDeprecated False/NotDeprecated bundle not deprecated`,
 		}, {
-			"an error, nothing installed", Extension{Version: "7.x"}, []*Catalog{c}, V1Error,
+			"an error, nothing installed", Extension{Version: "7.x"}, []*Catalog{c}, Failed,
 			`Installed False/Failed No bundle installed
 Progressing True/Retrying no bundles found for package "p" matching version "7.x"
 ` + strings.Replace(allUnknown, "BundleDeprecated "+unknown, "BundleDeprecated Unknown/Absent no bundle installed yet", 1),
 		}, {
-			"an error, something installed", Extension{Version: "7.x", Installed: installed}, []*Catalog{c}, V1Error,
+			"an error, something installed", Extension{Version: "7.x", Installed: installed}, []*Catalog{c}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + ` matching version "7.x"` + "\n" + allUnknown,
 		}, {
-			"a catalog matches", Extension{Installed: installed}, []*Catalog{{Name: "y", Index: &declcfg.Index{}}}, V1Error,
+			"a catalog matches", Extension{Installed: installed}, []*Catalog{{Name: "y", Index: &declcfg.Index{}}}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + "\n" + allUnknown,
 		}, {
-			"a catalog matches and is unavailable", Extension{Installed: installed}, []*Catalog{{Name: "y", Unavailable: true}}, V1Error,
+			"a catalog matches and is unavailable", Extension{Installed: installed}, []*Catalog{{Name: "y", Unavailable: true}}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + "\n" + allUnknown,
 		}, {
-			"no catalog matches any more", Extension{Installed: installed}, nil, V1Kept,
+			"no catalog matches any more", Extension{Installed: installed}, nil, Kept,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + "\n" + allUnknown,
 		}, {
-			"nor for the installed version", Extension{Installed: installed, Version: "1.0.0"}, nil, V1Kept,
+			"nor for the installed version", Extension{Installed: installed, Version: "1.0.0"}, nil, Kept,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + "\n" + allUnknown,
 		}, {
-			"a range is another version", Extension{Installed: installed, Version: "1.0"}, nil, V1Error,
+			"a range is another version", Extension{Installed: installed, Version: "1.0"}, nil, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + ` matching version "1.0"` + "\n" + allUnknown,
 		},
