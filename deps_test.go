@@ -107,6 +107,7 @@ var arrows = map[string][]string{
 	"internal/regular":     {},
 	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},
+	"internal/solver":      {"github.com/go-air/gini"},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile"},
 	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
 	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
