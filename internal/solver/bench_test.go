@@ -105,14 +105,18 @@ func BenchmarkSolve(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		bench(b, fmt.Sprintf("diamonds/%d", n), diamonds(n, 12))
 	}
-	bench(b, "windows", windows(200, 60, 40))
+	large := windows(200, 60, 40)
+	bench(b, "windows", large)
+	large.add(must(large.bundle(0, 0)))
+	large.add(must(large.bundle(0, 1)))
+	bench(b, "unsatisfiable", large)
 }
 
 func bench(b *testing.B, name string, c *catalog) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := c.Solve(b.Context()); err != nil {
+			if _, err := c.Solve(b.Context()); errors.Is(err, ErrUndecided) {
 				b.Fatal(err)
 			}
 		}

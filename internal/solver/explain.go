@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// explain returns the *Unsatisfiable of constraints that cannot hold together. It begins with those for which gini
-// found that, and removes, the last first, what is not needed.
+// explain returns the *Unsatisfiable of constraints that cannot hold together. From the first on, it drops each
+// constraint without which the later ones still contradict each other and those that are known to be needed; all at
+// once up to the first one of the reason that gini found.
 func (p *Problem) explain(ctx context.Context) error {
 	g, guards := p.load(true)
 	if _, err := solve(ctx, g, guards); err != nil {
@@ -14,8 +15,8 @@ func (p *Problem) explain(ctx context.Context) error {
 	}
 	core := slices.Sorted(slices.Values(g.Why(nil)))
 	for needed := 0; needed < len(core); {
-		i := len(core) - 1 - needed
-		satisfiable, err := solve(ctx, g, slices.Concat(core[:i], core[i+1:]))
+		i, _ := slices.BinarySearch(guards, core[needed])
+		satisfiable, err := solve(ctx, g, slices.Concat(core[:needed], guards[i+1:]))
 		if err != nil {
 			break // what is left is still a core
 		}

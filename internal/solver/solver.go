@@ -12,8 +12,8 @@
 //   - Where all candidates of a choice are excluded, a SAT solver finds the first guess that cannot hold together with
 //     those before it, and then the next candidate of that choice that can.
 //
-// OLM finally minimizes the number of variables that are true without being guessed. There are none: a mandatory
-// variable is guessed, each dependency of a guessed variable has a guessed candidate, and other constraints only forbid.
+// OLM finally minimizes the number of variables that are true without being guessed. There are none: each mandatory
+// variable is guessed, each dependency of a guessed variable has a guessed candidate, and all else only forbids.
 //
 //	p := solver.Problem{Variables: 3, Constraints: []solver.Constraint{
 //		{Kind: solver.Mandatory, Subject: 0},
@@ -59,9 +59,10 @@ const (
 var ErrUndecided = errors.New("no answer in time")
 
 // An Unsatisfiable error says that no choice satisfies all constraints.
-type Unsatisfiable struct {
-	// Core lists constraints that contradict each other, by index and ascending. If one of them is removed, the rest
-	// can be satisfied, unless the context ended before this was known.
+type Unsatisfiable struct { //nolint:errname // as in OLM, it is an outcome rather than a failure
+	// Core lists constraints that contradict each other, by index and ascending. Without any of them the rest can be
+	// satisfied, unless the context ended before this was known. Of several cores, it is the one that does without the
+	// first constraint, or else without the second, and so on.
 	Core []int
 }
 
