@@ -98,6 +98,14 @@ func TestSolveDeadline(t *testing.T) {
 	}
 }
 
+func TestSolveCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := windows(200, 60, 5).Solve(ctx); !errors.Is(err, ErrUndecided) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want that there is no answer", err)
+	}
+}
+
 func BenchmarkSolve(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		bench(b, fmt.Sprintf("chain/%d", n), chain(n, 12))
