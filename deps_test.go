@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"pkg/validate": {
 		"pkg/problem", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
-		"internal/legible", "internal/plural",
+		"internal/legible", "internal/plural", "internal/constraint",
 	},
 	"pkg/template": {
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
@@ -89,6 +89,7 @@ var arrows = map[string][]string{
 	"schemas":             {"cuelang.org/go", json},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {},
+	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {},
 	"internal/document": {
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",

@@ -6,14 +6,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// maxConstraint is how many bytes OLM accepts; its documentation, which says 64 KB, is wrong.
-const maxConstraint = 2 << 16
-
-// A constraint is what is checked here of the value of an olm.constraint; package schemas states its shape.
-type constraint struct {
+// A requirement is what is checked here of the value of an olm.constraint; package schemas states its shape.
+type requirement struct {
 	Package *struct {
 		VersionRange string `json:"versionRange"`
 	} `json:"package"`
@@ -27,16 +25,16 @@ type constraint struct {
 }
 
 type terms struct {
-	Constraints []constraint `json:"constraints"`
+	Constraints []requirement `json:"constraints"`
 }
 
 // constraint checks what stops OLM Classic from resolving a namespace: a constraint that it cannot read.
 func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
-	if n := len(p.Value); n > maxConstraint {
-		s.add("constraint", at, "the constraint has %d bytes; OLM accepts %d", n, maxConstraint)
+	if n := len(p.Value); n > constraint.MaxSize {
+		s.add("constraint", at, "the constraint has %d bytes; OLM accepts %d", n, constraint.MaxSize)
 		return
 	}
-	var c constraint
+	var c requirement
 	err := json.Unmarshal(p.Value, &c)
 	if _, wrongType := errors.AsType[*json.SemanticError](err); wrongType {
 		return // the shape is wrong
@@ -49,7 +47,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 }
 
 // term checks one constraint, and those in it.
-func (s *scope) term(at jsontext.Pointer, c *constraint) {
+func (s *scope) term(at jsontext.Pointer, c *requirement) {
 	if c.Package != nil && c.Package.VersionRange != "" {
 		s.requiredRange("constraint", at+"/package/versionRange", c.Package.VersionRange)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -90,13 +91,13 @@ func TestCostOfCEL(t *testing.T) {
 			return fmt.Sprintf("[%d]", i) + strings.Repeat(".map(x, [x])", 60) + ".size() > 0"
 		}, 0, 1},
 	} {
-		c := newCELCompiler()
+		c := newCELRules()
 		checked := 0
 		for i := range 2000 {
 			err := c.check(tt.rule(i))
 			if err == nil {
 				checked++
-			} else if !errors.Is(err, errCEL) {
+			} else if !errors.Is(err, constraint.ErrBudget) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}

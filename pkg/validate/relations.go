@@ -20,7 +20,7 @@ type relations struct {
 	wrong     map[string]bool // packages of which an object breaks a rule that is an error
 
 	room  int // how many more problems are collected
-	cel   *celCompiler
+	cel   *celRules
 	lost  lost
 	hints nearest.Finder
 }

@@ -43,7 +43,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		return nil, err
 	}
 	c := relations{
-		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELCompiler(),
+		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
 	}
 	var problems []*problem.Problem
 	sources = v.portable(sources, &problems)

@@ -1,0 +1,162 @@
+package constraint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"github.com/blang/semver/v4"
+)
+
+// environment is that of OLM: the properties of a bundle, and a function to compare versions.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(
+		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.DynType))),
+		cel.Function("semver_compare",
+			cel.Overload("semver_compare", []*cel.Type{cel.DynType, cel.DynType}, cel.IntType,
+				cel.BinaryBinding(compareVersions))),
+	)
+})
+
+func compareVersions(a, b ref.Val) ref.Val {
+	v, err := semver.ParseTolerant(fmt.Sprint(a.Value()))
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	w, err := semver.ParseTolerant(fmt.Sprint(b.Value()))
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Int(v.Compare(w))
+}
+
+// budget is what the CEL rules of a catalog may cost to compile, about as many bytes. Catalogs have a few, which their
+// bundles repeat; without a limit, one could keep a CPU busy for hours.
+const budget = 1 << 20
+
+// minCost is what compiling even an empty rule costs.
+const minCost = 256
+
+// ErrBudget is returned by a Compiler whose budget is spent.
+var ErrBudget = errors.New("the rule is not checked: the catalog has too much CEL; " +
+	"opm compiles 1 MB of different rules, of which nested lists and maps count as more")
+
+// A Compiler compiles the CEL rules of a catalog. It has a budget, so rules must come in the same order on every run.
+type Compiler struct {
+	left int
+}
+
+// NewCompiler returns a Compiler with all of its budget.
+func NewCompiler() *Compiler { return &Compiler{left: budget} }
+
+// pay reports whether so much is left, and takes it.
+func (c *Compiler) pay(cost int) bool {
+	if cost > c.left {
+		return false
+	}
+	c.left -= cost
+	return true
+}
+
+// A SyntaxError is why a rule does not compile. Its text is that of OLM, of several lines.
+type SyntaxError struct{ *cel.Issues }
+
+func (e *SyntaxError) Error() string { return e.Err().Error() }
+
+// Brief returns the first error in one line.
+func (e *SyntaxError) Brief() string {
+	first := e.Errors()[0]
+	return fmt.Sprintf("%d:%d: %s", first.Location.Line(), first.Location.Column()+1, strings.TrimSpace(first.Message))
+}
+
+// Compile checks a rule and its types; the rule may still not return a bool. The error is ErrBudget or a *SyntaxError.
+func (c *Compiler) Compile(rule string) (*cel.Ast, error) {
+	if !c.pay(minCost + len(rule)) {
+		return nil, ErrBudget
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	ast, issues := env.Parse(rule)
+	if issues.Err() != nil {
+		return nil, &SyntaxError{issues}
+	}
+	if !c.pay(typeCost(rule, ast)) {
+		return nil, ErrBudget
+	}
+	ast, issues = env.Check(ast)
+	if issues.Err() != nil {
+		return nil, &SyntaxError{issues}
+	}
+	return ast, nil
+}
+
+// typeCost is what checking the types of a rule costs beyond what its length does. The types of nested lists and maps
+// nest too, and comparing them takes the power of their depth: .map(x, [x]) a hundred times took seconds.
+func typeCost(rule string, ast *cel.Ast) int {
+	depth := nesting(celast.NavigateAST(ast.NativeRep())) / 4
+	return len(rule) * depth * depth * depth
+}
+
+// nesting returns how many lists, maps and macros are inside of each other.
+func nesting(e celast.NavigableExpr) int {
+	deepest := 0
+	for _, child := range e.Children() {
+		deepest = max(deepest, nesting(child))
+	}
+	switch e.Kind() {
+	case celast.ListKind, celast.MapKind, celast.StructKind, celast.ComprehensionKind:
+		deepest++
+	}
+	return deepest
+}
+
+// maxCost is what one evaluation of a rule may cost, in the units of CEL. Real rules take some hundred; this is about
+// half a second.
+const maxCost = 1 << 20
+
+// ErrCost is in the error of a rule whose evaluation costs too much.
+var ErrCost = errors.New("the evaluation of the rule costs too much")
+
+// A Program is a rule that can be evaluated.
+type Program struct{ program cel.Program }
+
+// Program returns the program of a rule. The error has the words of OLM.
+func (c *Compiler) Program(rule string) (*Program, error) {
+	ast, err := c.Compile(rule)
+	if err != nil {
+		return nil, err
+	}
+	if ast.OutputType() != cel.BoolType {
+		return nil, errors.New("cel expressions must have type Bool")
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	p, err := env.Program(ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(100))
+	return &Program{p}, err
+}
+
+// Holds reports whether the rule holds for a bundle with these properties, maps with the keys type and value. As for
+// OLM, a rule that fails does not. The error is that of ctx or ErrCost.
+func (p *Program) Holds(ctx context.Context, properties []map[string]any) (bool, error) {
+	result, details, err := p.program.ContextEval(ctx, map[string]any{"properties": properties})
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		if cost := details.ActualCost(); cost != nil && *cost > maxCost {
+			return false, ErrCost
+		}
+		return false, nil
+	}
+	return result == types.True, nil
+}
