@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
+		"internal/constraint", "internal/solver",
 	},
 	"pkg/list": {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {

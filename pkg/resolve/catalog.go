@@ -21,11 +21,14 @@ type Catalog struct {
 	// Unavailable is the availabilityMode of the ClusterCatalog: OLM v1 ignores it.
 	Unavailable bool
 
-	// Failure is why the cluster cannot read the catalog, nil if it can.
+	// Failure is why the cluster cannot read the catalog, nil if it can. OLM Classic resolves nothing in a namespace that
+	// sees such a catalog.
 	Failure error
 
 	properties   map[*declcfg.Meta][]Property
 	deprecations map[*declcfg.Meta][]declcfg.Deprecation
+	once         sync.Once
+	listing      *listing // see list
 }
 
 // A Property is a property of a bundle as a registry lists it, without manifests.

@@ -41,6 +41,9 @@ type Subscription struct {
 	Pos declcfg.Pos
 }
 
+// anyCatalog reports whether the Subscription names no catalog, which OLM takes for all.
+func (s *Subscription) anyCatalog() bool { return s.Catalog == "" && s.CatalogNamespace == "" }
+
 // Installed is an operator of the namespace: a ClusterServiceVersion that is not a copy.
 type Installed struct {
 	Name    string
@@ -118,11 +121,13 @@ type Choice struct {
 
 // A Fact is one of the constraints that OLM solves.
 type Fact struct {
-	Kind       FactKind      `json:"kind"`
-	Subject    string        `json:"subject"`              // what it is about; see FactKind
-	Candidates []string      `json:"candidates,omitempty"` // by identifier, CATALOG/NAMESPACE/CHANNEL/BUNDLE
-	Message    string        `json:"message"`              // OLM's sentence
-	Places     []declcfg.Pos `json:"places,omitempty"`     // one, or one for each candidate of a FactOneProvider and FactOneBundle
+	Kind       FactKind `json:"kind"`
+	Subject    string   `json:"subject"`              // what it is about; see FactKind
+	Candidates []string `json:"candidates,omitempty"` // by identifier, CATALOG/NAMESPACE/CHANNEL/BUNDLE
+	Message    string   `json:"message"`              // OLM's sentence
+
+	// Places are where it says so: one place or, for a FactOneProvider and FactOneBundle, one for each candidate.
+	Places []declcfg.Pos `json:"places,omitempty"`
 }
 
 // A FactKind says what a Fact is about.
@@ -137,5 +142,6 @@ const (
 	FactDeprecated   FactKind = "deprecated"   // the bundle has the property olm.deprecated
 	FactUpdate       FactKind = "update"       // the bundle cannot be installed along with the operator that it updates
 	FactOneProvider  FactKind = "one-provider" // one candidate at most, as all provide the API
+	FactBroken       FactKind = "broken"       // what prevents OLM from resolving at all
 	FactOneBundle    FactKind = "one-bundle"   // one candidate at most, as all are of the package
 )

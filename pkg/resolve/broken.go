@@ -1,0 +1,90 @@
+package resolve
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A place is where a fact is defined: a value of an object in a catalog or, without an object, a position.
+type place struct {
+	meta    *declcfg.Meta
+	pointer jsontext.Pointer
+	pos     declcfg.Pos
+}
+
+// find returns the position. It reads the object again.
+func (p place) find() declcfg.Pos {
+	if p.meta == nil {
+		return p.pos
+	}
+	return p.meta.Place(p.pointer)
+}
+
+func (c *channel) place() place {
+	if c.meta == nil {
+		return c.entries[0].bundle.place()
+	}
+	return place{meta: c.meta}
+}
+
+func (b *bundle) place() place {
+	if b.installed != nil {
+		return place{pos: b.installed.Pos}
+	}
+	return place{meta: b.meta}
+}
+
+// propertyPlace returns the place of the property of that index among those that are kept.
+func (b *bundle) propertyPlace(i int) place {
+	p := b.place()
+	p.pointer = jsontext.Pointer("/properties/" + strconv.Itoa(b.properties[i].Index))
+	return p
+}
+
+// A brokenError is something that prevents OLM from resolving, and where it is.
+type brokenError struct {
+	error
+	subject string
+	place   place
+}
+
+func (e *brokenError) Unwrap() error { return e.error }
+
+// An aggregateError is several errors, as OLM prints them: each text once, in brackets unless there is only one.
+type aggregateError []error
+
+func (e aggregateError) Error() string {
+	var texts []string
+	for _, err := range e {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+func (e aggregateError) Unwrap() []error { return e }
+
+// aggregate returns nil for no errors.
+func aggregate(errs []error) error {
+	var all aggregateError
+	for _, err := range errs {
+		if inner, ok := err.(aggregateError); ok { //nolint:errorlint // one that is wrapped is printed as a whole
+			all = append(all, inner...)
+		} else {
+			all = append(all, err)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/constraint"
+)
+
+// A question is a Namespace while it is being answered: the variables that OLM makes for it.
+type question struct {
+	*Namespace
+	catalogs     []*Catalog // those that are visible, and the installed operators
+	installed    *Catalog
+	requirements requirementReader
+	providers    map[string]providers // by type and value of a property and catalog
+
+	// OLM has a variable for each bundle of a Subscription's candidates, and for what they require, and so on.
+	variables     map[*entry]*variable
+	subscriptions []*request
+}
+
+// A variable is an entry that OLM may choose, and what that requires.
+type variable struct {
+	*entry
+	identifier   string // by which OLM names it
+	dependencies []dependency
+	updates      []*entry // the installed operators that it updates
+}
+
+// A dependency is a property of a bundle by which it requires another one.
+type dependency struct {
+	requirement
+	property   int      // index among the properties of the bundle
+	candidates []*entry // the preferred ones first
+}
+
+// A request is a Subscription with its candidates.
+type request struct {
+	*Subscription
+	candidates []*entry // the preferred ones first; last the installed one
+	none       string   // why there are none
+}
+
+func (ns *Namespace) question() *question {
+	q := &question{
+		Namespace:    ns,
+		installed:    ns.existing(),
+		requirements: requirementReader{constraint.NewCompiler(), map[string]readRequirement{}},
+		providers:    map[string]providers{},
+		variables:    map[*entry]*variable{},
+	}
+	q.catalogs = []*Catalog{q.installed}
+	for _, c := range ns.Catalogs {
+		if c.Namespace == ns.Name || c.Namespace == ns.Global {
+			q.catalogs = append(q.catalogs, c)
+		}
+	}
+	return q
+}
+
+// ask makes all variables. The error is what prevents OLM from resolving.
+func (q *question) ask(ctx context.Context) error {
+	if err := q.reach(ctx, slices.Clone(q.installed.list().entries)); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range q.Subscriptions {
+		r := &request{Subscription: &q.Subscriptions[i]}
+		if err := q.request(ctx, r); err != nil {
+			errs = append(errs, err)
+		}
+		q.subscriptions = append(q.subscriptions, r)
+	}
+	slices.SortFunc(q.subscriptions, func(a, b *request) int { return cmp.Compare(a.Name, b.Name) })
+	if err := q.failures(); err != nil {
+		return err
+	}
+	return aggregate(errs)
+}
+
+// failures returns why catalogs are not served, and why the installed operators cannot be read.
+func (q *question) failures() error {
+	var errs []error
+	for _, c := range q.catalogs {
+		if c.Failure != nil {
+			errs = append(errs, fmt.Errorf("error using catalogsource %s/%s: %w", c.Namespace, c.Name, c.Failure))
+		}
+	}
+	return aggregate(errs)
+}
+
+// reach makes the variables of entries and, from them, of all that they may require. It takes the last entry first, as
+// OLM does, so that the errors are in its order.
+func (q *question) reach(ctx context.Context, stack []*entry) error {
+	var errs []error
+	for len(stack) > 0 {
+		e := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if q.variables[e] != nil {
+			continue
+		}
+		v := &variable{entry: e, identifier: e.id()}
+		q.variables[e] = v
+		requirements, err := q.read(e)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, d := range requirements {
+			d.candidates, err = q.candidates(ctx, d.requirement, &e.properties[d.property], e.catalog)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			v.dependencies = append(v.dependencies, d)
+			stack = append(stack, d.candidates...)
+		}
+	}
+	return aggregate(errs)
+}
+
+// read returns what an entry requires.
+func (q *question) read(e *entry) ([]dependency, error) {
+	var dependencies []dependency
+	for i := range e.properties {
+		required, err := q.requirements.read(&e.properties[i].Property)
+		if err != nil {
+			return nil, &brokenError{err, e.id(), e.propertyPlace(i)}
+		}
+		if required != nil {
+			dependencies = append(dependencies, dependency{requirement: required, property: i})
+		}
+	}
+	return dependencies, nil
+}
+
+type providers struct {
+	entries []*entry
+	err     error
+}
+
+// candidates returns the entries that satisfy what a bundle of a catalog requires by a property, the preferred ones
+// first. OLM sorts every channel that has such an entry, so the order of all of these channels must be known.
+func (q *question) candidates(ctx context.Context, r requirement, p *Property, from *Catalog) ([]*entry, error) {
+	key := strings.Join([]string{p.Type, string(p.Value), from.Name, from.Namespace}, "\x00")
+	known, ok := q.providers[key]
+	if !ok {
+		known.entries, known.err = q.provide(ctx, r, from)
+		q.providers[key] = known
+	}
+	return known.entries, known.err
+}
+
+func (q *question) provide(ctx context.Context, r requirement, from *Catalog) ([]*entry, error) {
+	var found []*entry
+	for _, c := range q.preferred(from, q.Name) {
+		channels, err := channelsWith(ctx, r, c)
+		if err != nil {
+			return nil, err
+		}
+		for len(channels) > 0 {
+			n := 1 // installed operators of the same package are one channel
+			for n < len(channels) && channels[n].compare(channels[0]) == 0 {
+				n++
+			}
+			sorted, err := sortChannels(channels[:n])
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range sorted {
+				ok, err := r.holds(ctx, e)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					found = append(found, e)
+				}
+			}
+			channels = channels[n:]
+		}
+	}
+	return found, nil
+}
+
+// channelsWith returns the channels of a catalog that have an entry for which r holds, as OLM prefers them.
+func channelsWith(ctx context.Context, r requirement, c *Catalog) ([]*channel, error) {
+	var channels []*channel
+	for _, e := range r.among(c.list()) {
+		if n := len(channels); n > 0 && channels[n-1] == e.channel {
+			continue // entries come channel by channel
+		}
+		ok, err := r.holds(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			channels = append(channels, e.channel)
+		}
+	}
+	slices.SortStableFunc(channels, (*channel).compare)
+	return channels, nil
+}
+
+// sortChannels returns the order of a channel, or of several that OLM takes for one.
+func sortChannels(channels []*channel) ([]*entry, error) {
+	if len(channels) == 1 {
+		return channels[0].order()
+	}
+	var all []*entry
+	for _, ch := range channels {
+		all = append(all, ch.entries...)
+	}
+	return order(all)
+}
+
+// preferred returns the catalogs in the order in which OLM prefers them for what a bundle of a catalog requires.
+// Neither from nor namespace need be given.
+func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
+	sorted := slices.Clone(q.catalogs)
+	slices.SortStableFunc(sorted, func(a, b *Catalog) int {
+		return cmp.Or(
+			yesFirst(a == q.installed, b == q.installed),
+			yesFirst(a == from, b == from),
+			cmp.Compare(b.Priority, a.Priority),
+			yesFirst(a.Namespace == namespace, b.Namespace == namespace),
+			cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Namespace, b.Namespace),
+		)
+	})
+	return sorted
+}
