@@ -107,12 +107,16 @@ func broken(err error) []Fact {
 
 // check returns what cannot be in a namespace.
 func (ns *Namespace) check() error {
-	seen := map[string]declcfg.Pos{}
 	var errs []error
+	seen := map[string]declcfg.Pos{}
 	add := func(kind, name string, pos declcfg.Pos) {
-		key := kind + " " + name
-		if before, ok := seen[key]; ok {
-			errs = append(errs, &declcfg.Error{Pos: pos, Err: fmt.Errorf("%s %q is already defined at %v", kind, name, before)})
+		key := fmt.Sprintf("%s %q", kind, name)
+		before, twice := seen[key]
+		switch {
+		case twice && pos.File == "":
+			errs = append(errs, errors.New(key+" is defined twice"))
+		case twice:
+			errs = append(errs, &declcfg.Error{Pos: pos, Err: errors.New(key + " is already defined at " + before.String())})
 		}
 		seen[key] = pos
 	}
