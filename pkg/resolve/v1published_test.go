@@ -24,7 +24,7 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 			for _, channel := range append([]*graph.Channel{nil}, p.Channels...) {
 				for _, version := range []string{"", ">=1.0.0-0 <4", "2.x || ~4.10"} {
 					e := Extension{Package: x.Name, Version: version}
-					o := graph.V1Options{Version: constraint(t, version)}
+					o := graph.V1Options{Version: parseRange(t, version)}
 					bundles := p.Bundles
 					if channel != nil {
 						e.Channels, o.Channels, bundles = []string{channel.Name}, []*graph.Channel{channel}, channel.Members()
@@ -49,7 +49,7 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 	}
 }
 
-func constraint(t *testing.T, text string) *graph.Constraint {
+func parseRange(t *testing.T, text string) *graph.Constraint {
 	t.Helper()
 	if text == "" {
 		return nil
