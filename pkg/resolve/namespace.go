@@ -97,7 +97,7 @@ type Classic struct {
 	Updated   []Subscription `json:"-"`
 
 	// Message is OLM's sentence where the outcome is not Resolved.
-	Message string `json:"message,omitempty"`
+	Message string `json:"message"`
 
 	// Core lists the facts that together are unsatisfiable; without any of them the rest is not. Sorted by Message.
 	Core []Fact `json:"core,omitempty"`
@@ -114,7 +114,7 @@ type Choice struct {
 	Package          string `json:"package"`
 	Channel          string `json:"channel"`
 	Bundle           string `json:"bundle"`
-	Replaces         string `json:"replaces,omitempty"` // the ClusterServiceVersion that it replaces, installed or not
+	Replaces         string `json:"replaces"` // the ClusterServiceVersion that it replaces, installed or not
 
 	Meta *declcfg.Meta `json:"-"` // of the bundle
 }

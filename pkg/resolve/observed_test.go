@@ -35,11 +35,8 @@ func (o *observation) namespace(c *Catalog) *Namespace {
 		s.StartingCSV = o.Bundle
 	case "classic":
 		s.InstalledCSV, s.CurrentCSV = o.Bundle, o.Bundle
-		for _, b := range c.Index.Package(o.Package).Bundles {
-			if b.Value.Name == o.Bundle {
-				ns.Installed = []Installed{{Name: o.Bundle, Version: b.Value.Version.Semver, Properties: c.Properties(b.Meta)}}
-			}
-		}
+		in, _ := c.Operator(o.Package, o.Bundle)
+		ns.Installed = []Installed{in}
 	}
 	ns.Subscriptions = []Subscription{s}
 	return ns

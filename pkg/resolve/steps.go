@@ -50,13 +50,17 @@ func compareChoices(a, b Choice) int {
 func matches(subscriptions []Subscription, c Choice) []*Subscription {
 	var matching []*Subscription
 	for i := range subscriptions {
-		s := &subscriptions[i]
-		if s.Package == c.Package && (s.Channel == "" || s.Channel == c.Channel) &&
-			(s.anyCatalog() || s.Catalog == c.Catalog && s.CatalogNamespace == c.CatalogNamespace) {
+		if s := &subscriptions[i]; s.follows(c) {
 			matching = append(matching, s)
 		}
 	}
 	return matching
+}
+
+// follows reports whether a choice is for the Subscription.
+func (s *Subscription) follows(c Choice) bool {
+	return s.Package == c.Package && (s.Channel == "" || s.Channel == c.Channel) &&
+		(s.anyCatalog() || s.Catalog == c.Catalog && s.CatalogNamespace == c.CatalogNamespace)
 }
 
 // isCurrent reports whether a Subscription has a choice already.
