@@ -47,6 +47,7 @@ Exit status:
 		renderCmd(),
 		renderGraphCmd("opm"),
 		renderTemplateCmd("opm"),
+		resolveCmd(),
 		schemaCmd(),
 		searchCmd(),
 		updatesCmd(),

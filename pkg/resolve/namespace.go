@@ -104,13 +104,13 @@ type Classic struct {
 
 	// OrderSensitive is set where OLM may give another answer: it depends on the random order of the Subscriptions
 	// and operators.
-	OrderSensitive bool `json:"orderSensitive,omitempty"`
+	OrderSensitive bool `json:"orderSensitive,omitzero"`
 }
 
 // A Choice is a bundle that is chosen, and where it comes from.
 type Choice struct {
 	Catalog          string `json:"catalog"`
-	CatalogNamespace string `json:"catalogNamespace"`
+	CatalogNamespace string `json:"catalogNamespace,omitempty"`
 	Package          string `json:"package"`
 	Channel          string `json:"channel"`
 	Bundle           string `json:"bundle"`

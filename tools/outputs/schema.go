@@ -171,6 +171,9 @@ func (s *source) fields(def *schema, of *types.Struct) error {
 	for i := range of.NumFields() {
 		field := of.Field(i)
 		key, options, _ := strings.Cut(reflect.StructTag(of.Tag(i)).Get("json"), ",")
+		if key == "-" {
+			continue
+		}
 		value, err := s.field(def, field, options)
 		if err != nil {
 			return fmt.Errorf("%s: %w", field.Name(), err)

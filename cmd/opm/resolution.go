@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// A resolution is what resolve prints.
+type resolution struct {
+	Classic *classicResolution `json:"classic,omitempty"`
+	V1      *v1Resolution      `json:"v1,omitempty"`
+	Assumed []string           `json:"assumed,omitempty"` // what neither the command line nor the catalogs say
+}
+
+// A classicResolution is the answer of OLM Classic and, with --path, the answers after it.
+type classicResolution struct {
+	resolve.Classic
+	Path []resolveStep `json:"path,omitempty"`
+	Loop bool          `json:"loop,omitzero"` // the last step leads back to what was installed before
+}
+
+// A v1Resolution is the answer of OLM v1 and, with --path, the answers after it.
+type v1Resolution struct {
+	resolveStep
+	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"` // what each has, and why it is not chosen
+	Path     []resolveStep       `json:"path,omitempty"`
+	Loop     bool                `json:"loop,omitzero"` // the last step leads back to what was installed before
+}
+
+// A resolveStep is an answer of OLM.
+type resolveStep struct {
+	Outcome resolve.Outcome  `json:"outcome"`
+	Install []resolve.Choice `json:"install"`
+	Message string           `json:"message"` // OLM's sentence where the outcome is not resolved
+}
+
+// resolved reports whether OLM resolves all that was asked.
+func (r *resolution) resolved() bool {
+	steps := r.classicSteps()
+	if r.V1 != nil {
+		steps = append(steps, r.v1Steps()...)
+	}
+	for _, s := range steps {
+		if s.Outcome != resolve.Resolved {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *resolution) classicSteps() []resolveStep {
+	if r.Classic == nil {
+		return nil
+	}
+	return append([]resolveStep{{r.Classic.Outcome, r.Classic.Install, r.Classic.Message}}, r.Classic.Path...)
+}
+
+func (r *resolution) v1Steps() []resolveStep {
+	return append([]resolveStep{r.V1.resolveStep}, r.V1.Path...)
+}
+
+func (r *resolution) write(w io.Writer, format string) error {
+	if format != "text" {
+		return writeValue(w, r, format)
+	}
+	var text strings.Builder
+	for _, a := range r.Assumed {
+		fmt.Fprintf(&text, "assumed: %s\n", legible.Message(a))
+	}
+	if r.Classic != nil {
+		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
+		writeFacts(&text, r.Classic.Core)
+		if r.Classic.OrderSensitive {
+			text.WriteString("OLM may also answer otherwise: the answer depends on a random order\n")
+		}
+	}
+	if r.V1 != nil {
+		writeSteps(&text, "OLM v1", r.v1Steps(), r.V1.Loop)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// writeSteps writes what OLM installs, step by step.
+func writeSteps(w io.Writer, olm string, steps []resolveStep, loop bool) {
+	for _, s := range steps {
+		switch {
+		case s.Outcome != resolve.Resolved:
+			fmt.Fprintf(w, "%s: %s: %s\n", olm, s.Outcome, legible.Message(s.Message))
+		case len(s.Install) == 0:
+			fmt.Fprintf(w, "%s: nothing to install\n", olm)
+		default:
+			fmt.Fprintf(w, "%s installs\n", olm)
+			writeChoices(w, s.Install)
+		}
+	}
+	if loop {
+		fmt.Fprintf(w, "%s: the last step leads back to what was installed before\n", olm)
+	}
+}
+
+func writeChoices(w io.Writer, choices []resolve.Choice) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  BUNDLE\tPACKAGE\tCHANNEL\tCATALOG\tREPLACES")
+	for _, c := range choices {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", legible.Name(c.Bundle), legible.Name(c.Package),
+			legible.Name(cmp.Or(c.Channel, "-")), c.Catalog, legible.Name(cmp.Or(c.Replaces, "-")))
+	}
+	t.Flush()
+}
+
+// writeFacts writes the facts that make a resolution fail, each with its place.
+func writeFacts(w io.Writer, facts []resolve.Fact) {
+	for _, f := range facts {
+		place := ""
+		if len(f.Places) > 0 && f.Places[0].File != "" {
+			place = f.Places[0].String() + ": "
+		}
+		fmt.Fprintf(w, "  %s%s\n", place, legible.Message(f.Message))
+	}
+}

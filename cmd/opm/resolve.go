@@ -1,0 +1,154 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+func resolveCmd() *cobra.Command {
+	var f resolveFlags
+	cmd := &cobra.Command{
+		Use:   "resolve [NAME=]CATALOG...",
+		Short: "Show what OLM installs, and why not something else",
+		Long: `Show what OLM Classic and OLM v1 install of a package, with all that it depends on: for a new
+installation or, with --installed, as the next update. Exit status 1 means that OLM would refuse.
+
+Each CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.
+A name makes it NAME or NAMESPACE/NAME on the cluster; without one it is "cat", "cat2" and so on in
+the namespace "ns". The Subscription is called "sub" and uses the first catalog; others provide
+dependencies only. OLM v1 chooses among all catalogs.`,
+		Example: `  opm resolve catalog --package kiln
+  opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
+  opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
+  opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json`,
+		Args:              atLeastOne("CATALOG"),
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// resolveFlags are the flags of resolve.
+type resolveFlags struct {
+	pkg, channel, version, starting string
+	installed                       []string
+	olm, format                     string
+	path                            bool
+	timeout                         time.Duration
+	images                          imageFlags
+}
+
+// The values of --olm.
+const (
+	olmClassic = "classic"
+	olmV1      = "v1"
+	olmBoth    = "both"
+)
+
+func (f *resolveFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.pkg, "package", "", "resolve this `PACKAGE`")
+	flags.StringVar(&f.channel, "channel", "", "follow this `CHANNEL` (default: any)")
+	flags.StringArrayVar(&f.installed, "installed", nil, "assume that this `BUNDLE` is installed, of the package or another")
+	flags.StringVar(&f.starting, "starting", "", "startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
+	flags.StringVar(&f.version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
+	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
+	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
+	flags.DurationVar(&f.timeout, "solver-timeout", 10*time.Second, "give up on OLM Classic after this `TIME`: undecided")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml")
+	completeWith(cmd, packages, "package")
+	completeWith(cmd, channels, "channel")
+	completeWith(cmd, bundles, "installed", "starting")
+	completeNothing(cmd, "version", "solver-timeout")
+	addReadFlags(cmd, &f.images)
+}
+
+func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
+	if f.pkg == "" {
+		return usageError{errors.New("--package is missing: it names the package to install")}
+	}
+	done := progress(cmd, "reading")
+	defer done()
+	catalogs, closeAll, err := f.readCatalogs(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	question, err := f.question(catalogs)
+	if err != nil {
+		return err
+	}
+	question.hint(cmd.ErrOrStderr())
+	r, err := question.answer(cmd.Context())
+	if err != nil {
+		return err
+	}
+	done()
+	if err := r.write(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	if !r.resolved() {
+		return errReported
+	}
+	return nil
+}
+
+// readCatalogs reads the catalogs of the arguments. Their objects can be read again until closeAll is called.
+func (f *resolveFlags) readCatalogs(
+	cmd *cobra.Command, args []string,
+) (catalogs []*resolve.Catalog, closeAll func(), err error) {
+	var closers []func()
+	closeAll = func() {
+		for _, c := range slices.Backward(closers) {
+			c()
+		}
+	}
+	for i, arg := range args {
+		namespace, name, ref := splitCatalogName(arg)
+		catalog, closer, err := f.images.openCatalog(cmd, ref)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		closers = append(closers, closer)
+		c, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+		if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+			closeAll()
+			return nil, nil, ofParts([]string{ref}, err)
+		}
+		warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
+		c.Namespace, c.Name = cmp.Or(namespace, "ns"), cmp.Or(name, defaultCatalogName(i))
+		catalogs = append(catalogs, c)
+	}
+	return catalogs, closeAll, nil
+}
+
+func defaultCatalogName(i int) string {
+	if i == 0 {
+		return "cat"
+	}
+	return fmt.Sprintf("cat%d", i+1)
+}
+
+// splitCatalogName splits an argument [[NAMESPACE/]NAME=]CATALOG. What comes before = is a path unless it can be a name.
+func splitCatalogName(arg string) (namespace, name, ref string) {
+	name, ref, ok := strings.Cut(arg, "=")
+	if before, after, both := strings.Cut(name, "/"); both {
+		namespace, name = before, after
+		ok = ok && k8sname.Label(namespace) == nil
+	}
+	if !ok || k8sname.Subdomain(name) != nil {
+		return "", "", arg
+	}
+	return namespace, name, ref
+}
