@@ -61,15 +61,12 @@ func (l *level) UnmarshalJSON(text []byte) error {
 func readConfig(name, ref string) (*config, error) {
 	c := new(config)
 	defer c.setLevels()
-	path, optional := name, false
-	if r := reference.Of(ref); name == "" && (r.Kind == reference.Directory || r.Kind == reference.File) {
-		path, optional = filepath.Join(filepath.Dir(filepath.Clean(r.Path)), configFile), true
-	}
+	path := configOf(name, ref)
 	if path == "" {
 		return c, nil
 	}
 	text, err := os.ReadFile(path)
-	if optional && errors.Is(err, fs.ErrNotExist) {
+	if name == "" && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
@@ -84,6 +81,15 @@ func readConfig(name, ref string) (*config, error) {
 		c.Schemas[i] = beside(path, c.Schemas[i])
 	}
 	return c, c.checkRules(file)
+}
+
+// configOf returns the path of the named file or, for "", that of the opm.yaml beside what ref is a path to, which need
+// not exist. It is "" if ref is not a path.
+func configOf(name, ref string) string {
+	if r := reference.Of(ref); name == "" && (r.Kind == reference.Directory || r.Kind == reference.File) {
+		return filepath.Join(filepath.Dir(filepath.Clean(r.Path)), configFile)
+	}
+	return name
 }
 
 // beside returns a path that is relative to the directory of a file; "" stays "".

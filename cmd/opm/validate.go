@@ -50,12 +50,16 @@ Text goes to standard error, other formats to standard output.`,
   opm validate catalog -o sarif > problems.sarif
   opm validate catalog --warnings-as-errors --disable skips-only
   opm validate catalog --baseline known.json --write-baseline
+  opm validate catalog --watch
   opm validate --rules channel-head`,
 		Args:              args,
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.listRules {
 				return f.printRules(cmd.OutOrStdout(), args)
+			}
+			if f.watched {
+				return f.watch(cmd, args[0])
 			}
 			return f.run(cmd, args[0])
 		},
@@ -65,7 +69,9 @@ Text goes to standard error, other formats to standard output.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
 	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
-	exclude(cmd, "rules", "schema", "package")
+	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
+	exclude(cmd, "rules", "schema", "package", "watch")
+	exclude(cmd, "write-baseline", "watch")
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &f.images)
@@ -78,6 +84,7 @@ type validateFlags struct {
 	format  string
 	schemas []string
 	pkg     string
+	watched bool
 	images  imageFlags
 }
 

@@ -83,6 +83,14 @@ func (s Source) label(name string) string {
 	return strings.TrimSuffix(s.Name, "/") + "/" + name
 }
 
+// Ignored returns a function that reports whether the .indexignore files of s, as they are now, take out the file of
+// that name in FS, which need not exist.
+func (s Source) Ignored() func(name string) bool {
+	w := walker{src: s, report: func(error) {}}
+	w.dir(".", nil)
+	return w.ignore.Ignored
+}
+
 // A walker collects the files of a source. Unlike upstream it follows links to directories inside the root, so that a
 // mounted ConfigMap is a catalog; each file counts once, however many paths lead to it.
 type walker struct {
