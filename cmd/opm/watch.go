@@ -32,7 +32,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 	}
 	defer events.Close()
 	w := watcher{Watcher: events, ref: ref}
-	last := error(context.Canceled) // if there is none
+	last := context.Canceled // if there is none
 	for {
 		if err := w.follow(f.inputs(ref)); err != nil { // before a run, so that no change is missed
 			return fmt.Errorf("watch %s: %w", ref, err)

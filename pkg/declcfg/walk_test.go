@@ -144,6 +144,21 @@ func TestWalk(t *testing.T) {
 }
 
 // The number of paths through links doubles with every level.
+func TestIgnored(t *testing.T) {
+	ignored := declcfg.Source{FS: fstest.MapFS{
+		".indexignore":     {Data: []byte("*.txt\n")},
+		"a/.indexignore":   {Data: []byte("b.yaml\n!keep.txt\n")},
+		"a/unreadable.txt": {Mode: fs.ModeNamedPipe},
+	}}.Ignored()
+	for name, want := range map[string]bool{
+		"x.txt": true, "a/b.yaml": true, "a/c/new.txt": true, "b.yaml": false, "a/keep.txt": false,
+	} {
+		if got := ignored(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestWalkManyLinks(t *testing.T) {
 	const levels = 30
 	tree := fstest.MapFS{fmt.Sprintf("%d/x.yaml", levels): {Data: []byte("schema: s\n")}}
