@@ -41,8 +41,9 @@ type origin struct {
 	json   []byte           // nil if there are nodes
 	source *yamljson.Source // of json; nil if that is the text
 
-	root  *yaml.Node // of YAML that is not in block style
-	lines []int      // where the lines start that the parser counts
+	root  *yaml.Node    // of YAML that is not in block style
+	lines []int         // where the lines start that the parser counts
+	marks map[int][]int // by line: where every markedth character starts, as far as that was needed
 }
 
 func (d *Document) origin() *origin {
@@ -81,10 +82,29 @@ func (o *origin) at(offset int) int {
 	return o.source.Offset(offset)
 }
 
+// markedth is how many characters of a line are counted again and again: all of YAML may be on one line.
+const markedth = 1024
+
 // offset returns where a node starts. The parser counts characters.
 func (o *origin) offset(n *yaml.Node) int {
-	at := o.lines[min(max(n.Line, 1), len(o.lines))-1]
-	return at + yamljson.Characters(o.text[at:], n.Column-1)
+	line, characters := min(max(n.Line, 1), len(o.lines))-1, n.Column-1
+	at := o.lines[line]
+	if characters >= markedth {
+		marks := o.marks[line]
+		if marks == nil {
+			marks = []int{at}
+		}
+		for len(marks) <= characters/markedth {
+			last := marks[len(marks)-1]
+			marks = append(marks, last+yamljson.Characters(o.text[last:], markedth))
+		}
+		if o.marks == nil {
+			o.marks = map[int][]int{}
+		}
+		o.marks[line] = marks
+		at, characters = marks[characters/markedth], characters%markedth
+	}
+	return at + yamljson.Characters(o.text[at:], characters)
 }
 
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }

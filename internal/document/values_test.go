@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -247,5 +249,32 @@ func TestPublished(t *testing.T) {
 			}
 			checkConverted(t, inYAML(doc), doc)
 		}
+	}
+}
+
+// A document on one line takes time linear in it, whatever is looked for.
+func TestFindInOneLine(t *testing.T) {
+	const n = 100_000
+	text := "[" + strings.Repeat("é, ", n) + "é, {a: 1" + strings.Repeat(", a: 1", n) + "}]"
+	d := inNodes(text)
+	var ptrs []jsontext.Pointer
+	for i := range n {
+		ptrs = append(ptrs, jsontext.Pointer("/"+strconv.Itoa(i)))
+	}
+	start := time.Now()
+	for i, v := range d.Find(ptrs...) {
+		if want := (Place{1, 2 + 3*i}); v.Place != want || !v.Found {
+			t.Fatalf("%d is at %v, %t, want %v", i, v.Place, v.Found, want)
+		}
+	}
+	duplicates := d.Duplicates()
+	if len(duplicates) != n {
+		t.Fatalf("%d keys are repeated, want %d", len(duplicates), n)
+	}
+	if got, want := duplicates[n-1].Repeat, (Place{1, 2 + 3*n + 4 + 6*n}); got != want {
+		t.Errorf("the last is repeated at %v, want %v", got, want)
+	}
+	if d := time.Since(start); d > 10*time.Second { // it takes less than a second, without marks more than a minute
+		t.Errorf("it took %v", d)
 	}
 }
