@@ -1,0 +1,210 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A loader fills a State.
+type loader struct {
+	*State
+	seen map[identity]declcfg.Pos
+	errs []error
+}
+
+// An identity is what no two objects share.
+type identity struct{ kind, namespace, name string }
+
+func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
+	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
+}
+
+// file reads a file, which positions call by its label.
+func (l *loader) file(fsys fs.FS, name, label string) {
+	f, info, err := regular.Open(fsys, name)
+	if err != nil {
+		l.fail(declcfg.Pos{File: label}, "", withoutPath(err))
+		return
+	}
+	defer f.Close()
+	r, ok := f.(io.ReaderAt)
+	if !ok {
+		l.fail(declcfg.Pos{File: label}, "", errors.ErrUnsupported)
+		return
+	}
+	unreadable := func(err error) {
+		if e, ok := errors.AsType[*document.Error](err); ok {
+			l.fail(posOf(label, e.Place), "", e.Err)
+			return
+		}
+		l.fail(declcfg.Pos{File: label}, "", withoutPath(err))
+	}
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	for chunk := range document.Split(r, info.Size(), 0) {
+		err := chunk.Read(skip, func(doc *document.Document, err error) {
+			if doc == nil {
+				unreadable(err)
+				return
+			}
+			reader := documentReader{loader: l, label: label}
+			reader.read(doc)
+		})
+		if err != nil {
+			unreadable(err)
+		}
+		chunk.Recycle()
+	}
+}
+
+func posOf(label string, p document.Place) declcfg.Pos {
+	return declcfg.Pos{File: label, Line: p.Line, Column: p.Column}
+}
+
+// A documentReader reads the objects of one document. What needs a place waits until all of it is read, so that places
+// are found in one pass.
+type documentReader struct {
+	*loader
+	label   string
+	pending []pending
+}
+
+// A pending is what to do when the place of a value is known.
+type pending struct {
+	ptr jsontext.Pointer
+	do  func(declcfg.Pos)
+}
+
+func (r *documentReader) read(doc *document.Document) {
+	r.object(doc.JSON, "", metav1.TypeMeta{}, 0)
+	ptrs := make([]jsontext.Pointer, len(r.pending))
+	for i, p := range r.pending {
+		ptrs[i] = p.ptr
+	}
+	for i, v := range doc.Find(ptrs...) {
+		r.pending[i].do(posOf(r.label, v.Place))
+	}
+	if !doc.Repaired {
+		return
+	}
+	for _, d := range doc.Duplicates() {
+		r.fail(posOf(r.label, d.Repeat), "", fmt.Errorf("key %q is already defined at %s", d.Key, posOf(r.label, d.First)))
+	}
+}
+
+// wrong reports an error about the value at ptr.
+func (r *documentReader) wrong(ptr jsontext.Pointer, format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	r.add(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
+}
+
+// add calls do with the place of the value at ptr, later.
+func (r *documentReader) add(ptr jsontext.Pointer, do func(declcfg.Pos)) {
+	r.pending = append(r.pending, pending{ptr, do})
+}
+
+// maxDepth is how deep Lists may be nested. Each of them is read again for the one around it.
+const maxDepth = 8
+
+// object reads the object at ptr. In a list of a kind, objects need not repeat the type.
+func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed metav1.TypeMeta, depth int) {
+	var head struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Items      jsontext.Value `json:"items"`
+	}
+	if !r.decode(raw, ptr, &head) {
+		return
+	}
+	if head.Kind == "" && head.APIVersion == "" {
+		head.APIVersion, head.Kind = listed.APIVersion, listed.Kind
+	}
+	if head.Kind == "" || head.APIVersion == "" {
+		r.wrong(ptr, "not an object of Kubernetes: it has no apiVersion or no kind")
+		return
+	}
+	if of, ok := strings.CutSuffix(head.Kind, "List"); ok && head.Items != nil {
+		r.list(head.Items, ptr+"/items", metav1.TypeMeta{APIVersion: head.APIVersion, Kind: of}, depth+1)
+		return
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool {
+		return k.name == head.Kind && groupOf(k.apiVersion) == groupOf(head.APIVersion)
+	})
+	switch {
+	case i < 0:
+		r.other(raw, ptr)
+	case kinds[i].apiVersion != head.APIVersion:
+		r.wrong(ptr+"/apiVersion", "unknown version %q of %s, want %q", head.APIVersion, head.Kind, kinds[i].apiVersion)
+	default:
+		kinds[i].load(r, raw, ptr, identity{kind: head.Kind})
+	}
+}
+
+// groupOf returns the group of an API version, "" for the core of Kubernetes.
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// other reads an object of a kind that is not among the kinds.
+func (r *documentReader) other(raw jsontext.Value, ptr jsontext.Pointer) {
+	v := new(metav1.PartialObjectMetadata)
+	if r.decode(raw, ptr, v) {
+		r.add(ptr, func(pos declcfg.Pos) { r.Others = append(r.Others, Object[metav1.PartialObjectMetadata]{v, pos}) })
+	}
+}
+
+// list reads the items of a List.
+func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav1.TypeMeta, depth int) {
+	if depth > maxDepth {
+		r.wrong(ptr, "more than %d Lists inside each other", maxDepth)
+		return
+	}
+	if of.Kind == "" { // a List of anything
+		of = metav1.TypeMeta{}
+	}
+	var items []jsontext.Value
+	if !r.decode(raw, ptr, &items) {
+		return
+	}
+	for i, item := range items {
+		r.object(item, ptr.AppendToken(strconv.Itoa(i)), of, depth)
+	}
+}
+
+// options are those by which clients of Kubernetes read JSON, with errors that have a place.
+var options = json.JoinOptions(
+	jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), jsonv1.ReportErrorsWithLegacySemantics(false),
+)
+
+// decode reads the value at ptr into v, and reports whether it is of the type.
+func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any) bool {
+	err := json.Unmarshal(raw, v, options)
+	if err == nil {
+		return true
+	}
+	within, message := declcfg.TypeError(err)
+	s, ok := errors.AsType[*json.SemanticError](err)
+	if ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil {
+		message = s.Err // of what reads itself, such as a time
+	}
+	r.wrong(ptr+within, "%w", message)
+	return false
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// Values of the API.
+const (
+	unavailable   = "Unavailable"
+	sourceCatalog = "Catalog"
+	selfCertified = "SelfCertified"
+)
+
+// A ClusterCatalog is a catalog of OLM v1, as far as it matters to what is installed. The Go module of the API has too
+// many dependencies for two types.
+type ClusterCatalog struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Priority         int32  `json:"priority"`
+		AvailabilityMode string `json:"availabilityMode"` // "" is Available
+		Source           struct {
+			Image struct {
+				Ref string `json:"ref"`
+			} `json:"image"`
+		} `json:"source"`
+	} `json:"spec"`
+	Status struct {
+		Conditions     []metav1.Condition `json:"conditions"`
+		ResolvedSource struct {
+			Image struct {
+				Ref string `json:"ref"`
+			} `json:"image"`
+		} `json:"resolvedSource"`
+	} `json:"status"`
+}
+
+// A ClusterExtension is an installation that OLM v1 is asked for, as far as it matters to what is installed.
+type ClusterExtension struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Namespace string `json:"namespace"`
+		Source    struct {
+			SourceType string         `json:"sourceType"`
+			Catalog    *CatalogFilter `json:"catalog"`
+		} `json:"source"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+		Install    struct {
+			Bundle struct {
+				Name    string `json:"name"` // "" if nothing is installed
+				Version string `json:"version"`
+				Release string `json:"release"`
+			} `json:"bundle"`
+		} `json:"install"`
+	} `json:"status"`
+}
+
+// A CatalogFilter says which bundles a ClusterExtension accepts.
+type CatalogFilter struct {
+	PackageName             string                `json:"packageName"`
+	Version                 string                `json:"version"`
+	Channels                []string              `json:"channels"`
+	Selector                *metav1.LabelSelector `json:"selector"`
+	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy"` // "" is CatalogProvided
+}
+
+func (c *ClusterCatalog) check() flaws {
+	switch c.Spec.AvailabilityMode {
+	case "", "Available", unavailable:
+		return nil
+	}
+	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, have %q", c.Spec.AvailabilityMode)}}
+}
+
+// check returns what a cluster would refuse.
+func (e *ClusterExtension) check() flaws {
+	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
+	if e.Spec.Source.SourceType != sourceCatalog {
+		return all
+	}
+	if e.Spec.Source.Catalog == nil {
+		return append(all, flaw{"/spec/source/catalog", errors.New("it is required for the sourceType Catalog")})
+	}
+	switch policy := e.Spec.Source.Catalog.UpgradeConstraintPolicy; policy {
+	case "", "CatalogProvided", selfCertified:
+	default:
+		all = append(all, flaw{
+			"/spec/source/catalog/upgradeConstraintPolicy", fmt.Errorf("want CatalogProvided or SelfCertified, have %q", policy),
+		})
+	}
+	for _, err := range e.Question().Admit() {
+		path := strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(err.Field)
+		all = append(all, flaw{jsontext.Pointer("/" + path), errors.New(err.ErrorBody())})
+	}
+	return all
+}
+
+// Question returns what the ClusterExtension asks of OLM v1, nil if it names an image instead of a package.
+func (e *ClusterExtension) Question() *resolve.Extension {
+	filter := e.Spec.Source.Catalog
+	if e.Spec.Source.SourceType != sourceCatalog || filter == nil {
+		return nil
+	}
+	q := &resolve.Extension{
+		Name: e.Name, Package: filter.PackageName, Version: filter.Version, Channels: filter.Channels,
+		Selector: filter.Selector, SelfCertified: filter.UpgradeConstraintPolicy == selfCertified,
+	}
+	if b := e.Status.Install.Bundle; b.Name != "" {
+		q.Installed = &resolve.InstalledBundle{Name: b.Name, Version: b.Version, Release: b.Release, Image: e.image()}
+	}
+	return q
+}
+
+// image returns the image of the installed bundle, which only the message of a condition has; "" without one.
+func (e *ClusterExtension) image() string {
+	for _, c := range e.Status.Conditions {
+		if c.Type == "Installed" && c.Status == metav1.ConditionTrue {
+			image, ok := strings.CutPrefix(c.Message, "Installed bundle ")
+			image, ok2 := strings.CutSuffix(image, " successfully")
+			if ok && ok2 {
+				return image
+			}
+		}
+	}
+	return ""
+}
