@@ -48,10 +48,10 @@ var kinds = []kind{
 		func(c *v1alpha1.ClusterServiceVersion) flaws { return checkNamespace(c) },
 	)},
 	{olmV1, "ClusterCatalog", loadInto(
-		func(s *State) *[]Object[ClusterCatalog] { return &s.ClusterCatalogs }, (*ClusterCatalog).check,
+		func(s *State) *[]Object[Catalog] { return &s.ClusterCatalogs }, (*Catalog).check,
 	)},
 	{olmV1, "ClusterExtension", loadInto(
-		func(s *State) *[]Object[ClusterExtension] { return &s.ClusterExtensions }, (*ClusterExtension).check,
+		func(s *State) *[]Object[Extension] { return &s.ClusterExtensions }, (*Extension).check,
 	)},
 }
 
@@ -85,8 +85,8 @@ func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
 	return append(f, flaw{ptr, errors.New("it is required")})
 }
 
-// loadInto returns a kind's load for a list of a State. All objects need a name; check, which may be nil, says what else
-// is wrong.
+// loadInto returns a kind's load for a list of a State. All objects need a name; check, which may be nil, says what
+// else is wrong.
 func loadInto[T any, P interface {
 	*T
 	metav1.Object

@@ -18,9 +18,9 @@ const (
 	selfCertified = "SelfCertified"
 )
 
-// A ClusterCatalog is a catalog of OLM v1, as far as it matters to what is installed. The Go module of the API has too
+// A Catalog is a ClusterCatalog of OLM v1, as far as it matters to what is installed. The Go module of the API has too
 // many dependencies for two types.
-type ClusterCatalog struct {
+type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -43,8 +43,8 @@ type ClusterCatalog struct {
 	} `json:"status"`
 }
 
-// A ClusterExtension is an installation that OLM v1 is asked for, as far as it matters to what is installed.
-type ClusterExtension struct {
+// An Extension is a ClusterExtension, as far as it matters to what is installed.
+type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -76,7 +76,7 @@ type CatalogFilter struct {
 	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy"` // "" is CatalogProvided
 }
 
-func (c *ClusterCatalog) check() flaws {
+func (c *Catalog) check() flaws {
 	switch c.Spec.AvailabilityMode {
 	case "", "Available", unavailable:
 		return nil
@@ -85,7 +85,7 @@ func (c *ClusterCatalog) check() flaws {
 }
 
 // check returns what a cluster would refuse.
-func (e *ClusterExtension) check() flaws {
+func (e *Extension) check() flaws {
 	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
 	if e.Spec.Source.SourceType != sourceCatalog {
 		return all
@@ -108,7 +108,7 @@ func (e *ClusterExtension) check() flaws {
 }
 
 // Question returns what the ClusterExtension asks of OLM v1, nil if it names an image instead of a package.
-func (e *ClusterExtension) Question() *resolve.Extension {
+func (e *Extension) Question() *resolve.Extension {
 	filter := e.Spec.Source.Catalog
 	if e.Spec.Source.SourceType != sourceCatalog || filter == nil {
 		return nil
@@ -124,7 +124,7 @@ func (e *ClusterExtension) Question() *resolve.Extension {
 }
 
 // image returns the image of the installed bundle, which only the message of a condition has; "" without one.
-func (e *ClusterExtension) image() string {
+func (e *Extension) image() string {
 	for _, c := range e.Status.Conditions {
 		if c.Type == "Installed" && c.Status == metav1.ConditionTrue {
 			image, ok := strings.CutPrefix(c.Message, "Installed bundle ")

@@ -30,8 +30,8 @@ type State struct {
 	CatalogSources         []Object[v1alpha1.CatalogSource]
 	Subscriptions          []Object[v1alpha1.Subscription]
 	ClusterServiceVersions []Object[v1alpha1.ClusterServiceVersion]
-	ClusterCatalogs        []Object[ClusterCatalog]
-	ClusterExtensions      []Object[ClusterExtension]
+	ClusterCatalogs        []Object[Catalog]
+	ClusterExtensions      []Object[Extension]
 	Others                 []Object[metav1.PartialObjectMetadata] // of all other kinds
 }
 

@@ -334,7 +334,7 @@ func FuzzLoad(f *testing.F) {
 				}
 			}
 		}
-		for _, line := range strings.Split(listing(s), "\n") {
+		for line := range strings.SplitSeq(listing(s), "\n") {
 			if line != "" && !strings.HasPrefix(line, "-:") {
 				t.Errorf("no place: %s", line)
 			}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Candidates returns what OLM v1 may install, the preferred one first: the bundles in the selected channels and versions
-// or, if a bundle is installed, those of them that update it or have its version. It resolves to the first one, and
-// then refuses it for a reason of its own; see [Bundle.Refusal].
+// Candidates returns what OLM v1 may install, the preferred one first: the bundles in the selected channels and
+// versions or, if a bundle is installed, those of them that update it or have its version. OLM resolves to the first
+// one, which it may still refuse; see [Bundle.Refusal].
 //
 // The installed bundle need not be in p. Where it is nil, the steps have no edge.
 func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
@@ -54,7 +54,8 @@ func (c *Channel) edgeTo(entry int, b *Bundle) Edge {
 	return ""
 }
 
-// WhyNot returns why a bundle of p is not among the [Package.Candidates], as a sentence without a full stop; "" if it is.
+// WhyNot returns why a bundle of p is not among the [Package.Candidates], as a sentence without a full stop, or "" if
+// it is.
 func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
 	e := &explainer{Explanation: Explanation{To: b.Name}, from: installed, to: b}
 	if installed != nil {
@@ -67,6 +68,19 @@ func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
 		}
 	}
 	return ""
+}
+
+// WhyAfter returns why OLM v1 prefers another candidate to b, as a sentence without a full stop.
+func (b *Bundle) WhyAfter(preferred *Bundle) string {
+	switch {
+	case b.Deprecated && !preferred.Deprecated:
+		return fmt.Sprintf("it is deprecated, and %s is not", preferred.Name)
+	case b.compareV1(preferred) == 0:
+		return fmt.Sprintf("%s has the same version and comes first", preferred.Name)
+	case b.Version != nil && b.semver().EQ(preferred.semver()):
+		return fmt.Sprintf("%s has a higher release", preferred.Name)
+	}
+	return fmt.Sprintf("%s has a higher version", preferred.Name)
 }
 
 // Refusal returns the error of OLM v1 that resolves to a bundle with a dependency, or nil. It looks for no other bundle

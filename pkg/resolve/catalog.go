@@ -87,7 +87,8 @@ var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 // Properties returns the properties of a bundle of the catalog, in order.
 func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle] }
 
-// Deprecations returns what is deprecated in a package of the catalog. Like OLM, it reads the first olm.deprecations only.
+// Deprecations returns what is deprecated in a package of the catalog. Like OLM, it reads the first olm.deprecations
+// only.
 func (c *Catalog) Deprecations(pkg string) []declcfg.Deprecation {
 	x := c.Index.Package(pkg)
 	if x == nil || len(x.Deprecations) == 0 {

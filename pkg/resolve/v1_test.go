@@ -312,6 +312,20 @@ func TestV1Selector(t *testing.T) {
 	}
 }
 
+// A candidate says what is preferred to it.
+func TestV1Preference(t *testing.T) {
+	a := (&Extension{Package: "p"}).V1([]*Catalog{catalogOf(t, "x", `channel c ; a ; b ; d ; e
+		bundle a 1.0.0+9 ; bundle b 1.0.0+10 ; bundle d 1.0.0+10 ; bundle e none`)})
+	var reasons []string
+	for _, c := range a.Catalogs[0].Candidates {
+		reasons = append(reasons, c.Bundle+": "+c.Why)
+	}
+	const want = "b:  ; d: b has the same version and comes first ; a: b has a higher release ; e: b has a higher version"
+	if got := strings.Join(reasons, " ; "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // Each catalog says what it has and why nothing of it is chosen, and so does each bundle.
 func TestV1Reasons(t *testing.T) {
 	labelled := catalogOf(t, "labelled", "channel c ; v1.0.0")

@@ -80,7 +80,7 @@ func TestVersionRanges(t *testing.T) {
 			t.Errorf("%q: %v", tt.text, err)
 			continue
 		}
-		for _, v := range strings.Fields(tt.in + " " + tt.out) {
+		for v := range strings.FieldsSeq(tt.in + " " + tt.out) {
 			version, err := declcfg.ParseVersion(v, "")
 			if err != nil {
 				t.Fatal(err)

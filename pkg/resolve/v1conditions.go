@@ -35,22 +35,24 @@ func (r *v1Resolver) setConditions(best *offer, err error) {
 }
 
 func (r *v1Resolver) installedCondition() Condition {
-	image := ""
+	var bundle string
 	switch {
 	case r.answer.Choice != nil:
-		image = cmp.Or(r.answer.Choice.Image, r.answer.Choice.Bundle)
+		bundle = cmp.Or(r.answer.Choice.Image, r.answer.Choice.Bundle)
 	case r.Installed != nil:
-		image = cmp.Or(r.Installed.Image, r.Installed.Name)
+		bundle = cmp.Or(r.Installed.Image, r.Installed.Name)
 	default:
 		return Condition{"Installed", metav1.ConditionFalse, "Failed", "No bundle installed"}
 	}
-	return Condition{"Installed", metav1.ConditionTrue, "Succeeded", fmt.Sprintf("Installed bundle %s successfully", image)}
+	message := fmt.Sprintf("Installed bundle %s successfully", bundle)
+	return Condition{"Installed", metav1.ConditionTrue, "Succeeded", message}
 }
 
 // unknownDeprecations are the conditions without a chosen catalog, which is what knows of deprecations.
 func (r *v1Resolver) unknownDeprecations() []Condition {
+	const message = "deprecation status unknown: catalog data unavailable"
 	unknown := func(of string) Condition {
-		return Condition{of, metav1.ConditionUnknown, "DeprecationStatusUnknown", "deprecation status unknown: catalog data unavailable"}
+		return Condition{of, metav1.ConditionUnknown, "DeprecationStatusUnknown", message}
 	}
 	bundle := unknown("BundleDeprecated")
 	if r.Installed == nil {
@@ -59,8 +61,8 @@ func (r *v1Resolver) unknownDeprecations() []Condition {
 	return []Condition{unknown("Deprecated"), unknown("PackageDeprecated"), unknown("ChannelDeprecated"), bundle}
 }
 
-// deprecations are the conditions with a chosen catalog. Without channels in the ClusterExtension, those of all channels
-// of the package count.
+// deprecations are the conditions with a chosen catalog. Without channels in the ClusterExtension, those of all
+// channels of the package count.
 func (r *v1Resolver) deprecations(best *offer) []Condition {
 	var pkg, channels, bundle []string
 	for _, d := range best.Deprecations(r.Package) {

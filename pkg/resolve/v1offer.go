@@ -12,16 +12,17 @@ type V1Catalog struct {
 	Name     string `json:"name"`
 	Priority int    `json:"priority"`
 
-	// Why says why nothing of it is chosen, as a sentence without a full stop that calls the catalog "it". It is "" for the
-	// chosen catalog, and for those that OLM did not get to because of an error.
+	// Why says why nothing of it is chosen, as a sentence without a full stop that calls the catalog "it". It is "" for
+	// the chosen catalog, and for those that OLM did not get to because of an error.
 	Why string `json:"why,omitzero"`
 
-	Candidates []V1Candidate `json:"candidates,omitzero"` // the preferred one first; the first of the chosen catalog is chosen
+	// Candidates are the bundles that may be chosen, the preferred one first. The first of the chosen catalog is chosen.
+	Candidates []V1Candidate `json:"candidates,omitzero"`
 
 	offer *offer // nil if the package was not looked at
 }
 
-// A V1Candidate is a bundle that may be chosen.
+// A V1Candidate is a bundle of the package.
 type V1Candidate struct {
 	Bundle     string     `json:"bundle"`
 	Version    string     `json:"version,omitzero"`
@@ -29,8 +30,8 @@ type V1Candidate struct {
 	By         graph.Edge `json:"by,omitzero"`      // as in [V1Choice]
 	Channel    string     `json:"channel,omitzero"` // that has the edge
 
-	// Why says why the catalog does not offer it, as a sentence without a full stop that calls the bundle "it". It is "" for
-	// the first candidate.
+	// Why says why it does not come first, or why it is no candidate, as a sentence without a full stop that calls the
+	// bundle "it". It is "" for the first candidate.
 	Why string `json:"why,omitzero"`
 }
 
@@ -81,7 +82,7 @@ func (c *V1Catalog) set(o *offer) {
 			candidate.Channel = s.Channel.Name
 		}
 		if i > 0 {
-			candidate.Why = whyAfter(s.To, o.steps[0].To)
+			candidate.Why = s.To.WhyAfter(o.steps[0].To)
 		}
 		c.Candidates = append(c.Candidates, candidate)
 	}
@@ -93,17 +94,6 @@ func newCandidate(b *graph.Bundle) V1Candidate {
 		c.Version = b.Version.String()
 	}
 	return c
-}
-
-// whyAfter returns why another bundle is preferred to b.
-func whyAfter(b, first *graph.Bundle) string {
-	switch {
-	case b.Deprecated && !first.Deprecated:
-		return fmt.Sprintf("it is deprecated, and %s is not", first.Name)
-	case b.Version == nil || first.Version != nil && b.Version.Compare(*first.Version) < 0:
-		return fmt.Sprintf("%s has a higher version", first.Name)
-	}
-	return fmt.Sprintf("%s comes first", first.Name) // of the same version, or with build metadata that counts as a release
 }
 
 // Others returns the bundles of the package that are no candidates, the highest version first, each with the reason.
