@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/indexignore"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
@@ -138,6 +139,9 @@ func (w *walker) dir(name string, trail []string) {
 		w.fail(name, withoutPath(err))
 	}
 	for _, e := range entries {
+		if atomicfile.IsTemp(e.Name()) { // which a process is writing, or did not finish
+			continue
+		}
 		if e.Name() == ignoreFile {
 			w.readIgnore(name, path.Join(name, ignoreFile))
 			continue

@@ -38,6 +38,11 @@ func TestWalk(t *testing.T) {
 			[]string{"c/.h.yaml", "c/.hidden/h.yaml", "c/a/z.yaml", "c/a-/x.yaml", "c/a.yaml", "c/b.yaml"},
 		},
 		{
+			"what is being written",
+			[]string{"b.yaml", "a/.opm-1a2b.tmp", ".opm-3c4d.tmp/b.yaml", ".opm-notes.yaml"},
+			[]string{"c/.opm-notes.yaml", "c/b.yaml"},
+		},
+		{
 			"patterns",
 			[]string{".indexignore: *.md\n/top.yaml\n", "README.md", "top.yaml", "a/top.yaml", "a/x.md", "a/.indexignore: !x.md\n"},
 			[]string{"c/a/top.yaml", "c/a/x.md"},
