@@ -68,6 +68,11 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/graph",
 		"internal/legible", "internal/atomicfile",
 	},
+	"pkg/edit": {
+		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
+		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference",
+		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json,
+	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",

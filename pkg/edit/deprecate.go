@@ -1,0 +1,93 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// Deprecate deprecates a package, a channel or a bundle with a message, or changes the message.
+type Deprecate struct {
+	Kind    Kind
+	Name    string
+	Message string
+	Undo    bool // removes the deprecation instead
+}
+
+func (e Deprecate) subject() (schema, name string) { return e.Kind.Schema(), e.Name }
+
+func (e Deprecate) apply(p *pkg) error {
+	if p.template == template.Semver {
+		return errSemver
+	}
+	if err := p.check(e.Kind, e.Name); err != nil {
+		return err
+	}
+	reference := e.reference()
+	all, items := values[declcfg.Deprecations](p)
+	for i, d := range all {
+		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
+		switch ptr := items[i].ptr(at("/entries", k)); {
+		case k < 0:
+		case !e.Undo:
+			return items[i].unit.set(ptr+"/message", encoded(e.Message))
+		case len(d.Entries) == 1:
+			return p.remove(items[i])
+		default:
+			d.Entries = slices.Delete(d.Entries, k, k+1)
+			return items[i].unit.remove(ptr)
+		}
+	}
+	if e.Undo {
+		return fmt.Errorf("%s %q is not deprecated: %w", e.Kind, e.Name, declcfg.ErrNotFound)
+	}
+	entry := joined([]member{{"reference", referenceObject(reference)}, {"message", encoded(e.Message)}})
+	if len(items) > 0 {
+		return items[0].unit.append(items[0].ptr("/entries"), entry)
+	}
+	return p.insert(p.end(), joined([]member{
+		{"schema", encoded(declcfg.SchemaDeprecations)}, {"package", encoded(p.name)},
+		{"entries", slices.Concat(jsontext.Value("["), entry, jsontext.Value("]"))},
+	}))
+}
+
+func (e Deprecate) reference() declcfg.Reference {
+	r := declcfg.Reference{Schema: e.Kind.Schema(), Name: e.Name}
+	if e.Kind == Package {
+		r.Name = ""
+	}
+	return r
+}
+
+func isSame(a, b declcfg.Reference) bool { return a.Schema == b.Schema && a.Name == b.Name }
+
+// referenceObject returns a reference as it is written: that to the package has no name.
+func referenceObject(r declcfg.Reference) jsontext.Value {
+	members := []member{{"schema", encoded(r.Schema)}}
+	if r.Name != "" {
+		members = append(members, member{"name", encoded(r.Name)})
+	}
+	return joined(members)
+}
+
+// at returns the way to an element of a list.
+func at(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(fmt.Sprint(i)) }
+
+// check returns an error unless the package has what a name is the name of, or is it.
+func (p *pkg) check(kind Kind, name string) error {
+	switch kind {
+	case Package:
+		return p.checkName(name)
+	case Channel:
+		_, _, err := p.channel(name)
+		return err
+	}
+	if names := p.bundleNames(); !slices.Contains(names, name) {
+		return p.unknown(kind, name, names)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// open reads what is at a path: of a catalog what its objects are, and all of a template.
+func open(ctx context.Context, path string, o Options) (*target, error) {
+	t := &target{path: path}
+	source := declcfg.Source{Name: path, Record: &t.record, Read: o.Read, MaxObject: o.MaxObject}
+	switch r := reference.Of(path); r.Kind {
+	case reference.Directory:
+		source.FS, t.isTree = os.DirFS(path), true
+	case reference.File:
+		source.FS, source.File = os.DirFS(filepath.Dir(path)), filepath.Base(path)
+		found, err := t.openTemplate(source)
+		if found || err != nil {
+			return t, err
+		}
+	case reference.Missing:
+		return nil, fmt.Errorf("edit %q: %w", path, r.Err)
+	default:
+		return nil, fmt.Errorf("edit %q: want a directory or a file with a catalog, or a template", path)
+	}
+	return t, t.readCatalog(ctx, source)
+}
+
+// readCatalog finds the objects of a catalog, of which all must be readable.
+func (t *target) readCatalog(ctx context.Context, source declcfg.Source) error {
+	var errs []error
+	identity := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(ctx, identity, source) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		t.metas = append(t.metas, m)
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return errors.Join(errs...)
+}
+
+// load reads the objects of one package of a catalog.
+func (t *target) load(name string) (*pkg, error) {
+	p := &pkg{name: name}
+	var errs []error
+	for _, m := range t.metas {
+		if m.Owner() != name {
+			continue
+		}
+		doc, err := m.Document()
+		if err != nil {
+			return nil, err
+		}
+		u := &unit{
+			text:   text{file: m.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
+			offset: doc.Offset, old: doc.Text,
+		}
+		p.units = append(p.units, u)
+		o, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		v, err := o.Decode()
+		errs = append(errs, err)
+		p.items = append(p.items, &item{Meta: m, unit: u, index: -1, value: v})
+	}
+	return p, errors.Join(errs...)
+}
+
+// openTemplate reads a template. It reports false for a file that is none.
+func (t *target) openTemplate(s declcfg.Source) (found bool, err error) {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !template.Recognized(f, info.Size()) {
+		return false, err
+	}
+	t.record.Add(t.path, s.FS, s.File, info)
+	content, err := os.ReadFile(t.path)
+	if err != nil {
+		return true, err
+	}
+	parsed, err := template.Parse(t.path, content, template.Detect, nil)
+	if err != nil {
+		return true, err
+	}
+	doc, further, err := document.First(content, nil)
+	if err != nil {
+		return true, &declcfg.Error{Pos: declcfg.Pos{File: t.path}, Err: err}
+	}
+	if further != nil {
+		pos := declcfg.Pos{File: t.path, Line: further.Line, Column: further.Column}
+		return true, &declcfg.Error{Pos: pos, Err: errors.New("a template is one document: remove this and what follows it")}
+	}
+	u := &unit{text: text{file: t.path, start: doc.Start, source: source{doc.Text, doc.YAML}}, old: doc.Text}
+	t.pkg = &pkg{template: parsed.Type, units: []*unit{u}}
+	return true, t.pkg.readEntries(u, doc.JSON)
+}
+
+// readEntries reads the objects in a template, if its type has any. All belong to its package: bundles that are named by
+// an image do not say so.
+func (p *pkg) readEntries(u *unit, raw jsontext.Value) error {
+	if p.template == template.Semver {
+		return nil
+	}
+	var content struct {
+		Entries []jsontext.Value `json:"entries"`
+	}
+	if err := json.Unmarshal(raw, &content, document.Lenient, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return err
+	}
+	for i, raw := range content.Entries {
+		o, err := declcfg.NewObject(declcfg.Pos{File: u.file}, raw)
+		if err != nil {
+			return err
+		}
+		v, err := o.Decode()
+		if err != nil {
+			return err
+		}
+		if o.Schema == declcfg.SchemaPackage {
+			p.name = o.Name
+		}
+		p.items = append(p.items, &item{Meta: o.Meta, unit: u, index: i, value: v})
+	}
+	return nil
+}

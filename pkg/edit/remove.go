@@ -1,0 +1,171 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// Remove removes a package from a catalog, or a channel or a bundle from a package, with its deprecation.
+type Remove struct {
+	Kind Kind
+	Name string
+
+	Channel     string // removes a bundle from this channel only
+	Image       string // of the bundle, in a basic template that does not have its name
+	Reconnect   bool   // lets what updated a bundle update what that updated, and skip it
+	WithBundles bool   // also removes the bundles that no other channel has
+}
+
+func (e Remove) subject() (schema, name string) { return e.Kind.Schema(), e.Name }
+
+func (e Remove) apply(p *pkg) error {
+	switch {
+	case p.template == template.Semver && e.Kind == Bundle:
+		return p.removeImage(e.Name, e.Channel)
+	case p.template == template.Semver:
+		return errSemver
+	case p.template != "" && e.Kind == Package:
+		return errors.New("a template is about one package: delete the file instead")
+	}
+	if err := p.check(e.Kind, e.Name); err != nil {
+		return err
+	}
+	switch e.Kind {
+	case Package:
+		for _, i := range slices.Clone(p.items) {
+			if err := p.remove(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	case Channel:
+		return e.channel(p)
+	}
+	return e.bundle(p)
+}
+
+// channel removes a channel.
+func (e Remove) channel(p *pkg) error {
+	c, item, err := p.channel(e.Name)
+	if err != nil {
+		return err
+	}
+	if err := p.removeDeprecation(Channel, e.Name); err != nil {
+		return err
+	}
+	for _, entry := range c.Entries {
+		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 {
+			continue
+		}
+		if err := e.object(p, entry.Name); err != nil {
+			return err
+		}
+	}
+	return p.remove(item)
+}
+
+// channelsOf returns the channels that have a bundle.
+func (p *pkg) channelsOf(bundle string) (found []*item) {
+	all, items := values[declcfg.Channel](p)
+	for i, c := range all {
+		if entryOf(c, bundle) >= 0 {
+			found = append(found, items[i])
+		}
+	}
+	return found
+}
+
+// entryOf returns the index of the entry of a bundle, or -1.
+func entryOf(c *declcfg.Channel, bundle string) int {
+	return slices.IndexFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == bundle })
+}
+
+// bundle removes a bundle from one channel, or from the package.
+func (e Remove) bundle(p *pkg) error {
+	if e.Channel != "" {
+		c, item, err := p.channel(e.Channel)
+		if err != nil {
+			return err
+		}
+		if entryOf(c, e.Name) < 0 {
+			return fmt.Errorf("channel %q has no bundle %q: %w", e.Channel, e.Name, declcfg.ErrNotFound)
+		}
+		return e.entry(item, c)
+	}
+	all, items := values[declcfg.Channel](p)
+	for i, c := range all {
+		if entryOf(c, e.Name) < 0 {
+			continue
+		}
+		if err := e.entry(items[i], c); err != nil {
+			return err
+		}
+	}
+	return e.object(p, e.Name)
+}
+
+// object removes the object of a bundle, and its deprecation.
+func (e Remove) object(p *pkg, name string) error {
+	if err := p.removeDeprecation(Bundle, name); err != nil {
+		return err
+	}
+	bundles, items := values[declcfg.Bundle](p)
+	for i, b := range bundles {
+		if b.Name == name || e.Image != "" && b.Image == e.Image && p.template == template.Basic {
+			return p.remove(items[i])
+		}
+	}
+	return fmt.Errorf("the template does not say which image is bundle %q: name it with --image", name)
+}
+
+// entry removes the entry of a bundle from a channel.
+func (e Remove) entry(item *item, c *declcfg.Channel) error {
+	k := entryOf(c, e.Name)
+	gone := c.Entries[k]
+	for i, other := range c.Entries {
+		if !e.Reconnect || other.Replaces != gone.Name {
+			continue
+		}
+		if err := reconnect(item, i, other, gone); err != nil {
+			return err
+		}
+	}
+	return item.unit.remove(item.ptr(at("/entries", k)))
+}
+
+// reconnect lets an entry update what another one updated, and that one itself, for it may be installed.
+func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
+	ptr := item.ptr(at("/entries", i))
+	var err error
+	if gone.Replaces != "" {
+		err = item.unit.set(ptr+"/replaces", encoded(gone.Replaces))
+	} else {
+		err = item.unit.remove(ptr + "/replaces")
+	}
+	var skips []string
+	for _, name := range append([]string{gone.Name}, gone.Skips...) {
+		if !slices.Contains(entry.Skips, name) {
+			skips = append(skips, name)
+		}
+	}
+	if len(entry.Skips) == 0 {
+		return errors.Join(err, item.unit.set(ptr+"/skips", encoded(skips)))
+	}
+	for _, name := range skips {
+		err = errors.Join(err, item.unit.append(ptr+"/skips", encoded(name)))
+	}
+	return err
+}
+
+// removeDeprecation removes the deprecation of a channel or a bundle, if there is one.
+func (p *pkg) removeDeprecation(kind Kind, name string) error {
+	err := Deprecate{Kind: kind, Name: name, Undo: true}.apply(p)
+	if errors.Is(err, declcfg.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// stages are the lists of bundles that a semver template has.
+var stages = []string{"candidate", "fast", "stable"}
+
+// errSemver is why most edits cannot be made to a semver template.
+var errSemver = errors.New("a semver template lists images only: its channels, their updates and the default channel " +
+	"follow from the versions")
+
+// images returns the images in a stage of a semver template, and the stage as it is spelled in pointers.
+func (p *pkg) images(stage string) (images []string, lower string, err error) {
+	lower = strings.ToLower(stage)
+	if !slices.Contains(stages, lower) {
+		return nil, "", fmt.Errorf("a semver template has no stage %q%s: want one of %q: %w",
+			stage, nearest.Hint(lower, stages), stages, declcfg.ErrNotFound)
+	}
+	value, err := p.units[0].value()
+	if err != nil {
+		return nil, "", err
+	}
+	var all map[string]jsontext.Value
+	if err := json.Unmarshal(encoded(value), &all); err != nil {
+		return nil, "", err
+	}
+	for key, raw := range all {
+		if !strings.EqualFold(key, lower) {
+			continue
+		}
+		var list struct {
+			Bundles []struct {
+				Image string `json:"image"`
+			} `json:"bundles"`
+		}
+		if err := json.Unmarshal(raw, &list, json.MatchCaseInsensitiveNames(true)); err != nil {
+			return nil, "", err
+		}
+		for _, b := range list.Bundles {
+			images = append(images, b.Image)
+		}
+	}
+	return images, lower, nil
+}
+
+// addToStage adds an image to a stage of a semver template.
+func (p *pkg) addToStage(image, stage string, u Updates) error {
+	if u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
+		return errSemver
+	}
+	images, stage, err := p.images(stage)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(images, image) {
+		return fmt.Errorf("image %q is already in stage %q", image, stage)
+	}
+	u0 := p.units[0]
+	element := joined([]member{{"image", encoded(image)}})
+	if len(images) > 0 {
+		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), element)
+	}
+	tree, err := u0.tree()
+	if err != nil {
+		return err
+	}
+	if tree.child(stage) != nil {
+		return fmt.Errorf("stage %q is empty: remove it from the template, and add the bundle again", stage)
+	}
+	bundles, key := "bundles", "image"
+	if last := tree.last().name; last != strings.ToLower(last[:1])+last[1:] { // Go's names are accepted as well
+		stage, bundles, key = capital(stage), capital(bundles), capital(key)
+	}
+	element = joined([]member{{key, encoded(image)}})
+	list := slices.Concat(jsontext.Value("["), element, jsontext.Value("]"))
+	return u0.set(jsontext.Pointer("/"+stage), joined([]member{{bundles, list}}))
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// promoteImage adds an image of another stage to a stage of a semver template.
+func (p *pkg) promoteImage(image, to string, u Updates) error {
+	var all []string
+	for _, stage := range stages {
+		images, _, err := p.images(stage)
+		if err != nil {
+			return err
+		}
+		all = append(all, images...)
+	}
+	if !slices.Contains(all, image) {
+		return fmt.Errorf("the template has no image %q%s: %w", image, nearest.Hint(image, all), declcfg.ErrNotFound)
+	}
+	return p.addToStage(image, to, u)
+}
+
+// removeImage removes an image from one stage of a semver template, or from all.
+func (p *pkg) removeImage(image, from string) error {
+	var all []string
+	found := false
+	for _, stage := range stages {
+		images, _, err := p.images(stage)
+		if err != nil {
+			return err
+		}
+		all = append(all, images...)
+		i := slices.Index(images, image)
+		if i < 0 || from != "" && !strings.EqualFold(from, stage) {
+			continue
+		}
+		found = true
+		ptr := jsontext.Pointer("/" + stage)
+		if len(images) > 1 {
+			ptr += jsontext.Pointer(fmt.Sprintf("/bundles/%d", i))
+		}
+		if err := p.units[0].remove(ptr); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("no image %q%s: %w", image, nearest.Hint(image, all), declcfg.ErrNotFound)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package edit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A text is a document that is edited: each change replaces a few bytes of it, and is checked to change nothing else.
+type text struct {
+	file  string
+	start document.Place // of the document in the file
+	source
+
+	parsed *node // nil until it is needed, and after a change
+}
+
+// A placeError is why a document cannot be edited safely, and the offset in it.
+type placeError struct {
+	at  int
+	msg string
+}
+
+func (e *placeError) Error() string { return e.msg }
+
+// insertBehind adds an element to a list, behind the one with an index or at the end of an empty list. It gets the order
+// and the spelling of keys that the others have.
+func (t *text) insertBehind(ptr jsontext.Pointer, i int, v jsontext.Value) error {
+	tree, err := t.tree()
+	if err != nil {
+		return err
+	}
+	path := tree.find(ptr)
+	v = like(v, path[len(path)-1].children)
+	return t.change(ptr, func(path []*node) (splice, error) { return t.insertElement(path, i, v) }, func(old any) any {
+		elements, _ := old.([]any)
+		return slices.Insert(slices.Clone(elements), min(i+1, len(elements)), decoded(v))
+	})
+}
+
+// append adds an element to the end of a list.
+func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
+	tree, err := t.tree()
+	if err != nil {
+		return err
+	}
+	path := tree.find(ptr)
+	return t.insertBehind(ptr, len(path[len(path)-1].children)-1, v)
+}
+
+// set gives a member of an object a value: in the place of the text that it has, or behind all other members.
+func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
+	name := ptr.LastToken()
+	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
+		parent := path[len(path)-1]
+		if old := parent.child(name); old != nil {
+			return t.replaceScalar(old, v)
+		}
+		return t.insertMember(path, name, v)
+	}, func(old any) any {
+		members, _ := old.(map[string]any)
+		members[spelled(members, name)] = decoded(v)
+		return members
+	})
+}
+
+// remove removes a member or an element.
+func (t *text) remove(ptr jsontext.Pointer) error {
+	name := ptr.LastToken()
+	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
+		parent := path[len(path)-1]
+		i := slices.Index(parent.children, parent.child(name))
+		if i < 0 {
+			return splice{}, &placeError{parent.from, fmt.Sprintf("it has no %q", name)}
+		}
+		return t.removeChild(parent, i)
+	}, func(old any) any {
+		if i, ok := index(name); ok {
+			elements, _ := old.([]any)
+			return slices.Delete(slices.Clone(elements), i, i+1)
+		}
+		members, _ := old.(map[string]any)
+		delete(members, spelled(members, name))
+		return members
+	})
+}
+
+// change makes a change to the value at ptr: to the text by a splice, and for the check to the value itself.
+func (t *text) change(
+	ptr jsontext.Pointer, inText func(path []*node) (splice, error), inValue func(any) any,
+) error {
+	tree, err := t.tree()
+	if err != nil {
+		return err
+	}
+	path := tree.find(ptr)
+	if len(path) <= strings.Count(string(ptr), "/") {
+		return t.unsafe(&placeError{path[len(path)-1].from, fmt.Sprintf("it has no %s", ptr)})
+	}
+	if err := t.checkSafe(path); err != nil {
+		return err
+	}
+	s, err := inText(path)
+	if err != nil {
+		return t.unsafe(err)
+	}
+	before, err := t.value()
+	if err != nil {
+		return err
+	}
+	want := encoded(changed(before, ptr, inValue))
+	after := *t
+	after.bytes = slices.Concat(t.bytes[:s.from], []byte(s.by), t.bytes[s.to:])
+	got, err := after.value()
+	if err != nil || !bytes.Equal(encoded(got), want) {
+		return t.unsafe(&placeError{s.from, "the text around it does not allow that"})
+	}
+	t.bytes, t.parsed = after.bytes, nil
+	return nil
+}
+
+// checkSafe returns an error if the values on the way to an edit mean more than what stands there.
+func (t *text) checkSafe(path []*node) error {
+	for i, n := range path {
+		if again := n.repeated(); again != nil {
+			return t.unsafe(&placeError{again.start, fmt.Sprintf("the key %q is repeated", again.name)})
+		}
+		shared := n
+		if i == len(path)-1 && n.kind == list { // whose elements may be edited or removed
+			shared = n.sharing()
+		}
+		if shared != nil && shared.shared != "" {
+			return t.unsafe(&placeError{shared.from, "it has " + shared.shared})
+		}
+	}
+	return nil
+}
+
+// unsafe returns the error about what cannot be edited safely.
+func (t *text) unsafe(err error) error {
+	e, ok := err.(*placeError) //nolint:errorlint // nothing wraps it
+	if !ok {
+		return err
+	}
+	return &declcfg.Error{Pos: t.pos(e.at), Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
+}
+
+// pos returns the place of an offset.
+func (t *text) pos(at int) declcfg.Pos {
+	p := t.start.After(t.bytes[:at])
+	return declcfg.Pos{File: t.file, Line: p.Line, Column: p.Column}
+}
+
+// tree returns the tree of the document as it is now.
+func (t *text) tree() (*node, error) {
+	if t.parsed != nil {
+		return t.parsed, nil
+	}
+	parse := jsonTree
+	if t.yaml {
+		parse = yamlTree
+	}
+	tree, err := parse(t.bytes)
+	if err != nil {
+		return nil, t.unsafe(err)
+	}
+	t.parsed = tree
+	return tree, nil
+}
+
+// value returns what the document says.
+func (t *text) value() (any, error) {
+	raw := t.bytes
+	if t.yaml {
+		var err error
+		if raw, err = yamljson.Append(nil, t.bytes); err != nil {
+			return nil, err
+		}
+	}
+	var v any
+	err := json.Unmarshal(raw, &v, document.Lenient)
+	return v, err
+}
+
+// changed returns v with the value at ptr changed, which need not be there.
+func changed(v any, ptr jsontext.Pointer, change func(any) any) any {
+	if ptr == "" {
+		return change(v)
+	}
+	var token string
+	for token = range ptr.Tokens() {
+		break
+	}
+	rest := ptr[len(jsontext.Pointer("").AppendToken(token)):]
+	switch v := v.(type) {
+	case map[string]any:
+		token = spelled(v, token)
+		v[token] = changed(v[token], rest, change)
+	case []any:
+		if i, ok := index(token); ok && i < len(v) {
+			v[i] = changed(v[i], rest, change)
+		}
+	}
+	return v
+}
+
+// index returns the index that a token of a pointer is.
+func index(token string) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && i >= 0
+}
