@@ -59,6 +59,11 @@ func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, 
 	return catalogNames(cmd, args[0], declcfg.SchemaChannel, args[1:]), cobra.ShellCompDirectiveNoFileComp
 }
 
+// channelsOfSecond is channels, for a command with the catalog as its second argument.
+func channelsOfSecond(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	return channels(cmd, args[min(1, len(args)):], start)
+}
+
 // chosenPackages returns the values of the flags that name packages.
 func chosenPackages(cmd *cobra.Command) []string {
 	var chosen []string

@@ -79,8 +79,12 @@ const defaultMaxObject = 256 << 20
 
 // addReadFlags adds the flags of a command that reads catalogs, those of images included.
 func addReadFlags(cmd *cobra.Command, images *imageFlags) {
-	cmd.Flags().Var(new(byteSize), maxObjectSize, "reject objects of more than `SIZE` in catalogs (default 256Mi)")
+	addObjectLimit(cmd)
 	images.add(cmd)
+}
+
+func addObjectLimit(cmd *cobra.Command) {
+	cmd.Flags().Var(new(byteSize), maxObjectSize, "reject objects of more than `SIZE` in catalogs (default 256Mi)")
 }
 
 // A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.

@@ -53,6 +53,13 @@ Exit status:
 		updatesCmd(),
 		validateCmd(),
 	)
+	addGroup(root, "Editing catalogs and templates:",
+		addCmd(),
+		defaultChannelCmd(),
+		deprecateCmd(),
+		promoteCmd(),
+		removeCmd(),
+	)
 	addGroup(root, "Bundles:", bundleCmd("opm"))
 	addGroup(root, "Serving:", serveCmd())
 	const other = "Other commands:"

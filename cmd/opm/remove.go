@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/edit"
+)
+
+func removeCmd() *cobra.Command {
+	var f editFlags
+	var e edit.Remove
+	cmd := &cobra.Command{
+		Use:   "remove CATALOG package|channel|bundle NAME",
+		Short: "Remove a package, a channel or a bundle",
+		Long: `Remove a package, a channel or a bundle, with its deprecation. A bundle is removed from all
+channels, or from that of --channel only.
+
+What the package needs to stay valid is changed only if you ask for it: --reconnect lets bundles
+that replace the removed one replace what that replaced, and skip it; --with-bundles also removes
+the bundles that only the removed channel has.
+
+In a semver template, NAME is an image, and --channel is candidate, fast or stable.` + editNote,
+		Example: `  opm remove catalog bundle kiln.v1.0.0 --reconnect
+  opm remove catalog bundle kiln.v2.0.0 --channel stable --dry-run
+  opm remove catalog channel alpha --package kiln --with-bundles`,
+		Args:              kindArgs,
+		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e.Kind, e.Name = edit.Kind(args[1]), args[2]
+			switch {
+			case e.Kind != edit.Bundle && (e.Channel != "" || e.Image != "" || e.Reconnect):
+				return usageError{errors.New("--channel, --image and --reconnect are for bundles")}
+			case e.Kind != edit.Channel && e.WithBundles:
+				return usageError{errors.New("--with-bundles is for channels")}
+			}
+			return f.run(cmd, args[0], e)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
+	completeWith(cmd, channels, "channel")
+	flags.BoolVar(&e.Reconnect, "reconnect", false, "reconnect the updates around the bundle")
+	flags.BoolVar(&e.WithBundles, "with-bundles", false, "also remove the bundles that only the channel has")
+	flags.StringVar(&e.Image, "image", "", "the bundle is `IMAGE`, in a basic template that does not have its name")
+	exclude(cmd, "image", "channel")
+	completeNothing(cmd, "image")
+	f.add(cmd)
+	return cmd
+}
