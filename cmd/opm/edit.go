@@ -66,7 +66,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	stderr := cmd.ErrOrStderr()
 	if len(result.Problems) > 0 {
 		err := printProblems(stderr, stderr, result.Problems, false)
-		fmt.Fprintf(stderr, "opm: %s is unchanged: the edit would make the package invalid\n", path)
+		fmt.Fprintf(stderr, "opm: %s is unchanged: the package would not be valid\n", path)
 		return cmp.Or(err, errReported)
 	}
 	for _, note := range result.Notes {

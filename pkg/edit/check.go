@@ -17,7 +17,8 @@ func (p *pkg) problems(ctx context.Context) ([]*problem.Problem, error) {
 	var found []*problem.Problem
 	if p.template != "" {
 		u := p.units[0]
-		all, err := template.Check(ctx, u.file, u.bytes, validate.Options{ErrorsOnly: true})
+		text := slices.Concat(p.content[:u.offset], u.bytes, p.content[int(u.offset)+len(u.old):])
+		all, err := template.Check(ctx, u.file, text, validate.Options{ErrorsOnly: true})
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,17 +103,35 @@ func (t *target) openTemplate(s declcfg.Source) (found bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	doc, further, err := document.First(content, nil)
-	if err != nil {
-		return true, &declcfg.Error{Pos: declcfg.Pos{File: t.path}, Err: err}
+	t.pkg = &pkg{template: parsed.Type, content: content}
+	return true, t.pkg.readTemplate(t.path)
+}
+
+// readTemplate reads the document of a template, which is the only one.
+func (p *pkg) readTemplate(path string) error {
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	var failed error
+	for chunk := range document.Split(bytes.NewReader(p.content), int64(len(p.content)), 0) {
+		err := chunk.Read(skip, func(doc *document.Document, err error) {
+			switch {
+			case failed != nil:
+			case doc == nil:
+				failed = err
+			case len(p.units) > 0:
+				pos := declcfg.Pos{File: path, Line: doc.Place.Line, Column: doc.Place.Column}
+				failed = &declcfg.Error{Pos: pos, Err: errors.New("a template is one document: remove what is behind it")}
+			default:
+				text := text{file: path, start: doc.Start, source: source{bytes.Clone(doc.Text), doc.YAML}}
+				p.units = append(p.units, &unit{text: text, offset: doc.Offset, old: text.bytes})
+				failed = p.readEntries(p.units[0], doc.JSON.Clone())
+			}
+		})
+		chunk.Recycle()
+		if failed = cmp.Or(failed, err); failed != nil {
+			break
+		}
 	}
-	if further != nil {
-		pos := declcfg.Pos{File: t.path, Line: further.Line, Column: further.Column}
-		return true, &declcfg.Error{Pos: pos, Err: errors.New("a template is one document: remove this and what follows it")}
-	}
-	u := &unit{text: text{file: t.path, start: doc.Start, source: source{doc.Text, doc.YAML}}, old: doc.Text}
-	t.pkg = &pkg{template: parsed.Type, units: []*unit{u}}
-	return true, t.pkg.readEntries(u, doc.JSON)
+	return failed
 }
 
 // readEntries reads the objects in a template, if its type has any. All belong to its package: bundles that are named by

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -113,17 +114,28 @@ func (e Remove) object(p *pkg, name string) error {
 	if err := p.removeDeprecation(Bundle, name); err != nil {
 		return err
 	}
+	var images []string
 	bundles, items := values[declcfg.Bundle](p)
 	for i, b := range bundles {
 		if b.Name == name || e.Image != "" && b.Image == e.Image && p.template == template.Basic {
 			return p.remove(items[i])
 		}
+		images = append(images, b.Image)
 	}
-	return fmt.Errorf("the template does not say which image is bundle %q: name it with --image", name)
+	switch {
+	case e.Image != "":
+		return fmt.Errorf("no image %q%s: %w", e.Image, nearest.Hint(e.Image, images), declcfg.ErrNotFound)
+	case e.Kind == Bundle:
+		return fmt.Errorf("the template does not say which image bundle %q is: name it with --image", name)
+	}
+	return fmt.Errorf("the template does not say which image bundle %q is: remove it by hand", name)
 }
 
 // entry removes the entry of a bundle from a channel.
 func (e Remove) entry(item *item, c *declcfg.Channel) error {
+	if len(c.Entries) == 1 {
+		return fmt.Errorf("bundle %q is the only one in channel %q: remove the channel first", e.Name, c.Name)
+	}
 	k := entryOf(c, e.Name)
 	gone := c.Entries[k]
 	for i, other := range c.Entries {
