@@ -41,6 +41,10 @@ var arrows = map[string][]string{
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
+	"pkg/filter": {
+		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
+		"internal/strictyaml", "github.com/blang/semver/v4", json,
+	},
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/solver",

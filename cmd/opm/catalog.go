@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -107,25 +109,50 @@ func openOptions(cmd *cobra.Command) render.Options {
 	}
 }
 
+// openValidated opens and validates a catalog, whose objects can be read again until closeAll is called.
+func openValidated(cmd *cobra.Command, ref string, from *imageFlags, opts validate.Options) (
+	catalog *render.Catalog, report *validate.Report, closeAll func(), err error,
+) {
+	catalog, closeAll, err = from.openCatalog(cmd, ref)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	report, err = validate.Catalog(cmd.Context(), opts, catalog.Sources...)
+	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
+		closeAll()
+		return nil, nil, nil, err
+	}
+	return catalog, report, closeAll, nil
+}
+
 // readValid reads a catalog, whose objects can be read again until done is called. It prints the problems of a catalog
 // that is not valid.
 func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
 	shown := progress(cmd, "reading")
 	defer shown()
-	catalog, closeAll, err := from.openCatalog(cmd, ref)
+	_, report, closeAll, err := openValidated(cmd, ref, from, validate.Options{ErrorsOnly: true})
 	if err != nil {
-		return nil, nil, err
-	}
-	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
-		closeAll()
 		return nil, nil, err
 	}
 	if len(report.Problems) > 0 {
 		closeAll()
 		shown()
-		return nil, nil, cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), report.Problems, false), errReported)
+		return nil, nil, reportProblems(cmd, report.Problems)
 	}
 	warnIfNone(cmd, len(report.Index.Packages()), "packages", ref)
 	return report.Index, closeAll, nil
+}
+
+// reportProblems prints the problems of a catalog that has to be valid, and returns an error that says nothing more.
+func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
+	return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), problems, false), errReported)
+}
+
+// printObjects prints the objects of a catalog.
+func printObjects(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteOptions) error {
+	err := declcfg.Write(cmd.Context(), cmd.OutOrStdout(), metas, opts)
+	if errors.Is(err, declcfg.ErrChanged) {
+		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
+	}
+	return err
 }

@@ -236,11 +236,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	}
 	warnOfFlaws(cmd, metas)
 	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit, Check: catalog.Unchanged}
-	err = declcfg.Write(ctx, cmd.OutOrStdout(), metas, write)
-	if errors.Is(err, declcfg.ErrChanged) {
-		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
-	}
-	if err != nil || f.lock == "" {
+	if err := printObjects(cmd, metas, write); err != nil || f.lock == "" {
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)

@@ -39,6 +39,7 @@ Exit status:
 		composeCmd(),
 		convertTemplateCmd("opm"),
 		diffCmd(),
+		filterCmd(),
 		generateCmd(),
 		graphCmd(),
 		initCmd(),

@@ -20,6 +20,10 @@ type WriteOptions struct {
 	// Edit changes a bundle before it is written; nil for none. It is called on several goroutines.
 	Edit func(*Bundle) error
 
+	// EditObject changes any other object of the format, a *[Package], *[Channel] or *[Deprecations]; nil for none. It is
+	// called on several goroutines, too.
+	EditObject func(object any)
+
 	// Check is called when everything has been read again, and its error returned; nil for none.
 	Check func() error
 }
@@ -158,10 +162,8 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b, ok := v.(*Bundle); ok && o.Edit != nil {
-			if err := o.Edit(b); err != nil {
-				return nil, &Error{Pos: m.Pos, Err: err}
-			}
+		if err := o.edit(v); err != nil {
+			return nil, &Error{Pos: m.Pos, Err: err}
 		}
 		if size := len(object.doc.JSON); size > document.ChunkSize {
 			dst = slices.Grow(dst, size+size/16) // at once: growing by and by holds it twice
@@ -169,4 +171,16 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 		dst = o.Format.appendObject(dst, v, object.doc.JSON)
 	}
 	return dst, nil
+}
+
+// edit changes a decoded object, nil for one of another schema.
+func (o WriteOptions) edit(v any) error {
+	b, isBundle := v.(*Bundle)
+	switch {
+	case isBundle && o.Edit != nil:
+		return o.Edit(b)
+	case !isBundle && v != nil && o.EditObject != nil:
+		o.EditObject(v)
+	}
+	return nil
 }

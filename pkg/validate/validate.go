@@ -27,6 +27,10 @@ type Options struct {
 
 	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
 	Schemas []schemas.File
+
+	// Other is called for each valid object of a schema that the format does not define, in the order in which they are
+	// read; nil for no one. The index of the report does not have them.
+	Other func(*declcfg.Meta)
 }
 
 // A Report is what is wrong with a catalog, and the catalog as far as it could be read.
@@ -65,6 +69,9 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || r.wrong
 		c.celRules(r.meta, r.rules)
 		c.index.Add(r.meta, r.value)
+		if opts.Other != nil && r.value == nil && !r.wrong {
+			opts.Other(r.meta)
+		}
 	}
 	if objects == 0 {
 		problems = append(problems, v.noObjects(sources, len(problems) > 0)...)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/filter"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+func filterCmd() *cobra.Command {
+	var f filterFlags
+	cmd := &cobra.Command{
+		Use:   "filter CATALOG",
+		Short: "Cut a catalog down to some packages, channels and versions",
+		Long: `Print what is left of a catalog with only some of its packages, channels and versions, as
+oc-mirror selects them:
+
+  --package kiln                   the head of every channel of the package
+  --package kiln:stable,fast       the heads of two channels
+  --package kiln:stable --full     the whole channel
+  --package 'kiln:stable@>=1.1.0'  the part of the channel from the lowest version in the range to
+                                   the highest, and the versions in it that this part skips
+  (nothing)                        the head of every channel
+
+A range has the syntax of ">=1.1.0 <2.0.0" or "1.x", and pre-releases only if it names one.
+
+The result is valid: one head for each channel, a default channel that exists, and no version
+without an update to the head that had one. What is repaired for that is printed to standard
+error, and --summary has it as JSON. The packages that are kept must be valid before.
+
+--config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1) and keeps what
+oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.
+
+CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
+		Example: `  opm filter catalog --package kiln:stable --package loom
+  opm filter catalog --package 'kiln:stable@>=1.1.0' -o yaml > kiln.yaml
+  opm filter catalog --package kiln --full --output-dir kiln-only --summary summary.json
+  opm filter catalog --package loom --with-dependencies -o images
+  opm filter catalog --config imageset.yaml -o images`,
+		Args:              exactArgs("CATALOG"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// filterFlags are the flags of filter.
+type filterFlags struct {
+	packages, defaults    []string
+	full, dependencies    bool
+	config, configCatalog string
+
+	format, dir, summary string
+	images               imageFlags
+}
+
+// imagesFormat prints images instead of objects.
+const imagesFormat = "images"
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; can be repeated")
+	flags.BoolVar(&f.full, "full", false, "keep every version of the channels, not only their heads")
+	flags.StringArrayVar(&f.defaults, "default-channel", nil, "make `PACKAGE:CHANNEL` the default channel; can be repeated")
+	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep what the bundles that are kept depend on")
+	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
+	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
+	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format; images lists all images of the bundles",
+		string(declcfg.JSON), string(declcfg.YAML), imagesFormat)
+	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
+	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
+	for _, other := range []string{"package", "full", "default-channel"} {
+		exclude(cmd, "config", other)
+	}
+	must(cmd.MarkFlagDirname("output-dir"))
+	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	must(cmd.MarkFlagFilename("summary", "json"))
+	completeWith(cmd, packages, "package", "default-channel")
+	completeNothing(cmd, "config-catalog")
+	addReadFlags(cmd, &f.images)
+}
+
+func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
+	selection, err := f.selection(ref)
+	if err != nil {
+		return err
+	}
+	done := progress(cmd, "filtering")
+	defer done()
+	var others []*declcfg.Meta
+	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { others = append(others, m) }}
+	catalog, report, closeAll, err := openValidated(cmd, ref, &f.images, opts)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	if problems := problemsOfKept(report, nil); len(problems) > 0 {
+		done()
+		return reportProblems(cmd, problems)
+	}
+	from := filter.Catalog{Index: report.Index, Others: others}
+	if f.dependencies {
+		resolved, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+		if err != nil {
+			return err
+		}
+		from.Index, from.Properties = resolved.Index, resolved.Properties
+	}
+	result, err := filter.Select(from, selection)
+	if err != nil {
+		return err
+	}
+	done()
+	if problems := problemsOfKept(report, result.Packages); len(problems) > 0 {
+		return reportProblems(cmd, problems)
+	}
+	if err := f.write(cmd, catalog, result); err != nil {
+		return err
+	}
+	printChanges(cmd.ErrOrStderr(), result, report.Index)
+	if f.summary == "" {
+		return nil
+	}
+	return atomicfile.Write(f.summary, atomicfile.Options{}, result.WriteSummary)
+}
+
+// selection returns what is to be kept.
+func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
+	if f.dir != "" && f.format == imagesFormat {
+		return s, usageError{errors.New("--output-dir is for catalogs, not for -o images")}
+	}
+	if f.config != "" {
+		config, err := filter.ReadConfig(f.config)
+		if err != nil {
+			return s, err
+		}
+		s, dependencies, err := config.Of(cmp.Or(f.configCatalog, ref))
+		f.dependencies = f.dependencies || dependencies
+		return s, err
+	}
+	if f.configCatalog != "" {
+		return s, usageError{errors.New("--config-catalog needs --config")}
+	}
+	if s.Packages, err = filter.ParsePackages(f.packages...); err != nil {
+		return s, usageError{fmt.Errorf("--package %w", err)}
+	}
+	if f.full {
+		s.Rule = filter.All
+		if i := slices.IndexFunc(s.Packages, filter.Package.HasRule); i >= 0 {
+			return s, usageError{fmt.Errorf("--full keeps every version: remove it, or the range of package %q", s.Packages[i].Name)}
+		}
+	}
+	for _, text := range f.defaults {
+		name, channel, _ := strings.Cut(text, ":")
+		i := slices.IndexFunc(s.Packages, func(p filter.Package) bool { return p.Name == name })
+		if i < 0 || channel == "" {
+			return s, usageError{fmt.Errorf("--default-channel %q: want PACKAGE:CHANNEL of a --package", text)}
+		}
+		s.Packages[i].DefaultChannel = channel
+	}
+	return s, nil
+}

@@ -1,0 +1,235 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A Config is an ImageSetConfiguration of oc-mirror: what to mirror of some catalogs. What it says about anything else
+// than operators is ignored.
+type Config struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Mirror     struct {
+		Operators []operator `json:"operators"`
+
+		Platform         jsontext.Value `json:"platform"`
+		AdditionalImages jsontext.Value `json:"additionalImages"`
+		Helm             jsontext.Value `json:"helm"`
+		BlockedImages    jsontext.Value `json:"blockedImages"`
+		Samples          jsontext.Value `json:"samples"`
+	} `json:"mirror"`
+
+	ArchiveSize   jsontext.Value `json:"archiveSize"`
+	StorageConfig jsontext.Value `json:"storageConfig"`
+
+	file *strictyaml.File
+}
+
+type operator struct {
+	Catalog          string          `json:"catalog"`
+	Full             bool            `json:"full"`
+	SkipDependencies bool            `json:"skipDependencies"`
+	SkipDeps         bool            `json:"skipDeps"` // as early versions called it
+	Packages         []configPackage `json:"packages"`
+
+	TargetName                  jsontext.Value `json:"targetName"`
+	TargetCatalog               jsontext.Value `json:"targetCatalog"`
+	TargetTag                   jsontext.Value `json:"targetTag"`
+	TargetCatalogSourceTemplate jsontext.Value `json:"targetCatalogSourceTemplate"`
+	Platforms                   jsontext.Value `json:"platforms"`
+}
+
+type configPackage struct {
+	bounds
+	Name           string          `json:"name"`
+	DefaultChannel string          `json:"defaultChannel"`
+	Channels       []configChannel `json:"channels"`
+}
+
+type configChannel struct {
+	bounds
+	Name string `json:"name"`
+}
+
+// bounds are the versions that are mirrored.
+type bounds struct {
+	MinVersion string `json:"minVersion"`
+	MaxVersion string `json:"maxVersion"`
+	MinBundle  string `json:"minBundle"` // in v1alpha2 only
+}
+
+// The versions of the API: those of oc-mirror v1 and v2, which select differently.
+const (
+	apiV1 = "mirror.openshift.io/v1alpha2"
+	apiV2 = "mirror.openshift.io/v2alpha1"
+)
+
+const maxConfig = 16 << 20
+
+// ReadConfig reads a file with an ImageSetConfiguration; see [ParseConfig].
+func ReadConfig(path string) (*Config, error) {
+	dir, name := ".", path
+	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
+		dir, name = path[:i+1], path[i+1:]
+	}
+	text, err := regular.ReadFile(os.DirFS(dir), name, maxConfig)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return ParseConfig(path, text)
+}
+
+// ParseConfig reads the text of an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error] for
+// everything that is wrong with it.
+func ParseConfig(path string, text []byte) (*Config, error) {
+	c := new(Config)
+	file, err := strictyaml.Unmarshal(path, text, c)
+	if err != nil {
+		return nil, err
+	}
+	c.file = file
+	if errs := c.check(); len(errs) > 0 {
+		slices.SortStableFunc(errs, declcfg.CompareErrors)
+		return nil, errors.Join(errs...)
+	}
+	return c, nil
+}
+
+// check returns what is wrong with the config, as oc-mirror checks it.
+func (c *Config) check() (errs []error) {
+	fail := func(ptr jsontext.Pointer, format string, args ...any) {
+		errs = append(errs, c.file.Errorf(ptr, format, args...))
+	}
+	if c.Kind != "ImageSetConfiguration" {
+		fail("/kind", "want an ImageSetConfiguration, found %q", c.Kind)
+	}
+	if c.APIVersion != apiV1 && c.APIVersion != apiV2 {
+		fail("/apiVersion", "unknown version %q, want %s or %s", c.APIVersion, apiV1, apiV2)
+	}
+	if len(c.Mirror.Operators) == 0 {
+		fail("/mirror/operators", "missing: no catalog is mirrored")
+	}
+	for i, o := range c.Mirror.Operators {
+		at := item("/mirror/operators", i)
+		if o.Catalog == "" {
+			fail(at+"/catalog", "missing: want the reference of a catalog")
+		}
+		packages := map[string]bool{}
+		for j, p := range o.Packages {
+			at := item(at+"/packages", j)
+			checkName(fail, at, "package", p.Name, packages)
+			c.checkBounds(fail, at, p.bounds)
+			channels := map[string]bool{}
+			for k, ch := range p.Channels {
+				at := item(at+"/channels", k)
+				checkName(fail, at, "channel", ch.Name, channels)
+				c.checkBounds(fail, at, ch.bounds)
+				if ch.bounds != (bounds{}) && p.bounds != (bounds{}) {
+					fail(at, "package %q has a range, and so has its channel %q: want one of them", p.Name, ch.Name)
+				}
+			}
+			if hasRange := slices.ContainsFunc(p.Channels, func(c configChannel) bool { return c.bounds != (bounds{}) }); o.Full &&
+				c.APIVersion == apiV2 && (hasRange || p.bounds != (bounds{})) {
+				fail(at, "package %q has a range, but all versions are mirrored (full: true): want one of them", p.Name)
+			}
+		}
+	}
+	return errs
+}
+
+type failFunc = func(ptr jsontext.Pointer, format string, args ...any)
+
+// checkName reports a missing name, and one that is among the known ones already.
+func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[string]bool) {
+	switch {
+	case name == "":
+		fail(at+"/name", "missing: want the name of a %s", what)
+	case known[name]:
+		fail(at+"/name", "%s %q is already selected above", what, name)
+	}
+	known[name] = true
+}
+
+// checkBounds reports versions that are not valid.
+func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
+	for key, version := range map[jsontext.Pointer]string{"/minVersion": b.MinVersion, "/maxVersion": b.MaxVersion} {
+		if version == "" {
+			continue
+		}
+		if _, err := semver.ParseTolerant(version); err != nil {
+			fail(at+key, "%q is not a version: %v", version, err)
+		}
+	}
+	switch {
+	case b.MinBundle == "":
+	case c.APIVersion == apiV2:
+		fail(at+"/minBundle", "%s has no minBundle; use minVersion", apiV2)
+	case b.MinVersion != "":
+		fail(at+"/minBundle", "want either minBundle or minVersion")
+	}
+}
+
+func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
+
+// Of returns what the config selects of the catalog that it calls by that name, and whether it also mirrors what that
+// depends on. A config for a single catalog may be used for any, such as a copy.
+func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
+	all := c.Mirror.Operators
+	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
+	if i < 0 && len(all) > 1 {
+		var names []string
+		for _, o := range all {
+			names = append(names, o.Catalog)
+		}
+		return s, false, fmt.Errorf("%s mirrors no catalog %q%s: choose one with --config-catalog: %s",
+			c.file.Name(), catalog, nearest.Hint(catalog, names), strings.Join(names, ", "))
+	}
+	o := all[max(i, 0)]
+	if o.Full {
+		s.Rule = All
+	}
+	for _, p := range o.Packages {
+		want := Package{Name: p.Name, DefaultChannel: p.DefaultChannel, Rule: c.rule(p.bounds)}
+		for _, ch := range p.Channels {
+			want.Channels = append(want.Channels, Channel{ch.Name, c.rule(ch.bounds)})
+		}
+		s.Packages = append(s.Packages, want)
+	}
+	return s, c.APIVersion == apiV1 && !o.SkipDependencies && !o.SkipDeps, nil
+}
+
+// rule returns what the bounds select, nil if there are none.
+func (c *Config) rule(b bounds) Rule {
+	switch {
+	case b == (bounds{}):
+		return nil
+	case c.APIVersion == apiV1:
+		return b.legacy()
+	}
+	var parts []string
+	if b.MinVersion != "" {
+		parts = append(parts, ">="+b.MinVersion)
+	}
+	if b.MaxVersion != "" {
+		parts = append(parts, "<="+b.MaxVersion)
+	}
+	versions, err := graph.ParseConstraint(strings.Join(parts, " "))
+	if err != nil {
+		panic(err) // the versions were checked
+	}
+	return InRange(versions)
+}

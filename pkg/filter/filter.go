@@ -1,0 +1,241 @@
+// Package filter cuts a catalog down to some of its packages, channels and versions, as oc-mirror does, and keeps it
+// valid. What it repairs for that is reported.
+//
+//	packages, err := filter.ParsePackages("kiln:stable@>=1.1.0", "loom")
+//	result, err := filter.Select(filter.Catalog{Index: index}, filter.Selection{Packages: packages})
+//	opts := declcfg.WriteOptions{EditObject: result.Edit}
+//	err = declcfg.Write(ctx, os.Stdout, result.Metas, opts)
+package filter
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// A Catalog is what is selected from. The packages that are selected must be valid.
+type Catalog struct {
+	Index  *declcfg.Index
+	Others []*declcfg.Meta // objects of schemas that the format does not define
+
+	// Properties returns the properties of a bundle of the index; nil if dependencies are not followed.
+	Properties func(bundle *declcfg.Meta) []resolve.Property
+}
+
+// A Selection says what to keep of a catalog. The zero value keeps the head of every channel.
+type Selection struct {
+	Packages []Package // no two of one name; none means all
+	Rule     Rule      // where neither a package nor a channel has one; nil means Heads
+}
+
+// A Package is a package to keep.
+type Package struct {
+	Name           string
+	Channels       []Channel // no two of one name; none means all
+	Rule           Rule      // of the channels that have none
+	DefaultChannel string    // "" keeps the one that there is
+}
+
+// HasRule reports whether the package or one of its channels has a rule of its own.
+func (p Package) HasRule() bool {
+	return p.Rule != nil || slices.ContainsFunc(p.Channels, func(c Channel) bool { return c.Rule != nil })
+}
+
+// A Channel is a channel to keep.
+type Channel struct {
+	Name string
+	Rule Rule
+}
+
+// Select selects what to keep of a catalog, and if there are Properties also what that depends on. A package or channel
+// that does not exist is an error, which wraps [declcfg.ErrNotFound]; so is a package of which nothing would be kept.
+func Select(c Catalog, s Selection) (*Result, error) {
+	f := selector{catalog: c, packages: map[string]*keptPackage{}}
+	wanted := s.Packages
+	if len(wanted) == 0 {
+		for _, x := range c.Index.Packages() {
+			if len(x.Packages) > 0 {
+				wanted = append(wanted, Package{Name: x.Name})
+			}
+		}
+	}
+	var errs []error
+	for _, w := range wanted {
+		w.Rule = cmp.Or(w.Rule, s.Rule, Heads)
+		errs = append(errs, f.choose(w))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if c.Properties != nil {
+		f.followDependencies()
+	}
+	return f.result(len(s.Packages) == 0)
+}
+
+// A selector selects.
+type selector struct {
+	catalog  Catalog
+	packages map[string]*keptPackage
+	changes  []Change // apart from those of the packages
+}
+
+// A keptPackage is a package of which something is kept.
+type keptPackage struct {
+	index    *declcfg.PackageIndex
+	graph    *graph.Package
+	wanted   Package
+	channels map[string]*keptChannel
+	changes  []Change
+
+	defaultChannel string
+	bundles        map[string]bool // kept
+}
+
+// A keptChannel is a channel of which something is kept.
+type keptChannel struct {
+	pkg   *graph.Package
+	graph *graph.Channel
+	keep  map[string]bool // the entries, by name
+
+	head    string                    // once mended
+	entries map[string]*declcfg.Entry // once mended
+}
+
+// choose keeps what is wanted of a package.
+func (f *selector) choose(w Package) error {
+	x := f.catalog.Index.Package(w.Name)
+	if x == nil || len(x.Packages) == 0 {
+		var names []string
+		for _, x := range f.catalog.Index.Packages() {
+			names = append(names, x.Name)
+		}
+		return fmt.Errorf("no package %q%s: %w", w.Name, nearest.Hint(w.Name, names), declcfg.ErrNotFound)
+	}
+	p := f.open(x, w)
+	channels := w.Channels
+	if len(channels) == 0 {
+		for _, c := range p.graph.Channels {
+			channels = append(channels, Channel{Name: c.Name})
+		}
+	}
+	var errs []error
+	for _, want := range channels {
+		errs = append(errs, p.chooseChannel(want.Name, cmp.Or(want.Rule, w.Rule)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if len(p.channels) == 0 {
+		return p.nothingLeft(channels)
+	}
+	return nil
+}
+
+// open adds a package without channels.
+func (f *selector) open(x *declcfg.PackageIndex, w Package) *keptPackage {
+	p := &keptPackage{
+		index: x, graph: graph.NewPackage(x), wanted: w, channels: map[string]*keptChannel{}, bundles: map[string]bool{},
+	}
+	f.packages[w.Name] = p
+	return p
+}
+
+// chooseChannel keeps what the rule keeps of a channel.
+func (p *keptPackage) chooseChannel(name string, rule Rule) error {
+	c := p.graph.Channel(name)
+	if c == nil {
+		var known []string
+		for _, c := range p.graph.Channels {
+			known = append(known, c.Name)
+		}
+		return fmt.Errorf("package %q: no channel %q%s: %w", p.graph.Name, name, nearest.Hint(name, known), declcfg.ErrNotFound)
+	}
+	kept := rule.keep(p.graph, c)
+	if len(kept) == 0 {
+		p.change(Change{Kind: ChannelRemoved, Channel: name, Message: "removed: no version " + rule.String()})
+		return nil
+	}
+	k := p.keepChannel(c)
+	for _, bundle := range kept {
+		k.keep[bundle] = true
+		if v := p.graph.Bundle(bundle).Version; v != nil && !rule.contains(*v) {
+			p.change(Change{Kind: OutsideRange, Channel: name, Bundle: bundle, Message: fmt.Sprintf(
+				"%q is kept, although no version that %s: it connects others", bundle, rule)})
+		}
+	}
+	return nil
+}
+
+// keepChannel adds a channel without entries.
+func (p *keptPackage) keepChannel(c *graph.Channel) *keptChannel {
+	k := &keptChannel{pkg: p.graph, graph: c, keep: map[string]bool{}}
+	p.channels[c.Name] = k
+	return k
+}
+
+// sortedChannels returns the channels that are kept, as people order their names.
+func (p *keptPackage) sortedChannels() []*keptChannel {
+	return slices.SortedFunc(maps.Values(p.channels), func(a, b *keptChannel) int {
+		return graph.CompareChannels(a.graph.Name, b.graph.Name)
+	})
+}
+
+// nothingLeft returns the error about a package of which no version is kept.
+func (p *keptPackage) nothingLeft(channels []Channel) error {
+	var wanted []string
+	for _, c := range channels {
+		if text := cmp.Or(c.Rule, p.wanted.Rule).String(); !slices.Contains(wanted, text) {
+			wanted = append(wanted, text)
+		}
+	}
+	has := "it has none"
+	var versions []string
+	for _, b := range p.graph.Bundles {
+		if b.Version != nil {
+			versions = append(versions, b.Version.String())
+		}
+	}
+	if n := len(versions); n > 0 {
+		has = fmt.Sprintf("it has %s to %s; a range has pre-releases only if it names one", versions[0], versions[n-1])
+	}
+	return fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has)
+}
+
+func (p *keptPackage) change(c Change) {
+	c.Package = p.graph.Name
+	p.changes = append(p.changes, c)
+}
+
+// result ends the selection. Objects of other schemas are kept if they belong to no package or to one that is kept, or
+// if all packages are.
+func (f *selector) result(all bool) (*Result, error) {
+	r := &Result{packages: f.packages, Changes: f.changes}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.packages)) {
+		p := f.packages[name]
+		errs = append(errs, p.finish())
+		r.Metas = append(r.Metas, p.metas()...)
+		r.Packages = append(r.Packages, p.summary())
+		r.Changes = append(r.Changes, p.changes...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, m := range f.catalog.Others {
+		if all || m.Owner() == "" || f.packages[m.Owner()] != nil {
+			r.Metas = append(r.Metas, m)
+		}
+	}
+	declcfg.Sort(r.Metas)
+	slices.SortStableFunc(r.Changes, func(a, b Change) int { return cmp.Compare(a.Package, b.Package) })
+	return r, nil
+}

@@ -1,0 +1,186 @@
+package filter_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/filter"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// catalogOf returns the text of a catalog with packages as [graphtest.Package] reads them, by name. Bundles have the
+// further properties after their name, such as `p.v1: [...]`.
+func catalogOf(t testing.TB, packages, properties map[string]string) string {
+	t.Helper()
+	var text []byte
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		x := graphtest.Package(t, name, packages[name])
+		pkg := x.Packages[0].Value
+		pkg.Schema, pkg.Name = declcfg.SchemaPackage, name
+		text = declcfg.JSON.Append(text, pkg)
+		for _, c := range x.Channels {
+			c.Value.Schema, c.Value.Package = declcfg.SchemaChannel, name
+			text = declcfg.JSON.Append(text, c.Value)
+		}
+		for _, b := range x.Bundles {
+			text = fmt.Appendf(text, `{"schema": "olm.bundle", "package": %q, "name": %q, "image": "registry.example/%s:%s",
+				"properties": [{"type": "olm.package", "value": {"packageName": %q, "version": %q}}%s]}`,
+				name, b.Value.Name, name, b.Value.Name, name, b.Value.Version, properties[b.Value.Name])
+		}
+		if d := x.Deprecations[0].Value; len(d.Entries) > 0 {
+			d.Schema, d.Package = declcfg.SchemaDeprecations, name
+			for i := range d.Entries {
+				d.Entries[i].Message = "old"
+			}
+			text = declcfg.JSON.Append(text, d)
+		}
+	}
+	return string(text)
+}
+
+// A cut is a catalog before and after a selection.
+type cut struct {
+	before, after *declcfg.Index
+	result        *filter.Result
+	text          string
+}
+
+// open reads a catalog, which must be valid.
+func open(t testing.TB, text string) filter.Catalog {
+	t.Helper()
+	c, problems := read(t, declcfg.Source{Name: "catalog", FS: fstest.MapFS{"catalog.json": {Data: []byte(text)}}})
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	return c
+}
+
+// read reads a catalog, and returns its problems.
+func read(t testing.TB, source declcfg.Source) (c filter.Catalog, problems string) {
+	t.Helper()
+	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { c.Others = append(c.Others, m) }}
+	report, err := validate.Catalog(t.Context(), opts, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		problems += p.String() + "\n"
+	}
+	c.Index = report.Index
+	return c, problems
+}
+
+// withDependencies reads a catalog to follow dependencies.
+func withDependencies(t testing.TB, text string) filter.Catalog {
+	t.Helper()
+	c, err := resolve.ReadCatalog(t.Context(),
+		declcfg.Source{Name: "catalog", FS: fstest.MapFS{"catalog.json": {Data: []byte(text)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filter.Catalog{Index: c.Index, Properties: c.Properties}
+}
+
+// apply writes what is selected and reads it again. It must be valid, and lose no update.
+func apply(t testing.TB, c filter.Catalog, s filter.Selection) (*cut, error) {
+	t.Helper()
+	result, err := filter.Select(c, s)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	opts := declcfg.WriteOptions{EditObject: result.Edit}
+	if err := declcfg.Write(context.Background(), &out, result.Metas, opts); err != nil {
+		t.Fatal(err)
+	}
+	after, problems := read(t, declcfg.Source{Name: "result", FS: fstest.MapFS{"catalog.json": {Data: out.Bytes()}}})
+	if problems != "" {
+		t.Fatalf("the result is not valid: %s", problems)
+	}
+	made := &cut{c.Index, after.Index, result, out.String()}
+	made.checkUpdates(t)
+	return made, nil
+}
+
+// checkUpdates holds the result to this: where a bundle that is kept is updated in a channel that is kept, directly or
+// over others, to another bundle that is kept there, it still has an update; and where its updates reached the end of
+// the channel, they still do. That holds for OLM Classic, and for OLM v1 unless an edge that led from the head to what
+// it skips had to go.
+func (c *cut) checkUpdates(t testing.TB) {
+	t.Helper()
+	for _, x := range c.after.Packages() {
+		if x.Name == "" {
+			continue
+		}
+		before, after := graph.NewPackage(c.before.Package(x.Name)), graph.NewPackage(x)
+		for _, ch := range after.Channels {
+			classic, v1, err := before.Plans(before.Channel(ch.Name))
+			if err != nil {
+				continue // OLM Classic rejects what opm accepts
+			}
+			newClassic, newV1, err := after.Plans(ch)
+			if err != nil {
+				t.Errorf("package %q: channel %q: OLM Classic rejects it: %v", x.Name, ch.Name, err)
+				continue
+			}
+			for _, e := range ch.Entries() {
+				losesNone(t, classic, newClassic, ch, e.Name)
+				if !c.lostEdge(ch) {
+					losesNone(t, v1, newV1, ch, e.Name)
+				}
+			}
+		}
+	}
+}
+
+// lostEdge reports whether an entry of the channel no longer replaces or skips the head.
+func (c *cut) lostEdge(ch *graph.Channel) bool {
+	return slices.ContainsFunc(c.result.Changes, func(change filter.Change) bool {
+		return change.Package == ch.Package && change.Channel == ch.Name && strings.Contains(change.Message, "no longer")
+	})
+}
+
+func losesNone(t testing.TB, before, after *graph.Plan, ch *graph.Channel, name string) {
+	t.Helper()
+	was, is := before.Package.Bundle(name), after.Package.Bundle(name)
+	steps, _ := before.Path(was)
+	leads := slices.ContainsFunc(steps, func(s graph.Step) bool {
+		_, kept := ch.Entry(s.To.Name)
+		return kept && s.To != was
+	})
+	if _, updates := after.Next(is); leads && !updates && after.Err(is) == nil {
+		t.Errorf("%s: package %q: channel %q: %s loses its update", after.Semantics, ch.Package, ch.Name, name)
+	}
+	if before.Reaches(was) && !after.Reaches(is) && after.Err(is) == nil {
+		t.Errorf("%s: package %q: channel %q: %s no longer reaches the end", after.Semantics, ch.Package, ch.Name, name)
+	}
+}
+
+// String writes what is kept: "p: stable* v3 v2; fast v4", with a star at the default channel and the head first.
+func (c *cut) String() string {
+	var packages []string
+	for _, p := range c.result.Packages {
+		var channels []string
+		for _, ch := range p.Channels {
+			name := ch.Name
+			if name == p.DefaultChannel {
+				name += "*"
+			}
+			others := slices.DeleteFunc(slices.Clone(ch.Bundles), func(b string) bool { return b == ch.Head })
+			slices.Reverse(others)
+			channels = append(channels, strings.Join(append([]string{name, ch.Head}, others...), " "))
+		}
+		packages = append(packages, p.Name+": "+strings.Join(channels, "; "))
+	}
+	return strings.Join(packages, "\n")
+}

@@ -1,0 +1,88 @@
+package filter_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/filter"
+)
+
+// TestRange is what oc-mirror keeps of a channel for a range, and what is repaired then.
+func TestRange(t *testing.T) {
+	const chain = "v5 replaces v4; v4 replaces v3; v3 replaces v2; v2 replaces v1; v1"
+	for _, tt := range []struct {
+		name, channel, versions string
+		want                    string
+		changes                 string // without the package and the channel
+	}{
+		{"all", chain, ">=1", "v5 v4 v3 v2 v1", ""},
+		{"from", chain, ">=3", "v5 v4 v3", ""},
+		{"up to", chain, "<=3", "v3 v2 v1", `the head is "v3", was "v5"`},
+		{"between", chain, ">=2 <=4", "v4 v3 v2", `the head is "v4", was "v5"`},
+		{"one", chain, "=2", "v2", `the head is "v2", was "v5"`},
+		{
+			"a version out of the range between others", "v1.3 replaces v2; v2 replaces v1; v1", "1.x", "v1.3 v2 v1",
+			`"v2" is kept, although no version that satisfies "1.x": it connects others`,
+		},
+		{
+			"a pre-release", "v2 replaces v1; v1; bundle v1 1.0.0-1; bundle v2 2.0.0", ">=1.0.0", "v2", "",
+		},
+		{
+			"a range with a pre-release", "v2 replaces v1; v1; bundle v1 1.0.0-1; bundle v2 2.0.0", ">=1.0.0-0", "v2 v1", "",
+		},
+		{"skipped in the range", "v3 replaces v1 skips v2; v2 replaces v1; v1", ">=2", "v3 v2", ""},
+		{"skipped out of the range", "v3 replaces v1 skips v2; v2 replaces v1; v1", "!=2", "v3 v1", ""},
+		{
+			"only what is skipped", "v3 replaces v1 skips v2; v2 replaces v1; v1", "=2", "v3 v2",
+			`"v3" is kept, although no version that satisfies "=2": it connects others`,
+		},
+		{
+			"the head skips most", "v4 replaces v3 skips v1,v2,v3; v3 replaces v2 skips v2; v2 replaces v1; v1", "<=3",
+			"v3 v2 v1", `the head is "v3", was "v4"; "v3" skips "v1" too, since no update would lead from it to the head`,
+		},
+		{
+			"what is skipped only by what goes", "v4 replaces v3 skips v2,v1; v3 replaces v2 skips v2; v2 replaces v1; v1",
+			">=2 <=3", "v3 v2", `the head is "v3", was "v4"`,
+		},
+		{
+			"an entry that is skipped replaces the new head", "v4 replaces v2; v2 replaces v1 skips v3; v3 replaces v2; v1",
+			"<=3", "v2 v3 v1", `the head is "v2", was "v4"; "v3" no longer replaces the head "v2"`,
+		},
+		{
+			"an entry that is skipped skips the new head", "v4 replaces v2; v2 replaces v1 skips v3; v3 skips v2,v1; v1",
+			"<=3", "v2 v3 v1", `the head is "v2", was "v4"; "v3" no longer skips the head "v2"`,
+		},
+		{
+			"the chain goes on behind a skipped entry", "v5 replaces v4 skips v1; v4 replaces v3; v3 replaces v2 skips v2; v2 replaces v1; v1",
+			"<=4", "v4 v3 v2 v1", `the head is "v4", was "v5"; "v4" skips "v1" too, since no update would lead from it to the head`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := "default stable; channel stable; " + tt.channel
+			c := open(t, catalogOf(t, map[string]string{"p": lines}, nil))
+			packages, err := filter.ParsePackages("p@" + tt.versions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := apply(t, c, filter.Selection{Packages: packages})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := "p: stable* " + tt.want; got.String() != want {
+				t.Errorf("kept %q, want %q", got, want)
+			}
+			if changes := changesOf(got); changes != tt.changes {
+				t.Errorf("changes: %s\nwant %s", changes, tt.changes)
+			}
+		})
+	}
+}
+
+// changesOf returns the messages.
+func changesOf(c *cut) string {
+	var messages []string
+	for _, change := range c.result.Changes {
+		messages = append(messages, change.Message)
+	}
+	return strings.Join(messages, "; ")
+}

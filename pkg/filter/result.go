@@ -1,0 +1,125 @@
+package filter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A Result is what is kept of a catalog.
+type Result struct {
+	Metas    []*declcfg.Meta  `json:"-"`        // the objects, in the order of [declcfg.Sort]; see Edit
+	Packages []PackageSummary `json:"packages"` // by name
+	Changes  []Change         `json:"changes"`  // by package
+
+	packages map[string]*keptPackage
+}
+
+// A PackageSummary is what is kept of a package.
+type PackageSummary struct {
+	Name           string           `json:"name"`
+	DefaultChannel string           `json:"defaultChannel"`
+	Channels       []ChannelSummary `json:"channels"` // as [graph.CompareChannels] orders them
+	Bundles        int              `json:"bundles"`  // number of bundles that are kept
+	Of             int              `json:"of"`       // number of bundles that there were
+}
+
+// A ChannelSummary is what is kept of a channel.
+type ChannelSummary struct {
+	Name    string   `json:"name"`
+	Head    string   `json:"head"`
+	Bundles []string `json:"bundles"` // sorted
+}
+
+// A Change is something that is not as it was, or not as it was asked for.
+type Change struct {
+	Package string `json:"package"`
+	Channel string `json:"channel,omitzero"`
+	Bundle  string `json:"bundle,omitzero"`
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"` // such as `the head is "kiln.v1.1.0", was "kiln.v1.2.0"`
+}
+
+// A Kind is a kind of change.
+type Kind string
+
+// The kinds of changes.
+const (
+	HeadChanged           Kind = "head"
+	ReplacesChanged       Kind = "replaces"
+	SkipsChanged          Kind = "skips"
+	DefaultChannelChanged Kind = "default-channel"
+	ChannelRemoved        Kind = "channel-removed" // of which nothing is in the range
+	OutsideRange          Kind = "outside-range"   // a bundle is kept although it is not in the range
+	DependencyAdded       Kind = "dependency"      // a bundle is kept for another one
+	DependencyMissing     Kind = "no-provider"     // the catalog has nothing that another bundle depends on
+)
+
+// String returns the change with the package and the channel that it is about.
+func (c Change) String() string {
+	if c.Channel == "" || c.Kind == DefaultChannelChanged {
+		return fmt.Sprintf("package %q: %s", c.Package, c.Message)
+	}
+	return fmt.Sprintf("package %q: channel %q: %s", c.Package, c.Channel, c.Message)
+}
+
+func (p *keptPackage) summary() PackageSummary {
+	s := PackageSummary{
+		Name: p.graph.Name, DefaultChannel: p.defaultChannel, Bundles: len(p.bundles), Of: len(p.index.Bundles),
+	}
+	for _, c := range p.sortedChannels() {
+		s.Channels = append(s.Channels, ChannelSummary{c.graph.Name, c.head, slices.Sorted(maps.Keys(c.keep))})
+	}
+	return s
+}
+
+// WriteSummary writes what is kept and what was changed, as JSON.
+func (r *Result) WriteSummary(w io.Writer) error {
+	text, err := json.Marshal(r, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// Images reads the bundles again and returns the references to their images and related images, each once, sorted.
+func (r *Result) Images(ctx context.Context) ([]string, error) {
+	type read struct {
+		images []string
+		err    error
+	}
+	imagesOf := func(m *declcfg.Meta) (r read) {
+		if m.Schema != declcfg.SchemaBundle {
+			return r
+		}
+		v, err := m.Decode()
+		if b, ok := v.(*declcfg.Bundle); ok {
+			r.images = append(r.images, b.Image)
+			for _, related := range b.RelatedImages {
+				r.images = append(r.images, related.Image)
+			}
+		}
+		r.err = err
+		return r
+	}
+	seen := map[string]bool{}
+	var errs []error
+	for r := range parallel.Map(ctx, 0, slices.Values(r.Metas), imagesOf) {
+		for _, image := range r.images {
+			seen[image] = true
+		}
+		errs = append(errs, r.err)
+	}
+	delete(seen, "") // of a bundle that has its manifests itself
+	return slices.Sorted(maps.Keys(seen)), errors.Join(append(errs, ctx.Err())...)
+}

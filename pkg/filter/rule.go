@@ -1,0 +1,122 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A Rule chooses the entries of a channel that are kept.
+type Rule interface {
+	// keep returns the names of the entries to keep, each once; none if the channel has nothing to keep.
+	keep(p *graph.Package, c *graph.Channel) []string
+
+	// contains reports whether a version is asked for.
+	contains(v declcfg.Version) bool
+
+	// String completes a sentence that begins with "no version".
+	String() string
+}
+
+// The rules without a range.
+var (
+	Heads Rule = heads{} // the head
+	All   Rule = all{}   // every entry
+)
+
+// InRange keeps the part of the chain between the highest and the lowest version in a range, including versions out of
+// the range between them, and of what that part skips the versions in the range. Where an entry out of the range skips
+// more versions in it than the next one, that entry is the highest of the part.
+func InRange(versions *graph.Constraint) Rule { return inRange{versions} }
+
+type heads struct{}
+
+func (heads) String() string                                   { return "is the head of a channel" }
+func (heads) contains(declcfg.Version) bool                    { return true }
+func (heads) keep(_ *graph.Package, c *graph.Channel) []string { return c.Heads() }
+
+type all struct{}
+
+func (all) String() string                { return "is in a channel" }
+func (all) contains(declcfg.Version) bool { return true }
+
+func (all) keep(_ *graph.Package, c *graph.Channel) []string { return names(c.Entries()) }
+
+type inRange struct{ versions *graph.Constraint }
+
+func (r inRange) String() string                  { return fmt.Sprintf("satisfies %q", r.versions) }
+func (r inRange) contains(v declcfg.Version) bool { return r.versions.Contains(v.Semver) }
+
+func (r inRange) keep(p *graph.Package, c *graph.Channel) []string {
+	chain := chainOf(c)
+	counts := make([]int, len(chain)) // of versions in the range: of an entry, what it skips, and all below
+	wanted := map[string]bool{}
+	for i, e := range slices.Backward(chain) {
+		for _, name := range append([]string{e.Name}, e.Skips...) {
+			if inChannel(c, name) && isWanted(r, p, name) {
+				wanted[name] = true
+			}
+		}
+		counts[i] = len(wanted)
+	}
+	var kept []string
+	for i, e := range chain {
+		if counts[i] == 0 || i+1 < len(chain) && counts[i+1] == counts[0] {
+			continue
+		}
+		kept = append(kept, e.Name)
+		for _, name := range e.Skips {
+			if wanted[name] {
+				kept = append(kept, name)
+			}
+		}
+	}
+	slices.Sort(kept)
+	return slices.Compact(kept)
+}
+
+// isWanted reports whether the rule asks for the version of a bundle.
+func isWanted(r Rule, p *graph.Package, name string) bool {
+	b := p.Bundle(name)
+	return b != nil && b.Version != nil && r.contains(*b.Version)
+}
+
+func inChannel(c *graph.Channel, name string) bool {
+	_, ok := c.Entry(name)
+	return ok
+}
+
+// chainOf returns the entries reached from the head by replaces, the head first. Unlike [graph.Channel.Chain] it goes on
+// behind skipped entries.
+func chainOf(c *graph.Channel) []declcfg.Entry {
+	heads := c.Heads()
+	if len(heads) == 0 {
+		return nil
+	}
+	return downFrom(c, heads[0])
+}
+
+// downFrom returns the entries reached from one of them by replaces, which comes first.
+func downFrom(c *graph.Channel, name string) []declcfg.Entry {
+	var chain []declcfg.Entry
+	reached := map[string]bool{}
+	for {
+		e, ok := c.Entry(name)
+		if !ok || reached[name] {
+			return chain
+		}
+		reached[name] = true
+		chain = append(chain, e)
+		name = e.Replaces
+	}
+}
+
+func names(entries []declcfg.Entry) []string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return names
+}
