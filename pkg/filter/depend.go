@@ -48,16 +48,20 @@ func constraintOf(p resolve.Property) *constraint {
 	return c
 }
 
+// String completes a sentence that begins with what requires it.
 func (c *constraint) String() string {
 	switch {
-	case c.Package != nil:
-		return fmt.Sprintf("a version of package %q that satisfies %q", c.Package.PackageName, c.Package.VersionRange)
-	case c.GVK != nil:
-		return fmt.Sprintf("the API %s %s/%s", c.GVK.Kind, c.GVK.Group, c.GVK.Version)
 	case c.CEL != nil:
 		return "a CEL rule, which is not followed"
+	case c.GVK != nil:
+		return fmt.Sprintf("%s of %s/%s, which nothing provides", c.GVK.Kind, c.GVK.Group, c.GVK.Version)
+	case c.Package != nil && c.Package.VersionRange == "":
+		return fmt.Sprintf("package %q, which is not in the catalog", c.Package.PackageName)
+	case c.Package != nil:
+		return fmt.Sprintf("package %q in a version that satisfies %q, which is not in the catalog",
+			c.Package.PackageName, c.Package.VersionRange)
 	}
-	return "a constraint of several parts"
+	return "several things, of which not all are in the catalog"
 }
 
 // A candidate is a bundle of the catalog.
@@ -126,7 +130,7 @@ func (d *follower) follow(by candidate) (added []candidate) {
 		}
 		if !d.known[key] {
 			d.changes = append(d.changes, Change{Package: by.pkg, Bundle: by.name, Kind: DependencyMissing,
-				Message: fmt.Sprintf("nothing provides what %q requires: %s", by.name, c)})
+				Message: fmt.Sprintf("%q requires %s", by.name, c)})
 		}
 	}
 	return added

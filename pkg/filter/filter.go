@@ -102,6 +102,7 @@ type keptPackage struct {
 
 // A keptChannel is a channel of which something is kept.
 type keptChannel struct {
+	index *declcfg.PackageIndex
 	pkg   *graph.Package
 	graph *graph.Channel
 	keep  map[string]bool // the entries, by name
@@ -177,7 +178,7 @@ func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 
 // keepChannel adds a channel without entries.
 func (p *keptPackage) keepChannel(c *graph.Channel) *keptChannel {
-	k := &keptChannel{pkg: p.graph, graph: c, keep: map[string]bool{}}
+	k := &keptChannel{index: p.index, pkg: p.graph, graph: c, keep: map[string]bool{}}
 	p.channels[c.Name] = k
 	return k
 }

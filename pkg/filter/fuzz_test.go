@@ -3,6 +3,7 @@ package filter_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,15 @@ import (
 // FuzzSelect selects from a small package with two channels that the fuzzer makes up. If the package is valid, so is
 // what is left, by every kind of selection, and no update is lost.
 func FuzzSelect(f *testing.F) {
-	f.Add([]byte{4, 1, 0, 2, 0, 3, 0, 4, 0}, ">=2")
 	f.Add([]byte{5, 1, 0, 2, 1, 3, 2, 4, 6, 1, 0, 3, 4}, ">=2.0.0 <=3.0.0")
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		edges := make([]byte, 4+random.IntN(20))
+		for i := range edges {
+			edges[i] = byte(random.IntN(256)) & byte(random.IntN(256)) & byte(random.IntN(256))
+		}
+		f.Add(edges, []string{">=2", "<=3", "!=2", "!=3", ">=2 <=4"}[random.IntN(5)])
+	}
 	f.Fuzz(func(t *testing.T, edges []byte, versions string) {
 		constraint, err := graph.ParseConstraint(versions)
 		if err != nil {

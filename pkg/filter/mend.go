@@ -21,19 +21,17 @@ func (c *keptChannel) mend() []Change {
 			m.order = append(m.order, &e)
 		}
 	}
-	chain := slices.DeleteFunc(names(chainOf(c.graph)), func(name string) bool { return !c.keep[name] })
-	c.head = m.highest()
-	if len(chain) > 0 {
-		c.head = chain[0]
-	}
+	c.head = m.chooseHead()
 	if was := strings.Join(c.graph.Heads(), ", "); was != c.head {
 		m.change(HeadChanged, c.head, "the head is %q, was %q", c.head, was)
 	}
 	if len(c.keep) < len(c.graph.Entries()) {
-		m.closeGaps(chain)
+		m.closeGaps()
 		m.freeHead()
+		m.breakCycle()
 		m.skip((*graph.Channel).Heads, "nothing else would update it")
 		m.skip((*graph.Channel).Stranded, "no update would lead from it to the head")
+		m.keepUpdates()
 	}
 	return m.changes
 }
@@ -51,19 +49,50 @@ func (m *mender) change(kind Kind, bundle, format string, args ...any) {
 	})
 }
 
-// highest returns the kept entry with the highest version.
-func (m *mender) highest() string {
+// chooseHead returns the first entry of the chain that is kept, or an entry outside of the chain with a higher version
+// that neither an entry that is kept replaces or skips, nor OLM Classic updates to that first one. If none of the chain
+// is kept, that is the highest version.
+func (m *mender) chooseHead() string {
+	chain := names(chainOf(m.graph))
+	inChain, isHead := setOf(chain), setOf(m.built().Heads())
+	top := slices.IndexFunc(chain, func(name string) bool { return m.keep[name] })
+	highest := ""
 	for _, b := range slices.Backward(m.pkg.Bundles) {
-		if m.keep[b.Name] {
+		switch {
+		case top >= 0 && b.Name == chain[top]:
 			return b.Name
+		case isHead(b.Name) && !inChain(b.Name) && (top < 0 || !m.leadsTo(b, chain[top])):
+			return b.Name
+		case m.keep[b.Name] && highest == "":
+			highest = b.Name
 		}
 	}
-	return m.order[0].Name
+	return highest
+}
+
+// leadsTo reports whether OLM Classic updates a bundle to the named one in the end, in the channel as it was.
+func (m *mender) leadsTo(b *graph.Bundle, name string) bool {
+	plan, err := m.pkg.Classic(m.graph)
+	if err != nil {
+		return false
+	}
+	steps, _ := plan.Path(b)
+	return slices.ContainsFunc(steps, func(s graph.Step) bool { return s.To.Name == name })
+}
+
+// built returns the channel as it is so far.
+func (m *mender) built() *graph.Channel {
+	var all []declcfg.Entry
+	for _, e := range m.order {
+		all = append(all, *e)
+	}
+	return graph.New(all)
 }
 
 // closeGaps connects what is left of the chain. An entry that replaced one that is not kept skips that one instead, so
 // that it is still updated.
-func (m *mender) closeGaps(chain []string) {
+func (m *mender) closeGaps() {
+	chain := slices.DeleteFunc(names(downFrom(m.graph, m.head)), func(name string) bool { return !m.keep[name] })
 	named := map[string]bool{}
 	for _, e := range m.order {
 		named[e.Replaces] = true
@@ -101,17 +130,64 @@ func (m *mender) freeHead() {
 	}
 }
 
-// skip makes the head skip those of the entries that are not the head.
-func (m *mender) skip(entries func(*graph.Channel) []string, why string) {
-	var all []declcfg.Entry
-	for _, e := range m.order {
-		all = append(all, *e)
-	}
-	head := m.entries[m.head]
-	for _, name := range entries(graph.New(all)) {
-		if name != m.head {
-			head.Skips = append(head.Skips, name)
-			m.change(SkipsChanged, m.head, "%q skips %q too, since %s", m.head, name, why)
+// breakCycle removes the edge with which the chain leads back into itself, if there is one. opm accepts it if a part of
+// the cycle is skipped, maybe by what is not kept; OLM never does.
+func (m *mender) breakCycle() {
+	reached := map[string]bool{}
+	for e := m.entries[m.head]; e != nil; e = m.entries[e.Replaces] {
+		reached[e.Name] = true
+		if reached[e.Replaces] {
+			m.change(ReplacesChanged, e.Name, "%q no longer replaces %q, which leads back to it", e.Name, e.Replaces)
+			e.Replaces = ""
 		}
 	}
+}
+
+// skip makes the head skip those of the entries that are not the head.
+func (m *mender) skip(entries func(*graph.Channel) []string, why string) {
+	for _, name := range entries(m.built()) {
+		m.skipOne(name, why)
+	}
+}
+
+func (m *mender) skipOne(name, why string) (changed bool) {
+	head := m.entries[m.head]
+	if name == m.head || slices.Contains(head.Skips, name) {
+		return false
+	}
+	head.Skips = append(head.Skips, name)
+	m.change(SkipsChanged, m.head, "%q skips %q too, since %s", m.head, name, why)
+	return true
+}
+
+// keepUpdates makes the head skip what OLM Classic would no longer update to it, but would have updated to the head
+// before: OLM ignores the edges of entries that are skipped.
+func (m *mender) keepUpdates() {
+	if len(m.order) == 1 {
+		return
+	}
+	before, err := m.pkg.Classic(m.graph)
+	for changed := err == nil; changed; {
+		changed = false
+		p := m.cut()
+		after, _ := p.Classic(p.Channels[0])
+		for _, e := range m.order {
+			if before.Reaches(m.pkg.Bundle(e.Name)) && !after.Reaches(p.Bundle(e.Name)) {
+				changed = m.skipOne(e.Name, "OLM Classic would not update it to the head") || changed
+			}
+		}
+	}
+}
+
+// cut returns the package with nothing but the channel as it is so far.
+func (m *mender) cut() *graph.Package {
+	x := &declcfg.PackageIndex{Name: m.pkg.Name}
+	for _, b := range m.index.Bundles {
+		if m.keep[b.Meta.Name] {
+			x.Bundles = append(x.Bundles, b)
+		}
+	}
+	c := &declcfg.Channel{Name: m.graph.Name, Entries: m.built().Entries()}
+	x.Channels = []declcfg.Indexed[declcfg.Channel]{{Value: c}}
+	return graph.NewPackage(x)
 }

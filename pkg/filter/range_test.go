@@ -56,6 +56,16 @@ func TestRange(t *testing.T) {
 			"the chain goes on behind a skipped entry", "v5 replaces v4 skips v1; v4 replaces v3; v3 replaces v2 skips v2; v2 replaces v1; v1",
 			"<=4", "v4 v3 v2 v1", `the head is "v4", was "v5"; "v4" skips "v1" too, since no update would lead from it to the head`,
 		},
+		{
+			"a cycle that nothing skips any more", "v3 replaces v2 skips v4; v2 replaces v1; v1 replaces v4; v4 replaces v1", "!=3",
+			"v2 v4 v1", `the head is "v2", was "v3"; "v4" no longer replaces "v1", which leads back to it`,
+		},
+		{
+			"what only skipped entries skip", "v4 replaces v2 skips v3,v6; v2 replaces v3 skips v1,v5; v3 skips v6; " +
+				"v1 skips v6; v5 skips v1,v3,v6; v6", "!=2, !=4",
+			"v2 v6 v5 v3 v1", `"v2" is kept, although no version that satisfies "!=2, !=4": it connects others; ` +
+				`the head is "v2", was "v4"; "v2" skips "v6" too, since OLM Classic would not update it to the head`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := "default stable; channel stable; " + tt.channel
