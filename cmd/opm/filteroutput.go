@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +19,12 @@ import (
 
 // problemsOfKept returns the problems of packages that are kept, and of what may be part of any package.
 func problemsOfKept(report *validate.Report, kept []filter.PackageSummary) []*problem.Problem {
+	isKept := map[string]bool{"": true}
+	for _, p := range kept {
+		isKept[p.Name] = true
+	}
 	return slices.DeleteFunc(slices.Clone(report.Problems), func(p *problem.Problem) bool {
-		isKept := slices.ContainsFunc(kept, func(k filter.PackageSummary) bool { return k.Name == p.Package })
-		return p.Package != "" && !isKept && p.Rule != "read"
+		return !isKept[p.Package] && p.Rule != "read"
 	})
 }
 
@@ -31,10 +35,8 @@ func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result 
 		if err := cmp.Or(err, catalog.Unchanged()); err != nil {
 			return err
 		}
-		for _, image := range images {
-			fmt.Fprintln(cmd.OutOrStdout(), image)
-		}
-		return nil
+		_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(append(images, ""), "\n"))
+		return err
 	}
 	warnOfFlaws(cmd, result.Metas)
 	write := declcfg.WriteOptions{

@@ -26,6 +26,8 @@ var printing = []string{
 	"validate broken -o github",
 	"validate --rules",
 	"compose crafts.yaml --dry-run",
+	"filter catalog",
+	"filter catalog -o images",
 	"init my-operator",
 	"schema",
 	"version",

@@ -70,15 +70,18 @@ type candidate struct{ pkg, name string }
 // A follower keeps what bundles that are kept depend on.
 type follower struct {
 	*selector
-	metas map[candidate]*declcfg.Meta
-	apis  map[declcfg.GVK][]candidate
-	known map[string]bool // whether there is a provider, by property
+	metas  map[candidate]*declcfg.Meta
+	apis   map[declcfg.GVK][]candidate
+	known  map[string]bool           // whether there is a provider, by property
+	graphs map[string]*graph.Package // by name, as far as they were needed
 }
 
 // followDependencies keeps what bundles that are kept depend on, and what that depends on: if nothing that is kept
 // provides it, the newest version that does, of every package that has one.
 func (f *selector) followDependencies() {
-	d := follower{f, map[candidate]*declcfg.Meta{}, map[declcfg.GVK][]candidate{}, map[string]bool{}}
+	d := follower{
+		f, map[candidate]*declcfg.Meta{}, map[declcfg.GVK][]candidate{}, map[string]bool{}, map[string]*graph.Package{},
+	}
 	var queue []candidate
 	for _, x := range f.catalog.Index.Packages() {
 		if len(x.Packages) == 0 {
@@ -197,7 +200,11 @@ func (d *follower) newest(all []candidate) (add []candidate, ok bool) {
 		byPackage[c.pkg] = append(byPackage[c.pkg], c.name)
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(byPackage)) {
-		g := graph.NewPackage(d.catalog.Index.Package(pkg))
+		g := d.graphs[pkg]
+		if g == nil {
+			g = graph.NewPackage(d.catalog.Index.Package(pkg))
+			d.graphs[pkg] = g
+		}
 		add = append(add, candidate{pkg, slices.MaxFunc(byPackage[pkg], func(a, b string) int {
 			return cmp.Or(
 				-cmp.Compare(notIn(g, g.DefaultChannel, a), notIn(g, g.DefaultChannel, b)),

@@ -170,7 +170,7 @@ func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 		k.keep[bundle] = true
 		if v := p.graph.Bundle(bundle).Version; v != nil && !rule.contains(*v) {
 			p.change(Change{Kind: OutsideRange, Channel: name, Bundle: bundle, Message: fmt.Sprintf(
-				"%q is kept, although no version that %s: it connects others", bundle, rule)})
+				"%q is kept although it is not in the range, since it connects other versions", bundle)})
 		}
 	}
 	return nil

@@ -40,6 +40,7 @@ func (c *keptChannel) mend() []Change {
 type mender struct {
 	*keptChannel
 	order   []*declcfg.Entry // as in the channel
+	skipped map[string]bool  // what the head skips; nil before that is asked for
 	changes []Change
 }
 
@@ -56,12 +57,16 @@ func (m *mender) chooseHead() string {
 	chain := names(chainOf(m.graph))
 	inChain, isHead := setOf(chain), setOf(m.built().Heads())
 	top := slices.IndexFunc(chain, func(name string) bool { return m.keep[name] })
+	leadsToTop := func(*graph.Bundle) bool { return false }
+	if top >= 0 {
+		leadsToTop = m.leadTo(m.pkg.Bundle(chain[top]))
+	}
 	highest := ""
 	for _, b := range slices.Backward(m.pkg.Bundles) {
 		switch {
 		case top >= 0 && b.Name == chain[top]:
 			return b.Name
-		case isHead(b.Name) && !inChain(b.Name) && (top < 0 || !m.leadsTo(b, chain[top])):
+		case isHead(b.Name) && !inChain(b.Name) && !leadsToTop(b):
 			return b.Name
 		case m.keep[b.Name] && highest == "":
 			highest = b.Name
@@ -70,14 +75,29 @@ func (m *mender) chooseHead() string {
 	return highest
 }
 
-// leadsTo reports whether OLM Classic updates a bundle to the named one in the end, in the channel as it was.
-func (m *mender) leadsTo(b *graph.Bundle, name string) bool {
+// leadTo returns a function that reports whether OLM Classic updated a bundle to another one in the end, in the channel
+// as it was.
+func (m *mender) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 	plan, err := m.pkg.Classic(m.graph)
-	if err != nil {
-		return false
+	known := map[*graph.Bundle]bool{to: true}
+	return func(b *graph.Bundle) bool {
+		var path []*graph.Bundle
+		for ok := err == nil; ok; {
+			if _, done := known[b]; done {
+				break
+			}
+			known[b] = false // for now, where updates end in a loop
+			path = append(path, b)
+			var step graph.Step
+			if step, ok = plan.Next(b); ok {
+				b = step.To
+			}
+		}
+		for _, before := range path {
+			known[before] = known[b]
+		}
+		return known[b]
 	}
-	steps, _ := plan.Path(b)
-	return slices.ContainsFunc(steps, func(s graph.Step) bool { return s.To.Name == name })
 }
 
 // built returns the channel as it is so far.
@@ -152,9 +172,16 @@ func (m *mender) skip(entries func(*graph.Channel) []string, why string) {
 
 func (m *mender) skipOne(name, why string) (changed bool) {
 	head := m.entries[m.head]
-	if name == m.head || slices.Contains(head.Skips, name) {
+	if m.skipped == nil {
+		m.skipped = map[string]bool{m.head: true} // since it cannot skip itself
+		for _, skip := range head.Skips {
+			m.skipped[skip] = true
+		}
+	}
+	if m.skipped[name] {
 		return false
 	}
+	m.skipped[name] = true
 	head.Skips = append(head.Skips, name)
 	m.change(SkipsChanged, m.head, "%q skips %q too, since %s", m.head, name, why)
 	return true

@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 		{"one", chain, "=2", "v2", `the head is "v2", was "v5"`},
 		{
 			"a version out of the range between others", "v1.3 replaces v2; v2 replaces v1; v1", "1.x", "v1.3 v2 v1",
-			`"v2" is kept, although no version that satisfies "1.x": it connects others`,
+			`"v2" is kept although it is not in the range, since it connects other versions`,
 		},
 		{
 			"a pre-release", "v2 replaces v1; v1; bundle v1 1.0.0-1; bundle v2 2.0.0", ">=1.0.0", "v2", "",
@@ -34,7 +34,7 @@ func TestRange(t *testing.T) {
 		{"skipped out of the range", "v3 replaces v1 skips v2; v2 replaces v1; v1", "!=2", "v3 v1", ""},
 		{
 			"only what is skipped", "v3 replaces v1 skips v2; v2 replaces v1; v1", "=2", "v3 v2",
-			`"v3" is kept, although no version that satisfies "=2": it connects others`,
+			`"v3" is kept although it is not in the range, since it connects other versions`,
 		},
 		{
 			"the head skips most", "v4 replaces v3 skips v1,v2,v3; v3 replaces v2 skips v2; v2 replaces v1; v1", "<=3",
@@ -63,7 +63,7 @@ func TestRange(t *testing.T) {
 		{
 			"what only skipped entries skip", "v4 replaces v2 skips v3,v6; v2 replaces v3 skips v1,v5; v3 skips v6; " +
 				"v1 skips v6; v5 skips v1,v3,v6; v6", "!=2, !=4",
-			"v2 v6 v5 v3 v1", `"v2" is kept, although no version that satisfies "!=2, !=4": it connects others; ` +
+			"v2 v6 v5 v3 v1", `"v2" is kept although it is not in the range, since it connects other versions; ` +
 				`the head is "v2", was "v4"; "v2" skips "v6" too, since OLM Classic would not update it to the head`,
 		},
 	} {
