@@ -21,10 +21,9 @@ type frames struct {
 	mu       sync.Mutex
 	all      []frame
 	inMemory int64
-	file     *os.File // nil before the limit is reached
+	file     *atomicfile.Unnamed // nil before the limit is reached
 	fileEnd  int64
-	leave    string // the name of the file where it could not be removed while open
-	noFile   bool   // no file could be created: everything stays in memory
+	noFile   bool // no file could be created: everything stays in memory
 }
 
 // A frame is in memory, or in the file where data is nil.
@@ -74,24 +73,19 @@ func (f *frames) keepInMemory(n int) bool {
 	return f.noFile
 }
 
-// createFile creates the spool file in the first directory where that works, and removes its name.
+// createFile creates the spool file in the first directory where that works.
 func (f *frames) createFile() error {
 	var failed []error
 	for _, dir := range []string{f.opts.Dir, os.TempDir()} {
 		if dir == "" {
 			continue
 		}
-		file, unlock, err := atomicfile.Temp(dir)
-		if err != nil {
-			failed = append(failed, err)
-			continue
+		file, err := atomicfile.NewUnnamed(dir)
+		if err == nil {
+			f.file = file
+			return nil
 		}
-		defer unlock()
-		f.file = file
-		if os.Remove(file.Name()) != nil {
-			f.leave = file.Name() // some systems keep the name of an open file; close removes it
-		}
-		return nil
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
@@ -126,9 +120,5 @@ func (f *frames) close() error {
 	if f.file == nil {
 		return nil
 	}
-	err := f.file.Close()
-	if f.leave != "" {
-		err = errors.Join(err, os.Remove(f.leave))
-	}
-	return err
+	return f.file.Close()
 }
