@@ -1,33 +1,34 @@
 package image
 
 import (
-	"archive/tar"
 	"bytes"
-	"crypto/sha256"
-	"errors"
+	"cmp"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
-	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
 // BuildOptions are the options of Build.
 type BuildOptions struct {
-	// Labels are those of the image, such as LabelPackage.
+	// Base is the image to build on; nil means none. Its configuration is kept but for what is set here, and so is its
+	// platform.
+	Base *Image
+	// Labels are those of the image, such as LabelPackage, in addition to those of Base.
 	Labels map[string]string
-	// Contents are what is copied into the image, each into a layer of its own, the lowest first.
+	// Annotations are those of the manifest.
+	Annotations map[string]string
+	// Entrypoint and Cmd are the program that a container runs and its arguments; those of Base if both are nil.
+	Entrypoint, Cmd []string
+	// User is the user that a container runs as; "" means that of Base.
+	User string
+	// Layers are what Pack made, the lowest first.
+	Layers []*Layer
+	// Contents are what is copied into the image, each into a layer of its own above Layers, the lowest first.
 	Contents []Content
 	// Platform is that of the image: os/arch or os/arch/variant; "" means linux and the architecture of this program.
 	Platform string
@@ -36,50 +37,90 @@ type BuildOptions struct {
 	Created time.Time
 }
 
-// A Content is a directory that Build copies into an image.
-type Content struct {
-	Source fs.FS
-	Dir    string // of Source; "" or "." is all of it
-	Target string // what Dir becomes in the image, such as manifests/; "" or "/" is the root
-}
+// maxLayers is how many layers the runtimes of containers can mount, because that is the limit of overlayfs in docker.
+const maxLayers = 127
 
-// Build makes an image without a base, of the media types of OCI. The same names, contents and options give the same
-// digest: files are in lexical order, of mode 0644, in directories of mode 0755, all of user and group 0.
+// Build makes an image of the media types of OCI. The same names, contents and options give the same digest: files are
+// in lexical order, of mode 0644, in directories of mode 0755, all of user and group 0.
 //
-// The image is in memory. Symbolic links and what is neither a file nor a directory are errors that name the place; so
-// are files with the prefix .wh., which would hide others in an image.
+// The Contents are in memory. Symbolic links and what is neither a file nor a directory are errors that name the place;
+// so are files with the prefix .wh., which would hide others in an image.
 func Build(o BuildOptions) (v1.Image, error) {
-	platform, err := parsePlatform(o.Platform)
+	img, err := o.build()
 	if err != nil {
 		return nil, fmt.Errorf("build image: %w", err)
-	}
-	created := buildTime(o.Created)
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.ConfigFile(base, &v1.ConfigFile{
-		OS:           platform.OS,
-		Architecture: platform.Architecture,
-		Variant:      platform.Variant,
-		Created:      v1.Time{Time: created},
-		Config:       v1.Config{Labels: o.Labels},
-		RootFS:       v1.RootFS{Type: "layers"},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build image: %w", err)
-	}
-	for _, c := range o.Contents {
-		layer, err := c.layer(created)
-		if err != nil {
-			return nil, fmt.Errorf("build image: %w", err)
-		}
-		img, err = mutate.Append(img, mutate.Addendum{Layer: layer, History: v1.History{
-			Created:   v1.Time{Time: created},
-			CreatedBy: fmt.Sprintf("COPY %s /%s", path.Clean(c.Dir), strings.Trim(c.Target, "/")),
-		}})
-		if err != nil {
-			return nil, fmt.Errorf("build image: %w", err)
-		}
 	}
 	return img, nil
+}
+
+func (o *BuildOptions) build() (v1.Image, error) {
+	img, err := o.configured()
+	if err != nil {
+		return nil, err
+	}
+	layers := o.Layers
+	for _, c := range o.Contents {
+		var packed bytes.Buffer
+		layer, err := pack(c, &packed, gzip.BestCompression, o.Created)
+		if err != nil {
+			return nil, err
+		}
+		layer.content = bytes.NewReader(packed.Bytes())
+		layers = append(layers, layer)
+	}
+	below, err := img.Layers()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(below) + len(layers); n > maxLayers {
+		return nil, limitError("it would have %d layers, %d of them those of its base; container runtimes mount at most %d",
+			n, len(below), maxLayers)
+	}
+	for _, l := range layers {
+		img, err = mutate.Append(img, mutate.Addendum{Layer: l, History: v1.History{
+			Created:   v1.Time{Time: buildTime(o.Created)},
+			CreatedBy: l.createdBy,
+		}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.Annotations == nil {
+		return img, nil
+	}
+	return mutate.Annotations(img, o.Annotations).(v1.Image), nil
+}
+
+// configured returns the base, or an empty image, with the configuration of the image.
+func (o *BuildOptions) configured() (v1.Image, error) {
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	config := &v1.ConfigFile{RootFS: v1.RootFS{Type: "layers"}}
+	platform, err := parsePlatform(o.Platform)
+	if err != nil {
+		return nil, err
+	}
+	config.OS, config.Architecture, config.Variant = platform.OS, platform.Architecture, platform.Variant
+	if o.Base != nil {
+		if base, err = o.Base.asBase(); err != nil {
+			return nil, err
+		}
+		if config, err = base.ConfigFile(); err != nil {
+			return nil, err
+		}
+		config = config.DeepCopy()
+	}
+	config.Created = v1.Time{Time: buildTime(o.Created)}
+	for key, value := range o.Labels {
+		if config.Config.Labels == nil {
+			config.Config.Labels = map[string]string{}
+		}
+		config.Config.Labels[key] = value
+	}
+	if o.Entrypoint != nil || o.Cmd != nil {
+		config.Config.Entrypoint, config.Config.Cmd = o.Entrypoint, o.Cmd
+	}
+	config.Config.User = cmp.Or(o.User, config.Config.User)
+	return mutate.ConfigFile(base, config)
 }
 
 // buildTime returns the time as an image has it.
@@ -88,138 +129,4 @@ func buildTime(t time.Time) time.Time {
 		return time.Unix(0, 0).UTC()
 	}
 	return t.Truncate(time.Second).UTC()
-}
-
-// A builtLayer is a layer in memory.
-type builtLayer struct {
-	packed         []byte
-	digest, diffID v1.Hash // of packed, and of the archive that it is compressed of
-}
-
-func (l *builtLayer) Digest() (v1.Hash, error) { return l.digest, nil }
-func (l *builtLayer) DiffID() (v1.Hash, error) { return l.diffID, nil }
-func (l *builtLayer) Size() (int64, error)     { return int64(len(l.packed)), nil }
-
-func (l *builtLayer) MediaType() (types.MediaType, error) { return types.OCILayer, nil }
-
-func (l *builtLayer) Compressed() (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(l.packed)), nil
-}
-
-// layer returns the directory as a layer.
-func (c *Content) layer(created time.Time) (v1.Layer, error) {
-	var packed bytes.Buffer
-	plain := sha256.New()
-	// An image is built once and fetched often.
-	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	w := &layerWriter{tar: tar.NewWriter(io.MultiWriter(zip, plain)), created: created}
-	if err := w.copy(c); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(w.tar.Close(), zip.Close()); err != nil {
-		return nil, err
-	}
-	digest, _, err := v1.SHA256(bytes.NewReader(packed.Bytes()))
-	if err != nil {
-		return nil, err
-	}
-	diffID := v1.Hash{Algorithm: digest.Algorithm, Hex: fmt.Sprintf("%x", plain.Sum(nil))}
-	return partial.CompressedToLayer(&builtLayer{packed.Bytes(), digest, diffID})
-}
-
-// A layerWriter writes the archive of a layer.
-type layerWriter struct {
-	tar     *tar.Writer
-	created time.Time
-}
-
-// copy writes the directory of a Content, those above it in the image, and all that is in it.
-func (w *layerWriter) copy(c *Content) error {
-	target, err := tarfs.CleanName(c.Target)
-	if err != nil {
-		return fmt.Errorf("target %q: %w", c.Target, err)
-	}
-	root := path.Clean(c.Dir)
-	info, err := fs.Lstat(c.Source, root)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add explains links better
-		return fmt.Errorf("%s: not a directory", root)
-	}
-	if err := w.above(target); err != nil {
-		return err
-	}
-	return fs.WalkDir(c.Source, root, func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below := name
-		if root != "." {
-			below = name[len(root):]
-		}
-		return w.add(c.Source, name, path.Join(target, below), e.Type())
-	})
-}
-
-// above writes the directories above a name.
-func (w *layerWriter) above(name string) error {
-	for i, char := range name {
-		if char != '/' {
-			continue
-		}
-		if err := w.directory(name[:i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// add writes the file or directory name of fsys, which ReadDir lists with a mode, under its name in the image.
-func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) error {
-	info, err := fs.Lstat(fsys, name)
-	if err != nil {
-		return err
-	}
-	if strings.Contains("/"+target, "/"+tarfs.WhiteoutPrefix) {
-		return fmt.Errorf("%s: in an image, a name that begins with %s hides other files", name, tarfs.WhiteoutPrefix)
-	}
-	switch {
-	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system can tell by Lstat
-		return fmt.Errorf("%s: it is a symbolic link; replace it by its target", name)
-	case info.IsDir() && target == ".":
-		return nil // every image has a root
-	case info.IsDir():
-		return w.directory(target)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: neither a file nor a directory", name)
-	}
-	return w.file(fsys, name, target, info.Size())
-}
-
-func (w *layerWriter) directory(target string) error {
-	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: target + "/", Mode: 0o755, ModTime: w.created})
-}
-
-func (w *layerWriter) file(fsys fs.FS, name, target string, size int64) error {
-	f, _, err := regular.Open(fsys, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	hdr := &tar.Header{Typeflag: tar.TypeReg, Name: target, Size: size, Mode: 0o644, ModTime: w.created}
-	if err := w.tar.WriteHeader(hdr); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	n, err := io.Copy(w.tar, f)
-	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != size {
-		err = errors.New("it changed while it was read")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }

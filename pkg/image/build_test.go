@@ -35,8 +35,8 @@ func bundleOptions(modified time.Time, mode fs.FileMode) BuildOptions {
 		Labels:   map[string]string{LabelPackage: "p", LabelManifests: "manifests/"},
 		Platform: "linux/arm/v7",
 		Contents: []Content{
-			{fsys, "bundle/manifests", "/manifests/"},
-			{fsys, "bundle/metadata", "opt/metadata"},
+			{Source: fsys, Dir: "bundle/manifests", Target: "/manifests/"},
+			{Source: fsys, Dir: "bundle/metadata", Target: "opt/metadata"},
 		},
 	}
 }
@@ -132,7 +132,7 @@ func TestBuildIsReproducible(t *testing.T) {
 func TestBuildOfDirectory(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "catalog.yaml"), "schema: x")
-	img := mustBuild(t, BuildOptions{Contents: []Content{{os.DirFS(dir), "", ""}}})
+	img := mustBuild(t, BuildOptions{Contents: []Content{{Source: os.DirFS(dir)}}})
 	layers, err := img.Layers()
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestBuildOfDirectory(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink("/etc", path)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Build(BuildOptions{Contents: []Content{{os.DirFS(dir), "", ""}}})
+		_, err := Build(BuildOptions{Contents: []Content{{Source: os.DirFS(dir)}}})
 		if err == nil || err.Error() != "build image: "+link+": it is a symbolic link; replace it by its target" {
 			t.Errorf("got %v", err)
 		}
@@ -158,7 +158,7 @@ func TestBuildOfDirectory(t *testing.T) {
 	if err := os.Symlink("dir", filepath.Join(dir, "d")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = Build(BuildOptions{Contents: []Content{{os.DirFS(dir), "d", "x"}}}); err == nil ||
+	if _, err = Build(BuildOptions{Contents: []Content{{Source: os.DirFS(dir), Dir: "d", Target: "x"}}}); err == nil ||
 		!strings.Contains(err.Error(), "d: it is a symbolic link") {
 		t.Errorf("got %v for a link to a directory", err)
 	}
@@ -172,14 +172,14 @@ func TestBuildErrors(t *testing.T) {
 		content Content
 		want    string
 	}{
-		{"missing", Content{fsys, "none", "x"}, "lstat none: file does not exist"},
-		{"file", Content{fsys, "a/b", "x"}, "a/b: not a directory"},
-		{"device", Content{fsys, "d", "x"}, "d/null: neither a file nor a directory"},
-		{"whiteout", Content{fsys, "w", "x"}, "w/.wh.x: in an image, a name that begins with .wh. hides other files"},
-		{"whiteout of all", Content{fsys, "a", "x/.wh.y"}, "a: in an image, a name that begins with .wh."},
-		{"target outside", Content{fsys, "a", "../x"}, `target "../x": it leads out of the root directory`},
-		{"shrinks", Content{sizeFS{fsys, 5}, "a", "x"}, "a/b: it changed while it was read"},
-		{"grows", Content{sizeFS{fsys, 0}, "a", "x"}, "a/b: it changed while it was read"},
+		{"missing", Content{Source: fsys, Dir: "none", Target: "x"}, "lstat none: file does not exist"},
+		{"file", Content{Source: fsys, Dir: "a/b", Target: "x"}, "a/b: not a directory"},
+		{"device", Content{Source: fsys, Dir: "d", Target: "x"}, "d/null: neither a file nor a directory"},
+		{"whiteout", Content{Source: fsys, Dir: "w", Target: "x"}, "w/.wh.x: in an image, a name that begins with .wh. hides other files"},
+		{"whiteout of all", Content{Source: fsys, Dir: "a", Target: "x/.wh.y"}, "a: in an image, a name that begins with .wh."},
+		{"target outside", Content{Source: fsys, Dir: "a", Target: "../x"}, `target "../x": it leads out of the root directory`},
+		{"shrinks", Content{Source: sizeFS{fsys, 5}, Dir: "a", Target: "x"}, "a/b: it changed while it was read"},
+		{"grows", Content{Source: sizeFS{fsys, 0}, Dir: "a", Target: "x"}, "a/b: it changed while it was read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Build(BuildOptions{Contents: []Content{tt.content}})

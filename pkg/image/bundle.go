@@ -41,7 +41,7 @@ func CheckTarget(ref string) error {
 
 // Put writes img to ref, which is an OCI layout (oci:DIRECTORY[:TAG]) or a tag in a registry, and returns its digest.
 // It calls options only for a registry, and closes their Cache.
-func Put(ctx context.Context, img v1.Image, ref string, options func() (Options, error)) (string, error) {
+func Put(ctx context.Context, img Artifact, ref string, options func() (Options, error)) (string, error) {
 	if to := reference.Of(ref); to.Kind == reference.Layout {
 		if err := WriteLayout(img, to.Path, to.Name); err != nil {
 			return "", err

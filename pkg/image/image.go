@@ -46,6 +46,7 @@ type Image struct {
 	Labels map[string]string
 
 	layers []v1.Descriptor // the lowest first
+	config v1.Descriptor   // empty for a docker archive
 	source source
 	limits Limits
 	spool  spool.Options

@@ -185,6 +185,7 @@ func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, 
 	}
 	img := o.newImage(ref, config, s)
 	img.Digest, img.RefDigest, img.layers = m.digest.String(), root.Digest.String(), m.Layers
+	img.config = *m.Config
 	return img, nil
 }
 

@@ -33,6 +33,19 @@ func parsePlatform(text string) (v1.Platform, error) {
 	return *p, nil
 }
 
+// CheckPlatform returns an error if the image is not for a platform, as an image that is in no index may be.
+func (i *Image) CheckPlatform(platform string) error {
+	want, err := parsePlatform(platform)
+	if err != nil {
+		return err
+	}
+	have, err := parsePlatform(i.Platform)
+	if err != nil || !satisfies(have, want) {
+		return fmt.Errorf("it is for %s, not for %s", printable(i.Platform), want)
+	}
+	return nil
+}
+
 // satisfies reports whether an image for have runs where want is asked for. Without a variant, any will do; one that
 // have does not say is what its architecture implies, see
 // https://github.com/opencontainers/image-spec/blob/main/image-index.md#platform-variants.

@@ -9,74 +9,117 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
+// An Artifact is what is pushed and written: a [v1.Image], or a [v1.ImageIndex] of such images.
+type Artifact interface {
+	remote.Taggable
+	partial.Describable
+}
+
 // Push stores img in a registry and returns the digest that it has there. ref names a repository and a tag, as in
-// quay.io/org/image:v1. Blobs that the repository has are not sent again.
+// quay.io/org/image:v1. Blobs that the repository has are not sent again. The tag comes last: if Push fails, it is what
+// it was.
 //
 // It uses these options: Insecure, Keychain, Transport, InsecureTransport and, of Mirrors, what registries.conf says
 // about the registry itself, since mirrors are for pulling. The error advises what to do.
-func Push(ctx context.Context, img v1.Image, ref string, opts Options) (string, error) {
-	o := NewOpener(opts)
-	digest, err := o.push(ctx, img, ref)
-	if err != nil {
-		return "", closing(fmt.Errorf("push image %s: %w", printable(ref), err), o)
-	}
-	return digest, o.Close()
-}
-
-func (o *Opener) push(ctx context.Context, img v1.Image, text string) (string, error) {
-	parsed, err := parseRemote(text, o.opts.Insecure)
+func Push(ctx context.Context, img Artifact, ref string, opts Options) (string, error) {
+	var digest v1.Hash
+	err := pushTo(ctx, ref, opts, func(d destination) (err error) {
+		if digest, err = img.Digest(); err != nil {
+			return err
+		}
+		return remote.Push(d.ref, img, remote.WithContext(ctx), remote.WithTransport(d.transport),
+			remote.WithAuthFromKeychain(d.keychain))
+	})
 	if err != nil {
 		return "", err
+	}
+	return digest.String(), nil
+}
+
+// CheckPush asks a registry whether Push may store an image as ref, and returns its error if not. The options are those
+// of Push.
+func CheckPush(ctx context.Context, ref string, opts Options) error {
+	return pushTo(ctx, ref, opts, func(d destination) error {
+		return remote.CheckPushPermission(d.ref, d.keychain, d.transport)
+	})
+}
+
+// A destination is where an image is pushed to.
+type destination struct {
+	ref       name.Reference
+	transport http.RoundTripper
+	keychain  authn.Keychain
+}
+
+// pushTo calls fn with where ref is pushed to.
+func pushTo(ctx context.Context, ref string, opts Options, fn func(destination) error) error {
+	o := NewOpener(opts)
+	if err := o.push(ctx, ref, fn); err != nil {
+		return closing(fmt.Errorf("push image %s: %w", printable(ref), err), o)
+	}
+	return o.Close()
+}
+
+func (o *Opener) push(ctx context.Context, text string, fn func(destination) error) error {
+	parsed, err := parseRemote(text, o.opts.Insecure)
+	if err != nil {
+		return err
 	}
 	tag, ok := parsed.(name.Tag)
 	if !ok {
-		return "", errors.New("an image is pushed to a tag, not to a digest")
-	}
-	digest, err := img.Digest()
-	if err != nil {
-		return "", err
+		return errors.New("an image is pushed to a tag, not to a digest")
 	}
 	place, err := o.opts.Mirrors.destination(tag)
 	if err != nil {
-		return "", err
+		return err
 	}
 	client, err := o.client(place)
 	if err != nil {
-		return "", err
+		return err
 	}
 	asking := withRegistry(ctx, place.Ref.Context().RegistryStr())
-	err = remote.Write(place.Ref, img, remote.WithContext(asking), remote.WithTransport(client.transport),
-		remote.WithAuthFromKeychain(o.opts.Keychain))
+	err = fn(destination{place.Ref, &contextTransport{asking, client.transport}, o.opts.Keychain})
 	if err != nil && ctx.Err() != nil {
-		return "", ctx.Err()
+		return ctx.Err()
 	}
-	return digest.String(), o.advise(ctx, place.Ref.Context(), err, true)
+	return o.advise(ctx, place.Ref.Context(), err, true)
+}
+
+// A contextTransport sends requests with a context, where the library has one of its own.
+type contextTransport struct {
+	ctx   context.Context
+	inner http.RoundTripper
+}
+
+func (t *contextTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return t.inner.RoundTrip(r.WithContext(t.ctx))
 }
 
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.
 // The same image gives the same bytes. If it fails, a part may be written.
-func WriteArchive(w io.Writer, img v1.Image, tag string) error {
+func WriteArchive(w io.Writer, img Artifact, tag string) error {
 	if err := writeArchive(w, img, tag); err != nil {
 		return fmt.Errorf("write archive: %w", err)
 	}
 	return nil
 }
 
-func writeArchive(w io.Writer, img v1.Image, tag string) error {
+func writeArchive(w io.Writer, img Artifact, tag string) error {
 	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
@@ -122,41 +165,22 @@ func bytesEntry(name string, data []byte) layoutEntry {
 }
 
 // layoutFiles returns the files of a layout with the images of index and one more: oci-layout, the index, and the blobs
-// of the added image by digest.
-func layoutFiles(img v1.Image, tag string, index *layoutIndex) ([]layoutEntry, error) {
+// of what is added by digest.
+func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, error) {
 	if err := checkTag(tag); err != nil {
 		return nil, err
 	}
-	manifest, err := img.RawManifest()
+	blobs, err := blobsOf(img)
 	if err != nil {
 		return nil, err
-	}
-	mediaType, err := img.MediaType()
-	if err != nil {
-		return nil, err
-	}
-	config, err := partial.ConfigLayer(img)
-	if err != nil {
-		return nil, err
-	}
-	layers, err := img.Layers()
-	if err != nil {
-		return nil, err
-	}
-	var blobs []layoutEntry
-	for _, l := range append(slices.Clip(layers), config, static.NewLayer(manifest, mediaType)) {
-		digest, digestErr := l.Digest()
-		size, sizeErr := l.Size()
-		if err := errors.Join(digestErr, sizeErr); err != nil {
-			return nil, err
-		}
-		blobs = append(blobs, layoutEntry{blobPath(digest), size, l.Compressed})
 	}
 	slices.SortFunc(blobs, func(a, b layoutEntry) int { return cmp.Compare(a.name, b.name) })
 	blobs = slices.CompactFunc(blobs, func(a, b layoutEntry) bool { return a.name == b.name })
 
-	digest, size, err := v1.SHA256(bytes.NewReader(manifest))
-	if err != nil {
+	digest, digestErr := img.Digest()
+	size, sizeErr := img.Size()
+	mediaType, typeErr := img.MediaType()
+	if err := errors.Join(digestErr, sizeErr, typeErr); err != nil {
 		return nil, err
 	}
 	entry := v1.Descriptor{MediaType: mediaType, Digest: digest, Size: size}
@@ -168,6 +192,65 @@ func layoutFiles(img v1.Image, tag string, index *layoutIndex) ([]layoutEntry, e
 		return nil, err
 	}
 	return append([]layoutEntry{bytesEntry(layoutFile, []byte(layoutVersion)), bytesEntry(indexFile, raw)}, blobs...), nil
+}
+
+// blobsOf returns the manifest of an image, its configuration and its layers; of an index, also those of its images.
+func blobsOf(img Artifact) ([]layoutEntry, error) {
+	manifest, err := img.RawManifest()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return nil, err
+	}
+	all := []layoutEntry{bytesEntry(blobPath(digest), manifest)}
+	var parts []partial.Describable
+	if index, ok := img.(v1.ImageIndex); ok {
+		parts, err = partial.Manifests(index)
+	} else if image, ok := img.(v1.Image); ok {
+		parts, err = layersOf(image)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		var blobs []layoutEntry
+		switch part := part.(type) {
+		case Artifact:
+			blobs, err = blobsOf(part)
+		case v1.Layer:
+			blobs, err = blobOf(part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, blobs...)
+	}
+	return all, nil
+}
+
+// layersOf returns the configuration of an image, and its layers.
+func layersOf(img v1.Image) ([]partial.Describable, error) {
+	config, err := partial.ConfigLayer(img)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		return nil, err
+	}
+	parts := []partial.Describable{config}
+	for _, l := range layers {
+		parts = append(parts, l)
+	}
+	return parts, nil
+}
+
+func blobOf(l v1.Layer) ([]layoutEntry, error) {
+	digest, digestErr := l.Digest()
+	size, sizeErr := l.Size()
+	return []layoutEntry{{blobPath(digest), size, l.Compressed}}, errors.Join(digestErr, sizeErr)
 }
 
 // tagForm is what a name in an index may be, see org.opencontainers.image.ref.name in

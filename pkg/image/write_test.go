@@ -65,7 +65,7 @@ func TestWrittenEverywhere(t *testing.T) {
 // oneFile returns an image of one file.
 func oneFile(t testing.TB, body string) v1.Image {
 	t.Helper()
-	return mustBuild(t, BuildOptions{Contents: []Content{{mapOf(time.Time{}, 0o644, "a="+body), "", ""}}})
+	return mustBuild(t, BuildOptions{Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "a="+body)}}})
 }
 
 func readBack(t testing.TB, ref string) string {
@@ -370,7 +370,9 @@ func realBundles(t testing.TB) []string {
 
 func realBundleOptions(dir string) BuildOptions {
 	source := os.DirFS(dir)
-	return BuildOptions{Contents: []Content{{source, "manifests", "manifests"}, {source, "metadata", "metadata"}}}
+	return BuildOptions{Contents: []Content{
+		{Source: source, Dir: "manifests", Target: "manifests"}, {Source: source, Dir: "metadata", Target: "metadata"},
+	}}
 }
 
 // TestRealBundles builds images of published bundles, and opens them.

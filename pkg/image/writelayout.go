@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
@@ -22,14 +20,14 @@ import (
 // It appears as a whole or not at all: a new layout is written next to dir and renamed, and in an old one the index is
 // replaced last. Processes that write to one layout at once wait for each other, where the system can lock a directory.
 // A directory that holds anything else is an error.
-func WriteLayout(img v1.Image, dir, tag string) error {
+func WriteLayout(img Artifact, dir, tag string) error {
 	if err := writeLayout(img, filepath.Clean(dir), tag); err != nil {
 		return fmt.Errorf("write OCI layout %s: %w", dir, err)
 	}
 	return nil
 }
 
-func writeLayout(img v1.Image, dir, tag string) error {
+func writeLayout(img Artifact, dir, tag string) error {
 	_, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(dir)); err != nil {
@@ -43,7 +41,7 @@ func writeLayout(img v1.Image, dir, tag string) error {
 	return addToLayoutDir(img, dir, tag) // which may have come into being just now
 }
 
-func newLayoutDir(img v1.Image, dir, tag string) error {
+func newLayoutDir(img Artifact, dir, tag string) error {
 	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
@@ -52,7 +50,7 @@ func newLayoutDir(img v1.Image, dir, tag string) error {
 }
 
 // addToLayoutDir adds an image to the layout in a directory, which is empty or has one.
-func addToLayoutDir(img v1.Image, dir, tag string) error {
+func addToLayoutDir(img Artifact, dir, tag string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

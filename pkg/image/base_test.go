@@ -1,0 +1,243 @@
+package image
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// TestBuildOnBase builds on an image as docker makes it, and pushes that to another repository.
+func TestBuildOnBase(t *testing.T) {
+	registry := newRegistry(t)
+	below := mutate.MediaType(mustBuild(t, BuildOptions{
+		Platform: "linux/arm64", Labels: map[string]string{"a": "base", "b": "base"}, User: "7", Entrypoint: []string{"/base"},
+		Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "bin/opm=program", "x=base")}},
+	}), types.DockerManifestSchema2)
+	base := mustOpen(t, registry.push(t, "org/base:v1", below), testOptions(t))
+	built := mustBuild(t, BuildOptions{
+		Base: base, Labels: map[string]string{"b": "catalog"}, Entrypoint: []string{"/bin/opm"}, Cmd: []string{"serve"},
+		Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "x=catalog")}},
+	})
+	ref := registry.host + "/other/catalog:v1"
+	if _, err := Push(t.Context(), built, ref, testOptions(t)); err != nil {
+		t.Fatal(err)
+	}
+	opened := mustOpen(t, ref, testOptions(t))
+	fsys, err := opened.Files(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, fsys, filesOf("bin/opm=program", "x=catalog"))
+	if opened.Platform != "linux/arm64" || opened.Labels["a"] != "base" || opened.Labels["b"] != "catalog" {
+		t.Errorf("got %s with %v", opened.Platform, opened.Labels)
+	}
+	config, err := built.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := config.Config; c.User != "7" || c.Entrypoint[0] != "/bin/opm" || c.Cmd[0] != "serve" {
+		t.Errorf("got config %+v", c)
+	}
+	if len(config.History) != 2 || len(config.RootFS.DiffIDs) != 2 {
+		t.Errorf("got history %+v, layers %v", config.History, config.RootFS.DiffIDs)
+	}
+	m, err := built.Manifest()
+	if err != nil || m.MediaType != types.OCIManifestSchema1 {
+		t.Errorf("got manifest %+v, %v", m, err)
+	}
+	config, err = mustBuild(t, BuildOptions{Base: base}).ConfigFile()
+	if err != nil || config.Config.Entrypoint[0] != "/base" {
+		t.Errorf("got config %+v, %v", config, err)
+	}
+}
+
+func TestBuildLayerLimit(t *testing.T) {
+	registry := newRegistry(t)
+	contents := slices.Repeat([]Content{{Source: mapOf(time.Time{}, 0o644, "a=1")}}, maxLayers)
+	base := mustOpen(t, registry.push(t, "org/base:v1", mustBuild(t, BuildOptions{Contents: contents})), testOptions(t))
+	_, err := Build(BuildOptions{Base: base, Contents: contents[:1]})
+	want := "it would have 128 layers, 127 of them those of its base; container runtimes mount at most 127"
+	if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheckPlatform(t *testing.T) {
+	img := &Image{Platform: "linux/arm64"}
+	if err := errors.Join(img.CheckPlatform("linux/arm64"), img.CheckPlatform("linux/arm64/v8")); err != nil {
+		t.Error(err)
+	}
+	if err := img.CheckPlatform("linux/s390x"); err == nil || err.Error() != "it is for linux/arm64, not for linux/s390x" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestIndexWrittenEverywhere holds that of an index, the image of each platform is found wherever it was written to.
+func TestIndexWrittenEverywhere(t *testing.T) {
+	registry := newRegistry(t)
+	images := map[string]mutate.Appendable{}
+	for _, arch := range []string{"amd64", "s390x"} {
+		images["linux/"+arch] = mustBuild(t, BuildOptions{
+			Platform: "linux/" + arch, Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "a="+arch)}},
+		})
+	}
+	index := indexOf(t, images)
+	dir := t.TempDir()
+	byTag, layoutDir := registry.host+"/org/index:v1", filepath.Join(dir, "layout")
+	if _, err := Push(t.Context(), index, byTag, testOptions(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteLayout(index, layoutDir, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := WriteArchive(&archive, index, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{byTag, "oci:" + layoutDir, writeFile(t, filepath.Join(dir, "a.tar"), archive.String())} {
+		for _, arch := range []string{"amd64", "s390x"} {
+			opts := testOptions(t)
+			opts.Platform = "linux/" + arch
+			img := mustOpen(t, ref, opts)
+			fsys, err := img.Files(t.Context(), "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantFiles(t, fsys, filesOf("a="+arch))
+			if img.RefDigest != digestOf(t, index) {
+				t.Errorf("%s: got the digest %s", ref, img.RefDigest)
+			}
+		}
+	}
+}
+
+// TestTagComesLast holds that a tag is what it was until all that it names is there, and if something fails.
+func TestTagComesLast(t *testing.T) {
+	registry := newRegistry(t)
+	var mu sync.Mutex
+	var puts []string
+	refused := false
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodPut || r.Method == http.MethodPatch {
+			puts = append(puts, r.URL.Path)
+			if refused {
+				w.WriteHeader(http.StatusForbidden)
+			}
+			return refused
+		}
+		return false
+	})
+	ref := registry.host + "/org/index:v1"
+	push := func(body string) error {
+		_, err := Push(t.Context(), indexOf(t, map[string]mutate.Appendable{"linux/amd64": oneFile(t, body)}), ref,
+			testOptions(t))
+		return err
+	}
+	if err := push("1"); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(puts); n < 4 || !strings.HasSuffix(puts[n-1], "/manifests/v1") {
+		t.Errorf("got requests %q", puts)
+	}
+	refused = true
+	if err := push("2"); err == nil || !strings.Contains(err.Error(), "org/index:v1") {
+		t.Errorf("got %v", err)
+	}
+	if got := readBack(t, ref); got != "1" {
+		t.Errorf("the tag names %q", got)
+	}
+}
+
+func TestCheckPush(t *testing.T) {
+	registry := newRegistry(t)
+	ref := registry.host + "/org/catalog:v1"
+	if err := CheckPush(t.Context(), ref, testOptions(t)); err != nil {
+		t.Error(err)
+	}
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return r.Method == http.MethodPost
+	})
+	err := CheckPush(t.Context(), ref, testOptions(t))
+	if err == nil || !strings.HasPrefix(err.Error(), "push image "+ref+": ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPack holds what is in the layers of a catalog: some files of a directory with their links, and files by mode.
+func TestPack(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a/b/c.yaml", "a/d.yaml", "e.yaml"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, path, name)
+	}
+	if err := os.Symlink("../a/d.yaml", filepath.Join(dir, "a/link")); err != nil {
+		t.Fatal(err)
+	}
+	c := Content{
+		Source: os.DirFS(dir), Names: []string{"a/link", "a/b/c.yaml"}, Links: true, Target: "configs",
+		Files: []File{
+			{Name: "tmp", Mode: fs.ModeDir | fs.ModeSticky | 0o777},
+			{Name: "bin", Mode: 0o755, Size: 3, Content: strings.NewReader("opm")},
+		},
+	}
+	l, err := Pack(t.Context(), c, time.Unix(5, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	want := []string{
+		"tmp/ 1777 0:0 0 5", "bin 755 0:0 3 5", "configs/ 755 0:0 0 5", "configs/a/ 755 0:0 0 5",
+		"configs/a/b/ 755 0:0 0 5", "configs/a/b/c.yaml 644 0:0 10 5", "configs/a/link 777 0:0 0 5",
+	}
+	if got := headers(t, l); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if err := os.Symlink("../../etc", filepath.Join(dir, "a/out")); err != nil {
+		t.Fatal(err)
+	}
+	c.Names = []string{"a/out"}
+	_, err = Pack(t.Context(), c, time.Time{})
+	if want := "a/out: the symbolic link leads out of the directory; replace it by its target"; err == nil ||
+		!strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestPackLeavesNothing holds that a layer is in a file without a name.
+func TestPackLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	l, err := Pack(t.Context(), Content{Source: mapOf(time.Time{}, 0o644, "a=1")}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := listFiles(t, dir); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Pack(t.Context(), Content{Files: []File{{Name: "a", Size: 2, Content: strings.NewReader("1")}}},
+		time.Time{}); err == nil || !strings.Contains(err.Error(), "a: it changed while it was read") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,320 @@
+package image
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/tarfs"
+)
+
+// A Content is what is copied into a layer of an image: a directory, Files, or both.
+type Content struct {
+	Source fs.FS
+	Dir    string   // of Source; "" or "." is all of it
+	Names  []string // files and empty directories in Dir that are copied; nil means all
+	Links  bool     // keeps symbolic links that stay in Source; otherwise they are errors
+	Target string   // what Dir becomes in the image, such as manifests/; "" or "/" is the root
+
+	// Files come first. The directories that they are in are not added.
+	Files []File
+}
+
+// A File is a file or a directory of an image.
+type File struct {
+	Name    string      // in the image, without a slash at its start or end
+	Mode    fs.FileMode // permissions, [fs.ModeSticky], and [fs.ModeDir] for a directory
+	Size    int64
+	Content io.ReaderAt
+}
+
+// A Layer is a layer of an image to be built. Its methods may be called at once.
+type Layer struct {
+	content        io.ReaderAt // compressed
+	size           int64
+	digest, diffID v1.Hash // of content, and of the archive that it is compressed of
+	createdBy      string
+	file           io.Closer // that has the content; nil if it is in memory
+}
+
+// Digest returns the digest of the compressed layer.
+func (l *Layer) Digest() (v1.Hash, error) { return l.digest, nil }
+
+// DiffID returns the digest of the archive.
+func (l *Layer) DiffID() (v1.Hash, error) { return l.diffID, nil }
+
+// Size returns how many bytes the compressed layer has.
+func (l *Layer) Size() (int64, error) { return l.size, nil }
+
+// MediaType returns that of a compressed layer of OCI.
+func (l *Layer) MediaType() (types.MediaType, error) { return types.OCILayer, nil }
+
+// Compressed returns the compressed layer.
+func (l *Layer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(io.NewSectionReader(l.content, 0, l.size)), nil
+}
+
+// Uncompressed returns the archive.
+func (l *Layer) Uncompressed() (io.ReadCloser, error) {
+	return gzip.NewReader(io.NewSectionReader(l.content, 0, l.size))
+}
+
+// Close removes the file with the content of a layer from Pack.
+func (l *Layer) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// Pack packs a layer into a temporary file, until it is closed. created is that of [BuildOptions].
+func Pack(ctx context.Context, c Content, created time.Time) (*Layer, error) {
+	f, err := atomicfile.NewUnnamed("")
+	if err != nil {
+		return nil, fmt.Errorf("pack layer: %w", err)
+	}
+	l, err := pack(c, contextWriter{ctx, f}, gzip.DefaultCompression, created)
+	if err != nil {
+		return nil, closing(fmt.Errorf("pack layer: %w", err), f)
+	}
+	l.content, l.file = f, f
+	return l, nil
+}
+
+// A contextWriter fails when its context is done.
+type contextWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (w contextWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
+}
+
+// pack writes c to w, and returns the layer without its content.
+func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) {
+	packed, plain := newSummer(w), newSummer(io.Discard)
+	zip, err := gzip.NewWriterLevel(packed, level)
+	if err != nil {
+		return nil, err
+	}
+	plain.to = zip
+	lw := &layerWriter{tar: tar.NewWriter(plain), created: buildTime(created), links: c.Links}
+	for _, f := range c.Files {
+		if err := lw.addFile(f); err != nil {
+			return nil, err
+		}
+	}
+	if c.Source != nil {
+		err = lw.copy(&c)
+	}
+	if err == nil {
+		err = errors.Join(lw.tar.Close(), zip.Close())
+	}
+	return &Layer{size: packed.n, digest: packed.digest(), diffID: plain.digest(), createdBy: c.createdBy()}, err
+}
+
+// A summer passes bytes on, and knows their number and digest.
+type summer struct {
+	to   io.Writer
+	hash hash.Hash
+	n    int64
+}
+
+func newSummer(to io.Writer) *summer { return &summer{to: to, hash: sha256.New()} }
+
+func (s *summer) Write(p []byte) (int, error) {
+	n, err := s.to.Write(p)
+	s.hash.Write(p[:n])
+	s.n += int64(n)
+	return n, err
+}
+
+func (s *summer) digest() v1.Hash {
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s.hash.Sum(nil))}
+}
+
+// createdBy returns what the history of an image says of the layer.
+func (c *Content) createdBy() string {
+	if c.Source != nil {
+		return fmt.Sprintf("COPY %s /%s", path.Clean(c.Dir), strings.Trim(c.Target, "/"))
+	}
+	var names []string
+	for _, f := range c.Files {
+		if !f.Mode.IsDir() {
+			names = append(names, "/"+f.Name)
+		}
+	}
+	return "ADD " + strings.Join(names, " ")
+}
+
+// A layerWriter writes the archive of a layer.
+type layerWriter struct {
+	tar     *tar.Writer
+	created time.Time
+	links   bool
+	dirs    map[string]bool // directories that were written because something is in them
+}
+
+// copy writes the directory of a Content, those above it in the image, and all that is in it.
+func (w *layerWriter) copy(c *Content) error {
+	target, err := tarfs.CleanName(c.Target)
+	if err != nil {
+		return fmt.Errorf("target %q: %w", c.Target, err)
+	}
+	root := path.Clean(c.Dir)
+	info, err := fs.Lstat(c.Source, root)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add explains links better
+		return fmt.Errorf("%s: not a directory", root)
+	}
+	if c.Names != nil {
+		return w.copyNames(c, root, target)
+	}
+	if err := w.above(target); err != nil {
+		return err
+	}
+	return fs.WalkDir(c.Source, root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below := name
+		if root != "." {
+			below = name[len(root):]
+		}
+		return w.add(c.Source, name, path.Join(target, below), e.Type())
+	})
+}
+
+// copyNames writes the names of a Content, and the directories that they are in.
+func (w *layerWriter) copyNames(c *Content, root, target string) error {
+	for _, name := range slices.Sorted(slices.Values(c.Names)) {
+		to := path.Join(target, name)
+		if err := w.above(to); err != nil {
+			return err
+		}
+		if err := w.add(c.Source, path.Join(root, name), to, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// above writes the directories above a name, unless they were written.
+func (w *layerWriter) above(name string) error {
+	for i, char := range name {
+		if char != '/' || w.dirs[name[:i]] {
+			continue
+		}
+		if w.dirs == nil {
+			w.dirs = map[string]bool{}
+		}
+		w.dirs[name[:i]] = true
+		if err := w.directory(name[:i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add writes the file or directory name of fsys, which ReadDir lists with a mode, under its name in the image.
+func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) error {
+	info, err := fs.Lstat(fsys, name)
+	if err != nil {
+		return err
+	}
+	if strings.Contains("/"+target, "/"+tarfs.WhiteoutPrefix) {
+		return fmt.Errorf("%s: in an image, a name that begins with %s hides other files", name, tarfs.WhiteoutPrefix)
+	}
+	switch {
+	case (info.Mode()|listed)&fs.ModeSymlink != 0 && w.links:
+		return w.link(fsys, name, target)
+	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system can tell by Lstat
+		return fmt.Errorf("%s: it is a symbolic link; replace it by its target", name)
+	case info.IsDir() && target == ".":
+		return nil // every image has a root
+	case info.IsDir():
+		return w.directory(target)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: neither a file nor a directory", name)
+	}
+	return w.file(fsys, name, target, info.Size())
+}
+
+// link writes a symbolic link, which must not lead out of fsys.
+func (w *layerWriter) link(fsys fs.FS, name, target string) error {
+	to, err := fs.ReadLink(fsys, name)
+	if err != nil {
+		return err
+	}
+	if path.IsAbs(to) || !fs.ValidPath(path.Join(path.Dir(name), to)) {
+		return fmt.Errorf("%s: the symbolic link leads out of the directory; replace it by its target", name)
+	}
+	return w.tar.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeSymlink, Name: target, Linkname: to, Mode: 0o777, ModTime: w.created,
+	})
+}
+
+func (w *layerWriter) directory(target string) error {
+	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: target + "/", Mode: 0o755, ModTime: w.created})
+}
+
+func (w *layerWriter) file(fsys fs.FS, name, target string, size int64) error {
+	f, _, err := regular.Open(fsys, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	hdr := &tar.Header{Typeflag: tar.TypeReg, Name: target, Size: size, Mode: 0o644, ModTime: w.created}
+	return w.write(name, hdr, f)
+}
+
+// addFile writes a file or directory of [Content.Files].
+func (w *layerWriter) addFile(f File) error {
+	mode := int64(f.Mode.Perm())
+	if f.Mode&fs.ModeSticky != 0 {
+		mode |= 0o1000
+	}
+	hdr := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: f.Size, Mode: mode, ModTime: w.created}
+	if f.Mode.IsDir() {
+		hdr.Typeflag, hdr.Name = tar.TypeDir, f.Name+"/"
+		return w.tar.WriteHeader(hdr)
+	}
+	return w.write(f.Name, hdr, io.NewSectionReader(f.Content, 0, f.Size))
+}
+
+// write writes a file that errors call name.
+func (w *layerWriter) write(name string, hdr *tar.Header, content io.Reader) error {
+	if err := w.tar.WriteHeader(hdr); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	n, err := io.Copy(w.tar, content)
+	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != hdr.Size {
+		err = errors.New("it changed while it was read")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
