@@ -38,6 +38,11 @@ var arrows = map[string][]string{
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
 		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", json,
 	},
+	"pkg/publish": {
+		"pkg/image", "pkg/serve", "pkg/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
+		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry",
+		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
+	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},

@@ -35,6 +35,7 @@ Exit status:
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
 	addGroup(root, "Catalogs:",
+		buildCmd(),
 		checkImagesCmd(),
 		composeCmd(),
 		convertTemplateCmd("opm"),

@@ -43,7 +43,7 @@ type LoadOptions struct {
 	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as
 	// long as the process, in a file without a name or in memory.
 	CacheDir string
-	// CacheName names the store in CacheDir, which may have those of several registries; empty means "catalog".
+	// CacheName names the store in CacheDir, which may have those of several registries; empty means that of StoreFile.
 	CacheName string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
@@ -58,6 +58,11 @@ type LoadOptions struct {
 
 // storeSuffix ends the name of a store in a cache directory.
 const storeSuffix = ".opmstore"
+
+// StoreFile is the name of the store of a single registry in a cache directory.
+const StoreFile = defaultCacheName + storeSuffix
+
+const defaultCacheName = "catalog"
 
 // A ProblemsError says that catalogs cannot be served, for all the reasons that there are.
 type ProblemsError struct {
@@ -215,7 +220,7 @@ func (l *loader) cached(key store.Key) (*store.Store, error) {
 }
 
 func (l *loader) path() string {
-	return filepath.Join(l.CacheDir, cmp.Or(l.CacheName, "catalog")+storeSuffix)
+	return filepath.Join(l.CacheDir, cmp.Or(l.CacheName, defaultCacheName)+storeSuffix)
 }
 
 // check validates each catalog, and refuses packages that several of them hold: clients ask for a package without

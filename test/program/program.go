@@ -23,6 +23,7 @@ func Main(m *testing.M, root string) {
 	defer os.RemoveAll(dir)
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "opm"), "./cmd/opm")
 	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build, so that it runs in an image
 	if out, err := build.CombinedOutput(); err != nil {
 		panic("build opm: " + string(out))
 	}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/publish"
+)
+
+func buildCmd() *cobra.Command {
+	var f buildFlags
+	args := exactArgs("DIRECTORY")
+	cmd := &cobra.Command{
+		Use:   "build DIRECTORY",
+		Short: "Build the image of a catalog, without a container engine",
+		Long: `Validate a catalog and build its image, with the store from which opm serves it at once. The
+image has the entry point, paths and labels of one that is built with the Dockerfile of opm
+generate dockerfile. It goes to an OCI layout, to an archive, and with --push to each --tag, which
+changes last; its digest is printed.
+
+The base is this opm with certificates, and nothing else; its binaries for other platforms come
+with --opm-binary. Another --base-image must have opm at /bin/opm. If that is upstream's, the
+image has no store, since upstream refuses a cache that is not its own. Base "scratch" leaves
+opm out: a CatalogSource then needs grpcPodConfig.extractContent. --only-opm builds an image
+without a catalog, which can be the base and builder of a Dockerfile.
+
+The same catalog, opm and flags give the same digest everywhere. Times are those of
+SOURCE_DATE_EPOCH, or 1970. Each package is in one of at most 40 layers, so that an update moves
+little more than what changed.`,
+		Example: `  opm build catalog --base-image scratch -l vendor=Pottery --archive catalog.tar
+  opm build catalog -i scratch --platform linux/amd64,linux/s390x --oci-layout image -o json
+  docker login registry.example && opm build catalog -t registry.example/crafts/catalog:v2 --push`,
+		Args: func(cmd *cobra.Command, names []string) error {
+			if f.onlyOpm {
+				return rangeArgs(0)(cmd, names)
+			}
+			return args(cmd, names)
+		},
+		ValidArgsFunction: completeArgs(directories),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
+	opts, err := f.check()
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		if _, err := directoryInfo(args[0]); err != nil {
+			return fmt.Errorf("build image: %w", err)
+		}
+	}
+	options, err := f.images.options(cmd)
+	if err != nil {
+		return err
+	}
+	registry, err := options()
+	if err != nil {
+		return err
+	}
+	defer registry.Cache.Close()
+	done := progress(cmd, "building")
+	defer done()
+	for _, tag := range f.pushed() {
+		if err := image.CheckPush(cmd.Context(), tag, registry); err != nil {
+			return err
+		}
+	}
+	platforms, closeAll, err := f.open(cmd, registry)
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	opts.Platforms = platforms
+	built, err := f.build(cmd, args, opts)
+	if err != nil {
+		done()
+		return invalid(cmd, err, args)
+	}
+	defer built.Close()
+	if err := f.write(cmd.Context(), built, registry); err != nil {
+		return err
+	}
+	done()
+	return f.print(cmd.OutOrStdout(), built.Summary)
+}
+
+func (f *buildFlags) build(cmd *cobra.Command, args []string, opts publish.Options) (*publish.Image, error) {
+	if f.onlyOpm {
+		return publish.BuildOpm(cmd.Context(), opts)
+	}
+	return publish.Build(cmd.Context(), declcfg.Source{
+		Name: args[0], FS: os.DirFS(args[0]), MaxObject: sizeOf(cmd, maxObjectSize),
+		Read: func(bytes int64) { workOf(cmd).read.Add(bytes) },
+	}, opts)
+}
+
+// invalid prints the problems of an invalid catalog; other errors it returns.
+func invalid(cmd *cobra.Command, err error, args []string) error {
+	found, ok := errors.AsType[*publish.InvalidError](err)
+	if !ok {
+		return fmt.Errorf("build image: %w", err)
+	}
+	if err := notCatalog(args[0], found.Report); err != nil {
+		return err
+	}
+	if err := printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found.Report.Problems, false); err != nil {
+		return err
+	}
+	return errReported
+}
+
+// write writes the image to all places; those in a registry come last.
+func (f *buildFlags) write(ctx context.Context, built *publish.Image, registry image.Options) error {
+	name := ""
+	if len(f.tags) > 0 {
+		name = f.tags[0]
+	}
+	if f.layout != "" {
+		if err := image.WriteLayout(built.Artifact, f.layout, name); err != nil {
+			return err
+		}
+	}
+	if f.archive != "" {
+		err := atomicfile.Write(f.archive, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+			return image.WriteArchive(w, built.Artifact, name)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, tag := range f.pushed() {
+		if _, err := image.Push(ctx, built.Artifact, tag, registry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *buildFlags) print(w io.Writer, s publish.Summary) error {
+	if f.format == "json" {
+		return printJSON(w, s)
+	}
+	_, err := fmt.Fprintln(w, s.Digest)
+	return err
+}

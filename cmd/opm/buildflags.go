@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/publish"
+)
+
+// buildFlags are the flags of build.
+type buildFlags struct {
+	tags            []string
+	push            bool
+	layout, archive string
+	platforms       []string
+	base            string
+	binaries        map[string]string // by platform
+	labels          []string
+	annotations     []string
+	onlyOpm         bool
+	format          string
+	images          imageFlags
+}
+
+// Values of --base-image that are not images.
+const (
+	baseSelf    = "self"
+	baseScratch = "scratch"
+)
+
+func (f *buildFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG; repeatable")
+	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
+	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
+	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
+	flags.StringSliceVar(&f.platforms, "platform", nil,
+		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
+	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")
+	flags.StringToStringVar(&f.binaries, "opm-binary", nil, "opm for another platform, as `OS/ARCH=FILE`; repeatable")
+	flags.Lookup("opm-binary").DefValue = "" // which help would show as []
+	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
+	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
+	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
+	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
+	addReadFlags(cmd, &f.images)
+	must(cmd.MarkFlagDirname("oci-layout"))
+	completeNothing(cmd, "tag", "platform", "base-image", "opm-binary", "extra-labels", "annotation")
+}
+
+// pushed returns the tags to push.
+func (f *buildFlags) pushed() []string {
+	if !f.push {
+		return nil
+	}
+	return f.tags
+}
+
+// check refuses flags that make no sense together, and returns those about the content of the image.
+func (f *buildFlags) check() (opts publish.Options, err error) {
+	for _, tag := range f.tags {
+		if err := checkTag(tag); err != nil {
+			return opts, usageError{fmt.Errorf("--tag %q: %w", tag, err)}
+		}
+	}
+	err = f.checkPlaces()
+	if err == nil {
+		err = f.checkPlatforms()
+	}
+	if err == nil {
+		opts.Labels, err = dockerfile.ParseLabels(f.labels)
+	}
+	if err == nil && len(f.annotations) > 0 {
+		opts.Annotations, err = dockerfile.ParseLabels(f.annotations)
+	}
+	if err != nil {
+		return opts, usageError{err}
+	}
+	opts.Created, err = sourceDate()
+	return opts, err
+}
+
+func checkTag(tag string) error {
+	if reference.Of(tag).Kind == reference.Layout {
+		return errors.New("want HOST/PATH:TAG; for an OCI layout, there is --oci-layout")
+	}
+	return image.CheckTarget(tag)
+}
+
+func (f *buildFlags) checkPlaces() error {
+	switch {
+	case !f.push && f.layout == "" && f.archive == "":
+		return errors.New("want --push, --oci-layout or --archive: where to put the image")
+	case f.push && len(f.tags) == 0:
+		return errors.New("--push needs --tag")
+	case len(f.tags) > 1 && !f.push:
+		return errors.New("several --tag are for --push; a layout or an archive has one")
+	}
+	return nil
+}
+
+func (f *buildFlags) checkPlatforms() error {
+	if len(f.platforms) == 0 {
+		f.platforms = []string{"linux/" + runtime.GOARCH}
+	}
+	for i, p := range f.platforms {
+		if !strings.HasPrefix(p, "linux/") {
+			return fmt.Errorf("--platform %q: want linux/ARCH, such as linux/arm64", p)
+		}
+		if slices.Contains(f.platforms[:i], p) {
+			return fmt.Errorf("--platform %q is given twice", p)
+		}
+	}
+	if f.base != baseSelf && (len(f.binaries) > 0 || f.onlyOpm) {
+		return errors.New("--opm-binary and --only-opm are for --base-image self")
+	}
+	for _, p := range slices.Sorted(maps.Keys(f.binaries)) {
+		if !slices.Contains(f.platforms, p) {
+			return fmt.Errorf("--opm-binary %s=%s: there is no --platform %s", p, f.binaries[p], p)
+		}
+	}
+	for _, p := range f.platforms {
+		if f.base == baseSelf && f.binaries[p] == "" && p != runtime.GOOS+"/"+runtime.GOARCH {
+			return fmt.Errorf("--platform %s needs --opm-binary %s=FILE: this opm is for %s/%s",
+				p, p, runtime.GOOS, runtime.GOARCH)
+		}
+	}
+	return nil
+}
+
+// open opens what the image has below the catalog, for each platform. closeAll closes it, also after an error.
+func (f *buildFlags) open(
+	cmd *cobra.Command, registry image.Options,
+) (platforms []publish.Platform, closeAll func(), err error) {
+	var opened []io.Closer
+	closeAll = func() {
+		for _, c := range slices.Backward(opened) {
+			c.Close()
+		}
+	}
+	for _, name := range f.platforms {
+		p := publish.Platform{Name: name}
+		switch f.base {
+		case baseScratch:
+		case baseSelf:
+			p.Binary, err = f.binary(name)
+			if err == nil {
+				opened = append(opened, p.Binary)
+			}
+		default:
+			registry.Platform = name
+			opener := image.NewOpener(registry)
+			opened = append(opened, opener)
+			var img *image.Image
+			if img, err = opener.Open(cmd.Context(), f.base); err == nil {
+				opened = append(opened, img)
+				p.Base, err = openBase(cmd.Context(), cmd.ErrOrStderr(), img, name)
+			}
+		}
+		if err != nil {
+			return nil, closeAll, err
+		}
+		platforms = append(platforms, p)
+	}
+	return platforms, closeAll, nil
+}
+
+func (f *buildFlags) binary(platform string) (*publish.Binary, error) {
+	if file := f.binaries[platform]; file != "" {
+		return publish.OpenBinary(file, platform)
+	}
+	return publish.Self(platform)
+}
+
+func openBase(ctx context.Context, stderr io.Writer, img *image.Image, platform string) (*publish.Base, error) {
+	base, err := publish.NewBase(ctx, img, platform)
+	if err == nil && !base.IsOpm {
+		fmt.Fprintf(stderr, "opm: warning: the opm in %s is not this one, which would refuse the store: "+
+			"the image has none, and builds its cache at every start\n", img.Ref)
+	}
+	return base, err
+}

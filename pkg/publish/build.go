@@ -1,0 +1,218 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/serve"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// Options say what an image is made of, apart from its catalog.
+type Options struct {
+	// Platforms are those of the image, at least one. Several make an index.
+	Platforms   []Platform
+	Labels      map[string]string // of the image
+	Annotations map[string]string // of its manifests, and of the index
+	Created     time.Time         // as in [image.BuildOptions]
+}
+
+// A Platform is a platform of an image, and what the image has there below the catalog: the program opm, a base image
+// with opm, or neither.
+type Platform struct {
+	Name   string // linux/arch or linux/arch/variant
+	Binary *Binary
+	Base   *Base
+}
+
+// An InvalidError says that a catalog is invalid.
+type InvalidError struct{ Report *validate.Report }
+
+func (e *InvalidError) Error() string {
+	return "the catalog is invalid: " + plural.Of(len(e.Report.Problems), "problem")
+}
+
+// Build makes the image of a catalog. If that is invalid, the error is an *InvalidError. It writes to temporary files
+// only, which are gone when the image is closed.
+func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, error) {
+	key, err := store.KeyOf(ctx, catalog)
+	if err != nil {
+		return nil, err
+	}
+	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(report.Problems) > 0:
+		return nil, &InvalidError{report}
+	}
+	b := &builder{Options: o}
+	g, packing := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.packPrograms(packing) })
+	g.Go(func() error { return b.packStore(packing, key, catalog) })
+	g.Go(func() error { return b.packCatalog(packing, catalog, report.Index) })
+	err = g.Wait()
+	if err == nil {
+		err = unchanged(ctx, key, catalog)
+	}
+	return b.finish(err)
+}
+
+// BuildOpm makes the image of opm itself, which can be the base of catalog images, and the builder in a Dockerfile.
+// Every platform must have a Binary.
+func BuildOpm(ctx context.Context, o Options) (*Image, error) {
+	b := &builder{Options: o}
+	return b.finish(b.packPrograms(ctx))
+}
+
+// unchanged returns an error if the catalog no longer has the key that it had.
+func unchanged(ctx context.Context, key store.Key, catalog declcfg.Source) error {
+	now, err := store.KeyOf(ctx, catalog)
+	if err == nil && now != key {
+		err = store.ErrChanged
+	}
+	return err
+}
+
+// A builder has the layers of an image.
+type builder struct {
+	Options
+	programs []*image.Layer // of each platform, nil where it has no Binary
+	catalog  []*image.Layer // none in the image of opm
+	store    *image.Layer
+
+	mu  sync.Mutex
+	all []*image.Layer
+}
+
+// pack packs a layer, which is closed with the image.
+func (b *builder) pack(ctx context.Context, c image.Content) (*image.Layer, error) {
+	l, err := image.Pack(ctx, c, b.Created)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, l)
+	return l, nil
+}
+
+func (b *builder) packPrograms(ctx context.Context) (err error) {
+	b.programs = make([]*image.Layer, len(b.Platforms))
+	for i, p := range b.Platforms {
+		if p.Binary == nil {
+			continue
+		}
+		if b.programs[i], err = b.pack(ctx, image.Content{Files: p.Binary.files()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packStore makes the store, unless no platform can use it.
+func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.Source) error {
+	if !slices.ContainsFunc(b.Platforms, Platform.takesStore) {
+		return nil
+	}
+	f, err := atomicfile.NewUnnamed("")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := store.Write(ctx, f, key, store.BuildOptions{}, catalog); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	b.store, err = b.pack(ctx, image.Content{Files: []image.File{
+		tmp,
+		directory(cacheDir),
+		{Name: cacheDir + "/" + serve.StoreFile, Mode: 0o644, Size: info.Size(), Content: f},
+	}})
+	return err
+}
+
+// packCatalog packs the files of the catalog, several layers at once.
+func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index *declcfg.Index) error {
+	parts, err := split(catalog, index)
+	if err != nil {
+		return err
+	}
+	type result struct {
+		layer *image.Layer
+		err   error
+	}
+	pack := func(names []string) result {
+		l, err := b.pack(ctx, image.Content{Source: catalog.FS, Names: names, Links: true, Target: catalogDir})
+		return result{l, err}
+	}
+	for r := range parallel.Map(ctx, 0, slices.Values(parts), pack) {
+		if r.err != nil {
+			return r.err
+		}
+		b.catalog = append(b.catalog, r.layer)
+	}
+	return ctx.Err()
+}
+
+// finish returns the image, or else err and what else fails.
+func (b *builder) finish(err error) (*Image, error) {
+	img := &Image{layers: b.all}
+	for i := range b.Platforms {
+		if err == nil {
+			err = b.add(img, i)
+		}
+	}
+	if err == nil {
+		err = img.complete(b.Annotations)
+	}
+	if err != nil {
+		return nil, errors.Join(err, img.Close())
+	}
+	return img, nil
+}
+
+// add adds the image for a platform.
+func (b *builder) add(img *Image, i int) error {
+	p := b.Platforms[i]
+	opts := image.BuildOptions{
+		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created,
+	}
+	made := ImageSummary{Platform: p.Name}
+	add := func(content string, layers ...*image.Layer) {
+		opts.Layers = append(opts.Layers, layers...)
+		for range layers {
+			made.Layers = append(made.Layers, LayerSummary{Content: content})
+		}
+	}
+	if p.Binary != nil {
+		opts.User, opts.Entrypoint = user, entrypoint
+		add("opm", b.programs[i])
+	}
+	if p.Base != nil {
+		opts.Base = p.Base.image
+	}
+	if b.catalog != nil {
+		opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
+		opts.Entrypoint, opts.Cmd = p.command()
+		add("catalog", b.catalog...)
+		if p.takesStore() {
+			add("store", b.store)
+		}
+	}
+	return img.add(made, opts)
+}

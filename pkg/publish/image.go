@@ -1,0 +1,147 @@
+package publish
+
+import (
+	"errors"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// An Image is an image that was built. It can be pushed and written until it is closed.
+type Image struct {
+	Artifact image.Artifact // an image, or an index of several
+	Summary  Summary
+
+	images []v1.Image
+	layers []*image.Layer
+}
+
+// A Summary says what is in an image.
+type Summary struct {
+	Digest string         `json:"digest"`
+	Size   int64          `json:"size"` // of all manifests, configurations and layers, each once
+	Images []ImageSummary `json:"images"`
+}
+
+// An ImageSummary says what is in the image for a platform.
+type ImageSummary struct {
+	Platform string         `json:"platform"`
+	Digest   string         `json:"digest"`
+	Layers   []LayerSummary `json:"layers"` // the lowest first
+}
+
+// A LayerSummary says what a layer is.
+type LayerSummary struct {
+	Content string `json:"content"` // base, opm, catalog or store
+	Digest  string `json:"digest"`
+	Size    int64  `json:"size"` // compressed
+}
+
+// Close removes the temporary files of the image.
+func (i *Image) Close() error {
+	var errs []error
+	for _, l := range i.layers {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// add adds the image for a platform. The layers of made have their content only, and lack those of the base.
+func (i *Image) add(made ImageSummary, opts image.BuildOptions) error {
+	img, err := image.Build(opts)
+	if err != nil {
+		return err
+	}
+	m, err := img.Manifest()
+	if err != nil {
+		return err
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return err
+	}
+	base := slices.Repeat([]LayerSummary{{Content: "base"}}, len(m.Layers)-len(made.Layers))
+	made.Layers = slices.Concat(base, made.Layers)
+	for n, l := range m.Layers {
+		made.Layers[n].Digest, made.Layers[n].Size = l.Digest.String(), l.Size
+	}
+	made.Digest = digest.String()
+	i.images = append(i.images, img)
+	i.Summary.Images = append(i.Summary.Images, made)
+	return nil
+}
+
+// complete makes the artifact of the images.
+func (i *Image) complete(annotations map[string]string) error {
+	i.Artifact = i.images[0]
+	if len(i.images) > 1 {
+		index, err := newIndex(i.images, annotations)
+		if err != nil {
+			return err
+		}
+		i.Artifact = index
+	}
+	digest, err := i.Artifact.Digest()
+	if err != nil {
+		return err
+	}
+	i.Summary.Digest = digest.String()
+	i.Summary.Size, err = i.size()
+	return err
+}
+
+func newIndex(images []v1.Image, annotations map[string]string) (v1.ImageIndex, error) {
+	var added []mutate.IndexAddendum
+	for _, img := range images {
+		config, err := img.ConfigFile()
+		if err != nil {
+			return nil, err
+		}
+		desc, err := partial.Descriptor(img)
+		if err != nil {
+			return nil, err
+		}
+		desc.Platform = config.Platform()
+		added = append(added, mutate.IndexAddendum{Add: img, Descriptor: *desc})
+	}
+	index := mutate.AppendManifests(empty.Index, added...)
+	if annotations == nil {
+		return index, nil
+	}
+	return mutate.Annotations(index, annotations).(v1.ImageIndex), nil
+}
+
+// size returns how many bytes a registry stores for the image.
+func (i *Image) size() (int64, error) {
+	sizes := map[v1.Hash]int64{}
+	size, err := i.Artifact.Size()
+	if err != nil {
+		return 0, err
+	}
+	if len(i.images) > 1 {
+		sizes[v1.Hash{}] = size
+	}
+	for _, img := range i.images {
+		m, err := img.Manifest()
+		if err != nil {
+			return 0, err
+		}
+		desc, err := partial.Descriptor(img)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range append(slices.Clip(m.Layers), m.Config, *desc) {
+			sizes[d.Digest] = d.Size
+		}
+	}
+	var total int64
+	for _, size := range sizes {
+		total += size
+	}
+	return total, nil
+}

@@ -1,0 +1,208 @@
+package publish
+
+import (
+	"context"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// Where things are in an image, as a generated Dockerfile puts them.
+const (
+	program    = "bin/opm"
+	catalogDir = "configs"
+	cacheDir   = "tmp/cache"
+)
+
+// user is what opm runs as, unless the base says otherwise. Any other can read the files too.
+const user = "1001"
+
+var entrypoint = []string{"/" + program}
+
+// opmPath is the package path of opm.
+const opmPath = "github.com/opm-toolchain/opm/cmd/opm"
+
+// command returns the entry point and the arguments of a catalog image; none for one without opm.
+func (p Platform) command() (entry, args []string) {
+	if p.Binary == nil && p.Base == nil {
+		return nil, nil
+	}
+	args = []string{"serve", "/" + catalogDir}
+	if p.takesStore() {
+		args = append(args, "--cache-dir=/"+cacheDir)
+	}
+	return entrypoint, args
+}
+
+// takesStore reports whether opm in the image reads a store; upstream's refuses a cache that is not its own.
+func (p Platform) takesStore() bool { return p.Base == nil || p.Base.IsOpm }
+
+func withLabel(labels map[string]string, key, value string) map[string]string {
+	all := map[string]string{key: value}
+	maps.Copy(all, labels)
+	return all
+}
+
+// A Base is an image with opm at /bin/opm.
+type Base struct {
+	IsOpm bool // its opm is this one, of any version, and not upstream's
+	image *image.Image
+}
+
+// NewBase checks that an image can be the base for a platform, and reads its opm. The image stays the caller's to
+// close, after the images that are built on it.
+func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, error) {
+	if err := img.CheckPlatform(platform); err != nil {
+		return nil, fmt.Errorf("base image %s: %w", img.Ref, err)
+	}
+	f, err := openProgramOf(ctx, img)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("base image %s: it has no /%s: choose one with opm, or scratch", img.Ref, program)
+	case err != nil:
+		return nil, fmt.Errorf("base image %s: /%s: %w", img.Ref, program, err)
+	}
+	defer f.Close()
+	info, err := buildinfo.Read(f.(io.ReaderAt)) // as Files says
+	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
+}
+
+func openProgramOf(ctx context.Context, img *image.Image) (fs.File, error) {
+	dir, name := path.Split("/" + program)
+	fsys, err := img.Files(ctx, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := regular.Open(fsys, name)
+	return f, err
+}
+
+// A Binary is the program opm for a platform.
+type Binary struct {
+	file programFile
+	size int64
+}
+
+type programFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// OpenBinary opens a program for an image without a base. It must be opm for the platform (linux/arch or
+// linux/arch/variant) and need no libraries.
+func OpenBinary(name, platform string) (*Binary, error) {
+	return openProgram(name, platform, opmPath)
+}
+
+// Self opens this program, as OpenBinary does.
+func Self(platform string) (*Binary, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return openProgram(name, platform, "")
+}
+
+// openProgram opens a program and checks it. An empty main stands for that of any program.
+func openProgram(name, platform, main string) (*Binary, error) {
+	f, info, err := regular.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	if err != nil {
+		return nil, err
+	}
+	b := &Binary{f.(programFile), info.Size()} // an *os.File
+	if err := b.check(platform, main); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s %w", name, err), f.Close())
+	}
+	return b, nil
+}
+
+// check returns an error that begins with a verb.
+func (b *Binary) check(platform, main string) error {
+	program, err := elf.NewFile(b.file)
+	if err != nil {
+		return fmt.Errorf("is not a program for Linux: %w", err)
+	}
+	info, err := buildinfo.Read(b.file)
+	if err != nil {
+		return fmt.Errorf("is not opm: %w", err)
+	}
+	if main != "" && info.Path != main {
+		return fmt.Errorf("is not opm: it is built from %s, not from %s", info.Path, main)
+	}
+	if have, want := goPlatform(info), withoutVariant(platform); have != want {
+		return fmt.Errorf("is for %s, not for %s", have, want)
+	}
+	interpreted := func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }
+	if slices.ContainsFunc(program.Progs, interpreted) {
+		return errors.New("needs libraries, which the image does not have: build opm with CGO_ENABLED=0")
+	}
+	return nil
+}
+
+// goPlatform returns the os/arch that a program was built for.
+func goPlatform(info *buildinfo.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	return settings["GOOS"] + "/" + settings["GOARCH"]
+}
+
+func withoutVariant(platform string) string {
+	parts := strings.SplitN(platform, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}
+
+// Close closes the file.
+func (b *Binary) Close() error { return b.file.Close() }
+
+// tmp is where opm keeps a store that it has to build, and the builder of a generated Dockerfile the cache.
+var tmp = image.File{Name: "tmp", Mode: fs.ModeDir | fs.ModeSticky | 0o777}
+
+func directory(name string) image.File { return image.File{Name: name, Mode: fs.ModeDir | 0o755} }
+
+// files returns all that is in the image below a catalog.
+func (b *Binary) files() []image.File {
+	return []image.File{
+		directory("bin"),
+		{Name: program, Mode: 0o755, Size: b.size, Content: b.file},
+		directory("etc"),
+		text("etc/nsswitch.conf", "hosts: files dns\n"),
+		directory("etc/ssl"),
+		directory("etc/ssl/certs"),
+		text("etc/ssl/certs/ca-certificates.crt", certificates()),
+		tmp,
+	}
+}
+
+func text(name, content string) image.File {
+	return image.File{Name: name, Mode: 0o644, Size: int64(len(content)), Content: strings.NewReader(content)}
+}
+
+// certificates returns the certificate authorities that Mozilla trusts, in PEM. Those that it trusts for older
+// certificates only are left out, since PEM cannot say so. They are part of opm, so that an image is the same wherever
+// it is built.
+func certificates() string {
+	var b strings.Builder
+	for root := range bundle.Roots() {
+		if root.Constraint == nil {
+			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
+		}
+	}
+	return b.String()
+}

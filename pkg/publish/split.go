@@ -1,0 +1,97 @@
+package publish
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// maxCatalogLayers is how many layers a catalog has at most. With 127, which container runtimes mount, there are enough
+// left for a base.
+const maxCatalogLayers = 40
+
+// split returns the files and empty directories of the layers of a catalog. A file is in the layer of its package, and
+// of its own name if it has several or none; which that is depends on nothing else.
+func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
+	packages := packagesOf(catalog, index)
+	names, err := list(catalog.FS)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", catalog.Name, err)
+	}
+	var layers [maxCatalogLayers][]string
+	for _, name := range names {
+		n := layerOf(cmp.Or(packages[name], name))
+		layers[n] = append(layers[n], name)
+	}
+	var used [][]string
+	for _, l := range layers {
+		if l != nil {
+			used = append(used, l)
+		}
+	}
+	return used, nil
+}
+
+func layerOf(key string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return h.Sum32() % maxCatalogLayers
+}
+
+// packagesOf returns the package of each file, "" if it has several.
+func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string {
+	packages := map[string]string{}
+	note := func(m *declcfg.Meta, pkg string) {
+		name := strings.TrimPrefix(m.Pos.File, strings.TrimSuffix(catalog.Name, "/")+"/")
+		if other, ok := packages[name]; ok && other != pkg {
+			pkg = ""
+		}
+		packages[name] = pkg
+	}
+	for _, p := range index.Packages() {
+		for _, o := range p.Packages {
+			note(o.Meta, p.Name)
+		}
+		for _, o := range p.Channels {
+			note(o.Meta, p.Name)
+		}
+		for _, o := range p.Bundles {
+			note(o.Meta, p.Name)
+		}
+		for _, o := range p.Deprecations {
+			note(o.Meta, p.Name)
+		}
+	}
+	return packages
+}
+
+// list returns all that is not a directory, and the directories that are empty.
+func list(fsys fs.FS) (names []string, err error) {
+	inhabited := map[string]bool{".": true}
+	var directories []string
+	err = fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			directories = append(directories, name)
+		default:
+			names = append(names, name)
+		}
+		if name != "." {
+			inhabited[path.Dir(name)] = true
+		}
+		return nil
+	})
+	for _, name := range directories {
+		if !inhabited[name] {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
