@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,14 @@ type brokenError struct {
 }
 
 func (e *brokenError) Unwrap() error { return e.error }
+
+// located adds a place to an error that has none.
+func located(err error, subject string, place place) error {
+	if _, ok := errors.AsType[*brokenError](err); ok {
+		return err
+	}
+	return &brokenError{err, subject, place}
+}
 
 // An aggregateError is several errors, as OLM prints them: each text once, in brackets unless there is only one.
 type aggregateError []error

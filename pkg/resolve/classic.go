@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -32,6 +33,8 @@ func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: fmt.Sprintf("no answer within %v", timeout)}, nil
+	case errors.Is(err, constraint.ErrBudget) || errors.Is(err, constraint.ErrCost): // OLM has no limits
+		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
 	}
 	return &Classic{Outcome: Failed, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
 }

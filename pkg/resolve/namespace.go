@@ -77,7 +77,7 @@ const (
 	Resolved      Outcome = "resolved"
 	Unsatisfiable Outcome = "unsatisfiable" // reason ConstraintsNotSatisfiable: OLM waits until an input changes
 	Failed        Outcome = "error"         // reason ErrorPreventedResolution: OLM tries again and again
-	Undecided     Outcome = "undecided"     // the time was not enough
+	Undecided     Outcome = "undecided"     // it takes too long, or the CEL of a bundle costs too much
 )
 
 // Classic is the answer of OLM Classic.

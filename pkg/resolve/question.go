@@ -113,7 +113,7 @@ func (q *question) reach(ctx context.Context, stack []*entry) error {
 		for _, d := range requirements {
 			d.candidates, err = q.candidates(ctx, d.requirement, &e.properties[d.property], e.catalog)
 			if err != nil {
-				errs = append(errs, err)
+				errs = append(errs, located(err, e.id(), e.propertyPlace(d.property)))
 				continue
 			}
 			v.dependencies = append(v.dependencies, d)
@@ -129,7 +129,7 @@ func (q *question) read(e *entry) ([]dependency, error) {
 	for i := range e.properties {
 		required, err := q.requirements.read(&e.properties[i].Property)
 		if err != nil {
-			return nil, &brokenError{err, e.id(), e.propertyPlace(i)}
+			return nil, located(err, e.id(), e.propertyPlace(i))
 		}
 		if required != nil {
 			dependencies = append(dependencies, dependency{requirement: required, property: i})

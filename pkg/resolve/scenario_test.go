@@ -63,6 +63,9 @@ func (s *scenario) command(command string, args []string) {
 	case "catalog":
 		args = append(args, []string{"0", "ns"}[len(args)-1:]...)
 		priority, _ := strconv.Atoi(args[1])
+		if n := len(s.catalogs); n > 0 && s.catalogs[n-1].Name == args[0] {
+			s.catalogs = s.catalogs[:n-1] // it is still empty
+		}
 		s.catalogs = append(s.catalogs, &scenarioCatalog{Catalog: &Catalog{Name: args[0], Namespace: args[2], Priority: priority}})
 	case "channel":
 		s.last().channel(args[0], args[1], args[2:])

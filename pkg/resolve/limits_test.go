@@ -1,0 +1,85 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// loops is a CEL rule of so many loops of ten rounds inside of each other.
+func loops(n int) string {
+	rule := "true"
+	for range n {
+		rule = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].all(x, " + rule + ")"
+	}
+	return rule
+}
+
+// CEL that costs too much is named; whether OLM would ever answer is not known.
+func TestLimitsOfCEL(t *testing.T) {
+	for _, tt := range []struct{ name, rule, want string }{
+		{"to evaluate", loops(9), "the evaluation of the rule costs too much"},
+		{"to compile", strings.Repeat("[", 100) + strings.Repeat("]", 100) + " == []", "has too much CEL"},
+	} {
+		ns := parseScenario(t, base+fmt.Sprintf("has a.v2.0.0 {\"cel\":{\"rule\":%q}}\nsub sa a stable", tt.rule))
+		start := time.Now()
+		answer, err := ns.Classic(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Outcome != Undecided || !strings.Contains(answer.Message, tt.want) ||
+			answer.Core[0].Places[0].String() != "c/catalog.json:8:171" {
+			t.Errorf("%s: %+v", tt.name, answer)
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%s took %v", tt.name, d)
+		}
+	}
+}
+
+// The time for an answer is limited, and ends with the context.
+func TestTimeout(t *testing.T) {
+	ns := parseScenario(t, base+"sub sa a stable")
+	answer, err := ns.Classic(t.Context(), Options{Timeout: time.Nanosecond})
+	if err != nil || answer.Outcome != Undecided || answer.Message != "no answer within 1ns" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ns.Classic(ctx, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that of the context", err)
+	}
+}
+
+// A hundred catalogs with the same packages, all of which provide what is required, are no problem.
+func TestManyCatalogs(t *testing.T) {
+	text := base + "has a.v2.0.0 requires-gvk=K\nsub sa a stable\n"
+	for i := range 100 {
+		text += fmt.Sprintf("catalog c%d %d\n", i, i%7) + packagesOf(10, func(int, int) string { return "gvk=K" })
+	}
+	start := time.Now()
+	if got, want := outcome(verifyFast(t, parseScenario(t, text))), "c13/p0/s/p0.v1.9.0(replaces p0.v1.8.0)"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+// verifyFast answers a question that is too large for a search by brute force, and checks the answer.
+func verifyFast(t *testing.T, ns *Namespace) *Classic {
+	t.Helper()
+	answer, err := ns.Classic(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := ns.question()
+	if err := q.ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	verifySolution(t, q, answer)
+	return answer
+}
