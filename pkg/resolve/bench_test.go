@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// chain returns packages of ten versions, each of which requires the next package, and a Subscription to the first.
-func chain(packages int) string {
+// chained returns packages of ten versions, each of which requires the next package, and a Subscription to the first.
+func chained(packages int) string {
 	return packagesOf(packages, func(i, v int) string {
 		if i == packages-1 {
 			return ""
@@ -52,7 +52,7 @@ func BenchmarkClassic(b *testing.B) {
 	for _, shape := range []struct {
 		name     string
 		scenario func(packages int) string
-	}{{"chain", chain}, {"diamonds", diamonds}} {
+	}{{"chain", chained}, {"diamonds", diamonds}} {
 		for _, packages := range []int{10, 100, 1000} {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, packages), func(b *testing.B) {
 				ns := parseScenario(b, shape.scenario(packages))

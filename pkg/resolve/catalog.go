@@ -37,8 +37,8 @@ type Property struct {
 	Index int // among all properties of the bundle
 }
 
-// ReadCatalog reads the objects of the sources into a catalog. It does not validate them. The error joins all that keeps
-// an object from being read, by place.
+// ReadCatalog reads the objects of the sources into a catalog. It does not validate them. The error joins all that
+// keeps an object from being read, by place.
 func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, error) {
 	var (
 		mu    sync.Mutex

@@ -50,7 +50,7 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
 		answer.Outcome, answer.Core = Unsatisfiable, p.core(unsatisfiable.Core)
 		answer.Message = "constraints not satisfiable: " + sentences(answer.Core)
-		return answer, nil
+		return answer, nil //nolint:nilerr // it is an answer
 	}
 	if err != nil {
 		return nil, err

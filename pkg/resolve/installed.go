@@ -48,7 +48,9 @@ func (ns *Namespace) existing() *Catalog {
 			l.channels = append(l.channels, e.channel)
 		}
 	}
-	slices.SortFunc(l.channels, func(a, b *channel) int { return cmp.Compare(a.entries[0].edges.Name, b.entries[0].edges.Name) })
+	slices.SortFunc(l.channels, func(a, b *channel) int {
+		return cmp.Compare(a.entries[0].edges.Name, b.entries[0].edges.Name)
+	})
 	c.once.Do(func() { c.listing = l.index() })
 	return c
 }

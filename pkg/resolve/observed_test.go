@@ -107,7 +107,6 @@ func (o *observation) compare(got *Classic) string {
 }
 
 func (o *observation) compareError(got *Classic) string {
-	const prefix = "constraints not satisfiable: "
 	sentences := map[string]bool{}
 	for _, f := range got.Core {
 		sentences[f.Message] = true
