@@ -65,7 +65,7 @@ type channel struct {
 	entries   []*entry      // in the order of the catalog
 	meta      *declcfg.Meta // nil for installed operators
 
-	// order returns the entries that OLM offers, from the head to the tail.
+	// order returns the entries that OLM offers, from the head to the tail. It is computed once.
 	order func() ([]*entry, error)
 }
 
@@ -85,11 +85,33 @@ func yesFirst(a, b bool) int {
 	return 1
 }
 
+// offeredBy returns the entries that OLM offers: channel after channel, each from the head to the tail. Adjacent channels
+// that are the same to OLM are one.
+func offeredBy(entries []*entry, same func(a, b *channel) bool) ([]*entry, error) {
+	var all []*entry
+	for len(entries) > 0 {
+		first := entries[0].channel
+		n := slices.IndexFunc(entries, func(e *entry) bool { return e.channel != first && !same(e.channel, first) })
+		if n < 0 {
+			n = len(entries)
+		}
+		sort := first.order
+		if entries[n-1].channel != first || n != len(first.entries) {
+			some := entries[:n]
+			sort = func() ([]*entry, error) { return order(some) }
+		}
+		sorted, err := sort()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sorted...)
+		entries = entries[n:]
+	}
+	return all, nil
+}
+
 // order sorts entries as OLM sorts those of a channel, whether they are all of it or not.
 func order(entries []*entry) ([]*entry, error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
 	edges := make([]declcfg.Entry, len(entries))
 	byName := make(map[string]*entry, len(entries))
 	for i, e := range entries {
@@ -118,7 +140,7 @@ type listing struct {
 	byLabel   map[string][]*entry
 }
 
-// list adds the listing of the catalog.
+// list returns the listing of the catalog, which it makes once.
 func (c *Catalog) list() *listing {
 	c.once.Do(func() {
 		l := &listing{}

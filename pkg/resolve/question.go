@@ -67,15 +67,16 @@ func (q *question) ask(ctx context.Context) error {
 	if err := q.reach(ctx, slices.Clone(q.installed.list().entries)); err != nil {
 		return err
 	}
-	var errs []error
 	for i := range q.Subscriptions {
-		r := &request{Subscription: &q.Subscriptions[i]}
+		q.subscriptions = append(q.subscriptions, &request{Subscription: &q.Subscriptions[i]})
+	}
+	slices.SortFunc(q.subscriptions, func(a, b *request) int { return cmp.Compare(a.Name, b.Name) })
+	var errs []error
+	for _, r := range q.subscriptions {
 		if err := q.request(ctx, r); err != nil {
 			errs = append(errs, err)
 		}
-		q.subscriptions = append(q.subscriptions, r)
 	}
-	slices.SortFunc(q.subscriptions, func(a, b *request) int { return cmp.Compare(a.Name, b.Name) })
 	if err := q.failures(); err != nil {
 		return err
 	}
@@ -156,65 +157,46 @@ func (q *question) candidates(ctx context.Context, r requirement, p *Property, f
 }
 
 func (q *question) provide(ctx context.Context, r requirement, from *Catalog) ([]*entry, error) {
-	var found []*entry
+	var all []*entry
 	for _, c := range q.preferred(from, q.Name) {
-		channels, err := channelsWith(ctx, r, c)
+		found, err := satisfying(ctx, r, r.among(c.list()))
 		if err != nil {
 			return nil, err
 		}
-		for len(channels) > 0 {
-			n := 1 // installed operators of the same package are one channel
-			for n < len(channels) && channels[n].compare(channels[0]) == 0 {
-				n++
+		var channels []*channel
+		for _, e := range found { // channel by channel
+			if n := len(channels); n == 0 || channels[n-1] != e.channel {
+				channels = append(channels, e.channel)
 			}
-			sorted, err := sortChannels(channels[:n])
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range sorted {
-				ok, err := r.holds(ctx, e)
-				if err != nil {
-					return nil, err
-				}
-				if ok {
-					found = append(found, e)
-				}
-			}
-			channels = channels[n:]
 		}
+		slices.SortStableFunc(channels, (*channel).compare)
+		var entries []*entry
+		for _, ch := range channels {
+			entries = append(entries, ch.entries...)
+		}
+		// Installed operators of the same package are one channel.
+		entries, err = offeredBy(entries, func(a, b *channel) bool { return a.compare(b) == 0 })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
 	}
-	return found, nil
+	return satisfying(ctx, r, all)
 }
 
-// channelsWith returns the channels of a catalog that have an entry for which r holds, as OLM prefers them.
-func channelsWith(ctx context.Context, r requirement, c *Catalog) ([]*channel, error) {
-	var channels []*channel
-	for _, e := range r.among(c.list()) {
-		if n := len(channels); n > 0 && channels[n-1] == e.channel {
-			continue // entries come channel by channel
-		}
+// satisfying returns the entries for which r holds.
+func satisfying(ctx context.Context, r requirement, entries []*entry) ([]*entry, error) {
+	var found []*entry
+	for _, e := range entries {
 		ok, err := r.holds(ctx, e)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			channels = append(channels, e.channel)
+			found = append(found, e)
 		}
 	}
-	slices.SortStableFunc(channels, (*channel).compare)
-	return channels, nil
-}
-
-// sortChannels returns the order of a channel, or of several that OLM takes for one.
-func sortChannels(channels []*channel) ([]*entry, error) {
-	if len(channels) == 1 {
-		return channels[0].order()
-	}
-	var all []*entry
-	for _, ch := range channels {
-		all = append(all, ch.entries...)
-	}
-	return order(all)
+	return found, nil
 }
 
 // preferred returns the catalogs in the order in which OLM prefers them for what a bundle of a catalog requires.

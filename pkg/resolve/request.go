@@ -14,7 +14,7 @@ func (q *question) request(ctx context.Context, r *request) error {
 	if r.none != "" {
 		return nil
 	}
-	sorted, err := sortEntries(entries)
+	sorted, err := offeredBy(entries, func(a, b *channel) bool { return a.name == b.name })
 	if err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func (q *question) request(ctx context.Context, r *request) error {
 		if err := q.reach(ctx, slices.Clone(same)); err != nil {
 			return err
 		}
-		if current != nil {
-			for _, e := range same {
-				q.variables[e].updates = append(q.variables[e].updates, current)
+		for _, e := range same {
+			if v := q.variables[e]; current != nil && !slices.Contains(v.updates, current) {
+				v.updates = append(v.updates, current)
 			}
 		}
 		r.candidates = append(r.candidates, same...)
@@ -55,10 +55,11 @@ func (q *question) current(s *Subscription) *entry {
 // visible returns the entries that a Subscription asks for, in the order of the channels, the default one first. If
 // there are none it says why.
 func (q *question) visible(r *request, current *entry) []*entry {
-	var all, entries []*entry
+	var entries []*entry
+	listed := 0
 	for _, c := range q.preferred(nil, "") {
 		if r.anyCatalog() || c.Name == r.Catalog && c.Namespace == r.CatalogNamespace {
-			all = append(all, c.list().entries...)
+			listed += len(c.list().entries)
 			entries = append(entries, c.list().byPackage[r.Package]...)
 		}
 	}
@@ -68,7 +69,7 @@ func (q *question) visible(r *request, current *entry) []*entry {
 		starting = named(inChannel, r.StartingCSV)
 	}
 	switch {
-	case len(all) == 0:
+	case listed == 0:
 		r.none = fmt.Sprintf("no operators found from catalog %s in namespace %s referenced by subscription %s",
 			r.Catalog, r.CatalogNamespace, r.Name)
 	case len(entries) == 0:
@@ -99,29 +100,4 @@ func keep(entries []*entry, wanted func(*entry) bool) []*entry {
 		}
 	}
 	return kept
-}
-
-// sortEntries returns the entries that OLM offers to a Subscription: those of one channel name after the other, each
-// from the head to the tail.
-func sortEntries(entries []*entry) ([]*entry, error) {
-	var all []*entry
-	for len(entries) > 0 {
-		ch := entries[0].channel
-		n := slices.IndexFunc(entries, func(e *entry) bool { return e.channel.name != ch.name })
-		if n < 0 {
-			n = len(entries)
-		}
-		sort := ch.order
-		if n != len(ch.entries) || entries[n-1].channel != ch {
-			group := entries[:n]
-			sort = func() ([]*entry, error) { return order(group) }
-		}
-		sorted, err := sort()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, sorted...)
-		entries = entries[n:]
-	}
-	return all, nil
 }
