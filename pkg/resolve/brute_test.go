@@ -11,7 +11,6 @@ import (
 type bruteForce struct {
 	solver.Problem
 	chosen []bool
-	steps  int
 }
 
 // run returns what is chosen, nil if nothing satisfies the constraints.
@@ -43,7 +42,6 @@ func (b *bruteForce) search(queue [][]int) bool {
 		return b.search(queue[1:])
 	}
 	for _, v := range queue[0] {
-		b.steps++
 		b.chosen[v] = true
 		if !b.broken() && b.search(append(slices.Clone(queue[1:]), b.dependencies(v)...)) {
 			return true

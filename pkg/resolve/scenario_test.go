@@ -66,7 +66,8 @@ func (s *scenario) command(command string, args []string) {
 		if n := len(s.catalogs); n > 0 && s.catalogs[n-1].Name == args[0] {
 			s.catalogs = s.catalogs[:n-1] // it is still empty
 		}
-		s.catalogs = append(s.catalogs, &scenarioCatalog{Catalog: &Catalog{Name: args[0], Namespace: args[2], Priority: priority}})
+		c := &Catalog{Name: args[0], Namespace: args[2], Priority: priority}
+		s.catalogs = append(s.catalogs, &scenarioCatalog{Catalog: c})
 	case "channel":
 		s.last().channel(args[0], args[1], args[2:])
 	case "range":
@@ -106,7 +107,8 @@ func (c *scenarioCatalog) channel(pkg, name string, entries []string) {
 		ch.Entries = append(ch.Entries, e)
 		if c.bundle(e.Name) == nil {
 			c.bundles = append(c.bundles, &declcfg.Bundle{
-				Schema: declcfg.SchemaBundle, Name: e.Name, Package: pkg, Image: "q.io/x", Properties: []declcfg.Property{packageOf(e.Name, pkg)},
+				Schema: declcfg.SchemaBundle, Name: e.Name, Package: pkg, Image: "q.io/x",
+				Properties: []declcfg.Property{packageOf(e.Name, pkg)},
 			})
 		}
 	}
@@ -115,7 +117,8 @@ func (c *scenarioCatalog) channel(pkg, name string, entries []string) {
 }
 
 func packageOf(bundle, pkg string) declcfg.Property {
-	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, declcfg.PackageProperty{PackageName: pkg, Version: version(bundle).String()})
+	value := declcfg.PackageProperty{PackageName: pkg, Version: version(bundle).String()}
+	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, value)
 	return p
 }
 
@@ -148,7 +151,10 @@ func (c *scenarioCatalog) edit(name string, edit func(*declcfg.Entry)) {
 }
 
 func (s *scenario) installed(name string, properties []string) {
-	in := Installed{Name: name, Version: version(name), Properties: []Property{}, Pos: declcfg.Pos{File: "state.yaml", Line: len(s.ns.Installed) + 1}}
+	in := Installed{
+		Name: name, Version: version(name), Properties: []Property{},
+		Pos: declcfg.Pos{File: "state.yaml", Line: len(s.ns.Installed) + 1},
+	}
 	for _, text := range properties {
 		switch text {
 		case "bare":
@@ -189,7 +195,7 @@ func (s *scenario) sub(name, pkg, channel string, options []string) {
 }
 
 // property makes a property of a word: gvk=K, requires-gvk=K, package=d:RANGE, label=l, requires-label=l or deprecated;
-// of a constraint in JSON, or TYPE=JSON.
+// or of a constraint in JSON, or of TYPE=JSON.
 func property(text string) declcfg.Property {
 	key, value, _ := strings.Cut(text, "=")
 	gvk := declcfg.GVK{Group: "g.io", Version: "v1", Kind: value}
@@ -203,7 +209,8 @@ func property(text string) declcfg.Property {
 		p, _ = declcfg.NewProperty(declcfg.PropertyGVKRequired, gvk)
 	case key == "package":
 		name, versions, _ := strings.Cut(value, ":")
-		p, _ = declcfg.NewProperty(declcfg.PropertyPackageRequired, declcfg.PackageRequired{PackageName: name, VersionRange: versions})
+		required := declcfg.PackageRequired{PackageName: name, VersionRange: versions}
+		p, _ = declcfg.NewProperty(declcfg.PropertyPackageRequired, required)
 	case key == "label":
 		p, _ = declcfg.NewProperty(propertyLabel, label{value})
 	case key == "requires-label":
