@@ -50,16 +50,21 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
 		answer.Outcome, answer.Core = Unsatisfiable, p.core(unsatisfiable.Core)
 		answer.Message = "constraints not satisfiable: " + sentences(answer.Core)
-		return answer, nil //nolint:nilerr // it is an answer
+		return answer, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	q.steps(answer, p.bundles(chosen))
+	answer.OrderSensitive = p.orderSensitive(ctx, chosen)
+	return answer, nil
+}
+
+// orderSensitive reports whether another order of the anchors may give another answer. It reverses them.
+func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
 	slices.Reverse(p.Constraints[p.anchors:])
 	other, err := p.Solve(ctx)
-	answer.OrderSensitive = err != nil || !slices.Equal(chosen, other)
-	q.steps(answer, p.bundles(chosen))
-	return answer, nil
+	return err != nil || !slices.Equal(chosen, other)
 }
 
 // core returns what constraints say, sorted by that.

@@ -85,8 +85,8 @@ func yesFirst(a, b bool) int {
 	return 1
 }
 
-// offeredBy returns the entries that OLM offers: channel after channel, each from the head to the tail. Adjacent channels
-// that are the same to OLM are one.
+// offeredBy returns the entries that OLM offers: channel after channel, each from the head to the tail. Adjacent
+// channels that are the same to OLM are one.
 func offeredBy(entries []*entry, same func(a, b *channel) bool) ([]*entry, error) {
 	var all []*entry
 	for len(entries) > 0 {
