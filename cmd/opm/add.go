@@ -47,11 +47,11 @@ the image; a semver template gets it as candidate, fast or stable, which CHANNEL
 
 // readBundle renders the bundle that an edit adds.
 func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string) (*declcfg.Bundle, error) {
-	opts, images, err := f.options(cmd)
+	opts, closeAll, err := f.open(cmd)
 	if err != nil {
 		return nil, err
 	}
-	defer images.close()
+	defer closeAll()
 	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
 	if err != nil {
 		return nil, err

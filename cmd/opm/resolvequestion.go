@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -100,7 +98,9 @@ var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
 func (q *resolveQuestion) unknown(name string) resolve.Installed {
 	in := resolve.Installed{Name: name}
 	if m := versionInName.FindStringSubmatch(name); m != nil {
-		in.Version, _ = semver.Parse(m[1])
+		if v, err := declcfg.ParseVersion(m[1], ""); err == nil {
+			in.Version = v.Semver
+		}
 	}
 	q.assume("no catalog has %s: it is of package %s, version %s, and has no dependencies", name, q.pkg, in.Version)
 	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // texts can be encoded

@@ -23,7 +23,7 @@ func TestParsePackages(t *testing.T) {
 		{"p:a,", "", syntax},
 		{"p@", "", syntax},
 		{"p:a@ ", "", syntax},
-		{"p@v", "", `version range "v": improper constraint: "v"`},
+		{"p@v", "", `version range "v" is invalid: improper constraint: "v"`},
 		{"p:a,a", "", `channel "a" is given twice`},
 		{"p:a;p:b,a", "", `channel "a" is given twice`},
 		{"p;p:a", "", `package "p" is given twice: combine them, or name channels in both`},
