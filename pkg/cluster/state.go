@@ -46,7 +46,7 @@ type Object[T any] struct {
 // have a status and more.
 //
 // The error joins a [*declcfg.Error] for each object that cannot be used, by place: it is not in the State, which has
-// all the others. Of two objects of one kind, namespace and name, the first is used.
+// all the others. Of two objects of one kind, namespace and name, the first is used. If ctx ends, there is no State.
 func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 	l := &loader{State: &State{}, seen: map[identity]declcfg.Pos{}}
 	for _, s := range sources {

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -329,7 +330,7 @@ func FuzzLoad(f *testing.F) {
 		joined, _ := err.(interface{ Unwrap() []error })
 		if err != nil {
 			for _, e := range joined.Unwrap() {
-				if _, ok := e.(*declcfg.Error); !ok || !strings.HasPrefix(e.Error(), "-:") {
+				if _, ok := errors.AsType[*declcfg.Error](e); !ok || !strings.HasPrefix(e.Error(), "-:") {
 					t.Errorf("no place: %v", e)
 				}
 			}

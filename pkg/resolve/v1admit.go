@@ -3,6 +3,7 @@ package resolve
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,7 +29,7 @@ func (e *Extension) Admit() field.ErrorList {
 	if utf8.RuneCountInString(e.Version) > maxVersionRange {
 		errs = append(errs, field.TooLong(version, e.Version, maxVersionRange))
 	}
-	if e.Version != "" && !versionRange.MatchString(e.Version) {
+	if e.Version != "" && !versionRange().MatchString(e.Version) {
 		errs = append(errs, field.Invalid(version, e.Version, "invalid version expression"))
 	}
 	channels := catalog.Child("channels")
@@ -46,9 +47,11 @@ func (e *Extension) Admit() field.ErrorList {
 // versionRange is the form of a version range that the CustomResourceDefinition asks for. It keeps the slips of the
 // original, where a bracket is misplaced: * can be the wildcard of the major version and the patch in the first
 // comparator, and of the minor version in the others, elsewhere it is "*]"; and | may be a wildcard like x.
-var versionRange = regexp.MustCompile(`^` +
-	`\s*` + comparator(`[xX|*]`, `[xX]|\*\]`, `[xX*]`) +
-	`(?:(?:\s+|,\s*|\s*\|\|\s*)` + comparator(`[xX]|\*\]`, `[xX*]`, `[xX]|\*\]`) + `)*$`)
+var versionRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` +
+		`\s*` + comparator(`[xX|*]`, `[xX]|\*\]`, `[xX*]`) +
+		`(?:(?:\s+|,\s*|\s*\|\|\s*)` + comparator(`[xX]|\*\]`, `[xX*]`, `[xX]|\*\]`) + `)*$`)
+})
 
 // comparator returns the form of a comparator with these wildcards for the parts of its version.
 func comparator(major, minor, patch string) string {
