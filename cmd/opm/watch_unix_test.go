@@ -46,6 +46,9 @@ func (w *watching) run() (lines []string) {
 	w.t.Helper()
 	for w.lines.Scan() {
 		lines = append(lines, w.lines.Text())
+		if strings.Contains(w.lines.Text(), "irrelevant") {
+			w.t.Errorf("a run for %q", w.lines.Text())
+		}
 		if strings.HasSuffix(w.lines.Text(), "; waiting for changes, Ctrl-C ends") {
 			return lines
 		}
@@ -54,27 +57,34 @@ func (w *watching) run() (lines []string) {
 	return nil
 }
 
-// expect checks what the next run says has changed, parts of other lines, and the end.
-func (w *watching) expect(changed, contains string, valid bool) {
+// await waits for a run that has some text in its lines, and ends well or not, once a run has said that a file changed. On
+// a busy machine there may be others before it, while a change is made.
+func (w *watching) await(changed, text string, valid bool) {
 	w.t.Helper()
-	lines, end := w.run(), "opm: not valid;"
+	end := "opm: not valid;"
 	if valid {
 		end = "opm: valid;"
 	}
-	if !strings.HasPrefix(lines[len(lines)-1], end) || !strings.Contains(strings.Join(lines, "\n"), contains) ||
-		changed != "" && (lines[0] != "" || !strings.HasSuffix(lines[1], " "+changed+" changed ---")) {
-		w.t.Fatalf("got %q, want the change of %q, %q and %q", lines, changed, contains, end)
+	for said := changed == ""; ; {
+		lines := w.run()
+		said = said || lines[0] == "" && strings.HasSuffix(lines[1], " "+changed+" changed ---")
+		if said && strings.Contains(strings.Join(lines, "\n"), text) && strings.HasPrefix(lines[len(lines)-1], end) {
+			return
+		}
+		w.t.Logf("another run: %q", lines)
 	}
 }
 
-// interrupt sends ^C, and checks the exit code and that nothing more is printed.
+// interrupt sends ^C, and checks the exit code and that nothing is printed about it.
 func (w *watching) interrupt(code int) {
 	w.t.Helper()
 	if err := w.Process.Signal(os.Interrupt); err != nil {
 		w.t.Fatal(err)
 	}
 	for w.lines.Scan() {
-		w.t.Errorf("it prints %q", w.lines.Text())
+		if w.lines.Text() == interrupted {
+			w.t.Errorf("it prints %q", w.lines.Text())
+		}
 	}
 	_ = w.Wait() // the code says all
 	if got := w.ProcessState.ExitCode(); got != code {
@@ -144,36 +154,36 @@ func TestWatchCatalog(t *testing.T) {
 	p.write("catalog/oak.yaml", oak)
 	p.write("catalog/.indexignore", "*.txt\n*~\n")
 	w := startWatch(t, p.dir, "validate catalog --watch")
-	w.expect("", "", true)
+	w.await("", "", true)
 
 	p.write("catalog/oak.yaml", oak+"---\nschema: olm.channel\npackage: oak\nname: empty\n")
-	w.expect("catalog/oak.yaml", "catalog/oak.yaml:19:1: error: ", false)
+	w.await("catalog/oak.yaml", "catalog/oak.yaml:19:1: error: ", false)
 	p.replace("catalog/oak.yaml", oak)
-	w.expect("catalog/oak.yaml", "", true)
+	w.await("catalog/oak.yaml", "", true)
 
-	p.write("catalog/notes.txt", "ignored")
-	p.do(os.Mkdir(p.path("catalog/hollow"), 0o777))
-	p.write("elsewhere.yaml", "outside of the catalog")
+	p.write("catalog/irrelevant.txt", "ignored")
+	p.do(os.Mkdir(p.path("catalog/irrelevant"), 0o777))
+	p.write("irrelevant.yaml", "outside of the catalog")
 	p.write("catalog/new/deep/elm.yaml", "schema: olm.package\nname: elm\ndefaultChannel: stable\n")
-	w.expect("catalog/new/deep/elm.yaml", `package "elm" has no channels`, false)
+	w.await("catalog/new/deep/elm.yaml", `package "elm" has no channels`, false)
 	p.write("catalog/new/deep/elm.yaml", "schema: olm.package\nname: ash\ndefaultChannel: stable\n")
-	w.expect("catalog/new/deep/elm.yaml", `package "ash" has no channels`, false)
+	w.await("catalog/new/deep/elm.yaml", `package "ash" has no channels`, false)
 	p.do(os.RemoveAll(p.path("catalog/new")))
-	w.expect("catalog/new/deep/elm.yaml", "", true)
+	w.await("catalog/new/deep/elm.yaml", "", true)
 
 	p.write("opm.yaml", "policy: {defaultChannel: fast}\n")
-	w.expect("opm.yaml", "[policy-default-channel]", false)
+	w.await("opm.yaml", "[policy-default-channel]", false)
 	p.write("opm.yaml", "policy: {defaultChannel: fast}\nbaseline: known.json\n")
-	w.expect("opm.yaml", "opm: read baseline: ", false)
+	w.await("opm.yaml", "opm: read baseline: ", false)
 	p.write("known.json", "{}")
-	w.expect("known.json", "[policy-default-channel]", false)
+	w.await("known.json", "[policy-default-channel]", false)
 	p.do(os.Remove(p.path("opm.yaml")))
-	w.expect("opm.yaml", "", true)
+	w.await("opm.yaml", "", true)
 
 	p.do(os.Rename(p.path("catalog"), p.path("old")))
-	w.expect("catalog", `"catalog"`, false)
+	w.await("catalog", `"catalog"`, false)
 	p.do(os.Rename(p.path("old"), p.path("catalog")))
-	w.expect("catalog", "", true)
+	w.await("catalog", "", true)
 	w.interrupt(0)
 }
 
@@ -183,7 +193,7 @@ func TestWatchBurst(t *testing.T) {
 	p := playground{t, t.TempDir()}
 	p.write("catalog/oak.yaml", oak)
 	w := startWatch(t, p.dir, "validate catalog --watch")
-	w.expect("", "", true)
+	w.await("", "", true)
 	for i := range 500 {
 		p.write(fmt.Sprintf("catalog/more/%d.yaml", i), "schema: example.com/any\n")
 	}
@@ -203,9 +213,9 @@ func TestWatchTemplate(t *testing.T) {
 	p := playground{t, t.TempDir()}
 	p.write("template.yaml", template)
 	w := startWatch(t, p.dir, "validate template.yaml --watch")
-	w.expect("", "", true)
-	p.write("other.yaml", "x")
+	w.await("", "", true)
+	p.write("irrelevant.yaml", "x")
 	p.replace("template.yaml", strings.Replace(template, "stable", "stabel", 1))
-	w.expect("template.yaml", `template.yaml:2:1: error: unknown key "stabel"`, false)
+	w.await("template.yaml", `template.yaml:2:1: error: unknown key "stabel"`, false)
 	w.interrupt(1)
 }
