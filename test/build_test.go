@@ -288,6 +288,31 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
+// TestBuildForDistribution pushes an index to a registry that checks what it is sent, and credentials.
+func TestBuildForDistribution(t *testing.T) {
+	want := mustOpm(t, "", "render", "../examples/catalog")
+	for _, access := range []string{"htpasswd", "token"} {
+		d := newDistribution(t, access)
+		ref := d.host + "/crafts/catalog:v1"
+		build := []string{"build", "../examples/catalog", "-i", "scratch", "--platform", "linux/amd64,linux/s390x",
+			"-t", ref, "--push"}
+		layout := filepath.Join(t.TempDir(), "layout")
+		for _, password := range []string{"", "wrong"} {
+			r := opm(t, "", slices.Concat(build, []string{"--oci-layout", layout}, d.flags(t, password))...)
+			if _, err := os.Stat(layout); r.Code != 1 || !strings.Contains(r.Stderr, "push image "+ref+": ") || err == nil {
+				t.Errorf("%s: exit status %d with the password %q: %s", access, r.Code, password, r.Stderr)
+			}
+		}
+		mustOpm(t, "", append(build, d.flags(t, testPassword)...)...)
+		for _, platform := range []string{"linux/amd64", "linux/s390x"} {
+			got := mustOpm(t, "", append([]string{"render", ref, "--platform", platform}, d.flags(t, testPassword)...)...)
+			if got != want {
+				t.Errorf("%s: the image for %s has another catalog", access, platform)
+			}
+		}
+	}
+}
+
 func run(t *testing.T, root string, args []string) {
 	t.Helper()
 	if out, err := contain(t.Context(), root, false, args...).CombinedOutput(); err != nil {

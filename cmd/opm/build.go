@@ -82,6 +82,11 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(args) > 0 {
+		if err := f.warnOfBase(cmd, args[0], platforms); err != nil {
+			return err
+		}
+	}
 	opts.Platforms = platforms
 	built, err := f.build(cmd, args, opts)
 	if err != nil {

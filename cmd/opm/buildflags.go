@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -165,7 +164,7 @@ func (f *buildFlags) open(
 			var img *image.Image
 			if img, err = opener.Open(cmd.Context(), f.base); err == nil {
 				opened = append(opened, img)
-				p.Base, err = openBase(cmd.Context(), cmd.ErrOrStderr(), img, name)
+				p.Base, err = publish.NewBase(cmd.Context(), img, name)
 			}
 		}
 		if err != nil {
@@ -183,11 +182,13 @@ func (f *buildFlags) binary(platform string) (*publish.Binary, error) {
 	return publish.Self(platform)
 }
 
-func openBase(ctx context.Context, stderr io.Writer, img *image.Image, platform string) (*publish.Base, error) {
-	base, err := publish.NewBase(ctx, img, platform)
-	if err == nil && !base.IsOpm {
-		fmt.Fprintf(stderr, "opm: warning: the opm in %s is not this one, which would refuse the store: "+
-			"the image has none, and builds its cache at every start\n", img.Ref)
+// warnOfBase says what the image lacks if the opm of its base is not this one.
+func (f *buildFlags) warnOfBase(cmd *cobra.Command, dir string, platforms []publish.Platform) error {
+	foreign := func(p publish.Platform) bool { return p.Base != nil && !p.Base.IsOpm }
+	if !slices.ContainsFunc(platforms, foreign) {
+		return nil
 	}
-	return base, err
+	fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: the opm in %s is not this one, which would refuse the store: "+
+		"the image has none, and builds its cache at every start\n", f.base)
+	return warnNotPortable(cmd, dir, f.base, "choose a base with this opm")
 }

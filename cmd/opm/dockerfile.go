@@ -50,7 +50,7 @@ catalog.`,
 			if c.BaseImage != defaultImage && c.BuilderImage != defaultImage {
 				return nil
 			}
-			return warnNotPortable(cmd, args[0])
+			return warnNotPortable(cmd, args[0], defaultImage, "name images with this opm by --base-image and --builder-image")
 		},
 	}
 	f.add(cmd)
@@ -103,8 +103,8 @@ func writeDockerfile(dir string, c dockerfile.Catalog) error {
 	return nil
 }
 
-// warnNotPortable says if upstream's opm would refuse the catalog in a directory.
-func warnNotPortable(cmd *cobra.Command, dir string) error {
+// warnNotPortable says if upstream's opm, in an image, would refuse the catalog in a directory.
+func warnNotPortable(cmd *cobra.Command, dir, image, remedy string) error {
 	const rule = "portable"
 	c, err := readConfig("", dir)
 	if err != nil {
@@ -122,8 +122,7 @@ func warnNotPortable(cmd *cobra.Command, dir string) error {
 	}
 	first := problems[0]
 	_, err = fmt.Fprintln(cmd.ErrOrStderr(), legibleLines(fmt.Sprintf(
-		"opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; "+
-			"name images with this opm by --base-image and --builder-image, or change the catalog: opm validate %s",
-		defaultImage, first.Pos, first.Message, rule, dir)))
+		"opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; %s, or change the catalog: opm validate %s",
+		image, first.Pos, first.Message, rule, remedy, dir)))
 	return err
 }

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -162,7 +163,7 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 	}
 	for r := range parallel.Map(ctx, 0, slices.Values(parts), pack) {
 		if r.err != nil {
-			return r.err
+			return fmt.Errorf("catalog %s: %w", catalog.Name, r.err)
 		}
 		b.catalog = append(b.catalog, r.layer)
 	}
