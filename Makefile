@@ -13,6 +13,10 @@ SHARED      := ../shared
 BIG_CATALOG ?= $(SHARED)/data/big-catalog.tar.xz
 OPERATORS   ?= $(SHARED)/data/operators
 
+# What a release is built for, and where its image is pushed: HOST/PATH:TAG, or nowhere.
+PLATFORMS ?= linux/amd64 linux/arm64 linux/ppc64le linux/s390x darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+IMAGE     ?=
+
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -20,7 +24,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget bench-serve fuzz generate clean
+.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget bench-serve fuzz generate clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -29,6 +33,12 @@ help: ## List the targets
 
 build: ## Build bin/opm, as go build does, stripped and with its version set
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
+
+release: ## Build opm for PLATFORMS into dist/, with checksums and SBOMs
+	@sh scripts/release.sh dist '$(VERSION)' '$(LDFLAGS)' $(PLATFORMS)
+
+image: build release ## Make the image of opm from dist/, without a container engine; push it if IMAGE is set
+	@sh scripts/image.sh bin/opm dist '$(IMAGE)'
 
 demo: build ## Validate, list, render and serve the example catalog
 	@sh scripts/demo.sh bin/opm
@@ -101,4 +111,4 @@ generate: ## Regenerate the generated files
 	go generate ./...
 
 clean: ## Remove what was built and measured
-	rm -rf bin .bench
+	rm -rf bin dist .bench

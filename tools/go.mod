@@ -12,6 +12,7 @@ tool (
 )
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/bufbuild/protocompile v0.14.1
 	golang.org/x/tools v0.52.0
 	google.golang.org/protobuf v1.36.12

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Builds the programs of a release into DIRECTORY, each with a bill of materials (SBOM), and their checksums. The files
+# have the names that goreleaser gives those of upstream: linux-amd64-opm, windows-amd64-opm.exe, checksums.txt.
+#
+#	scripts/release.sh DIRECTORY VERSION LDFLAGS OS/ARCH...
+set -eu
+out=$1
+version=$2
+ldflags=$3
+shift 3
+
+mkdir -p "$out"
+rm -f "$out"/*-opm "$out"/*-opm.exe "$out"/*.sbom.json "$out"/checksums.txt
+for platform; do
+	name=${platform%/*}-${platform#*/}-opm
+	case $platform in windows/*) name=$name.exe ;; esac
+	echo "$out/$name"
+	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
+		go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$out/$name" ./cmd/opm
+done
+
+out=$(cd "$out" && pwd)
+go -C tools run ./sbom "$version" "$out"/*-opm*
+cd "$out"
+sha256sum -- *-opm* >checksums.txt
