@@ -58,35 +58,34 @@ func (o *BuildOptions) build() (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers := o.Layers
+	var added []mutate.Addendum
+	add := func(l *Layer) {
+		history := v1.History{Created: v1.Time{Time: buildTime(o.Created)}, CreatedBy: l.createdBy}
+		added = append(added, mutate.Addendum{Layer: l, History: history})
+	}
+	for _, l := range o.Layers {
+		add(l)
+	}
 	for _, c := range o.Contents {
 		var packed bytes.Buffer
+		// A bundle is built once and fetched often.
 		layer, err := pack(c, &packed, gzip.BestCompression, o.Created)
 		if err != nil {
 			return nil, err
 		}
 		layer.content = bytes.NewReader(packed.Bytes())
-		layers = append(layers, layer)
+		add(layer)
 	}
 	below, err := img.Layers()
 	if err != nil {
 		return nil, err
 	}
-	if n := len(below) + len(layers); n > maxLayers {
+	if n := len(below) + len(added); n > maxLayers {
 		return nil, limitError("it would have %d layers, %d of them those of its base; container runtimes mount at most %d",
 			n, len(below), maxLayers)
 	}
-	for _, l := range layers {
-		img, err = mutate.Append(img, mutate.Addendum{Layer: l, History: v1.History{
-			Created:   v1.Time{Time: buildTime(o.Created)},
-			CreatedBy: l.createdBy,
-		}})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if o.Annotations == nil {
-		return img, nil
+	if img, err = mutate.Append(img, added...); err != nil || o.Annotations == nil {
+		return img, err
 	}
 	return mutate.Annotations(img, o.Annotations).(v1.Image), nil
 }

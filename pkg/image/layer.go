@@ -112,12 +112,12 @@ func (w contextWriter) Write(p []byte) (int, error) {
 
 // pack writes c to w, and returns the layer without its content.
 func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) {
-	packed, plain := newSummer(w), newSummer(io.Discard)
+	packed := newHashingWriter(w)
 	zip, err := gzip.NewWriterLevel(packed, level)
 	if err != nil {
 		return nil, err
 	}
-	plain.to = zip
+	plain := newHashingWriter(zip)
 	lw := &layerWriter{tar: tar.NewWriter(plain), created: buildTime(created), links: c.Links}
 	for _, f := range c.Files {
 		if err := lw.addFile(f); err != nil {
@@ -133,24 +133,24 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 	return &Layer{size: packed.n, digest: packed.digest(), diffID: plain.digest(), createdBy: c.createdBy()}, err
 }
 
-// A summer passes bytes on, and knows their number and digest.
-type summer struct {
+// A hashingWriter passes bytes on, and knows their number and digest.
+type hashingWriter struct {
 	to   io.Writer
 	hash hash.Hash
 	n    int64
 }
 
-func newSummer(to io.Writer) *summer { return &summer{to: to, hash: sha256.New()} }
+func newHashingWriter(to io.Writer) *hashingWriter { return &hashingWriter{to: to, hash: sha256.New()} }
 
-func (s *summer) Write(p []byte) (int, error) {
-	n, err := s.to.Write(p)
-	s.hash.Write(p[:n])
-	s.n += int64(n)
+func (w *hashingWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.hash.Write(p[:n])
+	w.n += int64(n)
 	return n, err
 }
 
-func (s *summer) digest() v1.Hash {
-	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s.hash.Sum(nil))}
+func (w *hashingWriter) digest() v1.Hash {
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(w.hash.Sum(nil))}
 }
 
 // createdBy returns what the history of an image says of the layer.
