@@ -118,6 +118,7 @@ var arrows = map[string][]string{
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},
+	"internal/layout":      {"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},
 	"internal/parallel":    {},

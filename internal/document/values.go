@@ -41,9 +41,8 @@ type origin struct {
 	json   []byte           // nil if there are nodes
 	source *yamljson.Source // of json; nil if that is the text
 
-	root  *yaml.Node    // of YAML that is not in block style
-	lines []int         // where the lines start that the parser counts
-	marks map[int][]int // by line: where every markedth character starts, as far as that was needed
+	root  *yaml.Node // of YAML that is not in block style
+	nodes *yamljson.Nodes
 }
 
 func (d *Document) origin() *origin {
@@ -71,7 +70,7 @@ func nodesOf(text []byte) *origin {
 	if err != nil { // upstream reads it, yaml/v4 does not
 		return &origin{text: text}
 	}
-	return &origin{text: text, root: root, lines: yamljson.Lines(text)}
+	return &origin{text: text, root: root, nodes: yamljson.NewNodes(text)}
 }
 
 // at returns the offset in the text of one in the JSON.
@@ -82,30 +81,8 @@ func (o *origin) at(offset int) int {
 	return o.source.Offset(offset)
 }
 
-// markedth is how many characters of a line are counted again and again: all of YAML may be on one line.
-const markedth = 1024
-
-// offset returns where a node starts. The parser counts characters.
-func (o *origin) offset(n *yaml.Node) int {
-	line, characters := min(max(n.Line, 1), len(o.lines))-1, n.Column-1
-	at := o.lines[line]
-	if characters >= markedth {
-		marks := o.marks[line]
-		if marks == nil {
-			marks = []int{at}
-		}
-		for len(marks) <= characters/markedth {
-			last := marks[len(marks)-1]
-			marks = append(marks, last+yamljson.Characters(o.text[last:], markedth))
-		}
-		if o.marks == nil {
-			o.marks = map[int][]int{}
-		}
-		o.marks[line] = marks
-		at, characters = marks[characters/markedth], characters%markedth
-	}
-	return at + yamljson.Characters(o.text[at:], characters)
-}
+// offset returns where a node starts.
+func (o *origin) offset(n *yaml.Node) int { return o.nodes.Offset(n) }
 
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
 

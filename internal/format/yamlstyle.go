@@ -63,6 +63,9 @@ func styleOf(v []byte) style {
 	return plainStyle
 }
 
+// IsPlain reports whether [AppendYAML] writes the string v without quotes.
+func IsPlain(v []byte) bool { return styleOf(v) == plainStyle }
+
 // features is what the styles of a string depend on.
 type features struct {
 	unprintable bool // the others may be wrong then

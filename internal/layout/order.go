@@ -1,0 +1,161 @@
+package layout
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
+)
+
+// An Order is the order of the keys of an object. Lists keep theirs. The case of keys does not matter.
+type Order struct {
+	Keys []string          // which come first; others follow as they are
+	In   map[string]*Order // of the objects at a key or in the list at a key, by the key in lower case; nil for none
+
+	// Schemas has the orders of objects by what is under their key schema. If there is none, Keys and In count.
+	Schemas map[string]*Order
+}
+
+// of returns the order of an object with that schema.
+func (o *Order) of(schema string) *Order {
+	if bySchema := o.Schemas[schema]; bySchema != nil {
+		return bySchema
+	}
+	return o
+}
+
+// compare orders two keys.
+func (o *Order) compare(a, b string) int { return cmp.Compare(o.rank(a), o.rank(b)) }
+
+func (o *Order) rank(key string) int {
+	i := slices.IndexFunc(o.Keys, func(known string) bool { return strings.EqualFold(known, key) })
+	if i < 0 {
+		return len(o.Keys)
+	}
+	return i
+}
+
+// in returns the order of what is at a key.
+func (o *Order) in(key string) *Order { return o.In[strings.ToLower(key)] }
+
+// schemaKey is the key whose value says what an object is.
+const schemaKey = "schema"
+
+// sort sorts the entries of n and of what is in it.
+func (o *Order) sort(n *node) {
+	switch {
+	case o == nil:
+	case n.isList:
+		for _, e := range n.entries {
+			o.sort(e.value)
+		}
+	default:
+		o = o.of(n.schema())
+		slices.SortStableFunc(n.entries, func(a, b *entry) int { return o.compare(a.key.value, b.key.value) })
+		for _, e := range n.entries {
+			o.in(e.key.value).sort(e.value)
+		}
+	}
+}
+
+// schema returns what is under the key schema.
+func (n *node) schema() string {
+	for _, e := range n.entries {
+		if strings.EqualFold(e.key.value, schemaKey) {
+			return e.value.value
+		}
+	}
+	return ""
+}
+
+// jsonIndent is one level of indentation in JSON, as package declcfg writes it.
+const jsonIndent = "    "
+
+// JSON appends a JSON value to dst, with the keys in order and indented by four spaces. It ends in a line break.
+//
+// The error is a [*document.Error], whose place is in text.
+func JSON(dst, text []byte, order *Order) ([]byte, error) {
+	ordered, err := order.appendJSON(nil, text)
+	if err == nil {
+		dst, err = jsontext.AppendFormat(dst, ordered, jsontext.PreserveRawStrings(true), jsontext.WithIndent(jsonIndent))
+	}
+	if err != nil {
+		return dst, &document.Error{Place: document.Place{Line: 1, Column: 1}, Err: err}
+	}
+	if !bytes.Equal(format.AppendCompact(nil, text), format.AppendCompact(nil, ordered)) {
+		return dst, failure(text, 0, "the layout would change this object")
+	}
+	return append(dst, '\n'), nil
+}
+
+// A member is one of a JSON object.
+type member struct {
+	name       string
+	key, value jsontext.Value
+}
+
+// appendJSON appends v with its keys in order.
+func (o *Order) appendJSON(dst []byte, v jsontext.Value) ([]byte, error) {
+	if kind := v.Kind(); o == nil || kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
+		return append(dst, v...), nil
+	}
+	members, err := membersOf(v)
+	if err != nil {
+		return dst, err
+	}
+	if v.Kind() == jsontext.KindBeginArray {
+		return o.appendMembers(append(dst, '['), members, func(member) *Order { return o }, ']')
+	}
+	for _, m := range members {
+		if strings.EqualFold(m.name, schemaKey) && m.value.Kind() == jsontext.KindString {
+			schema, _ := jsontext.AppendUnquote(nil, m.value) // it was read before
+			o = o.of(string(schema))
+			break
+		}
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return o.compare(a.name, b.name) })
+	return o.appendMembers(append(dst, '{'), members, func(m member) *Order { return o.in(m.name) }, '}')
+}
+
+// appendMembers appends members and the bracket that ends them. In returns the order of a value.
+func (o *Order) appendMembers(dst []byte, members []member, in func(member) *Order, end byte) (_ []byte, err error) {
+	for i, m := range members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if m.key != nil {
+			dst = append(append(dst, m.key...), ':')
+		}
+		if dst, err = in(m).appendJSON(dst, m.value); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, end), nil
+}
+
+// membersOf returns the members of an object, or the elements of a list without keys.
+func membersOf(v jsontext.Value) (members []member, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(v))
+	begin, err := d.ReadToken()
+	for err == nil && d.PeekKind() != jsontext.KindEndObject && d.PeekKind() != jsontext.KindEndArray {
+		var m member
+		if begin.Kind() == jsontext.KindBeginObject {
+			m.key, err = d.ReadValue()
+			m.key = bytes.Clone(m.key)
+			if name, unquoted := jsontext.AppendUnquote(nil, m.key); unquoted == nil {
+				m.name = string(name)
+			}
+		}
+		if err == nil {
+			m.value, err = d.ReadValue()
+			m.value = bytes.Clone(m.value)
+		}
+		members = append(members, m)
+	}
+	return members, err
+}
