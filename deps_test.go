@@ -80,7 +80,8 @@ var arrows = map[string][]string{
 	"pkg/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference",
-		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json,
+		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/layout",
+		"internal/parallel",
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",

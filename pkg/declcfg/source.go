@@ -69,6 +69,17 @@ func (s Source) files(report func(error), note func(*Error)) []*file {
 	return w.result()
 }
 
+// Files returns the names in FS of the files that [Map] reads, in its order. What cannot be walked is joined in the error.
+func (s Source) Files() ([]string, error) {
+	var errs []error
+	report := func(err error) { errs = append(errs, err) }
+	var names []string
+	for _, f := range s.files(report, func(*Error) {}) {
+		names = append(names, f.name)
+	}
+	return names, errors.Join(errs...)
+}
+
 func (s Source) file(label, name string) *file {
 	return &file{
 		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,

@@ -37,6 +37,18 @@ type Composite struct {
 	components []component
 }
 
+// A compositeContribution is the file of the owner of a package.
+type compositeContribution struct {
+	Schema     string      `json:"schema"`
+	Components []component `json:"components"`
+}
+
+// A compositeCatalogs is the file of the owner of the catalogs.
+type compositeCatalogs struct {
+	Schema   string             `json:"schema"`
+	Catalogs []compositeCatalog `json:"catalogs"`
+}
+
 // A component says how the package becomes part of one catalog.
 type component struct {
 	Name        string `json:"name"` // of the catalog
@@ -110,14 +122,8 @@ type CompositeOptions struct {
 func ParseComposite(
 	contributionName string, contribution []byte, catalogsName string, catalogs []byte,
 ) (*Composite, error) {
-	var from struct {
-		Schema     string      `json:"schema"`
-		Components []component `json:"components"`
-	}
-	var to struct {
-		Schema   string             `json:"schema"`
-		Catalogs []compositeCatalog `json:"catalogs"`
-	}
+	var from compositeContribution
+	var to compositeCatalogs
 	file, err := strictyaml.Unmarshal(contributionName, contribution, &from)
 	catalogsFile, catalogsErr := strictyaml.Unmarshal(catalogsName, catalogs, &to)
 	if err := errors.Join(err, catalogsErr); err != nil {

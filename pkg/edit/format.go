@@ -1,0 +1,289 @@
+package edit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/layout"
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// maxFormat is how large an object may be that is formatted, in bytes: several times as much is needed in memory.
+const maxFormat = 16 << 20
+
+// Format writes the file r of that size to w in the layout of opm fmt, and reports whether it has another one: objects
+// and their keys in order, one indentation, quotes where they are needed. It is a catalog, a template, or another file
+// in YAML or JSON. Comments stay with what they are about. See docs/format.md.
+//
+// No value changes. What cannot be formatted is a [*declcfg.Error], whose position begins with name; the error joins all
+// of them, and what was written is then not complete. Objects are formatted one by one, so that memory does not grow
+// with the size of the file.
+func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size int64) (changed bool, err error) {
+	f := formatter{name: name, r: r}
+	if err := f.split(size); err != nil {
+		return false, err
+	}
+	if len(f.objects) == 0 { // nothing but comments
+		_, err := io.Copy(w, io.NewSectionReader(r, 0, size))
+		return false, err
+	}
+	out := comparer{w: w, r: r, same: true}
+	for text := range parallel.Map(ctx, 0, slices.Values(f.sorted()), f.format) {
+		if text.err != nil {
+			f.fail(text.err)
+		}
+		if len(f.errs) > 0 {
+			continue
+		}
+		if _, err := out.Write(text.text); err != nil {
+			return false, err
+		}
+	}
+	return !out.same || out.off != size, cmp.Or(ctx.Err(), errors.Join(f.errs...))
+}
+
+// A formatter formats one file.
+type formatter struct {
+	name    string
+	r       io.ReaderAt
+	objects []*formatObject // in the order of the file
+	header  []byte          // comments at the top of a YAML file, which are about all of it
+	errs    []error
+}
+
+// A formatObject is an object of a file, and the comments around its text.
+type formatObject struct {
+	*declcfg.Meta
+	start  document.Place // of the text
+	offset int64
+	size   int
+	yaml   bool
+	first  bool // it will be the first one of the file
+
+	before, after []byte
+}
+
+// fail notes an error about what is at a place.
+func (f *formatter) fail(err error) {
+	place := document.Place{}
+	if e, ok := errors.AsType[*document.Error](err); ok {
+		place, err = e.Place, e.Err
+	}
+	f.errs = append(f.errs, &declcfg.Error{
+		Pos: declcfg.Pos{File: f.name, Line: place.Line, Column: place.Column}, Err: err,
+	})
+}
+
+// split finds the objects of the file.
+func (f *formatter) split(size int64) error {
+	end := int64(0) // of the object before
+	expanded := 0
+	for chunk := range document.Split(f.r, size, maxFormat) {
+		var head formatHead
+		err := chunk.Read(head.read, func(doc *document.Document, err error) {
+			if err != nil {
+				f.fail(placedAt(doc, err))
+				return
+			}
+			between, err := f.between(end, doc.Offset)
+			if err != nil {
+				f.fail(err)
+				return
+			}
+			f.add(doc, &head, between)
+			end = doc.Offset + int64(len(doc.Text))
+		})
+		chunk.Recycle()
+		if expanded += chunk.Expanded; expanded > yamljson.MaxExpansion && err == nil {
+			err = errors.New("YAML aliases of the file expand beyond 64 MB")
+		}
+		if err != nil {
+			f.fail(err)
+			break
+		}
+	}
+	if n := len(f.objects); len(f.errs) == 0 && n > 0 && f.objects[n-1].yaml {
+		after, err := f.between(end, size)
+		if err != nil {
+			f.fail(err)
+		}
+		f.objects[n-1].after = after
+	}
+	return errors.Join(f.errs...)
+}
+
+// placedAt returns err at the place of doc, if there is one.
+func placedAt(doc *document.Document, err error) error {
+	if doc == nil {
+		return err
+	}
+	return &document.Error{Place: doc.Place, Err: err}
+}
+
+// A formatHead is what decides on the place of an object in its file.
+type formatHead struct {
+	Schema  string `json:"schema"`
+	Package string `json:"package"`
+	Name    string `json:"name"`
+}
+
+func (h *formatHead) read(d *jsontext.Decoder, _ []byte) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() != jsontext.KindBeginObject {
+		return errors.New("want an object")
+	}
+	*h = formatHead{}
+	_ = json.Unmarshal(value, h, document.Lenient, json.MatchCaseInsensitiveNames(true)) // keys may be anything elsewhere
+	return nil
+}
+
+// add adds the object of doc.
+func (f *formatter) add(doc *document.Document, head *formatHead, before []byte) {
+	o := &formatObject{
+		Meta:  &declcfg.Meta{Schema: head.Schema, Package: head.Package, Name: head.Name},
+		start: doc.Start, offset: doc.Offset, size: len(doc.Text), yaml: doc.YAML, before: before,
+	}
+	switch {
+	case doc.Repaired && !doc.YAML:
+		f.fail(placedAt(doc, errors.New("a key is repeated in this object, or text is not Unicode")))
+		return
+	case len(f.objects) > 0 && f.objects[0].yaml != doc.YAML:
+		f.fail(placedAt(doc, errors.New("JSON and YAML in one file")))
+		return
+	case len(f.objects) == 0 && doc.YAML:
+		n := headerSize(doc.Text)
+		f.header = append(before, commentsOf(doc.Text[:n])...)
+		o.before, o.start, o.offset, o.size = nil, o.start.After(doc.Text[:n]), o.offset+int64(n), o.size-n
+	}
+	f.objects = append(f.objects, o)
+}
+
+// headerSize returns how much of the text of the first object is about the file: the comments up to an empty line.
+func headerSize(text []byte) (size int) {
+	at, comment := 0, false
+	for line := range bytes.Lines(text) {
+		at += len(line)
+		switch trimmed := bytes.TrimSpace(line); {
+		case len(trimmed) == 0 && comment:
+			size = at
+		case len(trimmed) == 0:
+		case trimmed[0] == '#':
+			comment = true
+		default:
+			return size
+		}
+	}
+	return size
+}
+
+// between returns the comments that are between two objects in YAML.
+func (f *formatter) between(from, to int64) ([]byte, error) {
+	text := make([]byte, to-from)
+	if n, err := f.r.ReadAt(text, from); n < len(text) {
+		return nil, cmp.Or(err, document.ErrChanged)
+	}
+	return commentsOf(text), nil
+}
+
+// commentsOf returns the lines of text that hold a comment, and the comments behind markers of documents.
+func commentsOf(text []byte) (comments []byte) {
+	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		for _, marker := range []string{"---", "..."} {
+			line = bytes.TrimPrefix(line, []byte(marker))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '#' {
+			comments = append(append(comments, line...), '\n')
+		}
+	}
+	return comments
+}
+
+// sorted returns the objects in the order of [declcfg.Sort].
+func (f *formatter) sorted() []*formatObject {
+	metas := make([]*declcfg.Meta, len(f.objects))
+	of := make(map[*declcfg.Meta]*formatObject, len(f.objects))
+	for i, o := range f.objects {
+		metas[i], of[o.Meta] = o.Meta, o
+	}
+	declcfg.Sort(metas)
+	sorted := make([]*formatObject, len(metas))
+	for i, m := range metas {
+		sorted[i] = of[m]
+	}
+	sorted[0].first = true
+	return sorted
+}
+
+// A formatted is the text of an object, or why it cannot be formatted.
+type formatted struct {
+	text []byte
+	err  error
+}
+
+// format formats one object.
+func (f *formatter) format(o *formatObject) formatted {
+	text := make([]byte, o.size)
+	if n, err := f.r.ReadAt(text, o.offset); n < len(text) {
+		return formatted{err: cmp.Or(err, document.ErrChanged)}
+	}
+	if !o.yaml {
+		out, err := layout.JSON(make([]byte, 0, len(text)), text, keyOrder())
+		return formatted{out, o.placed(err, 0)}
+	}
+	before := o.before
+	if o.first && len(f.header) > 0 {
+		before = slices.Concat(f.header, newline, before)
+	}
+	out := make([]byte, 0, len(text)+len(separator))
+	if o.Schema != "" || len(f.objects) > 1 { // it is not the configuration of something
+		out = append(out, separator...)
+	}
+	out, err := layout.YAML(out, slices.Concat(before, text, o.after), keyOrder())
+	return formatted{out, o.placed(err, bytes.Count(before, newline))}
+}
+
+var newline, separator = []byte("\n"), []byte("---\n")
+
+// placed returns err, whose place is in the object with that many lines before it, with its place in the file.
+func (o *formatObject) placed(err error, before int) error {
+	e, ok := errors.AsType[*document.Error](err)
+	if !ok {
+		return err
+	}
+	place := document.Place{Line: 1, Column: 1} // if it is in what is before
+	if e.Place.Line > before {
+		place = document.Place{Line: e.Place.Line - before, Column: e.Place.Column}
+	}
+	return &document.Error{Place: place.In(o.start), Err: e.Err}
+}
+
+// A comparer writes to w and finds out whether that is what r has.
+type comparer struct {
+	w    io.Writer
+	r    io.ReaderAt
+	off  int64
+	same bool
+}
+
+func (c *comparer) Write(p []byte) (int, error) {
+	if c.same {
+		old := make([]byte, len(p))
+		n, _ := c.r.ReadAt(old, c.off) // it was read before
+		c.same = bytes.Equal(old[:n], p)
+	}
+	c.off += int64(len(p))
+	return c.w.Write(p)
+}
