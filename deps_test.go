@@ -22,7 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/opm": {
 		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-		"k8s.io/apimachinery", json, "github.com/fsnotify/fsnotify",
+		"k8s.io/apimachinery", json, "github.com/fsnotify/fsnotify", "github.com/rogpeppe/go-internal",
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",

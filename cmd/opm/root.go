@@ -41,6 +41,7 @@ Exit status:
 		convertTemplateCmd("opm"),
 		diffCmd(),
 		filterCmd(),
+		fmtCmd(),
 		generateCmd(),
 		graphCmd(),
 		initCmd(),

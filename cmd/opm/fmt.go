@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/edit"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+func fmtCmd() *cobra.Command {
+	f := fmtFlags{}
+	cmd := &cobra.Command{
+		Use:   "fmt FILE|DIRECTORY...",
+		Short: "Format the YAML and JSON files of catalogs and templates",
+		Long: `Rewrite files in one layout: objects and their keys in the order of the format, two spaces of
+indentation (four in JSON), quotes only where they are needed. Values do not change, and comments
+stay with what they are about. The names of the files that changed are printed.
+
+In a directory, all files of the catalog are formatted: those that .indexignore does not ignore.
+"-" formats standard input to standard output.
+
+A file that cannot be formatted is left as it is, and the reason is an error at its place.`,
+		Example: `  opm fmt catalog templates/basic.yaml
+  opm fmt --check catalog || opm fmt --diff catalog
+  opm fmt - < crafts.yaml`,
+		Args:              atLeastOne("FILE"),
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.check, "check", false, "change nothing; list the files that would change, and exit with 1 if any")
+	flags.BoolVar(&f.diff, "diff", false, "change nothing; print what would change as a unified diff")
+	return cmd
+}
+
+// fmtFlags are the flags of fmt, and what it has found.
+type fmtFlags struct {
+	check bool
+	diff  bool
+
+	total, changed int
+}
+
+func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
+	defer progress(cmd, "formatting")()
+	var errs []error
+	for _, arg := range args {
+		if arg == render.Stdin {
+			errs = append(errs, f.stdin(cmd))
+			continue
+		}
+		source, names, err := fmtSource(arg)
+		errs = append(errs, err)
+		for _, name := range names {
+			errs = append(errs, f.file(cmd, source, name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if f.check && f.changed > 0 {
+		return fmt.Errorf("%d of %s not formatted; run opm fmt", f.changed, plural.Words(f.total, "file is", "files are"))
+	}
+	return nil
+}
+
+// fmtSource returns the files that an argument names.
+func fmtSource(arg string) (source declcfg.Source, names []string, err error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		return source, nil, err
+	}
+	if info.IsDir() {
+		source = declcfg.Source{Name: arg, FS: os.DirFS(arg)}
+		names, err = source.Files()
+		return source, names, err
+	}
+	dir, name := filepath.Split(arg)
+	return declcfg.Source{Name: filepath.Clean(dir), FS: os.DirFS(filepath.Clean(dir))}, []string{name}, nil
+}
+
+// file formats one file of a source.
+func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) error {
+	path := filepath.Join(source.Name, name)
+	file, info, err := regular.Open(source.FS, name)
+	if err != nil {
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // its path begins at the directory
+		}
+		return &declcfg.Error{Pos: declcfg.Pos{File: path}, Err: err}
+	}
+	defer file.Close()
+	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // it is one of the system
+	if f.check || f.diff {
+		return f.compare(cmd, path, in)
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	var record declcfg.Record
+	record.Add(path, source.FS, name, info)
+	opts := atomicfile.Options{Replace: true, Mode: info.Mode().Perm()}
+	err = atomicfile.Write(target, opts, func(w io.Writer) error {
+		changed, err := edit.Format(cmd.Context(), w, path, in, in.Size())
+		switch {
+		case err != nil:
+			return err
+		case !changed:
+			return errUnchanged
+		}
+		return record.Check()
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+	}
+	return err
+}
+
+// errUnchanged keeps a file from being replaced by the same.
+var errUnchanged = errors.New("unchanged")
+
+// maxInMemory is how many bytes standard input may have, and a file whose changes are shown.
+const maxInMemory = 64 << 20
+
+// compare prints what would change in a file.
+func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader) error {
+	var out bytes.Buffer
+	var w io.Writer = &out
+	if !f.diff {
+		w = io.Discard
+	} else if in.Size() > maxInMemory {
+		return tooLarge(name)
+	}
+	changed, err := edit.Format(cmd.Context(), w, name, in, in.Size())
+	if err != nil {
+		return err
+	}
+	f.total++
+	if !changed {
+		return nil
+	}
+	f.changed++
+	if !f.diff {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), name)
+		return err
+	}
+	before, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	_, text, _ := bytes.Cut(diff.Diff(name, before, name, out.Bytes()), []byte("\n")) // without the names on one line
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+func tooLarge(name string) error {
+	return fmt.Errorf("read %s: more than %s, which only opm fmt FILE and opm fmt --check FILE take", name,
+		plural.Bytes(maxInMemory))
+}
+
+// stdin formats standard input.
+func (f *fmtFlags) stdin(cmd *cobra.Command) error {
+	const name = "stdin"
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxInMemory+1))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	size := int64(len(text))
+	if size > maxInMemory {
+		return tooLarge(name)
+	}
+	in := io.NewSectionReader(bytes.NewReader(text), 0, size)
+	if f.check || f.diff {
+		return f.compare(cmd, name, in)
+	}
+	var out bytes.Buffer
+	if _, err := edit.Format(cmd.Context(), &out, name, in, size); err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	return err
+}
