@@ -111,8 +111,8 @@ func (r *reader) block(n *yaml.Node) []string {
 	return append([]string{header}, lines...)
 }
 
-// blockLines reads the lines of a block that are indented by width, or, if that is negative, as the first one. Keep says
-// that empty lines at the end belong to it.
+// blockLines reads the lines of a block that are indented by width, or, if that is negative, as the first one. Keep
+// says that empty lines at the end belong to it.
 func (r *reader) blockLines(width int, keep bool) (lines []string) {
 	empty, next := 0, r.at+1
 	for next < len(r.text) {
@@ -192,11 +192,11 @@ func (r *reader) brackets(n *yaml.Node) {
 		}
 		r.between(r.offset(child))
 		r.properties(child)
-		switch {
-		case child.Kind == yaml.AliasNode:
+		switch child.Kind {
+		case yaml.AliasNode:
 			r.aliases = true
 			r.at += len("*") + len(child.Value)
-		case child.Kind == yaml.ScalarNode:
+		case yaml.ScalarNode:
 			r.scalar(child, false)
 		default:
 			r.brackets(child)

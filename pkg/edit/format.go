@@ -25,9 +25,9 @@ const maxFormat = 16 << 20
 // and their keys in order, one indentation, quotes where they are needed. It is a catalog, a template, or another file
 // in YAML or JSON. Comments stay with what they are about. See docs/format.md.
 //
-// No value changes. What cannot be formatted is a [*declcfg.Error], whose position begins with name; the error joins all
-// of them, and what was written is then not complete. Objects are formatted one by one, so that memory does not grow
-// with the size of the file.
+// No value changes. What cannot be formatted is a [*declcfg.Error], whose position begins with name; the error joins
+// all of them, and what was written is then not complete. Objects are formatted one by one, so that memory does not
+// grow with the size of the file.
 func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size int64) (changed bool, err error) {
 	f := formatter{name: name, r: r}
 	if err := f.split(size); err != nil {

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -23,10 +24,7 @@ var keyOrder = sync.OnceValue(func() *layout.Order {
 	} {
 		objects.Schemas[schema] = keysOf(t, objects)
 	}
-	all := &layout.Order{Schemas: map[string]*layout.Order{}}
-	for schema, o := range objects.Schemas {
-		all.Schemas[schema] = o
-	}
+	all := &layout.Order{Schemas: maps.Clone(objects.Schemas)}
 	for schema, t := range template.Shapes() {
 		all.Schemas[schema] = keysOf(t, objects)
 	}
