@@ -104,12 +104,14 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	defer closeAll()
-	if problems := problemsOfKept(report, nil); len(problems) > 0 {
+	problems := report.Problems
+	if found := problemsOfKept(problems, nil); len(found) > 0 {
 		done()
-		return reportProblems(cmd, problems)
+		return reportProblems(cmd, found)
 	}
 	from := filter.Catalog{Index: report.Index, Others: others}
 	if f.dependencies {
+		from.Index = nil // frees what is read again
 		resolved, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
 		if err != nil {
 			return err
@@ -121,13 +123,13 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	done()
-	if problems := problemsOfKept(report, result.Packages); len(problems) > 0 {
-		return reportProblems(cmd, problems)
+	if found := problemsOfKept(problems, result.Packages); len(found) > 0 {
+		return reportProblems(cmd, found)
 	}
 	if err := f.write(cmd, catalog, result); err != nil {
 		return err
 	}
-	printChanges(cmd.ErrOrStderr(), result, report.Index)
+	printChanges(cmd.ErrOrStderr(), result, from.Index)
 	if f.summary == "" {
 		return nil
 	}

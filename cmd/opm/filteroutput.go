@@ -14,16 +14,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // problemsOfKept returns the problems of packages that are kept, and of what may be part of any package.
-func problemsOfKept(report *validate.Report, kept []filter.PackageSummary) []*problem.Problem {
+func problemsOfKept(problems []*problem.Problem, kept []filter.PackageSummary) []*problem.Problem {
 	isKept := map[string]bool{"": true}
 	for _, p := range kept {
 		isKept[p.Name] = true
 	}
-	return slices.DeleteFunc(slices.Clone(report.Problems), func(p *problem.Problem) bool {
+	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
 		return !isKept[p.Package] && p.Rule != "read"
 	})
 }

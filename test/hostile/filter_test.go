@@ -1,0 +1,97 @@
+package hostile
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opm-toolchain/opm/test/program"
+)
+
+// TestFilterBig filters a catalog of 194 MB.
+func TestFilterBig(t *testing.T) {
+	catalog := bigCatalog(t)
+	for _, args := range [][]string{
+		{"--with-dependencies", "-o", "images"}, {"--full", "--output-dir", filepath.Join(t.TempDir(), "full")},
+	} {
+		r := program.Call{Args: append([]string{"filter", catalog}, args...), Limit: tooLong}.Bounded(t, fewBytes)
+		if r.Code != 0 || !strings.Contains(r.Stderr, "opm: kept 332 of 332 packages, 655 of 655 channels") {
+			t.Errorf("opm filter %q: exit status %d, stderr %.500s", args, r.Code, r.Stderr)
+		}
+		t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/mb)
+	}
+}
+
+// TestFilterSlow filters channels in which nearly every entry has to be mended, and dependencies of which each is
+// another one. Each takes time about linear in its size.
+func TestFilterSlow(t *testing.T) {
+	const n = 10_000
+	versions := func(w *bufio.Writer, version func(i int) string, properties func(i int) string) {
+		for i := range n {
+			bundle(w, fmt.Sprint("b", i), version(i), properties(i))
+		}
+	}
+	none := func(int) string { return "" }
+	minor := func(i int) string { return fmt.Sprintf("1.%d.0", i) }
+	for _, tt := range []struct {
+		name  string
+		write func(w *bufio.Writer)
+		args  []string
+		want  string // on stderr
+	}{
+		{"a gap below every entry", func(w *bufio.Writer) {
+			chain(w, n, "")
+			versions(w, func(i int) string { return fmt.Sprintf("%d.%d.0", 1+i%2, i) }, none)
+		}, []string{"--config", "between.yaml"}, "5,000 of 10,000 bundles"},
+		{"entries that the head skipped", func(w *bufio.Writer) {
+			channel(w, "c0", func() {
+				fmt.Fprintf(w, `{"name": "b%d", "skips": ["b0"`, n-1)
+				for i := 1; i < n-1; i++ {
+					fmt.Fprintf(w, `, "b%d"`, i)
+				}
+				fmt.Fprint(w, "]}")
+				for i := range n - 1 {
+					fmt.Fprintf(w, `, {"name": "b%d"}`, i)
+				}
+			})
+			versions(w, func(i int) string { return fmt.Sprintf("%d.%d.0", 1+i/(n-1), i) }, none)
+		}, []string{"--config", "between.yaml"}, "9,999 of 10,000 bundles"},
+		{"a range of one of many", func(w *bufio.Writer) {
+			chain(w, n, "")
+			versions(w, minor, none)
+		}, []string{"--package", "p@>=1.100 <1.9000"}, "8,900 of 10,000 bundles"},
+		{"requirements", func(w *bufio.Writer) {
+			chain(w, n, "")
+			versions(w, minor, func(i int) string {
+				return fmt.Sprintf(`, {"type": "olm.package.required", "value": {"packageName": "p", "versionRange": "1.%d.0"}}`, max(i, n-500)-1)
+			})
+		}, []string{"--package", "p", "--with-dependencies"}, "501 of 10,000 bundles"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			f, err := os.Create(filepath.Join(dir, "c.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := bufio.NewWriter(f)
+			pkg(w)
+			tt.write(w)
+			write(t, filepath.Join(dir, "between.yaml"), "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v1alpha2\n"+
+				"mirror: {operators: [{catalog: c, packages: [{name: p, minVersion: 1.0.0, maxVersion: 1.99999.0}]}]}\n", 0)
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			args := append([]string{"filter", "c.json"}, tt.args...)
+			r := program.Call{Args: args, Dir: dir, Limit: tooLong}.Bounded(t, fewBytes)
+			if r.Code != 0 || !strings.Contains(r.Stderr, tt.want) {
+				t.Errorf("exit status %d, stderr %.300s ... %s", r.Code, r.Stderr, r.Stderr[max(0, len(r.Stderr)-200):])
+			}
+			t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/mb)
+		})
+	}
+}
