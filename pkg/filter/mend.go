@@ -21,11 +21,12 @@ func (c *keptChannel) mend() []Change {
 			m.order = append(m.order, &e)
 		}
 	}
-	c.head = m.chooseHead()
-	if was := strings.Join(c.graph.Heads(), ", "); was != c.head {
-		m.change(HeadChanged, c.head, "the head is %q, was %q", c.head, was)
-	}
+	was := strings.Join(c.graph.Heads(), ", ")
+	c.head = was
 	if len(c.keep) < len(c.graph.Entries()) {
+		if c.head = m.chooseHead(); c.head != was {
+			m.change(HeadChanged, c.head, "the head is %q, was %q", c.head, was)
+		}
 		m.closeGaps()
 		m.freeHead()
 		m.breakCycle()
@@ -54,25 +55,31 @@ func (m *mender) change(kind Kind, bundle, format string, args ...any) {
 // that neither an entry that is kept replaces or skips, nor OLM Classic updates to that first one. If none of the chain
 // is kept, that is the highest version.
 func (m *mender) chooseHead() string {
-	chain := names(chainOf(m.graph))
-	inChain, isHead := setOf(chain), setOf(m.built().Heads())
-	top := slices.IndexFunc(chain, func(name string) bool { return m.keep[name] })
-	leadsToTop := func(*graph.Bundle) bool { return false }
-	if top >= 0 {
-		leadsToTop = m.leadTo(m.pkg.Bundle(chain[top]))
-	}
-	highest := ""
+	chain := slices.DeleteFunc(names(chainOf(m.graph)), func(name string) bool { return !m.keep[name] })
+	inChain, unnamed := setOf(chain), setOf(m.built().Heads())
+	isHead := func(b *graph.Bundle) bool { return unnamed(b.Name) }
+	var higher []*graph.Bundle // than the first of the chain, the highest first
 	for _, b := range slices.Backward(m.pkg.Bundles) {
-		switch {
-		case top >= 0 && b.Name == chain[top]:
-			return b.Name
-		case isHead(b.Name) && !inChain(b.Name) && !leadsToTop(b):
-			return b.Name
-		case m.keep[b.Name] && highest == "":
-			highest = b.Name
+		if len(chain) > 0 && b.Name == chain[0] {
+			break
+		}
+		if m.keep[b.Name] && !inChain(b.Name) {
+			higher = append(higher, b)
 		}
 	}
-	return highest
+	i := slices.IndexFunc(higher, isHead)
+	switch {
+	case len(chain) == 0:
+		return higher[max(i, 0)].Name
+	case i < 0:
+		return chain[0]
+	}
+	leads := m.leadTo(m.pkg.Bundle(chain[0]))
+	i = slices.IndexFunc(higher, func(b *graph.Bundle) bool { return isHead(b) && !leads(b) })
+	if i < 0 {
+		return chain[0]
+	}
+	return higher[i].Name
 }
 
 // leadTo returns a function that reports whether OLM Classic updated a bundle to another one in the end, in the channel
