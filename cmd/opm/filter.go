@@ -71,7 +71,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; can be repeated")
 	flags.BoolVar(&f.full, "full", false, "keep every version of the channels, not only their heads")
-	flags.StringArrayVar(&f.defaults, "default-channel", nil, "make `PACKAGE:CHANNEL` the default channel; can be repeated")
+	flags.StringArrayVar(&f.defaults, "default-channel", nil,
+		"make `PACKAGE:CHANNEL` the default channel; can be repeated")
 	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep what the bundles that are kept depend on")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
 	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
@@ -116,9 +117,9 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		if err != nil {
 			return err
 		}
-		from.Index, from.Properties = resolved.Index, resolved.Properties
+		from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
 	}
-	result, err := filter.Select(from, selection)
+	result, err := filter.Select(cmd.Context(), from, selection)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,8 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	if f.full {
 		s.Rule = filter.All
 		if i := slices.IndexFunc(s.Packages, filter.Package.HasRule); i >= 0 {
-			return s, usageError{fmt.Errorf("--full keeps every version: remove it, or the range of package %q", s.Packages[i].Name)}
+			name := s.Packages[i].Name
+			return s, usageError{fmt.Errorf("--full keeps every version: remove it, or the range of package %q", name)}
 		}
 	}
 	for _, text := range f.defaults {

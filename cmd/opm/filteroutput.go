@@ -54,10 +54,14 @@ func printChanges(w io.Writer, result *filter.Result, index *declcfg.Index) {
 	}
 	var kept, of struct{ packages, channels, bundles int }
 	for _, p := range result.Packages {
-		kept.packages, kept.channels, kept.bundles = kept.packages+1, kept.channels+len(p.Channels), kept.bundles+p.Bundles
+		kept.packages++
+		kept.channels += len(p.Channels)
+		kept.bundles += p.Bundles
 	}
 	for _, x := range index.Packages() {
-		of.packages, of.channels, of.bundles = of.packages+len(x.Packages), of.channels+len(x.Channels), of.bundles+len(x.Bundles)
+		of.packages += len(x.Packages)
+		of.channels += len(x.Channels)
+		of.bundles += len(x.Bundles)
 	}
 	fmt.Fprintf(w, "opm: kept %s of %s packages, %s of %s channels, %s of %s bundles\n",
 		plural.Number(kept.packages), plural.Number(of.packages), plural.Number(kept.channels), plural.Number(of.channels),

@@ -93,8 +93,8 @@ func ReadConfig(path string) (*Config, error) {
 	return ParseConfig(path, text)
 }
 
-// ParseConfig reads the text of an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error] for
-// everything that is wrong with it.
+// ParseConfig reads the text of an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error]
+// for everything that is wrong with it.
 func ParseConfig(path string, text []byte) (*Config, error) {
 	c := new(Config)
 	file, err := strictyaml.Unmarshal(path, text, c)
@@ -128,27 +128,34 @@ func (c *Config) check() (errs []error) {
 		if o.Catalog == "" {
 			fail(at+"/catalog", "missing: want the reference of a catalog")
 		}
-		packages := map[string]bool{}
+		seen := map[string]bool{}
 		for j, p := range o.Packages {
 			at := item(at+"/packages", j)
-			checkName(fail, at, "package", p.Name, packages)
-			c.checkBounds(fail, at, p.bounds)
-			channels := map[string]bool{}
-			for k, ch := range p.Channels {
-				at := item(at+"/channels", k)
-				checkName(fail, at, "channel", ch.Name, channels)
-				c.checkBounds(fail, at, ch.bounds)
-				if ch.bounds != (bounds{}) && p.bounds != (bounds{}) {
-					fail(at, "package %q has a range, and so has its channel %q: want one of them", p.Name, ch.Name)
-				}
-			}
-			if hasRange := slices.ContainsFunc(p.Channels, func(c configChannel) bool { return c.bounds != (bounds{}) }); o.Full &&
-				c.APIVersion == apiV2 && (hasRange || p.bounds != (bounds{})) {
+			checkName(fail, at, "package", p.Name, seen)
+			if c.checkPackage(fail, at, p) && o.Full && c.APIVersion == apiV2 {
 				fail(at, "package %q has a range, but all versions are mirrored (full: true): want one of them", p.Name)
 			}
 		}
 	}
 	return errs
+}
+
+// checkPackage reports what is wrong with a package and its channels, and returns whether one of them has a range.
+func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackage) (hasRange bool) {
+	none := bounds{}
+	hasRange = p.bounds != none
+	c.checkBounds(fail, at, p.bounds)
+	seen := map[string]bool{}
+	for i, ch := range p.Channels {
+		at := item(at+"/channels", i)
+		checkName(fail, at, "channel", ch.Name, seen)
+		c.checkBounds(fail, at, ch.bounds)
+		if ch.bounds != none && p.bounds != none {
+			fail(at, "package %q has a range, and so has its channel %q: want one of them", p.Name, ch.Name)
+		}
+		hasRange = hasRange || ch.bounds != none
+	}
+	return hasRange
 }
 
 type failFunc = func(ptr jsontext.Pointer, format string, args ...any)

@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/filter"
@@ -9,8 +10,9 @@ import (
 // TestDependencies keeps what a bundle requires, and what that requires.
 func TestDependencies(t *testing.T) {
 	packages := map[string]string{
-		"a":   "default stable; channel stable; a.v1",
-		"b":   "default stable; channel stable; b.v3 replaces b.v2; b.v2 replaces b.v1; b.v1; channel fast; b.v4 replaces b.v3; b.v3",
+		"a": "default stable; channel stable; a.v1",
+		"b": "default stable; channel stable; b.v3 replaces b.v2; b.v2 replaces b.v1; b.v1" +
+			"; channel fast; b.v4 replaces b.v3; b.v3",
 		"c":   "default stable; channel stable; c.v2 replaces c.v1; c.v1",
 		"d":   "default stable; channel stable; d.v1",
 		"api": "default stable; channel stable; api.v2 replaces api.v1; api.v1",
@@ -29,7 +31,7 @@ func TestDependencies(t *testing.T) {
 	}{
 		{"nothing", "", nil, "", "", ""},
 		{
-			"a package", `, {"type": "olm.package.required", "value": {"packageName": "b", "versionRange": ""}}`, nil, "",
+			"a package", `, {"type": "olm.package.required", "value": {"packageName": "b", "versionRange": ">=0.0.0"}}`, nil, "",
 			"\nb: stable* b.v3", `"b.v3" is kept, since "a.v1" requires it`,
 		},
 		{
@@ -62,9 +64,9 @@ func TestDependencies(t *testing.T) {
 			`"b.v2" is kept, since "a.v1" requires it; the head is "b.v2", was "b.v3"; "c.v2" is kept, since "b.v2" requires it`,
 		},
 		{
-			"all of several", constraint(`{"all": {"constraints": [{"package": ` + b2 + `}, {"package": {"packageName": "d", "versionRange": "1.0.0"}}]}}`),
-			nil, "", "\nb: stable* b.v2\nd: stable* d.v1",
-			`"b.v2" is kept, since "a.v1" requires it; the head is "b.v2", was "b.v3"; "d.v1" is kept, since "a.v1" requires it`,
+			"all of several", constraint(`{"all": {"constraints": [{"package": ` + b2 + `}, {"cel": {"rule": "properties.exists(p, p.type == 'x')"}}]}}`),
+			map[string]string{"b.v1": `, {"type": "x", "value": {}}`, "d.v1": `, {"type": "x", "value": {}}`}, "",
+			"\nb: stable* b.v1", `"b.v1" is kept, since "a.v1" requires it; the head is "b.v1", was "b.v3"`,
 		},
 		{
 			"any of several, of which one is kept", constraint(`{"any": {"constraints": [{"package": ` + b2 + `}, {"package": {"packageName": "d", "versionRange": "1.0.0"}}]}}`),
@@ -73,20 +75,17 @@ func TestDependencies(t *testing.T) {
 		{
 			"no provider", `, {"type": "olm.package.required", "value": {"packageName": "e", "versionRange": "1.0.0"}}` +
 				constraint(`{"cel": {"rule": "true"}}`) + constraint(`{"not": {"constraints": [{"package": `+b2+`}]}}`),
-			nil, "", "", `"a.v1" requires package "e" in a version that satisfies "1.0.0", which is not in the catalog; ` +
-				`"a.v1" requires a CEL rule, which is not followed`,
+			nil, "", "", `"a.v1" requires an operator with package: e and with version in range: 1.0.0, and the catalog has none`,
 		},
 		{
-			"prohibited", `, {"type": "olm.package.required", "value": {"packageName": "b", "versionRange": ""}}`,
+			"prohibited", `, {"type": "olm.package.required", "value": {"packageName": "b", "versionRange": ">=0.0.0"}}`,
 			map[string]string{"b.v3": `, {"type": "olm.deprecated", "value": true}`}, "",
 			"\nb: stable* b.v2", `"b.v2" is kept, since "a.v1" requires it; the head is "b.v2", was "b.v3"`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			properties := map[string]string{"a.v1": tt.requires}
-			for bundle, more := range tt.more {
-				properties[bundle] = more
-			}
+			maps.Copy(properties, tt.more)
 			texts := []string{"a"}
 			if tt.also != "" {
 				texts = append(texts, tt.also)

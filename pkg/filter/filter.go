@@ -2,13 +2,14 @@
 // valid. What it repairs for that is reported.
 //
 //	packages, err := filter.ParsePackages("kiln:stable@>=1.1.0", "loom")
-//	result, err := filter.Select(filter.Catalog{Index: index}, filter.Selection{Packages: packages})
+//	result, err := filter.Select(ctx, filter.Catalog{Index: index}, filter.Selection{Packages: packages})
 //	opts := declcfg.WriteOptions{EditObject: result.Edit}
 //	err = declcfg.Write(ctx, os.Stdout, result.Metas, opts)
 package filter
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,8 +27,8 @@ type Catalog struct {
 	Index  *declcfg.Index
 	Others []*declcfg.Meta // objects of schemas that the format does not define
 
-	// Properties returns the properties of a bundle of the index; nil if dependencies are not followed.
-	Properties func(bundle *declcfg.Meta) []resolve.Property
+	// Dependencies are those of the bundles in the index; nil if they are not followed.
+	Dependencies *resolve.Dependencies
 }
 
 // A Selection says what to keep of a catalog. The zero value keeps the head of every channel.
@@ -55,9 +56,9 @@ type Channel struct {
 	Rule Rule
 }
 
-// Select selects what to keep of a catalog, and if there are Properties also what that depends on. A package or channel
+// Select selects what to keep of a catalog, and what that depends on if there are Dependencies. A package or channel
 // that does not exist is an error, which wraps [declcfg.ErrNotFound]; so is a package of which nothing would be kept.
-func Select(c Catalog, s Selection) (*Result, error) {
+func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	f := selector{catalog: c, packages: map[string]*keptPackage{}}
 	wanted := s.Packages
 	if len(wanted) == 0 {
@@ -75,8 +76,10 @@ func Select(c Catalog, s Selection) (*Result, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if c.Properties != nil {
-		f.followDependencies()
+	if c.Dependencies != nil {
+		if err := f.followDependencies(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return f.result(len(s.Packages) == 0)
 }
@@ -158,7 +161,8 @@ func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 		for _, c := range p.graph.Channels {
 			known = append(known, c.Name)
 		}
-		return fmt.Errorf("package %q: no channel %q%s: %w", p.graph.Name, name, nearest.Hint(name, known), declcfg.ErrNotFound)
+		return fmt.Errorf("package %q: no channel %q%s: %w",
+			p.graph.Name, name, nearest.Hint(name, known), declcfg.ErrNotFound)
 	}
 	kept := rule.keep(p.graph, c)
 	if len(kept) == 0 {

@@ -89,7 +89,7 @@ func TestNothingSelected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = filter.Select(c, filter.Selection{Packages: packages})
+		_, err = filter.Select(t.Context(), c, filter.Selection{Packages: packages})
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
 		}
@@ -107,7 +107,7 @@ func TestDefaultChannel(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 	want.Channels = []filter.Channel{{Name: "stable"}, {Name: "old"}}
-	_, err = filter.Select(c, filter.Selection{Packages: []filter.Package{want}})
+	_, err = filter.Select(t.Context(), c, filter.Selection{Packages: []filter.Package{want}})
 	if fmt.Sprint(err) != `package "p": the default channel "fast" is not among the channels that are kept: old, stable` {
 		t.Error(err)
 	}

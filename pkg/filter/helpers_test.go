@@ -88,13 +88,13 @@ func withDependencies(t testing.TB, text string) filter.Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filter.Catalog{Index: c.Index, Properties: c.Properties}
+	return filter.Catalog{Index: c.Index, Dependencies: c.Dependencies()}
 }
 
 // apply writes what is selected and reads it again. It must be valid, and lose no update.
 func apply(t testing.TB, c filter.Catalog, s filter.Selection) (*cut, error) {
 	t.Helper()
-	result, err := filter.Select(c, s)
+	result, err := filter.Select(t.Context(), c, s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// legacy returns the rule of oc-mirror v1: without a maximum, the minimum and all updates of it up to the head, else the
-// versions between them, pre-releases included. The versions must be valid.
+// legacy returns the rule of oc-mirror v1: without a maximum, the minimum and all updates of it up to the head, else
+// the versions between them, pre-releases included. The versions must be valid.
 func (b bounds) legacy() Rule {
 	least, highest := mustParse(b.MinVersion), mustParse(b.MaxVersion)
 	switch {

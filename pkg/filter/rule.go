@@ -88,8 +88,8 @@ func inChannel(c *graph.Channel, name string) bool {
 	return ok
 }
 
-// chainOf returns the entries reached from the head by replaces, the head first. Unlike [graph.Channel.Chain] it goes on
-// behind skipped entries.
+// chainOf returns the entries reached from the head by replaces, the head first. Unlike [graph.Channel.Chain] it goes
+// on behind skipped entries.
 func chainOf(c *graph.Channel) []declcfg.Entry {
 	heads := c.Heads()
 	if len(heads) == 0 {
