@@ -1,3 +1,5 @@
+//nolint:dupword // channels repeat the names of their entries
+
 package filter_test
 
 import (
