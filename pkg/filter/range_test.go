@@ -1,5 +1,4 @@
 //nolint:dupword // channels repeat the names of their entries
-
 package filter_test
 
 import (

@@ -22,7 +22,8 @@ type Dependency struct {
 
 // Dependencies returns the dependencies of the catalog.
 func (c *Catalog) Dependencies() *Dependencies {
-	return &Dependencies{c, requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}, map[string]*Dependency{}}
+	requirements := requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}
+	return &Dependencies{c, requirements, map[string]*Dependency{}}
 }
 
 // Of returns the dependencies of a bundle of the catalog. Properties that are equal give the same Dependency. The error
