@@ -1,9 +1,12 @@
 package filter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,13 +85,13 @@ const maxConfig = 16 << 20
 
 // ReadConfig reads a file with an ImageSetConfiguration; see [ParseConfig].
 func ReadConfig(path string) (*Config, error) {
-	dir, name := ".", path
-	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
-		dir, name = path[:i+1], path[i+1:]
-	}
-	text, err := regular.ReadFile(os.DirFS(dir), name, maxConfig)
+	dir, name := filepath.Split(path)
+	text, err := regular.ReadFile(os.DirFS(cmp.Or(dir, ".")), name, maxConfig)
 	if err != nil {
-		return nil, fmt.Errorf("read config: %w", err)
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = failed.Err // without the name, which lacks the directory
+		}
+		return nil, fmt.Errorf("read config %s: %w", path, err)
 	}
 	return ParseConfig(path, text)
 }

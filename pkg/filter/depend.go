@@ -16,13 +16,13 @@ import (
 type follower struct {
 	*selector
 	provided map[*resolve.Dependency]bool // as far as they were followed
-	graphs   map[string]*graph.Package    // by name, as far as they were needed
+	ranks    map[string]map[string]int    // by package, as far as they were needed
 }
 
 // followDependencies keeps what bundles that are kept depend on, and what that depends on: if nothing that is kept
 // provides it, the newest version that does, of every package that has one.
 func (f *selector) followDependencies(ctx context.Context) error {
-	d := follower{f, map[*resolve.Dependency]bool{}, map[string]*graph.Package{}}
+	d := follower{f, map[*resolve.Dependency]bool{}, map[string]map[string]int{}}
 	var queue []*declcfg.Meta
 	for _, x := range f.catalog.Index.Packages() {
 		for _, b := range x.Bundles {
@@ -71,26 +71,32 @@ func (d *follower) missing(providers []*declcfg.Meta) (add []*declcfg.Meta) {
 		byPackage[p.Package] = append(byPackage[p.Package], p)
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(byPackage)) {
-		g := d.graphs[pkg]
-		if g == nil {
-			g = graph.NewPackage(d.catalog.Index.Package(pkg))
-			d.graphs[pkg] = g
-		}
-		isDefault := func(string) bool { return false }
-		if c := g.Channel(g.DefaultChannel); c != nil {
-			isDefault = setOf(names(c.Entries()))
-		}
-		rank := map[string]int{}
-		for i, b := range g.Bundles {
-			if rank[b.Name] = i; isDefault(b.Name) {
-				rank[b.Name] += len(g.Bundles)
-			}
-		}
+		rank := d.rank(pkg)
 		add = append(add, slices.MaxFunc(byPackage[pkg], func(a, b *declcfg.Meta) int {
 			return cmp.Compare(rank[a.Name], rank[b.Name])
 		}))
 	}
 	return add
+}
+
+// rank returns the rank of each bundle of a package, the highest for the preferred one.
+func (d *follower) rank(pkg string) map[string]int {
+	if rank := d.ranks[pkg]; rank != nil {
+		return rank
+	}
+	g := graph.NewPackage(d.catalog.Index.Package(pkg))
+	isDefault := func(string) bool { return false }
+	if c := g.Channel(g.DefaultChannel); c != nil {
+		isDefault = setOf(names(c.Entries()))
+	}
+	rank := map[string]int{}
+	for i, b := range g.Bundles {
+		if rank[b.Name] = i; isDefault(b.Name) {
+			rank[b.Name] += len(g.Bundles)
+		}
+	}
+	d.ranks[pkg] = rank
+	return rank
 }
 
 // isKept reports whether a bundle is kept in a channel.
