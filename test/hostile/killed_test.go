@@ -49,6 +49,8 @@ func TestKilled(t *testing.T) {
 		{"migrate to empty directory", "migrate catalog empty", "", []string{"empty"}},
 		{"build", "bundle build -d bundle/manifests -p kiln -c candidate -e stable -o -b none -t oci:layout:v1", "",
 			[]string{"layout"}},
+		{"build of a catalog", "build catalog -i scratch --platform linux/amd64 --oci-layout layout --archive catalog.tar", "",
+			[]string{"layout"}},
 		{"generate", "bundle generate -d bundle/manifests -p kiln -c beta -u out", "", []string{"out"}},
 		{"unpack", "bundle unpack --use-http " + image + " -o out", "", []string{"out"}},
 		{"render", "render catalog", "out.json", nil},
