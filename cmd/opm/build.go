@@ -87,7 +87,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	opts.Platforms = platforms
+	opts.Platforms, opts.Limits = platforms, registry.Limits
 	built, err := f.build(cmd, args, opts)
 	if err != nil {
 		done()

@@ -73,6 +73,21 @@ func TestBuildLayerLimit(t *testing.T) {
 	}
 }
 
+// TestBuildLimits holds that no image is built that Open would refuse.
+func TestBuildLimits(t *testing.T) {
+	contents := []Content{{Source: mapOf(time.Time{}, 0o644, "a="+strings.Repeat("a", 5000))}}
+	for want, o := range map[string]BuildOptions{
+		"it would unpack to more than 4 KB": {Contents: contents, Limits: Limits{Unpacked: 4 << 10}},
+		"its manifest or configuration would have more than 1 KB: shorten labels": {
+			Labels: map[string]string{"a": strings.Repeat("a", 5000)}, Limits: Limits{Manifest: 1 << 10},
+		},
+	} {
+		if _, err := Build(o); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 func TestCheckPlatform(t *testing.T) {
 	img := &Image{Platform: "linux/arm64"}
 	if err := errors.Join(img.CheckPlatform("linux/arm64"), img.CheckPlatform("linux/arm64/v8")); err != nil {

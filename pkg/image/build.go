@@ -35,6 +35,8 @@ type BuildOptions struct {
 	// Created is the time of the image and all its files, in whole seconds; zero means the Unix epoch. See
 	// https://reproducible-builds.org/specs/source-date-epoch/ for where it should come from.
 	Created time.Time
+	// Limits are those of Open. An image that it would refuse is not built.
+	Limits Limits
 }
 
 // maxLayers is how many layers the runtimes of containers can mount, because that is the limit of overlayfs in docker.
@@ -76,18 +78,53 @@ func (o *BuildOptions) build() (v1.Image, error) {
 		layer.content = bytes.NewReader(packed.Bytes())
 		add(layer)
 	}
-	below, err := img.Layers()
-	if err != nil {
+	if err := o.checkLayers(img, added); err != nil {
 		return nil, err
 	}
+	if img, err = mutate.Append(img, added...); err != nil {
+		return nil, err
+	}
+	if o.Annotations != nil {
+		img = mutate.Annotations(img, o.Annotations).(v1.Image)
+	}
+	return img, o.checkManifest(img)
+}
+
+// checkLayers returns an error if there are too many layers, or if those that are added are too large.
+func (o *BuildOptions) checkLayers(base v1.Image, added []mutate.Addendum) error {
+	below, err := base.Layers()
+	if err != nil {
+		return err
+	}
 	if n := len(below) + len(added); n > maxLayers {
-		return nil, limitError("it would have %d layers, %d of them those of its base; container runtimes mount at most %d",
+		return limitError("it would have %d layers, %d of them those of its base; container runtimes mount at most %d",
 			n, len(below), maxLayers)
 	}
-	if img, err = mutate.Append(img, added...); err != nil || o.Annotations == nil {
-		return img, err
+	var unpacked int64
+	for _, a := range added {
+		unpacked += a.Layer.(*Layer).unpacked
 	}
-	return mutate.Annotations(img, o.Annotations).(v1.Image), nil
+	if limit := o.Limits.unpacked(); unpacked > limit {
+		return limitError("it would unpack to more than %s", bytesText(limit))
+	}
+	return nil
+}
+
+// checkManifest returns an error if a registry would refuse the manifest or the configuration for its size.
+func (o *BuildOptions) checkManifest(img v1.Image) error {
+	size, err := img.Size()
+	if err != nil {
+		return err
+	}
+	config, err := img.RawConfigFile()
+	if err != nil {
+		return err
+	}
+	if limit := o.Limits.manifest(); max(size, int64(len(config))) > limit {
+		return limitError("its manifest or configuration would have more than %s: shorten labels and annotations",
+			bytesText(limit))
+	}
+	return nil
 }
 
 // configured returns the base, or an empty image, with the configuration of the image.

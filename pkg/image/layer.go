@@ -47,8 +47,8 @@ type File struct {
 // A Layer is a layer of an image to be built. Its methods may be called at once.
 type Layer struct {
 	content        io.ReaderAt // compressed
-	size           int64
-	digest, diffID v1.Hash // of content, and of the archive that it is compressed of
+	size, unpacked int64       // of content, and of the archive
+	digest, diffID v1.Hash     // likewise
 	createdBy      string
 	file           io.Closer // that has the content; nil if it is in memory
 }
@@ -130,7 +130,9 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 	if err == nil {
 		err = errors.Join(lw.tar.Close(), zip.Close())
 	}
-	return &Layer{size: packed.n, digest: packed.digest(), diffID: plain.digest(), createdBy: c.createdBy()}, err
+	l := &Layer{size: packed.n, unpacked: plain.n, digest: packed.digest(), diffID: plain.digest()}
+	l.createdBy = c.createdBy()
+	return l, err
 }
 
 // A hashingWriter passes bytes on, and knows their number and digest.

@@ -27,6 +27,7 @@ type Options struct {
 	Labels      map[string]string // of the image
 	Annotations map[string]string // of its manifests, and of the index
 	Created     time.Time         // as in [image.BuildOptions]
+	Limits      image.Limits      // likewise
 }
 
 // A Platform is a platform of an image, and what the image has there below the catalog: the program opm, a base image
@@ -192,6 +193,7 @@ func (b *builder) add(img *Image, i int) error {
 	p := b.Platforms[i]
 	opts := image.BuildOptions{
 		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created,
+		Limits: b.Limits,
 	}
 	made := ImageSummary{Platform: p.Name}
 	add := func(content string, layers ...*image.Layer) {
