@@ -40,6 +40,9 @@ if "$opm" validate examples/broken; then
 	exit 1
 fi
 
+show build examples/catalog --archive "$out/catalog.tar"
+show list packages "$out/catalog.tar"
+
 printf '\n$ opm serve examples/catalog --port 0 &\n'
 "$opm" serve examples/catalog --addr localhost:0 --port-file "$out/port" 2>"$out/log" &
 server=$!
