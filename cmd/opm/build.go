@@ -77,7 +77,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	platforms, closeAll, err := f.open(cmd, registry)
+	platforms, closeAll, err := f.open(cmd.Context(), registry)
 	defer closeAll()
 	if err != nil {
 		return err

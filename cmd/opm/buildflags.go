@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -140,32 +141,18 @@ func (f *buildFlags) checkPlatforms() error {
 
 // open opens what the image has below the catalog, for each platform. closeAll closes it, also after an error.
 func (f *buildFlags) open(
-	cmd *cobra.Command, registry image.Options,
+	ctx context.Context, registry image.Options,
 ) (platforms []publish.Platform, closeAll func(), err error) {
 	var opened []io.Closer
 	closeAll = func() {
-		for _, c := range slices.Backward(opened) {
+		for _, c := range opened {
 			c.Close()
 		}
 	}
 	for _, name := range f.platforms {
-		p := publish.Platform{Name: name}
-		switch f.base {
-		case baseScratch:
-		case baseSelf:
-			p.Binary, err = f.binary(name)
-			if err == nil {
-				opened = append(opened, p.Binary)
-			}
-		default:
-			registry.Platform = name
-			opener := image.NewOpener(registry)
-			opened = append(opened, opener)
-			var img *image.Image
-			if img, err = opener.Open(cmd.Context(), f.base); err == nil {
-				opened = append(opened, img)
-				p.Base, err = publish.NewBase(cmd.Context(), img, name)
-			}
+		p, c, err := f.below(ctx, name, registry)
+		if c != nil {
+			opened = append(opened, c)
 		}
 		if err != nil {
 			return nil, closeAll, err
@@ -173,6 +160,29 @@ func (f *buildFlags) open(
 		platforms = append(platforms, p)
 	}
 	return platforms, closeAll, nil
+}
+
+// below opens what the image has below the catalog for a platform; c closes it, also after an error, unless it is nil.
+func (f *buildFlags) below(
+	ctx context.Context, platform string, registry image.Options,
+) (p publish.Platform, c io.Closer, err error) {
+	p.Name = platform
+	switch f.base {
+	case baseScratch:
+		return p, nil, nil
+	case baseSelf:
+		if p.Binary, err = f.binary(platform); err != nil {
+			return p, nil, err
+		}
+		return p, p.Binary, nil
+	}
+	registry.Platform = platform
+	img, err := image.Open(ctx, f.base, registry)
+	if err != nil {
+		return p, nil, err
+	}
+	p.Base, err = publish.NewBase(ctx, img, platform)
+	return p, img, err
 }
 
 func (f *buildFlags) binary(platform string) (*publish.Binary, error) {
