@@ -105,10 +105,14 @@ func (f *buildFlags) build(cmd *cobra.Command, args []string, opts publish.Optio
 	if f.onlyOpm {
 		return publish.BuildOpm(cmd.Context(), opts)
 	}
-	return publish.Build(cmd.Context(), declcfg.Source{
+	built, err := publish.Build(cmd.Context(), declcfg.Source{
 		Name: args[0], FS: os.DirFS(args[0]), MaxObject: sizeOf(cmd, maxObjectSize),
 		Read: func(bytes int64) { workOf(cmd).read.Add(bytes) },
 	}, opts)
+	if err == nil {
+		warnIfNone(cmd, built.Summary.Packages, "packages", args[0])
+	}
+	return built, err
 }
 
 // invalid prints the problems of an invalid catalog; other errors it returns.

@@ -59,7 +59,7 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 	case len(report.Problems) > 0:
 		return nil, &InvalidError{report}
 	}
-	b := &builder{Options: o}
+	b := &builder{Options: o, packages: len(report.Index.Packages())}
 	g, packing := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.packPrograms(packing) })
 	g.Go(func() error { return b.packStore(packing, key, catalog) })
@@ -92,6 +92,7 @@ type builder struct {
 	Options
 	programs []*image.Layer // of each platform, nil where it has no Binary
 	catalog  []*image.Layer // none in the image of opm
+	packages int            // in the catalog
 	store    *image.Layer
 
 	mu  sync.Mutex
@@ -171,16 +172,11 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 	return ctx.Err()
 }
 
-// finish returns the image, or else err and what else fails.
+// finish returns the image or, after an error, that and no image.
 func (b *builder) finish(err error) (*Image, error) {
-	img := &Image{layers: b.all}
-	for i := range b.Platforms {
-		if err == nil {
-			err = b.add(img, i)
-		}
-	}
+	img := &Image{layers: b.all, Summary: Summary{Packages: b.packages}}
 	if err == nil {
-		err = img.complete(b.Annotations)
+		err = b.assemble(img)
 	}
 	if err != nil {
 		return nil, errors.Join(err, img.Close())
@@ -188,34 +184,40 @@ func (b *builder) finish(err error) (*Image, error) {
 	return img, nil
 }
 
-// add adds the image for a platform.
-func (b *builder) add(img *Image, i int) error {
-	p := b.Platforms[i]
-	opts := image.BuildOptions{
-		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created,
-		Limits: b.Limits,
-	}
-	made := ImageSummary{Platform: p.Name}
-	add := func(content string, layers ...*image.Layer) {
-		opts.Layers = append(opts.Layers, layers...)
-		for range layers {
-			made.Layers = append(made.Layers, LayerSummary{Content: content})
+func (b *builder) assemble(img *Image) error {
+	for i, p := range b.Platforms {
+		opts, content := b.imageFor(p, b.programs[i])
+		if err := img.add(p.Name, opts, content); err != nil {
+			return err
 		}
 	}
-	if p.Binary != nil {
-		opts.User, opts.Entrypoint = user, entrypoint
-		add("opm", b.programs[i])
+	return img.complete(b.Annotations)
+}
+
+// imageFor returns what the image for a platform is made of, and what the layers of it are.
+func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOptions, content []string) {
+	opts = image.BuildOptions{
+		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created, Limits: b.Limits,
+	}
+	add := func(what string, layers ...*image.Layer) {
+		opts.Layers = append(opts.Layers, layers...)
+		content = append(content, slices.Repeat([]string{what}, len(layers))...)
 	}
 	if p.Base != nil {
 		opts.Base = p.Base.image
 	}
-	if b.catalog != nil {
-		opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
-		opts.Entrypoint, opts.Cmd = p.command()
-		add("catalog", b.catalog...)
-		if p.takesStore() {
-			add("store", b.store)
-		}
+	if p.Binary != nil {
+		opts.User, opts.Entrypoint = user, entrypoint
+		add("opm", opm)
 	}
-	return img.add(made, opts)
+	if b.catalog == nil {
+		return opts, content
+	}
+	opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
+	opts.Entrypoint, opts.Cmd = p.command()
+	add("catalog", b.catalog...)
+	if p.takesStore() {
+		add("store", b.store)
+	}
+	return opts, content
 }

@@ -122,6 +122,9 @@ func files(t *testing.T, img *image.Image, dir string) fs.FS {
 func TestBuild(t *testing.T) {
 	want := catalog()
 	built := build(t, source(want), options("linux/amd64", "linux/arm64"))
+	if built.Summary.Packages != 102 {
+		t.Errorf("got %d packages", built.Summary.Packages)
+	}
 	for _, platform := range []string{"linux/amd64", "linux/arm64"} {
 		img := opened(t, built, platform)
 		if img.Labels[image.LabelConfigs] != "/configs" || img.Labels["vendor"] != "Pottery" || img.Platform != platform {
@@ -259,6 +262,17 @@ func TestSplit(t *testing.T) {
 	}
 	if len(of) != len(text)+1 {
 		t.Errorf("%d names are in layers, of %d", len(of), len(text)+1)
+	}
+}
+
+// TestEmpty holds that an empty catalog is in its image, which serves it.
+func TestEmpty(t *testing.T) {
+	dir := t.TempDir()
+	built := build(t, declcfg.Source{Name: dir, FS: os.DirFS(dir)}, options("linux/amd64"))
+	img := opened(t, built, "linux/amd64")
+	wantStore(t, files(t, img, "/"), files(t, img, "/configs"))
+	if img.Labels[image.LabelConfigs] != "/configs" || built.Summary.Packages != 0 {
+		t.Errorf("got labels %v, %d packages", img.Labels, built.Summary.Packages)
 	}
 }
 

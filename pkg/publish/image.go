@@ -23,9 +23,10 @@ type Image struct {
 
 // A Summary says what is in an image.
 type Summary struct {
-	Digest string         `json:"digest"`
-	Size   int64          `json:"size"` // of all manifests, configurations and layers, each once
-	Images []ImageSummary `json:"images"`
+	Digest   string         `json:"digest"`
+	Size     int64          `json:"size"`              // of all manifests, configurations and layers, each once
+	Packages int            `json:"packages,omitzero"` // of the catalog
+	Images   []ImageSummary `json:"images"`
 }
 
 // An ImageSummary says what is in the image for a platform.
@@ -51,8 +52,8 @@ func (i *Image) Close() error {
 	return errors.Join(errs...)
 }
 
-// add adds the image for a platform. The layers of made have their content only, and lack those of the base.
-func (i *Image) add(made ImageSummary, opts image.BuildOptions) error {
+// add adds the image for a platform. content says what is in the layers that opts adds to those of the base.
+func (i *Image) add(platform string, opts image.BuildOptions, content []string) error {
 	img, err := image.Build(opts)
 	if err != nil {
 		return err
@@ -65,12 +66,15 @@ func (i *Image) add(made ImageSummary, opts image.BuildOptions) error {
 	if err != nil {
 		return err
 	}
-	base := slices.Repeat([]LayerSummary{{Content: "base"}}, len(m.Layers)-len(made.Layers))
-	made.Layers = slices.Concat(base, made.Layers)
+	made := ImageSummary{Platform: platform, Digest: digest.String()}
+	below := len(m.Layers) - len(content)
 	for n, l := range m.Layers {
-		made.Layers[n].Digest, made.Layers[n].Size = l.Digest.String(), l.Size
+		what := "base"
+		if n >= below {
+			what = content[n-below]
+		}
+		made.Layers = append(made.Layers, LayerSummary{Content: what, Digest: l.Digest.String(), Size: l.Size})
 	}
-	made.Digest = digest.String()
 	i.images = append(i.images, img)
 	i.Summary.Images = append(i.Summary.Images, made)
 	return nil

@@ -70,9 +70,9 @@ func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string 
 	return packages
 }
 
-// list returns all that is not a directory, and the directories that are empty.
+// list returns all that is not a directory, and the directories that are empty, which the root may be.
 func list(fsys fs.FS) (names []string, err error) {
-	inhabited := map[string]bool{".": true}
+	inhabited := map[string]bool{}
 	var directories []string
 	err = fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
