@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,14 +53,13 @@ little more than what changed.`,
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
-	opts, err := f.check()
+	var dir string // of a catalog
+	if !f.onlyOpm {
+		dir = args[0]
+	}
+	opts, err := f.check(dir)
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		if _, err := directoryInfo(args[0]); err != nil {
-			return fmt.Errorf("build image: %w", err)
-		}
 	}
 	options, err := f.images.options(cmd)
 	if err != nil {
@@ -72,62 +72,69 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := progress(cmd, "building")
 	defer done()
-	for _, tag := range f.pushed() {
-		if err := image.CheckPush(cmd.Context(), tag, registry); err != nil {
-			return err
-		}
-	}
-	platforms, closeAll, err := f.open(cmd.Context(), registry)
+	platforms, closeAll, err := f.prepare(cmd, dir, registry)
 	defer closeAll()
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 {
-		if err := f.warnOfBase(cmd, args[0], platforms); err != nil {
-			return err
-		}
-	}
 	opts.Platforms, opts.Limits = platforms, registry.Limits
-	built, err := f.build(cmd, args, opts)
+	built, err := f.build(cmd, dir, opts)
 	if err != nil {
 		done()
-		return invalid(cmd, err, args)
+		return invalid(cmd, err, dir)
 	}
 	defer built.Close()
 	if err := f.write(cmd.Context(), built, registry); err != nil {
 		return err
 	}
 	done()
-	return f.print(cmd.OutOrStdout(), built.Summary)
+	if f.format == "json" {
+		return printJSON(cmd.OutOrStdout(), built.Summary)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), built.Summary.Digest)
+	return err
 }
 
-func (f *buildFlags) build(cmd *cobra.Command, args []string, opts publish.Options) (*publish.Image, error) {
+// prepare opens what is below the catalog, and asks the registries whether they take the image: before it is built.
+func (f *buildFlags) prepare(
+	cmd *cobra.Command, dir string, registry image.Options,
+) (platforms []publish.Platform, closeAll func(), err error) {
+	platforms, closeAll, err = f.open(cmd.Context(), registry)
+	if err == nil {
+		err = f.warnOfBase(cmd, dir, platforms)
+	}
+	for _, tag := range f.pushed() {
+		if err == nil {
+			err = image.CheckPush(cmd.Context(), tag, registry)
+		}
+	}
+	return platforms, closeAll, err
+}
+
+func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options) (*publish.Image, error) {
 	if f.onlyOpm {
 		return publish.BuildOpm(cmd.Context(), opts)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
-		Name: args[0], FS: os.DirFS(args[0]), MaxObject: sizeOf(cmd, maxObjectSize),
+		Name: dir, FS: os.DirFS(dir), MaxObject: sizeOf(cmd, maxObjectSize),
 		Read: func(bytes int64) { workOf(cmd).read.Add(bytes) },
 	}, opts)
 	if err == nil {
-		warnIfNone(cmd, built.Summary.Packages, "packages", args[0])
+		warnIfNone(cmd, built.Summary.Packages, "packages", dir)
 	}
 	return built, err
 }
 
 // invalid prints the problems of an invalid catalog; other errors it returns.
-func invalid(cmd *cobra.Command, err error, args []string) error {
+func invalid(cmd *cobra.Command, err error, dir string) error {
 	found, ok := errors.AsType[*publish.InvalidError](err)
 	if !ok {
 		return fmt.Errorf("build image: %w", err)
 	}
-	if err := notCatalog(args[0], found.Report); err != nil {
+	if err := notCatalog(dir, found.Report); err != nil {
 		return err
 	}
-	if err := printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found.Report.Problems, false); err != nil {
-		return err
-	}
-	return errReported
+	return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found.Report.Problems, false), errReported)
 }
 
 // write writes the image to all places; those in a registry come last.
@@ -155,12 +162,4 @@ func (f *buildFlags) write(ctx context.Context, built *publish.Image, registry i
 		}
 	}
 	return nil
-}
-
-func (f *buildFlags) print(w io.Writer, s publish.Summary) error {
-	if f.format == "json" {
-		return printJSON(w, s)
-	}
-	_, err := fmt.Fprintln(w, s.Digest)
-	return err
 }

@@ -67,8 +67,9 @@ func (f *buildFlags) pushed() []string {
 	return f.tags
 }
 
-// check refuses flags that make no sense together, and returns those about the content of the image.
-func (f *buildFlags) check() (opts publish.Options, err error) {
+// check refuses flags that make no sense together, and returns those about the content of the image. Without a catalog,
+// dir is empty.
+func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	for _, tag := range f.tags {
 		if err := checkTag(tag); err != nil {
 			return opts, usageError{fmt.Errorf("--tag %q: %w", tag, err)}
@@ -87,7 +88,12 @@ func (f *buildFlags) check() (opts publish.Options, err error) {
 	if err != nil {
 		return opts, usageError{err}
 	}
-	opts.Created, err = sourceDate()
+	if opts.Created, err = sourceDate(); err != nil || dir == "" {
+		return opts, err
+	}
+	if _, err = directoryInfo(dir); err != nil {
+		err = fmt.Errorf("build image: %w", err)
+	}
 	return opts, err
 }
 
