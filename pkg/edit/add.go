@@ -40,12 +40,16 @@ func (a Add) apply(p *pkg) error {
 	if a.Bundle.Package != p.name {
 		return fmt.Errorf("bundle %q is of package %q, not of package %q", a.Bundle.Name, a.Bundle.Package, p.name)
 	}
-	if slices.Contains(p.bundleNames(), a.Bundle.Name) {
+	isThere := slices.Contains(p.bundleNames(), a.Bundle.Name)
+	if isThere && len(p.channelsOf(a.Bundle.Name)) > 0 {
 		return fmt.Errorf("package %q already has bundle %q; opm promote puts it into another channel",
 			p.name, a.Bundle.Name)
 	}
 	if err := p.addEntry(declcfg.Entry{Name: a.Bundle.Name}, a.Channel, a.Updates); err != nil {
 		return err
+	}
+	if isThere { // from an edit that did not get to the channel
+		return nil
 	}
 	behind := p.last(declcfg.SchemaBundle, declcfg.SchemaChannel)
 	if p.template == template.Basic {

@@ -28,22 +28,19 @@ func (e Deprecate) apply(p *pkg) error {
 		return err
 	}
 	reference := e.reference()
+	if e.Undo {
+		found, err := p.undeprecate(reference)
+		if err == nil && !found {
+			err = fmt.Errorf("%s %q is not deprecated: %w", e.Kind, e.Name, declcfg.ErrNotFound)
+		}
+		return err
+	}
 	all, items := values[declcfg.Deprecations](p)
 	for i, d := range all {
 		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
-		switch ptr := items[i].ptr(at("/entries", k)); {
-		case k < 0:
-		case !e.Undo:
-			return items[i].unit.set(ptr+"/message", encoded(e.Message))
-		case len(d.Entries) == 1:
-			return p.remove(items[i])
-		default:
-			d.Entries = slices.Delete(d.Entries, k, k+1)
-			return items[i].unit.remove(ptr)
+		if k >= 0 {
+			return items[i].unit.set(items[i].ptr(at("/entries", k))+"/message", encoded(e.Message))
 		}
-	}
-	if e.Undo {
-		return fmt.Errorf("%s %q is not deprecated: %w", e.Kind, e.Name, declcfg.ErrNotFound)
 	}
 	entry := joined([]member{{"reference", referenceObject(reference)}, {"message", encoded(e.Message)}})
 	if len(items) > 0 {
@@ -53,6 +50,31 @@ func (e Deprecate) apply(p *pkg) error {
 		{"schema", encoded(declcfg.SchemaDeprecations)}, {"package", encoded(p.name)},
 		{"entries", slices.Concat(jsontext.Value("["), entry, jsontext.Value("]"))},
 	}))
+}
+
+// undeprecate removes the deprecations of all references, and reports whether there are any.
+func (p *pkg) undeprecate(references ...declcfg.Reference) (found bool, err error) {
+	all, items := values[declcfg.Deprecations](p)
+	for i, d := range all {
+		var indices []int
+		for k, entry := range d.Entries {
+			if slices.ContainsFunc(references, func(r declcfg.Reference) bool { return isSame(r, entry.Reference) }) {
+				indices = append(indices, k)
+			}
+		}
+		switch {
+		case len(indices) == 0:
+			continue
+		case len(indices) == len(d.Entries):
+			err = p.remove(items[i])
+		default:
+			err = items[i].unit.removeElements(items[i].ptr("/entries"), indices...)
+		}
+		if found = true; err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 func (e Deprecate) reference() declcfg.Reference {

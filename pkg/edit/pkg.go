@@ -129,22 +129,26 @@ func (p *pkg) insert(behind *item, raw jsontext.Value) error {
 	return nil
 }
 
-// remove removes an item.
-func (p *pkg) remove(gone *item) error {
-	p.items = slices.DeleteFunc(p.items, func(i *item) bool { return i == gone })
-	if gone.index < 0 {
-		gone.unit.removed = true
-		return nil
-	}
-	if err := gone.unit.remove(gone.ptr("")); err != nil {
-		return err
-	}
-	for _, i := range p.items {
-		if i.index > gone.index {
-			i.index--
+// remove removes items.
+func (p *pkg) remove(gone ...*item) error {
+	p.items = slices.DeleteFunc(p.items, func(i *item) bool { return slices.Contains(gone, i) })
+	var indices []int
+	for _, i := range gone {
+		if i.index < 0 {
+			i.unit.removed = true
+		} else {
+			indices = append(indices, i.index)
 		}
 	}
-	return nil
+	if indices == nil {
+		return nil
+	}
+	slices.Sort(indices)
+	for _, i := range p.items {
+		before, _ := slices.BinarySearch(indices, i.index)
+		i.index -= before
+	}
+	return gone[0].unit.removeElements(entries, indices...)
 }
 
 // add puts an object behind the document, in its style.

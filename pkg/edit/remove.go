@@ -37,12 +37,7 @@ func (e Remove) apply(p *pkg) error {
 	}
 	switch e.Kind {
 	case Package:
-		for _, i := range slices.Clone(p.items) {
-			if err := p.remove(i); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.remove(slices.Clone(p.items)...)
 	case Channel:
 		return e.channel(p)
 	}
@@ -51,22 +46,27 @@ func (e Remove) apply(p *pkg) error {
 
 // channel removes a channel.
 func (e Remove) channel(p *pkg) error {
-	c, item, err := p.channel(e.Name)
+	c, of, err := p.channel(e.Name)
 	if err != nil {
 		return err
 	}
-	if err := p.removeDeprecation(Channel, e.Name); err != nil {
-		return err
-	}
+	gone := []declcfg.Reference{{Schema: declcfg.SchemaChannel, Name: e.Name}}
+	objects := []*item{of}
 	for _, entry := range c.Entries {
 		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 {
 			continue
 		}
-		if err := e.object(p, entry.Name); err != nil {
+		object, err := e.object(p, entry.Name)
+		if err != nil {
 			return err
 		}
+		gone = append(gone, declcfg.Reference{Schema: declcfg.SchemaBundle, Name: entry.Name})
+		objects = append(objects, object)
 	}
-	return p.remove(item)
+	if _, err := p.undeprecate(gone...); err != nil {
+		return err
+	}
+	return p.remove(objects...)
 }
 
 // channelsOf returns the channels that have a bundle.
@@ -106,29 +106,33 @@ func (e Remove) bundle(p *pkg) error {
 			return err
 		}
 	}
-	return e.object(p, e.Name)
-}
-
-// object removes the object of a bundle, and its deprecation.
-func (e Remove) object(p *pkg, name string) error {
-	if err := p.removeDeprecation(Bundle, name); err != nil {
+	object, err := e.object(p, e.Name)
+	if err != nil {
 		return err
 	}
+	if _, err := p.undeprecate(declcfg.Reference{Schema: declcfg.SchemaBundle, Name: e.Name}); err != nil {
+		return err
+	}
+	return p.remove(object)
+}
+
+// object returns the object of a bundle.
+func (e Remove) object(p *pkg, name string) (*item, error) {
 	var images []string
 	bundles, items := values[declcfg.Bundle](p)
 	for i, b := range bundles {
 		if b.Name == name || e.Image != "" && b.Image == e.Image && p.template == template.Basic {
-			return p.remove(items[i])
+			return items[i], nil
 		}
 		images = append(images, b.Image)
 	}
 	switch {
 	case e.Image != "":
-		return fmt.Errorf("no image %q%s: %w", e.Image, nearest.Hint(e.Image, images), declcfg.ErrNotFound)
+		return nil, fmt.Errorf("no image %q%s: %w", e.Image, nearest.Hint(e.Image, images), declcfg.ErrNotFound)
 	case e.Kind == Bundle:
-		return fmt.Errorf("the template does not say which image bundle %q is: name it with --image", name)
+		return nil, fmt.Errorf("the template does not say which image bundle %q is: name it with --image", name)
 	}
-	return fmt.Errorf("the template does not say which image bundle %q is: remove it by hand", name)
+	return nil, fmt.Errorf("the template does not say which image bundle %q is: remove it by hand", name)
 }
 
 // entry removes the entry of a bundle from a channel.
@@ -146,7 +150,7 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 			return err
 		}
 	}
-	return item.unit.remove(item.ptr(at("/entries", k)))
+	return item.unit.removeElements(item.ptr("/entries"), k)
 }
 
 // reconnect lets an entry update what another one updated, and that one itself, for it may be installed.
@@ -169,15 +173,6 @@ func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
 	}
 	for _, name := range skips {
 		err = errors.Join(err, item.unit.append(ptr+"/skips", encoded(name)))
-	}
-	return err
-}
-
-// removeDeprecation removes the deprecation of a channel or a bundle, if there is one.
-func (p *pkg) removeDeprecation(kind Kind, name string) error {
-	err := Deprecate{Kind: kind, Name: name, Undo: true}.apply(p)
-	if errors.Is(err, declcfg.ErrNotFound) {
-		return nil
 	}
 	return err
 }

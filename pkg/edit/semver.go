@@ -122,9 +122,11 @@ func (p *pkg) removeImage(image, from string) error {
 		found = true
 		ptr := jsontext.Pointer("/" + stage)
 		if len(images) > 1 {
-			ptr += jsontext.Pointer(fmt.Sprintf("/bundles/%d", i))
+			err = p.units[0].removeElements(ptr+"/bundles", i)
+		} else {
+			err = p.units[0].remove(ptr)
 		}
-		if err := p.units[0].remove(ptr); err != nil {
+		if err != nil {
 			return err
 		}
 	}

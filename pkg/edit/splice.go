@@ -99,25 +99,42 @@ func (d source) replaceScalar(n *node, v jsontext.Value) (splice, error) {
 	return splice{n.from, n.to, string(by)}, err
 }
 
-// removeChild removes the child of n with index i, and its lines if it is in block style. Comments between its lines go
-// with it, others stay.
-func (d source) removeChild(n *node, i int) (splice, error) {
-	child := n.children[i]
-	switch {
-	case n.flow && i > 0:
-		return splice{from: n.children[i-1].to, to: child.to}, nil
-	case n.flow && len(n.children) > 1:
-		return splice{from: child.start, to: n.children[1].start}, nil
-	case n.flow:
-		return splice{from: child.start, to: child.to}, nil
-	case len(n.children) == 1:
-		return splice{}, &placeError{child.start, "nothing would be left around it"}
+// removeChildren removes the children of n with these indices, which are sorted.
+func (d source) removeChildren(n *node, indices ...int) (all splice, err error) {
+	if !n.flow && len(indices) == len(n.children) {
+		return splice{}, &placeError{n.from, "nothing would be left in it"}
 	}
-	if _, err := d.indentOf(child); err != nil { // it shares its line with what is around it
-		if i > 0 || bytes.IndexByte(d.bytes[child.to:n.children[1].start], '#') >= 0 {
+	for k, i := range indices {
+		s, err := d.removal(n, i, i == k)
+		if err != nil {
 			return splice{}, err
 		}
-		return splice{from: child.start, to: n.children[1].start}, nil
+		if k == 0 {
+			all = s
+			continue
+		}
+		all.by += string(d.bytes[all.to:max(s.from, all.to)]) // stays
+		all.to = s.to
+	}
+	return all, nil
+}
+
+// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines go with
+// it, others stay. First says that all children before it are removed too.
+func (d source) removal(n *node, i int, first bool) (splice, error) {
+	child, isLast := n.children[i], i == len(n.children)-1
+	_, err := d.indentOf(child)
+	switch {
+	case n.flow && !first:
+		return splice{from: n.children[i-1].to, to: child.to}, nil
+	case n.flow && isLast:
+		return splice{from: child.start, to: child.to}, nil
+	case n.flow:
+		return splice{from: child.start, to: n.children[i+1].start}, nil
+	case err != nil && (!first || isLast || bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') >= 0):
+		return splice{}, err
+	case err != nil: // it shares its line with the dash of what is around it, which the next child gets
+		return splice{from: child.start, to: n.children[i+1].start}, nil
 	}
 	from, to := lineStart(d.bytes, child.start), lineEnd(d.bytes, child.to)
 	if i > 0 {

@@ -73,7 +73,7 @@ func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 	})
 }
 
-// remove removes a member or an element.
+// remove removes a member of an object.
 func (t *text) remove(ptr jsontext.Pointer) error {
 	name := ptr.LastToken()
 	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
@@ -82,15 +82,27 @@ func (t *text) remove(ptr jsontext.Pointer) error {
 		if i < 0 {
 			return splice{}, &placeError{parent.from, fmt.Sprintf("it has no %q", name)}
 		}
-		return t.removeChild(parent, i)
+		return t.removeChildren(parent, i)
 	}, func(old any) any {
-		if i, ok := index(name); ok {
-			elements, _ := old.([]any)
-			return slices.Delete(slices.Clone(elements), i, i+1)
-		}
 		members, _ := old.(map[string]any)
 		delete(members, spelled(members, name))
 		return members
+	})
+}
+
+// removeElements removes the elements with these indices, which are sorted, from a list.
+func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
+	return t.change(ptr, func(path []*node) (splice, error) {
+		return t.removeChildren(path[len(path)-1], indices...)
+	}, func(old any) any {
+		elements, _ := old.([]any)
+		var kept []any
+		for i, e := range elements {
+			if _, gone := slices.BinarySearch(indices, i); !gone {
+				kept = append(kept, e)
+			}
+		}
+		return kept
 	})
 }
 

@@ -83,7 +83,7 @@ var textCases = []textCase{
 		`error: f:3:10: cannot be edited safely: the key "a" is repeated`},
 	{"question mark", "? a\n: - b\n", "append", "/a", `"d"`,
 		"error: f:3:3: cannot be edited safely: a key that is not plain text or in quotes"},
-	{"only element", "a:\n- x\n", "remove", "/a/0", "", "error: f:4:1: cannot be edited safely: nothing would be left around it"},
+	{"only element", "a:\n- x\n", "remove", "/a/0", "", "error: f:4:1: cannot be edited safely: nothing would be left in it"},
 	{"list in a list", "a:\n- - x\n", "append", "/a/0", `"y"`, "error: f:4:3: cannot be edited safely: it shares a line with other values"},
 	{"kept line breaks", "a:\n- |+\n  x\n\nb: 1\n", "append", "/a", `"y"`,
 		"error: f:6:1: cannot be edited safely: the text around it does not allow that"},
@@ -103,6 +103,9 @@ func (c textCase) edit(x *text) error {
 		return x.append(c.ptr, jsontext.Value(c.value))
 	case "set":
 		return x.set(c.ptr, jsontext.Value(c.value))
+	}
+	if i, ok := index(c.ptr.LastToken()); ok {
+		return x.removeElements(c.ptr.Parent(), i)
 	}
 	return x.remove(c.ptr)
 }
@@ -153,7 +156,7 @@ func FuzzText(f *testing.F) {
 		if after, err := x.value(); err != nil || count(after, c.ptr) != elements+1 {
 			t.Fatalf("%q became %q with %v, %v", doc, added, after, err)
 		}
-		if err := x.remove(at(c.ptr, elements)); err != nil {
+		if err := x.removeElements(c.ptr, elements); err != nil {
 			return // such as for an empty list that has become one element
 		}
 		if !bytes.Equal(x.bytes, doc) && elements > 0 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -20,6 +21,7 @@ type change struct {
 	file    *os.File
 	info    fs.FileInfo
 	splices []fileSplice // in the order of their offsets
+	order   int          // of replacing several files: those with new objects first, those with fewer last
 	deleted bool         // since nothing is left of it
 }
 
@@ -54,15 +56,16 @@ func (t *target) newWriter(p *pkg) (w *writer, err error) {
 			n++
 		}
 		if err := w.change(p.units[i:n], t.objectsIn(p.units[i].file)); err != nil {
-			return nil, err
+			return w, err
 		}
 		i = n
 	}
 	if len(w.changes) == 0 {
 		return w, nil
 	}
+	slices.SortStableFunc(w.changes, func(a, b *change) int { return a.order - b.order })
 	if err := w.lock(); err != nil {
-		return nil, err
+		return w, err
 	}
 	return w, t.record.Check()
 }
@@ -91,7 +94,11 @@ func (w *writer) change(units []*unit, objects int) error {
 	removed := 0
 	for _, u := range units {
 		s := fileSplice{u.offset, u.old, u.now()}
+		if len(u.added) > 0 {
+			c.order = -1
+		}
 		if u.removed {
+			c.order = 1
 			removed++
 			if s, err = c.removal(u); err != nil {
 				return err
@@ -175,7 +182,8 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write replaces the files, once all of them are on the disk, and deletes those of which nothing is left.
+// write replaces the files, once all of them are on the disk, and deletes those of which nothing is left. Their order
+// lets the same edit be made again by someone whose process was killed in between.
 func (w *writer) write() error {
 	if len(w.changes) == 0 {
 		return nil
@@ -195,7 +203,7 @@ func (w *writer) write() error {
 			}
 		}
 		return nil
-	})
+	}, w.names...)
 	for i, c := range w.changes {
 		if c.deleted && err == nil {
 			err = w.root.Remove(w.names[i])
