@@ -39,7 +39,8 @@ func addUpdates(cmd *cobra.Command) func() edit.Updates {
 	var replaces string
 	var u edit.Updates
 	flags := cmd.Flags()
-	flags.StringVar(&replaces, "replaces", "", "replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
+	flags.StringVar(&replaces, "replaces", "",
+		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
 	flags.StringSliceVar(&u.Skips, "skips", nil, "skip `BUNDLES`, with commas in between")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
 	completeNothing(cmd, "replaces", "skips", "skip-range")

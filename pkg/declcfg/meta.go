@@ -65,14 +65,6 @@ func (m *Meta) Decode() (any, error) {
 	return o.Decode()
 }
 
-// Document reads the text of the object again, into memory of its own. It is not converted to JSON.
-func (m *Meta) Document() (*document.Document, error) {
-	var r rereader
-	defer r.close()
-	doc, err := r.document(m, nil)
-	return &doc, err
-}
-
 // Place reads the object again and returns where the value at ptr is; see [Meta.Places].
 func (m *Meta) Place(ptr jsontext.Pointer) Pos { return m.Places([]jsontext.Pointer{ptr})[0] }
 

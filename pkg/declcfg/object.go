@@ -40,6 +40,9 @@ func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
 // must not change it.
 func (o *Object) JSON() jsontext.Value { return o.doc.JSON }
 
+// Document returns the text that the object was read from, and where it is in its file.
+func (o *Object) Document() *document.Document { return &o.doc }
+
 // Place is [Meta.Place] without reading the object again.
 func (o *Object) Place(ptr jsontext.Pointer) Pos { return o.Places([]jsontext.Pointer{ptr})[0] }
 

@@ -75,7 +75,8 @@ func (l *lines) add(text []byte) {
 	l.n += bytes.Count(text, []byte("\n"))
 }
 
-// to goes to the start of a line, counted from 1, if it is not beyond it, and separates what follows from what is there.
+// to goes to the start of a line, counted from 1, if it is not beyond it, and separates what follows from what is
+// there.
 func (l *lines) to(line int, yaml bool) {
 	if !yaml || line > 1 && l.n == 0 && len(l.text) == 0 {
 		l.add([]byte{'\n'})

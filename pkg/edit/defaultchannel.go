@@ -20,12 +20,12 @@ func (e DefaultChannel) apply(p *pkg) error {
 		return err
 	}
 	packages, items := values[declcfg.Package](p)
-	for i, v := range packages {
-		if v.DefaultChannel == e.Channel {
-			p.note("the default channel of package %q is already %q", p.name, e.Channel)
-			return nil
-		}
-		return items[i].unit.set(items[i].ptr("/defaultChannel"), encoded(e.Channel))
+	switch {
+	case len(packages) == 0:
+		return noPackage(p.name, nil)
+	case packages[0].DefaultChannel == e.Channel:
+		p.note("the default channel of package %q is already %q", p.name, e.Channel)
+		return nil
 	}
-	return p.unknown(Package, p.name, nil)
+	return items[0].unit.set(items[0].ptr("/defaultChannel"), encoded(e.Channel))
 }

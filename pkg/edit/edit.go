@@ -5,11 +5,11 @@
 //	if len(result.Problems) > 0 { … } // the package would not be valid, and nothing was written
 //
 // An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay, and new text is
-// written as its neighbours are. The documents that are concerned are parsed, all others only identified. What cannot be
-// changed without a guess, such as a value that an alias repeats, is an error at its place.
+// written as its neighbours are. Only the documents that change are parsed for that. What cannot be changed without a
+// guess, such as a value that an alias repeats, is an error at its place.
 //
-// The package is validated as it will be before a file is replaced, as a whole. While one edit changes a file, others of
-// the same file fail.
+// The package is validated as it will be before a file is replaced, as a whole. While one edit changes a file, others
+// of the same file fail.
 package edit
 
 import (

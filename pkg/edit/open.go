@@ -63,21 +63,18 @@ func (t *target) load(name string) (*pkg, error) {
 		if m.Owner() != name {
 			continue
 		}
-		doc, err := m.Document()
-		if err != nil {
-			return nil, err
-		}
-		u := &unit{
-			text:   text{file: m.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
-			offset: doc.Offset, old: doc.Text,
-		}
-		p.units = append(p.units, u)
 		o, err := m.Read()
 		if err != nil {
 			return nil, err
 		}
 		v, err := o.Decode()
 		errs = append(errs, err)
+		doc := o.Document()
+		u := &unit{
+			text:   text{file: m.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
+			offset: doc.Offset, old: doc.Text,
+		}
+		p.units = append(p.units, u)
 		p.items = append(p.items, &item{Meta: m, unit: u, index: -1, value: v})
 	}
 	return p, errors.Join(errs...)
@@ -134,8 +131,8 @@ func (p *pkg) readTemplate(path string) error {
 	return failed
 }
 
-// readEntries reads the objects in a template, if its type has any. All belong to its package: bundles that are named by
-// an image do not say so.
+// readEntries reads the objects in a template, if its type has any. All belong to its package: bundles that are named
+// by an image do not say so.
 func (p *pkg) readEntries(u *unit, raw jsontext.Value) error {
 	if p.template == template.Semver {
 		return nil

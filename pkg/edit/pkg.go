@@ -190,9 +190,9 @@ func (p *pkg) end() *item {
 // last returns the last item with one of the schemas, of which the first that there is counts; nil for none.
 func (p *pkg) last(schemas ...string) *item {
 	for _, schema := range schemas {
-		for i := len(p.items) - 1; i >= 0; i-- {
-			if p.items[i].Schema == schema {
-				return p.items[i]
+		for _, i := range slices.Backward(p.items) {
+			if i.Schema == schema {
+				return i
 			}
 		}
 	}

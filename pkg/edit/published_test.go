@@ -93,7 +93,7 @@ func pairsFor(t *testing.T, path string) (pairs []pair) {
 	})
 	packages, _ := values[declcfg.Package](p)
 	channels, _ := values[declcfg.Channel](p)
-	for _, c := range channels[:min(len(channels), 2)] {
+	for _, c := range channels[:1] {
 		image := ""
 		if p.template != "" {
 			image = b.Image

@@ -119,22 +119,22 @@ func (d source) removeChildren(n *node, indices ...int) (all splice, err error) 
 	return all, nil
 }
 
-// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines go with
-// it, others stay. First says that all children before it are removed too.
+// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines go
+// with it, others stay. First says that all children before it are removed too.
 func (d source) removal(n *node, i int, first bool) (splice, error) {
 	child, isLast := n.children[i], i == len(n.children)-1
-	_, err := d.indentOf(child)
-	switch {
+	switch _, err := d.indentOf(child); {
 	case n.flow && !first:
 		return splice{from: n.children[i-1].to, to: child.to}, nil
 	case n.flow && isLast:
 		return splice{from: child.start, to: child.to}, nil
 	case n.flow:
 		return splice{from: child.start, to: n.children[i+1].start}, nil
-	case err != nil && (!first || isLast || bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') >= 0):
+	case err == nil:
+	case first && !isLast && bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') < 0:
+		return splice{from: child.start, to: n.children[i+1].start}, nil // which gets the dash in its line
+	default:
 		return splice{}, err
-	case err != nil: // it shares its line with the dash of what is around it, which the next child gets
-		return splice{from: child.start, to: n.children[i+1].start}, nil
 	}
 	from, to := lineStart(d.bytes, child.start), lineEnd(d.bytes, child.to)
 	if i > 0 {
@@ -206,8 +206,8 @@ func (d source) behindBlank(at int) int {
 
 func isBlank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// gapBefore returns the blanks before the children of the value in brackets at the end of a path, as they are before the
-// one with index i.
+// gapBefore returns the blanks before the children of the value in brackets at the end of a path, as they are before
+// the one with index i.
 func (d source) gapBefore(path []*node, i int) string {
 	n := path[len(path)-1]
 	before := d.bytes[n.from+1 : n.children[i].start]

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -49,8 +50,8 @@ func (q quotes) collect(n *node, key string) {
 
 // isDashed reports whether lists are indented further than their keys, as the nearest one to the end of a path is.
 func isDashed(path []*node) bool {
-	for i := len(path) - 1; i >= 0; i-- {
-		if l := listIn(path[i]); l != nil {
+	for _, n := range slices.Backward(path) {
+		if l := listIn(n); l != nil {
 			return l.children[0].column > l.column
 		}
 	}
@@ -59,8 +60,7 @@ func isDashed(path []*node) bool {
 
 // listIn returns the last list in n that is a member in block style; nil for none.
 func listIn(n *node) *node {
-	for i := len(n.children) - 1; i >= 0; i-- {
-		c := n.children[i]
+	for _, c := range slices.Backward(n.children) {
 		if found := listIn(c); found != nil {
 			return found
 		}

@@ -32,8 +32,8 @@ type placeError struct {
 
 func (e *placeError) Error() string { return e.msg }
 
-// insertBehind adds an element to a list, behind the one with an index or at the end of an empty list. It gets the order
-// and the spelling of keys that the others have.
+// insertBehind adds an element to a list, behind the one with an index or at the end of an empty list. It gets the
+// order and the spelling of keys that the others have.
 func (t *text) insertBehind(ptr jsontext.Pointer, i int, v jsontext.Value) error {
 	tree, err := t.tree()
 	if err != nil {

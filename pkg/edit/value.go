@@ -59,8 +59,8 @@ type style struct {
 	quotes  quotes // in YAML: around texts in the value
 }
 
-// quotes are those around texts, by the key that they or the list around them have; 0 is for plain texts. Those of "" are
-// for others that cannot be plain.
+// quotes are those around texts, by the key that they or the list around them have; 0 is for plain texts. Those of ""
+// are for others that cannot be plain.
 type quotes map[string]byte
 
 // append appends a value, whose first line continues a line. There is no line break at its end.
