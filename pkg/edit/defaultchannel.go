@@ -22,7 +22,7 @@ func (e DefaultChannel) apply(p *pkg) error {
 	packages, items := values[declcfg.Package](p)
 	switch {
 	case len(packages) == 0:
-		return noPackage(p.name, nil)
+		return notFound("no", Package, p.name, nil)
 	case packages[0].DefaultChannel == e.Channel:
 		p.note("the default channel of package %q is already %q", p.name, e.Channel)
 		return nil

@@ -113,13 +113,14 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 		return nil, t.unknown(schema, subject)
 	}
 	if !slices.Contains(packages, name) {
-		return nil, noPackage(name, packages)
+		return nil, notFound("no", Package, name, packages)
 	}
 	return t.load(name)
 }
 
-func noPackage(name string, names []string) error {
-	return fmt.Errorf("no package %q%s: %w", name, nearest.Hint(name, names), declcfg.ErrNotFound)
+// notFound returns the error about something that is not there, with the nearest of the names that are.
+func notFound(no string, kind Kind, name string, names []string) error {
+	return fmt.Errorf("%s %s %q%s: %w", no, kind, name, nearest.Hint(name, names), declcfg.ErrNotFound)
 }
 
 // unknown returns the error about something that no package has.
@@ -130,7 +131,7 @@ func (t *target) unknown(schema, name string) error {
 			names = append(names, m.Name)
 		}
 	}
-	return fmt.Errorf("no %s %q%s: %w", kindOf(schema), name, nearest.Hint(name, names), declcfg.ErrNotFound)
+	return notFound("no", kindOf(schema), name, names)
 }
 
 // A Kind is what a name is the name of.
@@ -141,6 +142,8 @@ const (
 	Package Kind = "package"
 	Channel Kind = "channel"
 	Bundle  Kind = "bundle"
+
+	image Kind = "image" // of a bundle, in a template
 )
 
 // Kinds returns all kinds.

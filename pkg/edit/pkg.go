@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -62,9 +62,9 @@ func (p *pkg) checkName(name string) error {
 		return nil
 	}
 	if p.template == template.Semver {
-		return fmt.Errorf("a semver template does not name its package: leave out --package")
+		return errors.New("a semver template does not name its package: leave out --package")
 	}
-	return noPackage(name, []string{p.name})
+	return notFound("no", Package, name, []string{p.name})
 }
 
 // values returns the objects of one type, and the items that they are.
@@ -110,7 +110,7 @@ func (p *pkg) bundleNames() []string {
 
 // unknown returns the error about a name that nothing in the package has.
 func (p *pkg) unknown(kind Kind, name string, names []string) error {
-	return fmt.Errorf("package %q has no %s %q%s: %w", p.name, kind, name, nearest.Hint(name, names), declcfg.ErrNotFound)
+	return notFound(fmt.Sprintf("package %q has no", p.name), kind, name, names)
 }
 
 // insert adds an object behind an item.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -128,7 +127,7 @@ func (e Remove) object(p *pkg, name string) (*item, error) {
 	}
 	switch {
 	case e.Image != "":
-		return nil, fmt.Errorf("no image %q%s: %w", e.Image, nearest.Hint(e.Image, images), declcfg.ErrNotFound)
+		return nil, notFound("the template has no", image, e.Image, images)
 	case e.Kind == Bundle:
 		return nil, fmt.Errorf("the template does not say which image bundle %q is: name it with --image", name)
 	}

@@ -90,7 +90,7 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // promoteImage adds an image of another stage to a stage of a semver template.
-func (p *pkg) promoteImage(image, to string, u Updates) error {
+func (p *pkg) promoteImage(name, to string, u Updates) error {
 	var all []string
 	for _, stage := range stages {
 		images, _, err := p.images(stage)
@@ -99,14 +99,14 @@ func (p *pkg) promoteImage(image, to string, u Updates) error {
 		}
 		all = append(all, images...)
 	}
-	if !slices.Contains(all, image) {
-		return fmt.Errorf("the template has no image %q%s: %w", image, nearest.Hint(image, all), declcfg.ErrNotFound)
+	if !slices.Contains(all, name) {
+		return notFound("the template has no", image, name, all)
 	}
-	return p.addToStage(image, to, u)
+	return p.addToStage(name, to, u)
 }
 
 // removeImage removes an image from one stage of a semver template, or from all.
-func (p *pkg) removeImage(image, from string) error {
+func (p *pkg) removeImage(name, from string) error {
 	var all []string
 	found := false
 	for _, stage := range stages {
@@ -115,7 +115,7 @@ func (p *pkg) removeImage(image, from string) error {
 			return err
 		}
 		all = append(all, images...)
-		i := slices.Index(images, image)
+		i := slices.Index(images, name)
 		if i < 0 || from != "" && !strings.EqualFold(from, stage) {
 			continue
 		}
@@ -131,7 +131,7 @@ func (p *pkg) removeImage(image, from string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("no image %q%s: %w", image, nearest.Hint(image, all), declcfg.ErrNotFound)
+		return notFound("the template has no", image, name, all)
 	}
 	return nil
 }
