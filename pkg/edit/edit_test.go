@@ -114,3 +114,36 @@ func TestInvalid(t *testing.T) {
 		t.Errorf("%v, %s", err, text)
 	}
 }
+
+// The last documents of a file without a line break at its end go with the line breaks before them.
+func TestRemoveLast(t *testing.T) {
+	_, file := write(t)
+	const last = `
+---
+schema: olm.channel
+package: oak
+name: last
+entries:
+- name: oak.v2.0.0
+---
+schema: olm.bundle
+package: oak
+name: oak.v2.0.0
+image: example.com/oak:2
+properties:
+- {type: olm.package, value: {packageName: oak, version: 2.0.0}}`
+	if err := os.WriteFile(file, []byte(strings.TrimSuffix(catalog, "\n")+last), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := edit.Remove{Kind: edit.Channel, Name: "last", WithBundles: true}
+	r, err := edit.Apply(t.Context(), file, e, edit.Options{DryRun: true})
+	if err != nil || strings.Count(string(r.Diff), "\n-") != strings.Count(last, "\n") {
+		t.Errorf("%s, %v", r.Diff, err)
+	}
+	if _, err := edit.Apply(t.Context(), file, e, edit.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != strings.TrimSpace(catalog) {
+		t.Errorf("%v, %s", err, text)
+	}
+}

@@ -81,7 +81,9 @@ func pairsFor(t *testing.T, path string) (pairs []pair) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &declcfg.Bundle{Schema: declcfg.SchemaBundle, Name: p.name + ".v99.0.0", Package: p.name, Image: "example.com/i:v99"}
+	b := &declcfg.Bundle{
+		Schema: declcfg.SchemaBundle, Name: p.name + ".v99.0.0", Package: p.name, Image: "example.com/i:v99",
+	}
 	property, err := declcfg.NewProperty(declcfg.PropertyPackage, declcfg.PackageProperty{PackageName: p.name, Version: "99.0.0"})
 	if err != nil {
 		t.Fatal(err)

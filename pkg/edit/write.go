@@ -104,6 +104,10 @@ func (w *writer) change(units []*unit, objects int) error {
 				return err
 			}
 		}
+		if k := len(c.splices); k > 0 && s.offset < c.splices[k-1].end() { // the line break between them
+			s.old = s.old[c.splices[k-1].end()-s.offset:]
+			s.offset = c.splices[k-1].end()
+		}
 		if !bytes.Equal(s.old, s.by) {
 			c.splices = append(c.splices, s)
 		}

@@ -31,8 +31,8 @@ func TestKilledEdits(t *testing.T) {
 	}
 }
 
-// TestEditsAtOnce makes several edits of one file at the same time. Those that fail say so, those that do not are in the
-// file.
+// TestEditsAtOnce makes several edits of one file at the same time. Those that fail say so, those that do not are in
+// the file.
 func TestEditsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := examples(t)
@@ -80,7 +80,8 @@ func TestEditLargeFile(t *testing.T) {
 		fmt.Fprintf(f, "---\nschema: olm.package\nname: %s\ndefaultChannel: a\n", pkg)
 		fmt.Fprintf(f, "---\nschema: olm.channel\npackage: %s\nname: a\nentries:\n- name: %s.v1.0.0\n", pkg, pkg)
 		fmt.Fprintf(f, "---\nschema: olm.bundle\npackage: %s\nname: %s.v1.0.0\nimage: example.com/a:1\nproperties:\n"+
-			"- type: olm.package\n  value:\n    packageName: %s\n    version: 1.0.0\n- type: text\n  value: |\n%s", pkg, pkg, pkg, description)
+			"- type: olm.package\n  value:\n    packageName: %s\n    version: 1.0.0\n- type: text\n  value: |\n%s",
+			pkg, pkg, pkg, description)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
