@@ -22,6 +22,7 @@ import (
 // printingJSON are command lines that print each of the outputs, with -o json, in a copy of the examples.
 var printingJSON = map[string][]string{
 	"auth-explain":    {"auth explain quay.io/example/kiln:v1", "auth explain quay.io/example/kiln:v1 --authfile auth.json"},
+	"build":           {"build catalog --base-image scratch --archive catalog.tar"},
 	"bundle-validate": {"bundle validate bundle", "bundle validate bundle --optional-validators operatorhub"},
 	"check-images":    {"check-images catalog"},
 	"compose":         {"compose crafts.yaml --dry-run", "compose crafts.yaml"},
@@ -30,6 +31,7 @@ var printingJSON = map[string][]string{
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 
 	"diff":            {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
+	"filter":          {"filter catalog --package kiln:stable"},
 	"graph":           {"graph catalog", "graph PUBLISHED"},
 	"init":            {"init my-operator -c stable -d README.md -i icon.svg"},
 	"list-bundles":    {"list bundles catalog", "list bundles PUBLISHED"},
