@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -44,9 +45,12 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 		if cmd.Context().Err() != nil {
 			return last
 		}
-		if !errors.Is(err, declcfg.ErrChanged) { // else the change is waited for, and nobody needs to know
-			last = reportRun(cmd, err)
+		if errors.Is(err, declcfg.ErrChanged) { // while it was read
+			time.Sleep(quiet)
+			continue
 		}
+		last = reportRun(cmd, err)
+		debug.FreeOSMemory() // it may be long until the next run
 		changed, err := w.wait(cmd.Context())
 		switch {
 		case cmd.Context().Err() != nil:
