@@ -1,6 +1,7 @@
 package compose_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -15,5 +16,12 @@ func TestJSONSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schematest.SameKeys(t, schematest.Compile(t, text, ""), reflect.TypeFor[compose.Config]())
+	schema := schematest.Compile(t, text, "")
+	schematest.SameKeys(t, schema, reflect.TypeFor[compose.Config]())
+	for _, policy := range compose.Policies() {
+		config := fmt.Sprintf(`{"name": "n", "references": [{"name": "n", "image": "i"}], "conflicts": %q}`, policy)
+		if err := schematest.Validate(schema, []byte(config)); err != nil {
+			t.Error(err)
+		}
+	}
 }

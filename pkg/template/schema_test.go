@@ -1,10 +1,12 @@
 package template
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
@@ -26,5 +28,30 @@ func TestJSONSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		schematest.SameKeys(t, schematest.Compile(t, text, test.definition), test.typ)
+	}
+}
+
+// They have the words that are read.
+func TestJSONSchemaWords(t *testing.T) {
+	check := func(file, format, word string) {
+		t.Helper()
+		text, err := schemas.JSONSchema(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document := fmt.Sprintf(format, word)
+		if err := schematest.Validate(schematest.Compile(t, text, ""), []byte(document)); err != nil {
+			t.Errorf("%s: %v", document, err)
+		}
+	}
+	for _, k := range kinds {
+		check("template", `{"schema": %q}`, k.schema)
+	}
+	for _, b := range builders {
+		check("template", `{"schema": "olm.composite", "components": [
+			{"name": "n", "strategy": {"template": {"schema": %q, "config": {"output": "o"}}}}]}`, b)
+	}
+	for _, form := range render.Forms() {
+		check("targets.yaml", `{"targets": [{"name": "n", "bundleFormat": %q}]}`, string(form))
 	}
 }
