@@ -111,15 +111,19 @@ func sameWhenFormatted(t *testing.T, dir string) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d files, %v", len(names), err)
 	}
-	after := fstest.MapFS{}
-	for _, name := range names {
+	before, after := fstest.MapFS{}, fstest.MapFS{}
+	for i, name := range names {
+		if testing.Short() && i%16 > 0 {
+			continue
+		}
 		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		before[name] = &fstest.MapFile{Data: text}
 		after[name] = &fstest.MapFile{Data: checkFormatted(t, name, text)}
 	}
-	if !bytes.Equal(written(t, fsys), written(t, after)) {
+	if !bytes.Equal(written(t, before), written(t, after)) {
 		t.Errorf("%s: formatting changes an object", dir)
 	}
 }

@@ -54,6 +54,9 @@ func TestObserved(t *testing.T) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
+		if n++; testing.Short() && n%16 > 0 {
+			continue
+		}
 		var o observation
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			t.Fatal(err)
@@ -65,7 +68,6 @@ func TestObserved(t *testing.T) {
 			catalogs[o.Catalog] = c
 		}
 		got := verify(t, o.namespace(c))
-		n++
 		name := fmt.Sprintf("catalog %d, %s %s %q %s", o.Catalog, o.Mode, o.Package, o.Channel, o.Bundle)
 		if diff := o.compare(got); diff == isSmaller {
 			smaller++

@@ -19,7 +19,10 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 		}
 		c.Name = "x"
 		asked, refused, failed := 0, 0, 0
-		for _, x := range c.Index.Packages() {
+		for i, x := range c.Index.Packages() {
+			if testing.Short() && i%16 > 0 {
+				continue
+			}
 			p := graph.NewPackage(x)
 			for _, channel := range append([]*graph.Channel{nil}, p.Channels...) {
 				for _, version := range []string{"", ">=1.0.0-0 <4", "2.x || ~4.10"} {
