@@ -236,6 +236,9 @@ func enter[K comparable](table map[K][]*entry, key K, e *entry) {
 // propertyLabel is the type of a property whose value names a label.
 const propertyLabel = "olm.label"
 
+// propertyKey returns a key by which equal properties are found again.
+func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
+
 // A factReader decodes properties. It keeps what it decoded, since bundles repeat most of their properties.
 type factReader map[string]any
 
@@ -267,7 +270,7 @@ type label struct {
 
 // decode returns the value of p, decoded into v or earlier, and nil where it cannot be decoded.
 func (r factReader) decode(p *declcfg.Property, v any) any {
-	key := p.Type + "\x00" + string(p.Value)
+	key := propertyKey(p)
 	known, ok := r[key]
 	if !ok {
 		if p.Unmarshal(v) == nil {

@@ -174,7 +174,7 @@ func (r *requirementReader) read(p *declcfg.Property) (requirement, error) {
 	if parse == nil {
 		return nil, nil
 	}
-	key := p.Type + "\x00" + string(p.Value)
+	key := propertyKey(p)
 	known, ok := r.known[key]
 	if !ok {
 		known.requirement, known.err = parse(r, p.Value)
