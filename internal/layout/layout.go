@@ -56,14 +56,14 @@ func check(doc, out []byte, comments []string) error {
 	}
 	is, err := yamljson.Append(nil, out)
 	if err != nil || !bytes.Equal(format.AppendCompact(nil, was), format.AppendCompact(nil, is)) {
-		return failure(doc, 0, "the layout would change the value of this document")
+		return failure(doc, 0, "formatting would change the value of this document")
 	}
 	if len(comments) == 0 {
 		return nil
 	}
 	after, err := read(out)
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(comments)), slices.Sorted(slices.Values(after.comments))) {
-		return failure(doc, 0, "the layout would lose a comment of this document")
+		return failure(doc, 0, "formatting would lose a comment of this document")
 	}
 	return nil
 }

@@ -102,8 +102,8 @@ func lays(t *testing.T, in, want string) {
 func TestYAMLErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"syntax", "a: [\n", "while parsing a flow node: did not find expected node content"},
-		{"a key over several lines", "? a\n  b\n: c\n", "a key over several lines"},
-		{"other line breaks", "a: b\u0085c: d\n", "the layout"},
+		{"a key over several lines", "? a\n  b\n: c\n", "a key on several lines is not supported"},
+		{"other line breaks", "a: b\u0085c: d\n", "unsupported syntax"},
 		{"carriage return", "a: b\n\rc: d\n", "a carriage return that does not end a line"},
 		{"too many lines", strings.Repeat("\n", 250_001), "more than 250,000 lines in a document"},
 	}

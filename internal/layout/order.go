@@ -88,15 +88,15 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 		return dst, &document.Error{Place: document.Place{Line: 1, Column: 1}, Err: err}
 	}
 	if !bytes.Equal(format.AppendCompact(nil, text), format.AppendCompact(nil, ordered)) {
-		return dst, failure(text, 0, "the layout would change this object")
+		return dst, failure(text, 0, "formatting would change this object")
 	}
 	return append(dst, '\n'), nil
 }
 
-// A member is one of a JSON object.
+// A member is a member of a JSON object, or an element of a list.
 type member struct {
 	name       string
-	key, value jsontext.Value
+	key, value jsontext.Value // key is nil in a list
 }
 
 // appendJSON appends v with its keys in order.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A printer appends nodes to dst. Each begins where the line is, and ends with a line break.
+// A printer appends nodes to dst. Each ends with a line break.
 type printer struct {
 	dst    []byte
 	inLine bool // the line has begun: it is not indented
@@ -100,14 +100,14 @@ func (w *printer) entry(e *entry, indent int) {
 	}
 }
 
-// rest appends text to a line that has begun, behind a space.
+// rest appends a space and text to a line that has begun.
 func (w *printer) rest(text string) {
 	if text != "" {
 		w.dst = append(append(w.dst, ' '), text...)
 	}
 }
 
-// text appends a value that is not a list or mapping in block style, and the comment behind it.
+// text appends a value that is not a list or mapping in block style, and its trailing comment.
 func (w *printer) text(v *node, indent int, comment string) {
 	first := join(v.props, v.text[0])
 	if len(w.dst) > 0 && w.dst[len(w.dst)-1] != '\n' {
@@ -118,7 +118,7 @@ func (w *printer) text(v *node, indent int, comment string) {
 	for _, line := range v.text[1:] {
 		w.dst = append(w.dst, '\n')
 		if line != "" {
-			w.begin(indent + v.further)
+			w.begin(indent + v.indent)
 			w.dst = append(w.dst, line...)
 		}
 	}

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -9,13 +10,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A node is a value, with what is to be printed of it.
+// A node is a value as it is printed.
 type node struct {
 	props string // anchor and tag
 	value string // of a scalar
 
-	text    []string // the lines of what is no list or mapping in block style; the first has no indentation
-	further int      // the indentation of further lines, from that of the list or mapping that the value is in
+	text    []string // the lines of a value that is not a list or mapping in block style; the first is not indented
+	indent  int      // of the lines after the first, relative to the list or mapping that the value is in
 	isBlock bool     // a literal or folded block, whose comment is in the first line
 
 	entries []*entry // in block style
@@ -24,7 +25,7 @@ type node struct {
 	tail    []string // comments after the last entry
 }
 
-// An entry is one of a list or mapping.
+// An entry is an element of a list, or a key of a mapping with its value.
 type entry struct {
 	head    []string // comments above it, "" for an empty line
 	key     *node    // nil in a list
@@ -32,12 +33,12 @@ type entry struct {
 	comment string // at the end of its line; of a list or mapping, of the line with the key
 }
 
-// A reader reads the text of a document along its nodes. What is between them must be comments and punctuation.
+// A reader goes through the text of a document along its nodes. Only comments and punctuation may be between them.
 type reader struct {
 	text  []byte
 	nodes *yamljson.Nodes
 	at    int   // how much of the text was read
-	err   error // the first one
+	err   error // the first error
 
 	column int // where the innermost list or mapping in block style starts, from 0
 
@@ -57,7 +58,7 @@ func read(text []byte) (*reader, error) {
 	return r, r.err
 }
 
-// fail notes an error at what is read next.
+// fail keeps the first error, at the place of what is read next.
 func (r *reader) fail(message string) {
 	if r.err == nil {
 		r.err = failure(r.text, min(r.at, len(r.text)), message)
@@ -75,7 +76,7 @@ func (r *reader) next() byte {
 // expect reads a byte.
 func (r *reader) expect(c byte) {
 	if r.next() != c {
-		r.fail("the layout of this is not known")
+		r.fail(fmt.Sprintf("want %q", c))
 	}
 	r.at++
 }
@@ -89,7 +90,7 @@ func (r *reader) document(n *yaml.Node) *node {
 	root := r.node(n)
 	root.lead = append(texts(lead), root.lead...)
 	if last := len(root.text) - 1; last >= 0 && !root.isBlock {
-		root.text[last] = join(root.text[last], r.behind())
+		root.text[last] = join(root.text[last], r.trailingComment())
 	}
 	root.tail = append(root.tail, texts(r.remarks())...)
 	if end := []byte("..."); bytes.HasPrefix(r.text[min(r.at, len(r.text)):], end) {
@@ -97,7 +98,7 @@ func (r *reader) document(n *yaml.Node) *node {
 		root.tail = append(root.tail, texts(r.remarks())...)
 	}
 	if r.at < len(r.text) {
-		r.fail("the layout of what follows the document is not known")
+		r.fail("want the end of the document")
 	}
 	for len(root.tail) > 0 && root.tail[len(root.tail)-1] == "" {
 		root.tail = root.tail[:len(root.tail)-1]
@@ -108,9 +109,9 @@ func (r *reader) document(n *yaml.Node) *node {
 // node reads the node that starts here.
 func (r *reader) node(n *yaml.Node) *node {
 	if r.at != r.offset(n) {
-		r.fail("the layout of this is not known")
+		r.fail("unsupported syntax")
 	}
-	out := &node{value: n.Value, further: 2}
+	out := &node{value: n.Value, indent: 2}
 	out.props, out.lead = r.properties(n)
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -124,7 +125,7 @@ func (r *reader) node(n *yaml.Node) *node {
 	case n.Kind == yaml.ScalarNode:
 		out.text = r.scalar(n, out.props == "")
 	case n.Style&yaml.FlowStyle != 0:
-		out.text, out.further = r.flow(n)
+		out.text, out.indent = r.flow(n)
 	case n.Kind == yaml.SequenceNode:
 		r.list(n, out)
 	default:
@@ -133,10 +134,10 @@ func (r *reader) node(n *yaml.Node) *node {
 	return out
 }
 
-// properties reads the anchor and the tag of a node, and comments behind them.
+// properties reads the anchor and the tag of a node, and the comments after them.
 func (r *reader) properties(n *yaml.Node) (props string, comments []string) {
 	count := 2
-	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 { // what is here may be that of its first key
+	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 { // they may be those of its first key
 		count = 0
 		if n.Anchor != "" {
 			count++
@@ -161,7 +162,7 @@ func (r *reader) properties(n *yaml.Node) (props string, comments []string) {
 	return strings.Join(all, " "), comments
 }
 
-// isMissing reports whether n is a null that nothing is written for.
+// isMissing reports whether n is a null that is not written, as in "key:".
 func isMissing(n *yaml.Node) bool {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&quoted == 0
@@ -182,7 +183,7 @@ func (r *reader) mapping(n *yaml.Node, out *node) {
 	r.leave(outer, out)
 }
 
-// key reads the key of an entry, and the colon behind it.
+// key reads the key of an entry, and the colon after it.
 func (r *reader) key(n *yaml.Node, e *entry) {
 	if r.next() == '?' && r.at < r.offset(n) {
 		r.at++
@@ -192,7 +193,7 @@ func (r *reader) key(n *yaml.Node, e *entry) {
 	e.key = r.node(n)
 	if len(e.key.text) != 1 {
 		r.at = start
-		r.fail("a key over several lines")
+		r.fail("a key on several lines is not supported")
 	}
 	e.head = append(e.head, e.key.lead...)
 	e.head = append(e.head, texts(r.remarks())...)
@@ -219,7 +220,7 @@ func (r *reader) list(n *yaml.Node, out *node) {
 func (r *reader) value(n *yaml.Node, e *entry) {
 	if isMissing(n) && r.at == r.offset(n) && r.next() != '&' && r.next() != '!' {
 		e.value = &node{text: []string{""}}
-		e.comment = r.behind()
+		e.comment = r.trailingComment()
 		return
 	}
 	before := r.remarks()
@@ -229,9 +230,9 @@ func (r *reader) value(n *yaml.Node, e *entry) {
 		e.head = append(e.head, texts(before)...)
 		e.head = append(e.head, v.lead...)
 		if !v.isBlock {
-			e.comment = r.behind()
+			e.comment = r.trailingComment()
 		}
-	case e.key != nil && len(before) > 0 && before[0].behind:
+	case e.key != nil && len(before) > 0 && before[0].trailing:
 		e.comment = before[0].text
 		v.lead = append(texts(before[1:]), v.lead...)
 	default:
@@ -269,10 +270,10 @@ func (r *reader) leave(outer int, out *node) {
 
 // A remark is a comment or an empty line.
 type remark struct {
-	text   string // "" for an empty line
-	column int    // from 0
-	end    int    // of the text
-	behind bool   // on the line of what was read before
+	text     string // "" for an empty line
+	column   int    // from 0
+	end      int    // of the text
+	trailing bool   // on the line of what was read before
 }
 
 func texts(remarks []remark) []string {
@@ -309,8 +310,8 @@ func (r *reader) remarks() (all []remark) {
 	return all
 }
 
-// behind reads the comment at the end of the line, "" for none.
-func (r *reader) behind() string {
+// trailingComment reads the comment at the end of the line, "" for none.
+func (r *reader) trailingComment() string {
 	r.blanks()
 	if r.next() != '#' {
 		return ""

@@ -13,7 +13,7 @@ import (
 // linesFrom returns the lines of what was read from start, without their indentation.
 func (r *reader) linesFrom(start int) []string {
 	if r.at > len(r.text) {
-		r.fail("the end of this cannot be found")
+		r.fail("cannot find the end of this value")
 		return []string{""}
 	}
 	lines := strings.Split(string(r.text[start:r.at]), "\n")
@@ -23,7 +23,7 @@ func (r *reader) linesFrom(start int) []string {
 	return lines
 }
 
-// scalar reads a scalar that is no block. Quotes that it does not need are dropped if it has no tag.
+// scalar reads a scalar that is not a block. Quotes that it does not need are dropped, unless it has a tag.
 func (r *reader) scalar(n *yaml.Node, untagged bool) []string {
 	start := r.at
 	switch {
@@ -52,7 +52,7 @@ func (r *reader) scalar(n *yaml.Node, untagged bool) []string {
 	return lines
 }
 
-// mergeKey has another meaning than a key unless it is quoted.
+// mergeKey merges mappings unless it is quoted.
 const mergeKey = "<<"
 
 // requote returns quoted text as it is written by default: without quotes if it stays text then, else in double quotes.
@@ -74,7 +74,7 @@ func (r *reader) plain(value string) {
 	for i := 0; i < len(value); {
 		if strings.IndexByte(blanks, value[i]) < 0 {
 			if r.next() != value[i] {
-				r.fail("the end of this text cannot be found")
+				r.fail("cannot find the end of this text")
 				return
 			}
 			i++
@@ -95,10 +95,10 @@ func (r *reader) block(n *yaml.Node) []string {
 	}
 	header := string(r.text[start:r.at])
 	if header == "" {
-		r.fail("the layout of this block is not known")
+		r.fail("unsupported header of a block")
 		return []string{""}
 	}
-	comment := r.behind()
+	comment := r.trailingComment()
 	width := -1 // unknown
 	if i := strings.IndexAny(header, "123456789"); i >= 0 {
 		width = max(r.column, 0) + int(header[i]-'0')
@@ -111,8 +111,8 @@ func (r *reader) block(n *yaml.Node) []string {
 	return append([]string{header}, lines...)
 }
 
-// blockLines reads the lines of a block that are indented by width, or, if that is negative, as the first one. Keep
-// says that empty lines at the end belong to it.
+// blockLines reads the lines of a block that are indented by width, or, if that is negative, as the first one. If keep
+// is set, empty lines at the end belong to it.
 func (r *reader) blockLines(width int, keep bool) (lines []string) {
 	empty, next := 0, r.at+1
 	for next < len(r.text) {
@@ -156,8 +156,8 @@ func blockHeader(old, value string, lines []string) string {
 	return header
 }
 
-// flow reads a list or mapping in brackets. Further is the indentation of its further lines.
-func (r *reader) flow(n *yaml.Node) (lines []string, further int) {
+// flow reads a list or mapping in brackets, and returns how its lines after the first are indented.
+func (r *reader) flow(n *yaml.Node) (lines []string, indent int) {
 	start := r.at
 	r.brackets(n)
 	lines = strings.Split(string(r.text[start:min(r.at, len(r.text))]), "\n")
@@ -208,7 +208,7 @@ func (r *reader) brackets(n *yaml.Node) {
 	}
 }
 
-// between reads the punctuation and comments within brackets, not beyond an offset.
+// between reads the punctuation and comments within brackets, up to an offset.
 func (r *reader) between(end int) {
 	for r.remarks(); r.at < end && strings.IndexByte(",:?", r.next()) >= 0; r.remarks() {
 		r.at++

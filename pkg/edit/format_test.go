@@ -199,8 +199,8 @@ func TestFormatErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"all errors", "a: [\n---\nb: {\n", "f:2:1: while parsing a flow node: did not find expected node content\n" +
 			"f:4:1: while parsing a flow node: did not find expected node content"},
-		{"behind a header", "# a\n\nb: c\n? d\n  e\n: f\n", "f:4:3: a key over several lines"},
-		{"second object", "a: b\n---\n# c\n? d\n  e\n: f\n", "f:4:3: a key over several lines"},
+		{"behind a header", "# a\n\nb: c\n? d\n  e\n: f\n", "f:4:3: a key on several lines is not supported"},
+		{"second object", "a: b\n---\n# c\n? d\n  e\n: f\n", "f:4:3: a key on several lines is not supported"},
 		{"list", "---\n- a\n", "f:2:1: want an object"},
 		{"text", "hello\n", "f:1:1: want an object"},
 		{"binary", "a\x00b\x00c\x00", "f:1:1: binary file: it contains NUL bytes"},

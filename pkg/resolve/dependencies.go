@@ -16,7 +16,7 @@ type Dependencies struct {
 
 // A Dependency is what bundles require by a property.
 type Dependency struct {
-	Requires  string          // what goes on behind "requires an operator", in the words of OLM
+	Requires  string          // what follows "requires an operator" in the sentences of OLM
 	Providers []*declcfg.Meta // the bundles that satisfy it and may be installed, each once
 }
 

@@ -15,7 +15,7 @@ import (
 
 // A requirement is what a bundle requires of another one.
 type requirement interface {
-	// String returns what OLM writes behind "requires an operator".
+	// String returns what OLM writes after "requires an operator".
 	String() string
 
 	// holds reports whether an entry satisfies the requirement.
