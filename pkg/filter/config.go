@@ -21,8 +21,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Config is an ImageSetConfiguration of oc-mirror: what to mirror of some catalogs. What it says about anything else
-// than operators is ignored.
+// A Config is an ImageSetConfiguration of oc-mirror: what to mirror of some catalogs. Only its operators count; the
+// rest is ignored.
 type Config struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -143,7 +143,7 @@ func (c *Config) check() (errs []error) {
 	return errs
 }
 
-// checkPackage reports what is wrong with a package and its channels, and returns whether one of them has a range.
+// checkPackage checks a package and its channels, and reports whether one of them has a range.
 func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackage) (hasRange bool) {
 	none := bounds{}
 	hasRange = p.bounds != none
@@ -163,7 +163,7 @@ func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackag
 
 type failFunc = func(ptr jsontext.Pointer, format string, args ...any)
 
-// checkName reports a missing name, and one that is among the known ones already.
+// checkName checks that a name is neither missing nor among the known ones, and adds it to them.
 func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[string]bool) {
 	switch {
 	case name == "":
@@ -174,7 +174,7 @@ func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[
 	known[name] = true
 }
 
-// checkBounds reports versions that are not valid.
+// checkBounds checks that the versions are valid and go together.
 func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 	for key, version := range map[jsontext.Pointer]string{"/minVersion": b.MinVersion, "/maxVersion": b.MaxVersion} {
 		if version == "" {
@@ -195,8 +195,8 @@ func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 
 func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
-// Of returns what the config selects of the catalog that it calls by that name, and whether it also mirrors what that
-// depends on. A config for a single catalog may be used for any, such as a copy.
+// Of returns what the config selects from a catalog, and whether it mirrors dependencies as well. The name of the
+// catalog does not matter if the config has only one, so that it can be used for a copy.
 func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
 	all := c.Mirror.Operators
 	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
@@ -222,7 +222,7 @@ func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) 
 	return s, c.APIVersion == apiV1 && !o.SkipDependencies && !o.SkipDeps, nil
 }
 
-// rule returns what the bounds select, nil if there are none.
+// rule returns the rule for the bounds, nil if there are none.
 func (c *Config) rule(b bounds) Rule {
 	switch {
 	case b == (bounds{}):

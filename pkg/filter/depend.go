@@ -15,18 +15,18 @@ import (
 // A follower keeps what bundles that are kept depend on.
 type follower struct {
 	*selector
-	provided map[*resolve.Dependency]bool // as far as they were followed
-	ranks    map[string]map[string]int    // by package, as far as they were needed
+	provided map[*resolve.Dependency]bool // whether anything provides those that were followed
+	ranks    map[string]map[string]int    // by package and bundle; see rank
 }
 
 // followDependencies keeps what bundles that are kept depend on, and what that depends on: if nothing that is kept
 // provides it, the newest version that does, of every package that has one.
-func (f *selector) followDependencies(ctx context.Context) error {
-	d := follower{f, map[*resolve.Dependency]bool{}, map[string]map[string]int{}}
+func (s *selector) followDependencies(ctx context.Context) error {
+	d := follower{s, map[*resolve.Dependency]bool{}, map[string]map[string]int{}}
 	var queue []*declcfg.Meta
-	for _, x := range f.catalog.Index.Packages() {
+	for _, x := range s.catalog.Index.Packages() {
 		for _, b := range x.Bundles {
-			if f.isKept(b.Meta) {
+			if s.isKept(b.Meta) {
 				queue = append(queue, b.Meta)
 			}
 		}
@@ -85,13 +85,13 @@ func (d *follower) rank(pkg string) map[string]int {
 		return rank
 	}
 	g := graph.NewPackage(d.catalog.Index.Package(pkg))
-	isDefault := func(string) bool { return false }
+	var isDefault map[string]bool
 	if c := g.Channel(g.DefaultChannel); c != nil {
 		isDefault = setOf(names(c.Entries()))
 	}
 	rank := map[string]int{}
 	for i, b := range g.Bundles {
-		if rank[b.Name] = i; isDefault(b.Name) {
+		if rank[b.Name] = i; isDefault[b.Name] {
 			rank[b.Name] += len(g.Bundles)
 		}
 	}
@@ -100,8 +100,8 @@ func (d *follower) rank(pkg string) map[string]int {
 }
 
 // isKept reports whether a bundle is kept in a channel.
-func (f *selector) isKept(bundle *declcfg.Meta) bool {
-	p := f.packages[bundle.Package]
+func (s *selector) isKept(bundle *declcfg.Meta) bool {
+	p := s.packages[bundle.Package]
 	if p == nil {
 		return false
 	}
@@ -117,7 +117,7 @@ func (f *selector) isKept(bundle *declcfg.Meta) bool {
 func (d *follower) keep(bundle, by *declcfg.Meta) {
 	p := d.packages[bundle.Package]
 	if p == nil {
-		p = d.open(d.catalog.Index.Package(bundle.Package), Package{Name: bundle.Package})
+		p = d.addPackage(d.catalog.Index.Package(bundle.Package), Package{Name: bundle.Package})
 	}
 	k := p.channelWith(bundle.Name)
 	k.keep[bundle.Name] = true
@@ -125,7 +125,7 @@ func (d *follower) keep(bundle, by *declcfg.Meta) {
 		"%q is kept, since %q requires it", bundle.Name, by.Name)})
 }
 
-// channelWith returns a channel that has the bundle, of which there is one.
+// channelWith returns a channel that has the bundle. In a valid package, there is one.
 func (p *keptPackage) channelWith(bundle string) *keptChannel {
 	for _, k := range p.sortedChannels() {
 		if inChannel(k.graph, bundle) {

@@ -22,27 +22,27 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A Catalog is what is selected from. The packages that are selected must be valid.
+// A Catalog is the catalog to cut down. The packages that are selected must be valid.
 type Catalog struct {
 	Index  *declcfg.Index
-	Others []*declcfg.Meta // objects of schemas that the format does not define
+	Others []*declcfg.Meta // objects of unknown schemas
 
-	// Dependencies are those of the bundles in the index; nil if they are not followed.
+	// Dependencies are those of the bundles in the index; nil to ignore what bundles depend on.
 	Dependencies *resolve.Dependencies
 }
 
 // A Selection says what to keep of a catalog. The zero value keeps the head of every channel.
 type Selection struct {
-	Packages []Package // no two of one name; none means all
-	Rule     Rule      // where neither a package nor a channel has one; nil means Heads
+	Packages []Package // by unique names; none means all
+	Rule     Rule      // for what has no rule of its own; nil means Heads
 }
 
 // A Package is a package to keep.
 type Package struct {
 	Name           string
-	Channels       []Channel // no two of one name; none means all
-	Rule           Rule      // of the channels that have none
-	DefaultChannel string    // "" keeps the one that there is
+	Channels       []Channel // by unique names; none means all
+	Rule           Rule      // for channels that have no rule of their own
+	DefaultChannel string    // "" keeps the current one if its channel is kept
 }
 
 // HasRule reports whether the package or one of its channels has a rule of its own.
@@ -59,7 +59,7 @@ type Channel struct {
 // Select selects what to keep of a catalog, and what that depends on if there are Dependencies. A package or channel
 // that does not exist is an error, which wraps [declcfg.ErrNotFound]; so is a package of which nothing would be kept.
 func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
-	f := selector{catalog: c, packages: map[string]*keptPackage{}}
+	sel := selector{catalog: c, packages: map[string]*keptPackage{}}
 	wanted := s.Packages
 	if len(wanted) == 0 {
 		for _, x := range c.Index.Packages() {
@@ -71,24 +71,24 @@ func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	var errs []error
 	for _, w := range wanted {
 		w.Rule = cmp.Or(w.Rule, s.Rule, Heads)
-		errs = append(errs, f.choose(w))
+		errs = append(errs, sel.choose(w))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	if c.Dependencies != nil {
-		if err := f.followDependencies(ctx); err != nil {
+		if err := sel.followDependencies(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return f.result(len(s.Packages) == 0)
+	return sel.result(len(s.Packages) == 0)
 }
 
-// A selector selects.
+// A selector collects what is kept.
 type selector struct {
 	catalog  Catalog
 	packages map[string]*keptPackage
-	changes  []Change // apart from those of the packages
+	changes  []Change // that are not in a package
 }
 
 // A keptPackage is a package of which something is kept.
@@ -114,17 +114,17 @@ type keptChannel struct {
 	entries map[string]*declcfg.Entry // once mended
 }
 
-// choose keeps what is wanted of a package.
-func (f *selector) choose(w Package) error {
-	x := f.catalog.Index.Package(w.Name)
+// choose adds a package and the parts of it that are wanted.
+func (s *selector) choose(w Package) error {
+	x := s.catalog.Index.Package(w.Name)
 	if x == nil || len(x.Packages) == 0 {
 		var names []string
-		for _, x := range f.catalog.Index.Packages() {
+		for _, x := range s.catalog.Index.Packages() {
 			names = append(names, x.Name)
 		}
 		return fmt.Errorf("no package %q%s: %w", w.Name, nearest.Hint(w.Name, names), declcfg.ErrNotFound)
 	}
-	p := f.open(x, w)
+	p := s.addPackage(x, w)
 	channels := w.Channels
 	if len(channels) == 0 {
 		for _, c := range p.graph.Channels {
@@ -144,12 +144,12 @@ func (f *selector) choose(w Package) error {
 	return nil
 }
 
-// open adds a package without channels.
-func (f *selector) open(x *declcfg.PackageIndex, w Package) *keptPackage {
+// addPackage adds a package without channels.
+func (s *selector) addPackage(x *declcfg.PackageIndex, w Package) *keptPackage {
 	p := &keptPackage{
 		index: x, graph: graph.NewPackage(x), wanted: w, channels: map[string]*keptChannel{}, bundles: map[string]bool{},
 	}
-	f.packages[w.Name] = p
+	s.packages[w.Name] = p
 	return p
 }
 
@@ -187,14 +187,14 @@ func (p *keptPackage) keepChannel(c *graph.Channel) *keptChannel {
 	return k
 }
 
-// sortedChannels returns the channels that are kept, as people order their names.
+// sortedChannels returns the kept channels in the order of [graph.CompareChannels].
 func (p *keptPackage) sortedChannels() []*keptChannel {
 	return slices.SortedFunc(maps.Values(p.channels), func(a, b *keptChannel) int {
 		return graph.CompareChannels(a.graph.Name, b.graph.Name)
 	})
 }
 
-// nothingLeft returns the error about a package of which no version is kept.
+// nothingLeft returns the error for a package without any kept version.
 func (p *keptPackage) nothingLeft(channels []Channel) error {
 	var wanted []string
 	for _, c := range channels {
@@ -220,13 +220,13 @@ func (p *keptPackage) change(c Change) {
 	p.changes = append(p.changes, c)
 }
 
-// result ends the selection. Objects of other schemas are kept if they belong to no package or to one that is kept, or
-// if all packages are.
-func (f *selector) result(all bool) (*Result, error) {
-	r := &Result{packages: f.packages, Changes: f.changes}
+// result repairs the packages and returns what is kept. Objects of other schemas are kept if they belong to no package
+// or to one that is kept, or if all packages are.
+func (s *selector) result(all bool) (*Result, error) {
+	r := &Result{packages: s.packages, Changes: s.changes}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(f.packages)) {
-		p := f.packages[name]
+	for _, name := range slices.Sorted(maps.Keys(s.packages)) {
+		p := s.packages[name]
 		errs = append(errs, p.finish())
 		r.Metas = append(r.Metas, p.metas()...)
 		r.Packages = append(r.Packages, p.summary())
@@ -235,8 +235,8 @@ func (f *selector) result(all bool) (*Result, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for _, m := range f.catalog.Others {
-		if all || m.Owner() == "" || f.packages[m.Owner()] != nil {
+	for _, m := range s.catalog.Others {
+		if all || m.Owner() == "" || s.packages[m.Owner()] != nil {
 			r.Metas = append(r.Metas, m)
 		}
 	}

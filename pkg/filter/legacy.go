@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// legacy returns the rule of oc-mirror v1: without a maximum, the minimum and all updates of it up to the head, else
-// the versions between them, pre-releases included. The versions must be valid.
+// legacy returns the rule of oc-mirror v1. With a maximum, it keeps the versions within the bounds, pre-releases
+// included; without one, the minimum and all updates from it to the head. The versions must be valid.
 func (b bounds) legacy() Rule {
 	least, highest := mustParse(b.MinVersion), mustParse(b.MaxVersion)
 	switch {
@@ -25,7 +25,7 @@ func (b bounds) legacy() Rule {
 	return &upFrom{b.MinBundle, func(bundle *graph.Bundle) bool { return bundle.Name == b.MinBundle }}
 }
 
-// mustParse returns a version, the zero one for "".
+// mustParse parses a version; "" is 0.0.0.
 func mustParse(text string) semver.Version {
 	if text == "" {
 		return semver.Version{}
@@ -82,7 +82,8 @@ func (r *upFrom) keep(p *graph.Package, c *graph.Channel) []string {
 // head replaces likewise, apart from those between it and the entry.
 func pathTo(c *graph.Channel, name string) []string {
 	below, chain := names(downFrom(c, name)), names(chainOf(c))
-	meet := slices.IndexFunc(below, setOf(chain))
+	inChain := setOf(chain)
+	meet := slices.IndexFunc(below, func(name string) bool { return inChain[name] })
 	path := append([]string{name}, chain[:min(1, len(chain))]...)
 	if meet < 0 {
 		return path
@@ -95,7 +96,7 @@ func pathTo(c *graph.Channel, name string) []string {
 	for queue := []string{below[meet]}; len(queue) > 0; queue = queue[1:] {
 		for _, above := range replacedBy[queue[0]] {
 			queue = append(queue, above)
-			if !isBelow(above) {
+			if !isBelow[above] {
 				path = append(path, above)
 			}
 		}
@@ -104,11 +105,10 @@ func pathTo(c *graph.Channel, name string) []string {
 	return path
 }
 
-// setOf returns a function that reports whether a name is among names.
-func setOf(names []string) func(string) bool {
+func setOf(names []string) map[string]bool {
 	set := map[string]bool{}
 	for _, name := range names {
 		set[name] = true
 	}
-	return func(name string) bool { return set[name] }
+	return set
 }

@@ -57,13 +57,13 @@ func (m *mender) change(kind Kind, bundle, format string, args ...any) {
 func (m *mender) chooseHead() string {
 	chain := slices.DeleteFunc(names(chainOf(m.graph)), func(name string) bool { return !m.keep[name] })
 	inChain, unnamed := setOf(chain), setOf(m.built().Heads())
-	isHead := func(b *graph.Bundle) bool { return unnamed(b.Name) }
+	isHead := func(b *graph.Bundle) bool { return unnamed[b.Name] }
 	var higher []*graph.Bundle // than the first of the chain, the highest first
 	for _, b := range slices.Backward(m.pkg.Bundles) {
 		if len(chain) > 0 && b.Name == chain[0] {
 			break
 		}
-		if m.keep[b.Name] && !inChain(b.Name) {
+		if m.keep[b.Name] && !inChain[b.Name] {
 			higher = append(higher, b)
 		}
 	}

@@ -41,7 +41,7 @@ func (p *keptPackage) finish() error {
 	return nil
 }
 
-// compareHead orders channels by the version of the head; those of one head as people order names.
+// compareHead orders channels by the version of the head, then by [graph.CompareChannels].
 func (c *keptChannel) compareHead(d *keptChannel) int {
 	version := func(c *keptChannel) (v declcfg.Version) {
 		if b := c.pkg.Bundle(c.head); b.Version != nil {
@@ -73,7 +73,7 @@ func (p *keptPackage) metas() []*declcfg.Meta {
 	return metas
 }
 
-// keepsDeprecation reports whether what is deprecated is kept.
+// keepsDeprecation reports whether d is about something that is kept.
 func (p *keptPackage) keepsDeprecation(d declcfg.Deprecation) bool {
 	switch d.Reference.Schema {
 	case declcfg.SchemaChannel:

@@ -24,7 +24,7 @@ func ParsePackages(texts ...string) ([]Package, error) {
 			packages = append(packages, p)
 			continue
 		}
-		if packages[i], err = together(packages[i], p); err != nil {
+		if packages[i], err = merge(packages[i], p); err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
 	}
@@ -64,8 +64,8 @@ func parsePackage(text string) (p Package, err error) {
 	return p, nil
 }
 
-// together returns the channels of both.
-func together(p, q Package) (Package, error) {
+// merge returns a package with the channels of both.
+func merge(p, q Package) (Package, error) {
 	if len(p.Channels) == 0 || len(q.Channels) == 0 {
 		return p, fmt.Errorf("package %q is given twice: combine them, or name channels in both", p.Name)
 	}

@@ -30,7 +30,7 @@ type PackageSummary struct {
 	DefaultChannel string           `json:"defaultChannel"`
 	Channels       []ChannelSummary `json:"channels"` // as [graph.CompareChannels] orders them
 	Bundles        int              `json:"bundles"`  // number of bundles that are kept
-	Of             int              `json:"of"`       // number of bundles that there were
+	Of             int              `json:"of"`       // number of bundles before
 }
 
 // A ChannelSummary is what is kept of a channel.
@@ -40,7 +40,7 @@ type ChannelSummary struct {
 	Bundles []string `json:"bundles"` // sorted
 }
 
-// A Change is something that is not as it was, or not as it was asked for.
+// A Change is a repair, or a difference between what was asked for and what is kept.
 type Change struct {
 	Package string `json:"package"`
 	Channel string `json:"channel,omitzero"`
@@ -120,6 +120,6 @@ func (r *Result) Images(ctx context.Context) ([]string, error) {
 		}
 		errs = append(errs, r.err)
 	}
-	delete(seen, "") // of a bundle that has its manifests itself
+	delete(seen, "") // the image of a bundle with inline manifests
 	return slices.Sorted(maps.Keys(seen)), errors.Join(append(errs, ctx.Err())...)
 }

@@ -13,7 +13,7 @@ type Rule interface {
 	// keep returns the names of the entries to keep, each once; none if the channel has nothing to keep.
 	keep(p *graph.Package, c *graph.Channel) []string
 
-	// contains reports whether a version is asked for.
+	// contains reports whether the rule asks for a version.
 	contains(v declcfg.Version) bool
 
 	// String completes a sentence that begins with "no version".
@@ -88,8 +88,8 @@ func inChannel(c *graph.Channel, name string) bool {
 	return ok
 }
 
-// chainOf returns the entries reached from the head by replaces, the head first. Unlike [graph.Channel.Chain] it goes
-// on behind skipped entries.
+// chainOf returns the head and, in order, the entries reached from it by replaces. Unlike [graph.Channel.Chain] it goes
+// on after skipped entries.
 func chainOf(c *graph.Channel) []declcfg.Entry {
 	heads := c.Heads()
 	if len(heads) == 0 {
@@ -98,7 +98,7 @@ func chainOf(c *graph.Channel) []declcfg.Entry {
 	return downFrom(c, heads[0])
 }
 
-// downFrom returns the entries reached from one of them by replaces, which comes first.
+// downFrom returns an entry and, in order, the entries reached from it by replaces.
 func downFrom(c *graph.Channel, name string) []declcfg.Entry {
 	var chain []declcfg.Entry
 	reached := map[string]bool{}
