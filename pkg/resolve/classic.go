@@ -60,11 +60,18 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	return answer, nil
 }
 
-// orderSensitive reports whether another order of the anchors may give another answer. It reverses them.
+// orderSensitive reports whether another order of the anchors may give another answer.
 func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
-	slices.Reverse(p.Constraints[p.anchors:])
-	other, err := p.Solve(ctx)
+	other, err := p.solveReversed(ctx)
 	return err != nil || !slices.Equal(chosen, other)
+}
+
+// solveReversed returns what is chosen if the anchors are in the reverse order.
+func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
+	reversed := p.Problem
+	reversed.Constraints = slices.Clone(p.Constraints)
+	slices.Reverse(reversed.Constraints[p.anchors:])
+	return reversed.Solve(ctx)
 }
 
 // core returns what constraints say, sorted by that.

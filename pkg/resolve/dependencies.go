@@ -38,7 +38,7 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 		if required == nil {
 			continue
 		}
-		key := p.Type + "\x00" + string(p.Value)
+		key := propertyKey(&p.Property)
 		if d.known[key] == nil {
 			if d.known[key], err = d.dependency(ctx, required); err != nil {
 				return nil, err

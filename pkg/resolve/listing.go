@@ -253,7 +253,7 @@ type label struct {
 
 // decode returns the value of p, decoded into v or earlier, and nil where it cannot be decoded.
 func (r factReader) decode(p *declcfg.Property, v any) any {
-	key := p.Type + "\x00" + string(p.Value)
+	key := propertyKey(p)
 	known, ok := r[key]
 	if !ok {
 		if p.Unmarshal(v) == nil {

@@ -170,13 +170,16 @@ type readRequirement struct {
 	err error
 }
 
+// propertyKey tells properties apart by type and value.
+func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
+
 // read returns what a property requires, nil if that is nothing. The error has the words of OLM.
 func (r *requirementReader) read(p *declcfg.Property) (requirement, error) {
 	parse := requirementParsers[p.Type]
 	if parse == nil {
 		return nil, nil
 	}
-	key := p.Type + "\x00" + string(p.Value)
+	key := propertyKey(p)
 	known, ok := r.known[key]
 	if !ok {
 		known.requirement, known.err = parse(r, p.Value)
