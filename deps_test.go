@@ -56,6 +56,7 @@ var arrows = map[string][]string{
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/solver", "internal/legible", "internal/nearest", "internal/plural",
+		"pkg/problem", "internal/parallel",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",

@@ -89,6 +89,7 @@ func (p *problem) addBundle(i int, v *variable) {
 				Kind: FactRequirement, Subject: v.identifier, Candidates: p.names(d.candidates),
 				Places:  []declcfg.Pos{v.propertyPlace(d.property).find()},
 				Message: "bundle " + v.bundle.name + " requires an operator " + d.String(),
+				bundle:  v.bundle.name, requires: d.String(),
 			}
 		})
 	}

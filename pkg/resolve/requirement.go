@@ -165,6 +165,10 @@ type requirementReader struct {
 	known    map[string]readRequirement // by type and value
 }
 
+func newRequirementReader() requirementReader {
+	return requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}
+}
+
 type readRequirement struct {
 	requirement
 	err error
