@@ -43,7 +43,7 @@ var checkTests = []struct{ name, scenario, want string }{
 		has a.v1.0.0 requires-gvk=K
 		has a.v1.1.0 requires-gvk=K
 		has a.v2.0.0 requires-gvk=K`, `
-		a.v1.0.0 and 2 more require an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
+		a.v2.0.0 and 2 more require an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
 		 nothing can be installed from channel "stable";
 		 nothing is resolved where a.v1.0.0 of channel "stable" is installed (and 2 more);
 		 add it, or name another catalog that has it [classic-unresolved]`},
@@ -64,7 +64,7 @@ var checkTests = []struct{ name, scenario, want string }{
 		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
 		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
 	{"a deprecated head is not wanted", "has a.v2.0.0 deprecated", `
-		bundle @existing/ns//a.v2.0.0 is deprecated:
+		a.v2.0.0 has the property olm.deprecated:
 		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
 	{"two chains", "channel a stable* a.v1.0.0 a.v1.1.0 a.v2.0.0<a.v1.1.0", `
 		a unique replacement chain within a channel is required to determine the relative order between channel entries,

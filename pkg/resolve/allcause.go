@@ -74,29 +74,54 @@ func (c *cause) addBundle(name string) {
 	}
 }
 
-// blame adds an effect to the causes of an answer of OLM Classic: requirements that nothing satisfies or, without any,
-// all facts together.
-func (p *packageCheck) blame(answer *Classic, rule string, e effect) {
-	missing := map[*cause]bool{}
-	for _, f := range answer.Core {
-		if f.Kind != FactRequirement || len(f.Candidates) > 0 {
-			continue
-		}
-		c, known := p.cause(rule, f.requires)
-		if !known {
-			c.pos, c.verb, c.plural = f.Places[0], "requires", "require"
-			c.text = "an operator " + f.requires + ", and no catalog has one"
-			c.fix = "add it, or name another catalog that has it"
-		}
-		c.addBundle(f.bundle)
-		if !missing[c] {
-			missing[c] = true
-			c.affect(rule, e)
-		}
-	}
-	if len(missing) > 0 {
+// blame adds an effect to the causes why OLM Classic installs none of the candidates: what they cannot have or, if that
+// is not all, the facts of the answer.
+func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classic, rule string, e effect) {
+	if !dead.explains(candidates) {
+		p.conflict(answer, rule).affect(rule, e)
 		return
 	}
+	causes := map[*cause]bool{}
+	dead.roots(candidates, func(v *variable, d *dependency) {
+		c := p.missing(v, d, rule)
+		c.addBundle(v.bundle.name)
+		if !causes[c] {
+			causes[c] = true
+			c.affect(rule, e)
+		}
+	})
+}
+
+// missing returns the cause that nothing satisfies a dependency or, without one, that the bundle is deprecated.
+func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
+	at := p.offered(v.entry)
+	if d == nil {
+		c, known := p.cause(rule, declcfg.PropertyDeprecated)
+		if !known {
+			c.pos, c.verb, c.plural = at.bundle.place().find(), "has", "have"
+			c.text = "the property " + declcfg.PropertyDeprecated
+		}
+		return c
+	}
+	c, known := p.cause(rule, d.String())
+	if !known {
+		c.pos, c.verb, c.plural = at.propertyPlace(d.property).find(), "requires", "require"
+		c.text = "an operator " + d.String() + ", and no catalog has one"
+		c.fix = "add it, or name another catalog that has it"
+	}
+	return c
+}
+
+// offered returns the entry of the catalog for one that is assumed to be installed, and all others as they are.
+func (p *packageCheck) offered(e *entry) *entry {
+	if e.installed == nil {
+		return e
+	}
+	return named(p.catalog.list().byPackage[p.x.Name], e.bundle.name)[0]
+}
+
+// conflict returns all facts of an answer together, or else its message.
+func (p *packageCheck) conflict(answer *Classic, rule string) *cause {
 	facts := slices.DeleteFunc(slices.Clone(answer.Core), isGiven)
 	keys := []string{answer.Message}
 	if len(facts) > 0 {
@@ -112,7 +137,7 @@ func (p *packageCheck) blame(answer *Classic, rule string, e effect) {
 	} else if !known {
 		c.text = answer.Message
 	}
-	c.affect(rule, e)
+	return c
 }
 
 // isGiven reports whether a fact is part of every question.

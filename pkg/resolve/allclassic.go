@@ -68,6 +68,7 @@ func (p *packageCheck) question(channel string, installed *entry, requirements r
 	}
 	if installed != nil {
 		in, _ := p.catalog.Operator(p.x.Name, installed.bundle.name)
+		in.Pos = installed.bundle.meta.Pos
 		ns.Installed = []Installed{in}
 		s.InstalledCSV, s.CurrentCSV = in.Name, in.Name
 	}
@@ -77,16 +78,28 @@ func (p *packageCheck) question(channel string, installed *entry, requirements r
 	return q
 }
 
-// askSolver asks one question.
+// askSolver asks one question, but the solver only where it is not clear without it.
 func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
-	answer, err := p.Options.bound(ctx, q.answer)
+	s := q.Subscriptions[0]
+	failed := effect{channel: s.Channel, installed: s.InstalledCSV}
+	var dead *deadEnds
+	var candidates []*entry
+	answer, err := p.Options.bound(ctx, func(ctx context.Context) (*Classic, error) {
+		if err := q.ask(ctx); err != nil {
+			return nil, err
+		}
+		candidates, dead = q.subscriptions[0].candidates, q.deadEnds()
+		if dead.explains(candidates) {
+			return &Classic{Outcome: Unsatisfiable}, nil
+		}
+		return q.solve(ctx)
+	})
 	if err != nil {
 		return err
 	}
-	s := q.Subscriptions[0]
 	if answer.Outcome != Resolved {
 		p.classicTally.Unresolved++
-		p.blame(answer, classicUnresolved, effect{channel: s.Channel, installed: s.InstalledCSV})
+		p.blame(dead, candidates, answer, classicUnresolved, failed)
 		return nil
 	}
 	wanted := q.subscriptions[0].wanted()
@@ -99,12 +112,15 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 	if wanted == nil || got == wanted.bundle.name {
 		return nil
 	}
-	q.subscriptions[0].candidates = []*entry{wanted}
-	if answer, err = p.Options.bound(ctx, q.solve); err != nil {
-		return err
-	}
 	p.classicTally.HeldBack++
-	p.blame(answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted.bundle.name})
+	candidates = []*entry{wanted}
+	if !dead.explains(candidates) {
+		q.subscriptions[0].candidates = candidates
+		if answer, err = p.Options.bound(ctx, q.solve); err != nil {
+			return err
+		}
+	}
+	p.blame(dead, candidates, answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted.bundle.name})
 	return nil
 }
 

@@ -129,8 +129,7 @@ type Fact struct {
 	// Places are where it says so: one place or, for a FactOneProvider and FactOneBundle, one for each candidate.
 	Places []declcfg.Pos `json:"places,omitempty"`
 
-	bundle   string // of a FactRequirement, the name of the one that requires something
-	requires string // what that is, as a requirement writes it
+	requires string // of a FactRequirement, what is required
 }
 
 // A FactKind says what a Fact is about.

@@ -87,9 +87,9 @@ func (p *problem) addBundle(i int, v *variable) {
 		p.add(solver.Constraint{Kind: solver.Dependency, Subject: i, Others: p.numbers(d.candidates)}, func() Fact {
 			return Fact{
 				Kind: FactRequirement, Subject: v.identifier, Candidates: p.names(d.candidates),
-				Places:  []declcfg.Pos{v.propertyPlace(d.property).find()},
-				Message: "bundle " + v.bundle.name + " requires an operator " + d.String(),
-				bundle:  v.bundle.name, requires: d.String(),
+				Places:   []declcfg.Pos{v.propertyPlace(d.property).find()},
+				Message:  "bundle " + v.bundle.name + " requires an operator " + d.String(),
+				requires: d.String(),
 			}
 		})
 	}
