@@ -45,14 +45,18 @@ var arrows = map[string][]string{
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
+	"pkg/diff": {
+		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest",
+		"internal/markdown",
+	},
 	"pkg/filter": {
 		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json,
 	},
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
-		"internal/constraint", "internal/solver",
+		"internal/constraint", "internal/solver", "internal/legible", "internal/nearest", "internal/plural",
+		"pkg/problem", "internal/parallel",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
@@ -101,7 +105,10 @@ var arrows = map[string][]string{
 	},
 	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
-	"pkg/problem":    {"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json},
+	"pkg/problem": {
+		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
+		"internal/markdown",
+	},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular",
@@ -119,6 +126,7 @@ var arrows = map[string][]string{
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},
+	"internal/markdown":    {"internal/legible"},
 	"internal/layout":      {"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},

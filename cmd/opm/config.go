@@ -16,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -103,7 +104,7 @@ func beside(file, path string) string {
 // allRules returns the names of the rules of all commands, which share opm.yaml.
 func allRules() []string {
 	var names []string
-	for _, rules := range []*problem.Rules{template.Rules(), bundle.Rules(), imagecheck.Rules()} {
+	for _, rules := range []*problem.Rules{template.Rules(), bundle.Rules(), imagecheck.Rules(), resolve.Rules()} {
 		names = append(names, rules.Names()...)
 	}
 	return names

@@ -11,11 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 func resolveCmd() *cobra.Command {
 	var f resolveFlags
+	args, complete := f.all.args(atLeastOne("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "resolve [NAME=]CATALOG...",
 		Short: "Show what OLM installs, and why not something else",
@@ -25,13 +27,20 @@ installation or, with --installed, as the next update. Exit status 1 means that 
 Each CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.
 A name makes it NAME or NAMESPACE/NAME on the cluster; without one it is "cat", "cat2" and so on in
 the namespace "ns". The Subscription is called "sub" and uses the first catalog; others provide
-dependencies only. OLM v1 chooses among all catalogs.`,
+dependencies only. OLM v1 chooses among all catalogs.
+
+With --all, ask about every channel of the first catalog what a new installation gets, and what
+happens where one of its bundles is installed, and report each cause of trouble once, with the
+number of bundles it matters to. An error is what OLM does not resolve; a warning is a bundle that
+is held back by what it requires. OLM v1 is asked about the first catalog only. Rules, opm.yaml and
+baselines are those of opm validate.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
+  opm resolve catalog --all --olm classic
   opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: files,
+		Args:              args,
+		ValidArgsFunction: complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
@@ -46,6 +55,7 @@ type resolveFlags struct {
 	path                            bool
 	timeout                         time.Duration
 	images                          imageFlags
+	all                             resolveAllFlags
 }
 
 // The values of --olm.
@@ -65,16 +75,24 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
 	flags.DurationVar(&f.timeout, "solver-timeout", 10*time.Second, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channels, "channel")
 	completeWith(cmd, bundles, "installed", "starting")
 	completeNothing(cmd, "version", "solver-timeout")
+	f.all.add(cmd)
 	addReadFlags(cmd, &f.images)
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
-	if f.pkg == "" {
+	switch err := f.all.check(cmd, f.format); {
+	case f.all.listRules:
+		return f.all.printRules(cmd.OutOrStdout(), args)
+	case err != nil:
+		return err
+	case f.all.on:
+		return f.runAll(cmd, args)
+	case f.pkg == "":
 		return usageError{errors.New("--package is missing: it names the package to install")}
 	}
 	done := progress(cmd, "reading")

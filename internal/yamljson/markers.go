@@ -91,11 +91,11 @@ func offsetOf(text []byte, line, column int) int {
 	for ; line > 1 && offset < len(text); line-- {
 		offset += len(firstLine(text[offset:]))
 	}
-	return offset + Characters(text[offset:], column-1)
+	return offset + characters(text[offset:], column-1)
 }
 
-// Lines returns where the lines of text start, as the YAML parser counts them.
-func Lines(text []byte) []int {
+// lines returns where the lines of text start, as the YAML parser counts them.
+func lines(text []byte) []int {
 	starts := []int{0}
 	for at := 0; at < len(text); {
 		at += lineLength(text[at:])
@@ -104,8 +104,8 @@ func Lines(text []byte) []int {
 	return starts
 }
 
-// Characters returns how many bytes the first n characters of text have.
-func Characters(text []byte, n int) int {
+// characters returns how many bytes the first n characters of text have.
+func characters(text []byte, n int) int {
 	size := 0
 	for ; n > 0 && size < len(text); n-- {
 		_, width := utf8.DecodeRune(text[size:])

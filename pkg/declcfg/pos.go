@@ -10,9 +10,9 @@ import (
 
 // A Pos is a place in a catalog file.
 type Pos struct {
-	File   string // as the user named the catalog, then the path below it, slash separated
-	Line   int    // from 1; 0 where only the file is known
-	Column int    // from 1, in characters; 0 where only the line is known
+	File   string `json:"file"`            // as the user named the catalog, then the path below it, slash separated
+	Line   int    `json:"line,omitzero"`   // from 1; 0 where only the file is known
+	Column int    `json:"column,omitzero"` // from 1, in characters; 0 where only the line is known
 }
 
 // String returns file:line:column, without what is not known.

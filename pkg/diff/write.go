@@ -6,13 +6,13 @@ import (
 	"html"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
@@ -82,7 +82,7 @@ const maxComment = 65_536
 // WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above
 // the limit of GitHub are omitted, and the comment says so.
 func WriteMarkdown(w io.Writer, r *Report) error {
-	p := prose{name: codeSpan, text: escapeMarkdown, heading: codeTag, strong: strong, arrow: "→"}
+	p := prose{name: markdown.Code, text: markdown.Escape, heading: codeTag, strong: strong, arrow: "→"}
 	var text strings.Builder
 	p.writeSummary(&text, r)
 	left := maxComment - utf8.RuneCountInString(text.String()) - maxNotice
@@ -150,35 +150,3 @@ func strong(s string) string { return "**" + s + "**" }
 
 // codeTag writes a name inside of HTML.
 func codeTag(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" }
-
-// codeSpan writes a name between more backticks than it has in a row.
-func codeSpan(s string) string {
-	s = legible.Name(s)
-	fence, run := 1, 0
-	for _, r := range s {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		fence = max(fence, run+1)
-	}
-	space := ""
-	if fence > 1 {
-		space = " "
-	}
-	around := strings.Repeat("`", fence)
-	return around + space + s + space + around
-}
-
-// escapeMarkdown escapes text for Markdown.
-func escapeMarkdown(s string) string {
-	var text strings.Builder
-	for _, r := range legible.Text(s) {
-		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`.,:;-/()'"%`, r) {
-			text.WriteByte('\\')
-		}
-		text.WriteRune(r)
-	}
-	return text.String()
-}

@@ -17,21 +17,18 @@ func yamlTree(text []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := yamlReader{text: text, mark: len(text) - len(body), lines: yamljson.Lines(body)}
+	r := yamlReader{text: text, mark: len(text) - len(body), nodes: yamljson.NewNodes(body)}
 	return r.value(root, r.offset(root), -1)
 }
 
 type yamlReader struct {
 	text  []byte
-	mark  int   // how long the byte order mark is that the parser ignores
-	lines []int // where they start behind it
+	mark  int             // how long the byte order mark is that the parser ignores
+	nodes *yamljson.Nodes // of what is behind it
 }
 
-// offset returns where a node starts. The parser counts characters.
-func (r *yamlReader) offset(n *yaml.Node) int {
-	at := r.mark + r.lines[min(max(n.Line, 1), len(r.lines))-1]
-	return at + yamljson.Characters(r.text[at:], n.Column-1)
-}
+// offset returns where a node starts.
+func (r *yamlReader) offset(n *yaml.Node) int { return r.mark + r.nodes.Offset(n) }
 
 // value returns the tree of n, which starts at an offset, in a block with an indent of so many columns.
 func (r *yamlReader) value(n *yaml.Node, at, indent int) (*node, error) {

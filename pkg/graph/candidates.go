@@ -83,14 +83,22 @@ func (b *Bundle) WhyAfter(preferred *Bundle) string {
 	return fmt.Sprintf("%s has a higher version", preferred.Name)
 }
 
-// Refusal returns the error of OLM v1 that resolves to a bundle with a dependency, or nil. It looks for no other bundle
+// Refusal returns the *[RefusalError] of OLM v1 that resolves to a bundle with a dependency, or nil. It looks for no other bundle
 // then.
 func (b *Bundle) Refusal() error {
 	if b.Dependency == "" {
 		return nil
 	}
-	return fmt.Errorf("validating bundle %q: bundle %q has a dependency declared via property %q "+
-		"which is currently not supported", b.Name, b.Name, b.Dependency)
+	return &RefusalError{b}
+}
+
+// A RefusalError is the error of OLM v1 about a bundle with a dependency.
+type RefusalError struct{ Bundle *Bundle }
+
+// Error returns the text of OLM.
+func (e *RefusalError) Error() string {
+	return fmt.Sprintf("validating bundle %q: bundle %q has a dependency declared via property %q "+
+		"which is currently not supported", e.Bundle.Name, e.Bundle.Name, e.Bundle.Dependency)
 }
 
 // ErrNoBundles is in the error of OLM v1 for an installed bundle that nothing updates, if it is not itself among the

@@ -29,11 +29,13 @@ const (
 	YAML   Format = "yaml"   // the same in YAML
 	SARIF  Format = "sarif"  // the Static Analysis Results Interchange Format, for code scanning
 	GitHub Format = "github" // commands of GitHub workflows, which shows them beside the lines of a pull request
+
+	Markdown Format = "markdown" // a list for a comment on a pull request
 )
 
 // Formats are the names of all formats.
 func Formats() []string {
-	return []string{string(Text), string(JSON), string(YAML), string(SARIF), string(GitHub)}
+	return []string{string(Text), string(JSON), string(YAML), string(SARIF), string(GitHub), string(Markdown)}
 }
 
 // Write writes the report.
@@ -49,6 +51,8 @@ func (r *Report) Write(w io.Writer, format Format) error {
 		return r.writeSARIF(w)
 	case GitHub:
 		return writeGitHub(w, r.Problems)
+	case Markdown:
+		return r.writeMarkdown(w)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

@@ -20,8 +20,11 @@ type place struct {
 
 // find returns the position. It reads the object again.
 func (p place) find() declcfg.Pos {
-	if p.meta == nil {
+	switch {
+	case p.meta == nil:
 		return p.pos
+	case p.pointer == "":
+		return p.meta.Pos
 	}
 	return p.meta.Place(p.pointer)
 }

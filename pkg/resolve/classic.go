@@ -22,13 +22,18 @@ func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error
 	if err := ns.check(); err != nil {
 		return nil, err
 	}
-	timeout := cmp.Or(opts.Timeout, defaultTimeout)
+	return opts.bound(ctx, ns.question().answer)
+}
+
+// bound returns the answer, whose error is an outcome unless it is that of ctx.
+func (o Options) bound(ctx context.Context, answer func(context.Context) (*Classic, error)) (*Classic, error) {
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, err := ns.question().answer(limited)
+	a, err := answer(limited)
 	switch {
 	case err == nil:
-		return answer, nil
+		return a, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
@@ -44,6 +49,11 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	if err := q.ask(ctx); err != nil {
 		return nil, err
 	}
+	return q.solve(ctx)
+}
+
+// solve returns the answer of the solver about the variables.
+func (q *question) solve(ctx context.Context) (*Classic, error) {
 	p := q.problem()
 	answer := &Classic{Outcome: Resolved, Install: []Choice{}}
 	chosen, err := p.Solve(ctx)
@@ -60,11 +70,21 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	return answer, nil
 }
 
-// orderSensitive reports whether another order of the anchors may give another answer. It reverses them.
+// orderSensitive reports whether another order of the anchors may give another answer.
 func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
-	slices.Reverse(p.Constraints[p.anchors:])
-	other, err := p.Solve(ctx)
+	if len(p.Constraints)-p.anchors < 2 {
+		return false
+	}
+	other, err := p.solveReversed(ctx)
 	return err != nil || !slices.Equal(chosen, other)
+}
+
+// solveReversed returns what is chosen if the anchors are in the reverse order.
+func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
+	reversed := p.Problem
+	reversed.Constraints = slices.Clone(p.Constraints)
+	slices.Reverse(reversed.Constraints[p.anchors:])
+	return reversed.Solve(ctx)
 }
 
 // core returns what constraints say, sorted by that.

@@ -3,7 +3,6 @@ package resolve
 import (
 	"context"
 
-	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -22,8 +21,7 @@ type Dependency struct {
 
 // Dependencies returns the dependencies of the catalog.
 func (c *Catalog) Dependencies() *Dependencies {
-	requirements := requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}
-	return &Dependencies{c, requirements, map[string]*Dependency{}}
+	return &Dependencies{c, newRequirementReader(), map[string]*Dependency{}}
 }
 
 // Of returns the dependencies of a bundle of the catalog. Properties that are equal give the same Dependency. The error

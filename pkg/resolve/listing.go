@@ -236,9 +236,6 @@ func enter[K comparable](table map[K][]*entry, key K, e *entry) {
 // propertyLabel is the type of a property whose value names a label.
 const propertyLabel = "olm.label"
 
-// propertyKey returns a key by which equal properties are found again.
-func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
-
 // A factReader decodes properties. It keeps what it decoded, since bundles repeat most of their properties.
 type factReader map[string]any
 

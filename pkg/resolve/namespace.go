@@ -128,6 +128,8 @@ type Fact struct {
 
 	// Places are where it says so: one place or, for a FactOneProvider and FactOneBundle, one for each candidate.
 	Places []declcfg.Pos `json:"places,omitempty"`
+
+	requires string // of a FactRequirement, what is required
 }
 
 // A FactKind says what a Fact is about.

@@ -87,8 +87,9 @@ func (p *problem) addBundle(i int, v *variable) {
 		p.add(solver.Constraint{Kind: solver.Dependency, Subject: i, Others: p.numbers(d.candidates)}, func() Fact {
 			return Fact{
 				Kind: FactRequirement, Subject: v.identifier, Candidates: p.names(d.candidates),
-				Places:  []declcfg.Pos{v.propertyPlace(d.property).find()},
-				Message: "bundle " + v.bundle.name + " requires an operator " + d.String(),
+				Places:   []declcfg.Pos{v.propertyPlace(d.property).find()},
+				Message:  "bundle " + v.bundle.name + " requires an operator " + d.String(),
+				requires: d.String(),
 			}
 		})
 	}
@@ -135,16 +136,20 @@ func (p *problem) addUnique() {
 		p.addAtMostOne(packages[pkg], Fact{Kind: FactOneBundle, Subject: pkg}, "originate from package "+pkg)
 	}
 	for _, gvk := range sortedGVKs(gvks) {
-		name := gvk.Kind + " (" + gvk.Group + "/" + gvk.Version + ")"
+		name := nameGVK(gvk)
 		p.addAtMostOne(gvks[gvk], Fact{Kind: FactOneProvider, Subject: name}, "provide "+name)
 	}
 }
+
+// nameGVK names an API as OLM does.
+func nameGVK(gvk declcfg.GVK) string { return gvk.Kind + " (" + gvk.Group + "/" + gvk.Version + ")" }
 
 func (p *problem) addAtMostOne(members []int, f Fact, are string) {
 	if len(members) < 2 {
 		return
 	}
 	p.add(solver.Constraint{Kind: solver.AtMostOne, Subject: -1, Others: members}, func() Fact {
+		f := f // it may be asked for again
 		for _, i := range members {
 			f.Candidates = append(f.Candidates, p.variables[i].identifier)
 			f.Places = append(f.Places, p.variables[i].bundle.place().find())

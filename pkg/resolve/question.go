@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/opm-toolchain/opm/internal/constraint"
 )
 
 // A question is a Namespace while it is being answered: the variables that OLM makes for it.
@@ -49,7 +47,7 @@ func (ns *Namespace) question() *question {
 	q := &question{
 		Namespace:    ns,
 		installed:    ns.existing(),
-		requirements: requirementReader{constraint.NewCompiler(), map[string]readRequirement{}},
+		requirements: newRequirementReader(),
 		providers:    map[string]providers{},
 		variables:    map[*entry]*variable{},
 	}

@@ -57,11 +57,9 @@ func (q *question) current(s *Subscription) *entry {
 func (q *question) visible(r *request, current *entry) []*entry {
 	var entries []*entry
 	listed := 0
-	for _, c := range q.preferred(nil, "") {
-		if r.anyCatalog() || c.Name == r.Catalog && c.Namespace == r.CatalogNamespace {
-			listed += len(c.list().entries)
-			entries = append(entries, c.list().byPackage[r.Package]...)
-		}
+	for _, c := range q.sources(r) {
+		listed += len(c.list().entries)
+		entries = append(entries, c.list().byPackage[r.Package]...)
 	}
 	inChannel := keep(entries, func(e *entry) bool { return r.Channel == "" || e.channel.name == r.Channel })
 	starting := inChannel
@@ -86,6 +84,17 @@ func (q *question) visible(r *request, current *entry) []*entry {
 		return cmp.Or(yesFirst(a.isDefault, b.isDefault), cmp.Compare(a.channel.name, b.channel.name))
 	})
 	return starting
+}
+
+// sources returns the catalogs of a Subscription; the installed operators are one if it names none.
+func (q *question) sources(r *request) []*Catalog {
+	var sources []*Catalog
+	for _, c := range q.preferred(nil, "") {
+		if r.anyCatalog() || c.Name == r.Catalog && c.Namespace == r.CatalogNamespace {
+			sources = append(sources, c)
+		}
+	}
+	return sources
 }
 
 func named(entries []*entry, name string) []*entry {

@@ -163,10 +163,17 @@ type requirementReader struct {
 	known    map[string]readRequirement // by type and value
 }
 
+func newRequirementReader() requirementReader {
+	return requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}
+}
+
 type readRequirement struct {
 	requirement
 	err error
 }
+
+// propertyKey tells properties apart by type and value.
+func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
 
 // read returns what a property requires, nil if that is nothing. The error has the words of OLM.
 func (r *requirementReader) read(p *declcfg.Property) (requirement, error) {

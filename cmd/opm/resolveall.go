@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// resolveAllFlags are the flags of resolve --all.
+type resolveAllFlags struct {
+	reportFlags
+	on bool
+}
+
+// onlyForAll are the flags that mean nothing without --all, and onlyForOne those that mean nothing with it.
+var (
+	resolveFormats = []string{"text", "json", "yaml"} // without --all
+	onlyForAll     = []string{"info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline"}
+	onlyForOne     = []string{"channel", "version", "starting", "installed", "path"}
+)
+
+func (f *resolveAllFlags) add(cmd *cobra.Command) {
+	f.rules = resolve.Rules
+	cmd.Flags().BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
+	f.reportFlags.add(cmd)
+	exclude(cmd, "all", onlyForOne...)
+	exclude(cmd, "rules", "all", "package")
+}
+
+// check returns an error for flags that need --all.
+func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
+	if f.on || f.listRules {
+		return nil
+	}
+	for _, name := range onlyForAll {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s needs --all", name)}
+		}
+	}
+	if !slices.Contains(resolveFormats, format) {
+		return usageError{fmt.Errorf("--output %s needs --all", format)}
+	}
+	return nil
+}
+
+// runAll checks all packages of the first catalog.
+func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
+	_, _, ref := splitCatalogName(args[0])
+	c, err := f.all.read(ref)
+	if err != nil {
+		return err
+	}
+	checked, err := f.checkAll(cmd, args)
+	if err != nil {
+		return err
+	}
+	report := problem.Report{
+		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
+	}
+	summary := ""
+	for _, olm := range []struct {
+		key, name string
+		resolve.Tally
+	}{{olmClassic, "OLM Classic", checked.Classic}, {olmV1, "OLM v1", checked.V1}} {
+		if olm.Questions > 0 {
+			report.Counts[olm.key+"Questions"] = olm.Questions
+			report.Counts[olm.key+"HeldBack"] = olm.HeldBack
+			report.Counts[olm.key+"Unresolved"] = olm.Unresolved
+			summary += fmt.Sprintf("opm: %s: %s\n", olm.name, olm.Summary())
+		}
+	}
+	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, &report)
+	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
+		return err
+	}
+	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary)
+	return cmp.Or(printErr, err)
+}
+
+// checkAll reads the catalogs, and closes them again.
+func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
+	done := progress(cmd, "resolving")
+	defer done()
+	catalogs, closeAll, err := f.readCatalogs(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	question, err := f.question(catalogs)
+	if err != nil {
+		return nil, err
+	}
+	if f.pkg != "" && catalogs[0].Index.Package(f.pkg) == nil {
+		var names []string
+		for _, p := range catalogs[0].Index.Packages() {
+			names = append(names, p.Name)
+		}
+		return nil, noPackage(f.pkg, names)
+	}
+	w := workOf(cmd)
+	check := resolve.Check{
+		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: question.namespace, Package: f.pkg,
+		Options: resolve.Options{Timeout: f.timeout},
+		Start:   func(total int) { w.count(total, "packages") }, Checked: w.did,
+	}
+	check.Namespace.Subscriptions = nil
+	return check.Run(cmd.Context())
+}

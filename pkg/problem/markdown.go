@@ -1,0 +1,33 @@
+package problem
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/markdown"
+)
+
+func (r *Report) writeMarkdown(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "### %s: %s\n", markdown.Escape(r.Subject), Summary(r.Problems))
+	for i, p := range r.Problems {
+		if i == 0 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(out, "- **%s** ", p.Severity)
+		if p.Pos.File != "" {
+			fmt.Fprintf(out, "%s: ", markdown.Code(p.Pos.String()))
+		}
+		if p.Path != "" {
+			fmt.Fprintf(out, "%s: ", markdown.Escape(legible.Message(p.Path)))
+		}
+		out.WriteString(markdown.Escape(p.text()))
+		if p.Rule != "" {
+			fmt.Fprintf(out, " (%s)", markdown.Code(p.Rule))
+		}
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}

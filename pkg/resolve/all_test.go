@@ -1,0 +1,235 @@
+package resolve
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// checkTests are catalogs, and the problems with them without their beginning.
+var checkTests = []struct{ name, scenario, want string }{
+	{"all is well", "has a.v2.0.0 package=d:>=3.0.0", ""},
+	{"what the head requires is nowhere", "has a.v2.0.0 package=d:>=9.0.0", `
+		a.v2.0.0 requires an operator with package: d and with version in range: >=9.0.0, and no catalog has one:
+		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
+		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed;
+		 add it, or name another catalog that has it [classic-unresolved]`},
+	{"one bundle holds back another, and itself has an update", `
+		channel a stable* a.v1.0.0 a.v1.1.0<a.v1.0.0 a.v2.0.0<a.v1.1.0
+		has a.v1.1.0 requires-gvk=K`, `
+		a.v1.1.0 requires an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
+		 in channel "stable" a.v1.0.0 is not updated to a.v1.1.0;
+		 add it, or name another catalog that has it [classic-held-back]`},
+	{"another update instead", `
+		range a.v1.1.0 <1.1.0
+		range a.v2.0.0 <2.0.0
+		has a.v2.0.0 requires-gvk=K
+		channel a fast a.v2.0.0`, `
+		a.v2.0.0 requires an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
+		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
+		 in channel "stable" a.v1.0.0 is updated to a.v1.1.0 instead of a.v2.0.0 (and 1 more);
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed (and 1 more);
+		 nothing can be installed from channel "fast";
+		 add it, or name another catalog that has it [classic-unresolved]`},
+	{"the same fact about several bundles", `
+		has a.v1.0.0 requires-gvk=K
+		has a.v1.1.0 requires-gvk=K
+		has a.v2.0.0 requires-gvk=K`, `
+		a.v2.0.0 and 2 more require an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
+		 nothing can be installed from channel "stable";
+		 nothing is resolved where a.v1.0.0 of channel "stable" is installed (and 2 more);
+		 add it, or name another catalog that has it [classic-unresolved]`},
+	{"what is required requires more", "has a.v2.0.0 package=d:<2.0.0\nhas d.v1.0.0 requires-label=L", `
+		d.v1.0.0 requires an operator with label: L, and no catalog has one:
+		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
+		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed;
+		 add it, or name another catalog that has it [classic-unresolved]`},
+	{"what is required excludes the bundle", `
+		has d.v1.0.0 gvk=K
+		has d.v2.0.0 gvk=K
+		has a.v2.0.0 gvk=K
+		has a.v2.0.0 package=d:<3.0.0`, `
+		bundle a.v2.0.0 requires an operator with package: d and with version in range: <3.0.0,
+		 c/ns/beta/d.v1.0.0, c/ns/stable/a.v2.0.0, c/ns/stable/d.v1.0.0 and c/ns/stable/d.v2.0.0 provide K (g.io/v1):
+		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
+		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+	{"a deprecated head is not wanted", "has a.v2.0.0 deprecated", `
+		a.v2.0.0 has the property olm.deprecated:
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+	{"two chains", "channel a stable* a.v1.0.0 a.v1.1.0 a.v2.0.0<a.v1.1.0", `
+		a unique replacement chain within a channel is required to determine the relative order between channel entries,
+		 but 2 replacement chains were found in channel "stable" of package "a": a.v1.0.0, a.v2.0.0...a.v1.1.0:
+		 nothing can be installed from channel "stable";
+		 nothing is resolved where a.v1.0.0 of channel "stable" is installed (and 2 more) [classic-unresolved]`},
+	{"a broken requirement", "has a.v2.0.0 package=d:bogus", `
+		Could not get version from string: "bogus":
+		 nothing can be installed from channel "stable";
+		 nothing is resolved where a.v1.1.0 of channel "stable" is installed (and 1 more) [classic-unresolved]`},
+	{"the API twice", "has a.v2.0.0 gvk=K\nhas a.v2.0.0 gvk=K", `
+		c/ns/stable/a.v2.0.0 and c/ns/stable/a.v2.0.0 provide K (g.io/v1):
+		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
+		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
+		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+	{"another catalog has it", "has a.v2.0.0 requires-gvk=K\ncatalog e\nchannel k s* k.v1.0.0\nhas k.v1.0.0 gvk=K", ""},
+}
+
+func TestCheck(t *testing.T) {
+	for _, tt := range checkTests {
+		t.Run(tt.name, func(t *testing.T) {
+			checked := runCheck(t, parseScenario(t, base+tt.scenario), true, false)
+			var got []string
+			for _, p := range checked.Problems {
+				_, message, _ := strings.Cut(p.String(), `": `)
+				got = append(got, message)
+				if p.Pos.Line == 0 {
+					t.Errorf("%s: no place", p)
+				}
+			}
+			want := strings.ReplaceAll(strings.TrimPrefix(tt.want, "\n\t\t"), "\n\t\t ", " ")
+			want = strings.ReplaceAll(want, "\n\t\t", "\n")
+			if text := strings.Join(got, "\n"); text != want {
+				t.Errorf("got\n%s\nwant\n%s", text, want)
+			}
+		})
+	}
+}
+
+func runCheck(t *testing.T, ns *Namespace, classic, v1 bool) *Checked {
+	t.Helper()
+	check := Check{Classic: classic, V1: v1, Namespace: Namespace{Name: ns.Name, Catalogs: ns.Catalogs}}
+	checked, err := check.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checked
+}
+
+// The examples of the rules break and keep them.
+func TestCheckRules(t *testing.T) {
+	head := func(text string) string { return strings.Join(strings.SplitAfterN(text, "\n", 4)[:3], "") }
+	rulesOf := func(change string) []string {
+		documents := slices.DeleteFunc(strings.Split(Rules().Example, "---\n"), func(text string) bool {
+			return head(text) == head(change)
+		})
+		text := strings.Join(append(documents, change), "---\n")
+		fsys := fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}
+		c, err := ReadCatalog(t.Context(), declcfg.Source{Name: "catalog", FS: fsys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Name, c.Namespace = "c", "ns"
+		var names []string
+		for _, p := range runCheck(t, &Namespace{Name: "ns", Catalogs: []*Catalog{c}}, true, true).Problems {
+			names = append(names, p.Rule)
+		}
+		return names
+	}
+	for _, r := range Rules().All() {
+		if got := rulesOf(r.Bad); !slices.Contains(got, r.Name) {
+			t.Errorf("%s: the bad example breaks %v", r.Name, got)
+		}
+		if got := rulesOf(r.Good); len(got) > 0 {
+			t.Errorf("%s: the good example breaks %v", r.Name, got)
+		}
+	}
+}
+
+// A check counts what the questions give one by one.
+func TestCheckAgrees(t *testing.T) {
+	for seed := range uint64(100) {
+		text := randomScenario(rand.New(rand.NewPCG(seed, 1)))
+		ns := parseScenario(t, text)
+		compareCheck(t, ns)
+		if t.Failed() {
+			t.Fatal(text)
+		}
+	}
+}
+
+func TestCheckAgreesOnPublishedCatalogs(t *testing.T) {
+	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+		c, err := ReadCatalog(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Name, c.Namespace = "c", "ns"
+		compareCheck(t, &Namespace{Name: "ns", Catalogs: []*Catalog{c}})
+	}
+}
+
+func compareCheck(t *testing.T, ns *Namespace) {
+	t.Helper()
+	ns.Installed, ns.Subscriptions = nil, nil
+	var classic, v1 Tally
+	for _, x := range ns.Catalogs[0].Index.Packages() {
+		g := graph.NewPackage(x)
+		for _, c := range g.Channels {
+			plan, _ := g.Classic(c)
+			ask := func(b *graph.Bundle) {
+				classic.add(askClassic(t, ns, plan, c, b))
+				v1.add(askV1(ns.Catalogs[0], c, b))
+			}
+			ask(nil)
+			for _, e := range c.Entries() {
+				ask(g.Bundle(e.Name))
+			}
+		}
+	}
+	if got := runCheck(t, ns, true, true); got.Classic != classic || got.V1 != v1 {
+		t.Errorf("got %+v and %+v, one by one %+v and %+v", got.Classic, got.V1, classic, v1)
+	}
+}
+
+// askClassic asks one question. What should happen is what the plan says, which ignores dependencies.
+func askClassic(t *testing.T, ns *Namespace, plan *graph.Plan, c *graph.Channel, b *graph.Bundle) Tally {
+	t.Helper()
+	catalog, one := ns.Catalogs[0], *ns
+	s := Subscription{
+		Name: "s", Package: c.Package, Channel: c.Name, Catalog: catalog.Name, CatalogNamespace: catalog.Namespace,
+	}
+	want := plan.Goal()
+	if b != nil {
+		in, ok := catalog.Operator(c.Package, b.Name)
+		if !ok {
+			t.Fatalf("no %s", b.Name)
+		}
+		one.Installed = []Installed{in}
+		s.InstalledCSV, s.CurrentCSV = b.Name, b.Name
+		step, _ := plan.Next(b)
+		want = step.To
+	}
+	one.Subscriptions = []Subscription{s}
+	answer, err := one.Classic(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := func(c Choice) bool { return want != nil && c.Bundle == want.Name }
+	switch {
+	case answer.Outcome != Resolved:
+		return Tally{Questions: 1, Unresolved: 1}
+	case want != nil && !slices.ContainsFunc(answer.Install, chosen):
+		return Tally{Questions: 1, HeldBack: 1}
+	}
+	return Tally{Questions: 1}
+}
+
+func askV1(catalog *Catalog, c *graph.Channel, b *graph.Bundle) Tally {
+	e := Extension{Name: "e", Package: c.Package, Channels: []string{c.Name}}
+	if b != nil {
+		e.Installed = &InstalledBundle{Name: b.Name, Version: b.Version.Semver.String(), Release: b.Version.Release.String()}
+	}
+	if e.Admit() != nil || e.V1([]*Catalog{catalog}).Outcome != Resolved {
+		return Tally{Questions: 1, Unresolved: 1}
+	}
+	return Tally{Questions: 1}
+}

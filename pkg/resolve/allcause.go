@@ -1,0 +1,195 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	problems "github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A cause is a fact that keeps OLM from installing bundles of a package, and what follows from it.
+type cause struct {
+	rule string
+	key  string // by which a baseline knows it
+	pos  declcfg.Pos
+	fix  string
+
+	// The text is what is wrong. Where it is true of bundles, it comes after their names and a verb, in the singular or
+	// in the plural.
+	text         string
+	bundles      []string
+	verb, plural string
+
+	effects []*effects // in the order in which they were found
+}
+
+// An effect is what a cause does to one question.
+type effect struct {
+	channel     string
+	installed   string // "" for a new installation
+	got, wanted string // bundles; "" if OLM has an error
+}
+
+// effects are those of one kind: the first of them, and how many more there are.
+type effects struct {
+	effect
+	more int
+}
+
+// cause returns the cause of that key, which may be new. The same key is another cause for OLM v1.
+func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
+	id := [2]string{key, ""}
+	if rule == v1Unresolved {
+		id[1] = rule
+	}
+	c, known = p.causes[id]
+	if !known {
+		c = &cause{key: key, rule: rule}
+		p.causes[id] = c
+	}
+	return c, known
+}
+
+// affect adds an effect, which another cause may have too. What breaks both rules of OLM Classic breaks the worse one.
+func (c *cause) affect(rule string, e effect) {
+	if rule == classicUnresolved {
+		c.rule = rule
+	}
+	sameKind := func(all *effects) bool {
+		return (all.installed == "") == (e.installed == "") && (all.wanted == "") == (e.wanted == "")
+	}
+	if i := slices.IndexFunc(c.effects, sameKind); i >= 0 {
+		c.effects[i].more++
+		return
+	}
+	c.effects = append(c.effects, &effects{effect: e})
+}
+
+// addBundle adds a bundle of which the text is true.
+func (c *cause) addBundle(name string) {
+	if !slices.Contains(c.bundles, name) {
+		c.bundles = append(c.bundles, name)
+	}
+}
+
+// blame adds an effect to the causes why OLM Classic installs none of the candidates: what they cannot have or, if that
+// is not all, the facts of the answer.
+func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classic, rule string, e effect) {
+	if !dead.explains(candidates) {
+		p.conflict(answer, rule).affect(rule, e)
+		return
+	}
+	causes := map[*cause]bool{}
+	dead.roots(candidates, func(v *variable, d *dependency) {
+		c := p.missing(v, d, rule)
+		c.addBundle(v.bundle.name)
+		if !causes[c] {
+			causes[c] = true
+			c.affect(rule, e)
+		}
+	})
+}
+
+// missing returns the cause that nothing satisfies a dependency or, without one, that the bundle is deprecated.
+func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
+	at := p.offered(v.entry)
+	if d == nil {
+		c, known := p.cause(rule, declcfg.PropertyDeprecated)
+		if !known {
+			c.pos, c.verb, c.plural = at.bundle.place().find(), "has", "have"
+			c.text = "the property " + declcfg.PropertyDeprecated
+		}
+		return c
+	}
+	c, known := p.cause(rule, d.String())
+	if !known {
+		c.pos, c.verb, c.plural = at.propertyPlace(d.property).find(), "requires", "require"
+		c.text = "an operator " + d.String() + ", and no catalog has one"
+		c.fix = "add it, or name another catalog that has it"
+	}
+	return c
+}
+
+// offered returns the entry of the catalog for one that is assumed to be installed, and all others as they are.
+func (p *packageCheck) offered(e *entry) *entry {
+	if e.installed == nil {
+		return e
+	}
+	return named(p.catalog.list().byPackage[p.x.Name], e.bundle.name)[0]
+}
+
+// conflict returns all facts of an answer together, or else its message.
+func (p *packageCheck) conflict(answer *Classic, rule string) *cause {
+	facts := slices.DeleteFunc(slices.Clone(answer.Core), isGiven)
+	keys := []string{answer.Message}
+	if len(facts) > 0 {
+		keys = nil
+	}
+	for _, f := range facts {
+		keys = append(keys, f.key())
+	}
+	slices.Sort(keys)
+	c, known := p.cause(rule, strings.Join(slices.Compact(keys), ", "))
+	if !known && len(facts) > 0 {
+		c.text, c.pos = sentences(facts), facts[0].Places[0]
+	} else if !known {
+		c.text = answer.Message
+	}
+	return c
+}
+
+// isGiven reports whether a fact is part of every question.
+func isGiven(f Fact) bool {
+	return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate
+}
+
+// key returns what is alike in facts about different bundles.
+func (f Fact) key() string {
+	switch f.Kind {
+	case FactRequirement:
+		return f.requires
+	case FactOneBundle, FactOneProvider:
+		return f.Subject
+	case FactDeprecated:
+		return declcfg.PropertyDeprecated
+	}
+	return f.Message
+}
+
+// problem returns the cause as a problem of a package.
+func (c *cause) problem(pkg string) *problems.Problem {
+	text := c.text
+	if n := len(c.bundles); n == 1 {
+		text = fmt.Sprintf("%s %s %s", c.bundles[0], c.verb, text)
+	} else if n > 1 {
+		text = fmt.Sprintf("%s and %d more %s %s", c.bundles[0], n-1, c.plural, text)
+	}
+	var follows []string
+	for _, e := range c.effects {
+		follows = append(follows, e.String())
+	}
+	return &problems.Problem{
+		Rule: c.rule, Severity: Rules().Of(c.rule).Severity, Pos: c.pos, Package: pkg, Names: []string{c.key},
+		Path: fmt.Sprintf("package %q", pkg), Message: text + ": " + strings.Join(follows, "; "), Fix: c.fix,
+	}
+}
+
+func (e *effects) String() string {
+	more := ""
+	if e.more > 0 {
+		more = fmt.Sprintf(" (and %d more)", e.more)
+	}
+	switch {
+	case e.installed == "" && e.wanted == "":
+		return fmt.Sprintf("nothing can be installed from channel %q%s", e.channel, more)
+	case e.installed == "":
+		return fmt.Sprintf("channel %q installs %s instead of %s%s", e.channel, e.got, e.wanted, more)
+	case e.wanted == "":
+		return fmt.Sprintf("nothing is resolved where %s of channel %q is installed%s", e.installed, e.channel, more)
+	case e.got == e.installed:
+		return fmt.Sprintf("in channel %q %s is not updated to %s%s", e.channel, e.installed, e.wanted, more)
+	}
+	return fmt.Sprintf("in channel %q %s is updated to %s instead of %s%s", e.channel, e.installed, e.got, e.wanted, more)
+}

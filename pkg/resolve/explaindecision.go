@@ -1,0 +1,312 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/solver"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// explain says why a decision is as it is. On an error it says what is known so far.
+func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
+	v := d.Others[d.chosen]
+	out := Decision{
+		Chosen: x.identifier(v), Installed: x.variables[v].bundle.installed != nil, Reused: d.reused,
+		Preferred: x.preferred(d), chosen: x.origin(v),
+	}
+	r := x.request(d.Subject)
+	if r != nil {
+		out.Subscription, out.Place, out.who = r.Name, r.Pos, "Subscription "+r.Name
+	} else {
+		from, dependency := x.variables[d.Subject], x.dependencies[d.constraint]
+		out.Bundle, out.Requires = from.identifier, wants(dependency.requirement)
+		out.Place, out.who = from.propertyPlace(dependency.property).find(), x.name(d.Subject)+" requires "+out.Requires
+	}
+	if !d.reused || r != nil {
+		if err := x.rejected(ctx, d, &out); err != nil {
+			return out, err
+		}
+	}
+	if r != nil {
+		out.reject(x.q.notOffered(r, x.variables[v].entry)...)
+	}
+	return out, nil
+}
+
+// request returns the request of a variable that is a Subscription, else nil.
+func (x *explainer) request(v int) *request {
+	if v < len(x.variables) {
+		return nil
+	}
+	return x.q.subscriptions[v-len(x.variables)]
+}
+
+// reject adds reasons, one for each rejected bundle.
+func (d *Decision) reject(reasons ...*Reason) {
+	for _, r := range reasons {
+		if d.told == maxRejected {
+			d.MoreRejected++
+			continue
+		}
+		d.told++
+		d.Rejected = addReason(d.Rejected, r)
+	}
+}
+
+// rejected says why the candidates that come before the chosen one were not chosen, and what would help the first.
+func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) error {
+	likely := []int{} // what the last one was rejected for
+	told := map[*bundle]bool{x.variables[d.Others[d.chosen]].bundle: true}
+	for _, v := range d.Others[:d.chosen] {
+		b := x.variables[v].bundle
+		if told[b] {
+			continue // in another channel
+		}
+		told[b] = true
+		if len(told) > maxRejected+1 {
+			out.MoreRejected++
+			continue
+		}
+		s, err := x.exclude(ctx, v, d.before, likely)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			out.reject(&Reason{
+				Kind: FactChosen, Subjects: []string{x.identifier(v)}, names: []string{x.name(v)},
+				what: "is not needed, as " + x.name(d.Others[d.chosen]) + " was chosen first",
+			})
+			continue
+		}
+		if len(s.constraints) == len(x.Constraints) {
+			likely = s.core
+		}
+		out.reject(s.each([]int{v})...)
+		if out.Wanted == "" && out.Subscription != "" && b.installed == nil {
+			out.Wanted, out.wanted = x.identifier(v), x.name(v)
+			if out.Changes, err = x.changes(ctx, s.core, x.variables[v].entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exclude finds why a variable cannot be chosen: because of what bundles require, or else because of Subscriptions and
+// installed operators too, or else because of earlier decisions. The constraints that are likely are tried before all.
+// It returns nil if there is no reason.
+func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*story, error) {
+	for _, listed := range [][]int{x.around(v), likely, nil} {
+		core, err := contradiction(ctx, x.Problem, v, listed)
+		if core != nil || err != nil {
+			return x.story(x.Constraints, core), err
+		}
+	}
+	p := x.Problem
+	p.Constraints = append(slices.Clip(p.Constraints), mandatory(before)...)
+	core, err := contradiction(ctx, p, v, nil)
+	if core == nil {
+		return nil, err
+	}
+	return x.story(p.Constraints, core), nil
+}
+
+// around returns the constraints of what a variable may require: all that matters where nothing else is chosen.
+func (x *explainer) around(v int) []int {
+	reached, stack := map[int]bool{v: true}, []int{v}
+	constraints := []int{}
+	for len(stack) > 0 {
+		subject := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, i := range x.subjects[subject] {
+			constraints = append(constraints, i)
+			for _, other := range x.Constraints[i].Others {
+				if !reached[other] {
+					reached[other] = true
+					stack = append(stack, other)
+				}
+			}
+		}
+	}
+	for i, c := range x.Constraints {
+		if c.Kind != solver.AtMostOne {
+			continue
+		}
+		members := 0
+		for _, other := range c.Others {
+			if reached[other] {
+				members++
+			}
+		}
+		if members > 1 {
+			constraints = append(constraints, i)
+		}
+	}
+	slices.Sort(constraints)
+	return constraints
+}
+
+// contradiction returns the constraints that contradict that a variable is chosen, nil if none do: of those listed, or
+// of all if that is nil.
+func contradiction(ctx context.Context, p solver.Problem, v int, listed []int) ([]int, error) {
+	constraints := p.Constraints
+	if listed != nil {
+		constraints = nil
+		for _, i := range listed {
+			constraints = append(constraints, p.Constraints[i])
+		}
+	}
+	p.Constraints = append(slices.Clip(constraints), mandatory([]int{v})...)
+	_, err := p.Solve(ctx)
+	unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err)
+	if !ok {
+		return nil, err
+	}
+	core := slices.DeleteFunc(unsatisfiable.Core, func(i int) bool { return i == len(constraints) })
+	if listed != nil {
+		for k, i := range core {
+			core[k] = listed[i]
+		}
+	}
+	return core, nil
+}
+
+func mandatory(variables []int) []solver.Constraint {
+	var constraints []solver.Constraint
+	for _, v := range variables {
+		constraints = append(constraints, solver.Constraint{Kind: solver.Mandatory, Subject: v})
+	}
+	return constraints
+}
+
+// preferred returns the rules by which the chosen candidate comes before those after it.
+func (x *explainer) preferred(d decision) []Preference {
+	if d.reused {
+		return nil
+	}
+	var preferences []Preference
+	chosen := x.variables[d.Others[d.chosen]]
+	for _, v := range d.Others[d.chosen+1:] {
+		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.request(d.Subject) != nil, x.catalogOf(d.Subject))
+		if !slices.ContainsFunc(preferences, func(p Preference) bool { return p.Rule == rule }) {
+			preferences = append(preferences, Preference{x.variables[v].identifier, rule, x.name(v)})
+		}
+	}
+	return preferences
+}
+
+func (x *explainer) catalogOf(v int) *Catalog {
+	if v < len(x.variables) {
+		return x.variables[v].catalog
+	}
+	return nil
+}
+
+// rule returns why OLM prefers a to b, for a Subscription or for what a bundle of a catalog requires.
+func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
+	switch {
+	case subscription && b.catalog == q.installed:
+		return "an update is preferred to what is installed"
+	case a.catalog == b.catalog || subscription:
+	case a.catalog == q.installed:
+		return "installed operators come first"
+	case a.catalog == from:
+		return "the same catalog comes first"
+	case a.catalog.Priority != b.catalog.Priority:
+		return "catalogs of higher priority come first"
+	case a.catalog.Namespace != b.catalog.Namespace && (a.catalog.Namespace == q.Name || b.catalog.Namespace == q.Name):
+		return "catalogs of the namespace come first"
+	default:
+		return "catalogs are sorted by name"
+	}
+	switch {
+	case a.isDefault != b.isDefault:
+		return "default channels come first"
+	case a.pkg != b.pkg && !subscription:
+		return "packages are sorted by name"
+	case a.channel.name != b.channel.name:
+		return "channels are sorted by name"
+	}
+	return "nearer to the head of the channel"
+}
+
+// notOffered says why newer bundles of the package are no candidates of a Subscription: those with a higher version
+// than the chosen one, the highest first, and each once.
+func (q *question) notOffered(r *request, chosen *entry) []*Reason {
+	var newer []*entry
+	for _, e := range q.packageEntries(r) {
+		sameBundle := func(other *entry) bool { return other.bundle == e.bundle }
+		isNewer := e.version != nil && chosen.version != nil && e.version.GT(*chosen.version)
+		if !isNewer || slices.ContainsFunc(r.candidates, sameBundle) {
+			continue
+		}
+		i := slices.IndexFunc(newer, sameBundle)
+		if i < 0 {
+			newer = append(newer, e)
+		} else if newer[i].channel.name != r.Channel {
+			newer[i] = e
+		}
+	}
+	slices.SortStableFunc(newer, func(a, b *entry) int { return b.version.Compare(*a.version) })
+	var reasons []*Reason
+	detailed := map[string]bool{}
+	for _, e := range newer {
+		what, detail := q.whyNotOffered(r, e)
+		if detail != "" && !detailed[what] {
+			detailed[what] = true
+			what += detail
+		}
+		reasons = append(reasons, &Reason{
+			Kind: FactNotOffered, Subjects: []string{e.id()}, Places: []declcfg.Pos{e.edgePlace().find()},
+			names: []string{e.bundle.name}, what: what,
+		})
+	}
+	return reasons
+}
+
+// packageEntries returns the entries of the package of a Subscription in its catalogs.
+func (q *question) packageEntries(r *request) []*entry {
+	var entries []*entry
+	for _, c := range q.sources(r) {
+		if c != q.installed {
+			entries = append(entries, c.list().byPackage[r.Package]...)
+		}
+	}
+	return entries
+}
+
+// whyNotOffered returns at what stage OLM drops an entry that is no candidate of the Subscription, and details of that.
+func (q *question) whyNotOffered(r *request, e *entry) (what, detail string) {
+	current := q.current(r.Subscription)
+	if r.Channel != "" && e.channel.name != r.Channel {
+		return fmt.Sprintf("is in channel %s; the Subscription asks for %s", e.channel.name, r.Channel), ""
+	}
+	if current == nil && r.StartingCSV != "" {
+		return "is not the startingCSV " + r.StartingCSV, ""
+	}
+	for _, other := range e.channel.entries {
+		if slices.Contains(other.edges.Skips, e.bundle.name) {
+			return fmt.Sprintf("is skipped by %s in channel %s", other.bundle.name, e.channel.name), ""
+		}
+	}
+	if current == nil || e.updates(current) {
+		return fmt.Sprintf("is not on the way that leads from the head of channel %s along replaces", e.channel.name), ""
+	}
+	var has []string
+	if e.edges.Replaces != "" {
+		has = append(has, "replaces "+e.edges.Replaces)
+	}
+	if len(e.edges.Skips) > 0 {
+		has = append(has, "skips "+some(e.edges.Skips, "and"))
+	}
+	if e.edges.SkipRange != "" {
+		has = append(has, fmt.Sprintf("has the skipRange %q, which %s is not in", e.edges.SkipRange, current.version))
+	}
+	if has == nil {
+		has = []string{"replaces nothing"}
+	}
+	return "does not update " + current.bundle.name + " directly", ": it " + some(has, "and")
+}
