@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -97,10 +96,7 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 	path := filepath.Join(source.Name, name)
 	file, info, err := regular.Open(source.FS, name)
 	if err != nil {
-		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			err = e.Err // its path begins at the directory
-		}
-		return &declcfg.Error{Pos: declcfg.Pos{File: path}, Err: err}
+		return &declcfg.Error{Pos: declcfg.Pos{File: path}, Err: regular.WithoutPath(err)}
 	}
 	defer file.Close()
 	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // it is one of the system

@@ -83,6 +83,15 @@ func readAll(r io.Reader, size int64) ([]byte, error) {
 	}
 }
 
+// WithoutPath returns err without the operation and the path of an [fs.PathError], for errors that name the file
+// themselves.
+func WithoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
 // Check returns an ErrNotRegular that says what a file of that mode is, nil for a regular one.
 func Check(mode fs.FileMode) error {
 	if mode.IsRegular() {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -110,7 +111,7 @@ func (c *checker) checkLayout() bool {
 		entries, err := fs.ReadDir(c.fsys, dir)
 		switch {
 		case err != nil:
-			c.findIn("layout", dir, "%w", withoutPath(err))
+			c.findIn("layout", dir, "%w", regular.WithoutPath(err))
 		case len(entries) == 0:
 			c.findIn("layout", dir, "the directory is empty")
 		default:

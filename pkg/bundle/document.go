@@ -82,7 +82,7 @@ func (p *parser) readDocument(name string) *document {
 func (p *parser) readDir(name string) []fs.DirEntry {
 	entries, err := fs.ReadDir(p.fsys, name)
 	if err != nil {
-		p.fail(p.inFile(name, withoutPath(err)))
+		p.fail(p.inFile(name, regular.WithoutPath(err)))
 	}
 	return entries
 }
@@ -94,9 +94,9 @@ func (p *parser) readFile(name string) ([]byte, bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		p.warn(p.inFile(name, errors.New("symbolic link to a file that does not exist")))
 	case errors.Is(err, regular.ErrNotRegular):
-		p.warn(p.inFile(name, withoutPath(err)))
+		p.warn(p.inFile(name, regular.WithoutPath(err)))
 	case err != nil:
-		p.fail(p.inFile(name, withoutPath(err)))
+		p.fail(p.inFile(name, regular.WithoutPath(err)))
 	}
 	return text, err == nil
 }
@@ -108,12 +108,4 @@ func readRegular(fsys fs.FS, name string) ([]byte, error) {
 		return nil, nil
 	}
 	return text, err
-}
-
-// withoutPath returns err without the path that the position says already.
-func withoutPath(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

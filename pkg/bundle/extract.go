@@ -86,7 +86,7 @@ func (e *extractor) extract(name string) {
 	text, err := regular.ReadFile(e.fsys, name, maxFileSize)
 	switch {
 	case err != nil:
-		e.fail(e.inFile(name, withoutPath(err)))
+		e.fail(e.inFile(name, regular.WithoutPath(err)))
 	case name == annotationsFile:
 		e.annotate(text)
 	default:

@@ -38,7 +38,7 @@ func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 func (l *loader) file(fsys fs.FS, name, label string) {
 	f, info, err := regular.Open(fsys, name)
 	if err != nil {
-		l.fail(declcfg.Pos{File: label}, "", withoutPath(err))
+		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
 		return
 	}
 	defer f.Close()
@@ -52,7 +52,7 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 			l.fail(posOf(label, e.Place), "", e.Err)
 			return
 		}
-		l.fail(declcfg.Pos{File: label}, "", withoutPath(err))
+		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
 	}
 	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
 	for chunk := range document.Split(r, info.Size(), 0) {

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -70,7 +71,7 @@ func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			l.fail(declcfg.Pos{File: label}, "", withoutPath(err))
+			l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."): // as in the volume of a ConfigMap
 			return fs.SkipDir
 		case !d.IsDir() && isManifest(d.Name()):
@@ -83,12 +84,4 @@ func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 // isManifest reports whether a file of that name is read.
 func isManifest(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
-}
-
-// withoutPath returns an error about a file without its path, which positions have already.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // A Meta is the identity of one object of a catalog, and its place: small enough to be kept for every object of the
@@ -132,7 +133,7 @@ func (r *rereader) document(m *Meta, buf []byte) (doc document.Document, err err
 	text := slices.Grow(buf[:0], room)[:s.size]
 	n, err := r.handle.ReadAt(text, s.off)
 	if err != nil && err != io.EOF {
-		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", withoutPath(err))}
+		return doc, &Error{Pos: m.Pos, Err: fmt.Errorf("read it again: %w", regular.WithoutPath(err))}
 	}
 	if n < s.size || maphash.Bytes(seed, text) != s.sum {
 		return doc, &Error{Pos: m.Pos, Err: ErrChanged}

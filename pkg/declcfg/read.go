@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // A chunk is a run of whole documents of one file.
@@ -124,7 +125,7 @@ func (f *file) unreadable(err error) error {
 	if e, ok := errors.AsType[*document.Error](err); ok {
 		return f.lost(f.pos(e.Place), e.Text, e.Err)
 	}
-	return &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
+	return &Error{Pos: Pos{File: f.label}, Err: regular.WithoutPath(err)}
 }
 
 // mentions finds the names of packages in text that cannot be parsed.

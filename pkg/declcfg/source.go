@@ -147,7 +147,7 @@ func (w *walker) dir(name string, trail []string) {
 	trail = append(trail, resolved)
 	entries, err := fs.ReadDir(w.src.FS, name)
 	if err != nil {
-		w.fail(name, withoutPath(err))
+		w.fail(name, regular.WithoutPath(err))
 	}
 	for _, e := range entries {
 		if atomicfile.IsTemp(e.Name()) { // which a process is writing, or did not finish
@@ -214,7 +214,7 @@ func (w *walker) readIgnore(dir, name string) {
 	}
 	content, err := regular.ReadFile(w.src.FS, name, indexignore.MaxSize)
 	if err != nil {
-		w.report(&Error{Pos: Pos{File: w.src.label(name)}, Err: withoutPath(err)})
+		w.report(&Error{Pos: Pos{File: w.src.label(name)}, Err: regular.WithoutPath(err)})
 		return
 	}
 	w.ignore.Add(dir, content)
@@ -313,22 +313,14 @@ func linkError(err error) error {
 	case errors.Is(err, syscall.ELOOP):
 		return errors.New("symbolic link that leads back to itself")
 	}
-	return withoutPath(err)
-}
-
-// withoutPath returns err without the path that the position says already.
-func withoutPath(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
+	return regular.WithoutPath(err)
 }
 
 // open returns the file for reading at any offset, and what it is now.
 func (f *file) open() (openFile, fs.FileInfo, error) {
 	h, info, err := regular.Open(f.fsys, f.name)
 	if err != nil {
-		return nil, nil, &Error{Pos: Pos{File: f.label}, Err: withoutPath(err)}
+		return nil, nil, &Error{Pos: Pos{File: f.label}, Err: regular.WithoutPath(err)}
 	}
 	if r, ok := h.(openFile); ok {
 		return r, info, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // WriteDir writes metas, which are in the order of [Sort], as upstream lays out a catalog: PACKAGE/catalog.json (or
@@ -50,13 +51,13 @@ func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, o
 		name := path.Join(metas[0].Owner(), "catalog."+string(opts.Format))
 		f, err := createIn(root, name)
 		if err != nil {
-			return fmt.Errorf("create %s: %w", filepath.Join(dir, name), withoutPath(err))
+			return fmt.Errorf("create %s: %w", filepath.Join(dir, name), regular.WithoutPath(err))
 		}
 		if err := Write(ctx, f, metas[:n], opts); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", filepath.Join(dir, name), withoutPath(err))
+			return fmt.Errorf("write %s: %w", filepath.Join(dir, name), regular.WithoutPath(err))
 		}
 		metas = metas[n:]
 	}

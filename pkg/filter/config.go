@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,10 +87,7 @@ func ReadConfig(path string) (*Config, error) {
 	dir, name := filepath.Split(path)
 	text, err := regular.ReadFile(os.DirFS(cmp.Or(dir, ".")), name, maxConfig)
 	if err != nil {
-		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			err = failed.Err // without the name, which lacks the directory
-		}
-		return nil, fmt.Errorf("read config %s: %w", path, err)
+		return nil, fmt.Errorf("read config %s: %w", path, regular.WithoutPath(err))
 	}
 	return ParseConfig(path, text)
 }
