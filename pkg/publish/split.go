@@ -46,25 +46,14 @@ func layerOf(key string) uint32 {
 // packagesOf returns the package of each file, "" if it has several.
 func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string {
 	packages := map[string]string{}
-	note := func(m *declcfg.Meta, pkg string) {
-		name := strings.TrimPrefix(m.Pos.File, strings.TrimSuffix(catalog.Name, "/")+"/")
-		if other, ok := packages[name]; ok && other != pkg {
-			pkg = ""
-		}
-		packages[name] = pkg
-	}
 	for _, p := range index.Packages() {
-		for _, o := range p.Packages {
-			note(o.Meta, p.Name)
-		}
-		for _, o := range p.Channels {
-			note(o.Meta, p.Name)
-		}
-		for _, o := range p.Bundles {
-			note(o.Meta, p.Name)
-		}
-		for _, o := range p.Deprecations {
-			note(o.Meta, p.Name)
+		for _, m := range p.Metas() {
+			name := strings.TrimPrefix(m.Pos.File, strings.TrimSuffix(catalog.Name, "/")+"/")
+			if other, ok := packages[name]; ok && other != p.Name {
+				packages[name] = ""
+			} else {
+				packages[name] = p.Name
+			}
 		}
 	}
 	return packages
