@@ -95,7 +95,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// prepare opens what is below the catalog, and asks the registries whether they take the image: before it is built.
+// prepare opens what serves the catalog, and asks the registries whether they accept a push, before anything is built.
 func (f *buildFlags) prepare(
 	cmd *cobra.Command, dir string, registry image.Options,
 ) (platforms []publish.Platform, closeAll func(), err error) {

@@ -67,8 +67,8 @@ func (f *buildFlags) pushed() []string {
 	return f.tags
 }
 
-// check refuses flags that make no sense together, and returns those about the content of the image. Without a catalog,
-// dir is empty.
+// check rejects flags that contradict each other, and returns those about the content of the image. Without a catalog,
+// dir is "".
 func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	for _, tag := range f.tags {
 		if err := checkTag(tag); err != nil {
@@ -111,7 +111,7 @@ func (f *buildFlags) checkPlaces() error {
 	case f.push && len(f.tags) == 0:
 		return errors.New("--push needs --tag")
 	case len(f.tags) > 1 && !f.push:
-		return errors.New("several --tag are for --push; a layout or an archive has one")
+		return errors.New("several --tag need --push: a layout or an archive has one name")
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (f *buildFlags) checkPlatforms() error {
 	return nil
 }
 
-// open opens what the image has below the catalog, for each platform. closeAll closes it, also after an error.
+// open opens what serves the catalog on each platform. closeAll closes it, also after an error.
 func (f *buildFlags) open(
 	ctx context.Context, registry image.Options,
 ) (platforms []publish.Platform, closeAll func(), err error) {
@@ -156,7 +156,7 @@ func (f *buildFlags) open(
 		}
 	}
 	for _, name := range f.platforms {
-		p, c, err := f.below(ctx, name, registry)
+		p, c, err := f.openPlatform(ctx, name, registry)
 		if c != nil {
 			opened = append(opened, c)
 		}
@@ -168,8 +168,8 @@ func (f *buildFlags) open(
 	return platforms, closeAll, nil
 }
 
-// below opens what the image has below the catalog for a platform; c closes it, also after an error, unless it is nil.
-func (f *buildFlags) below(
+// openPlatform opens what serves the catalog on a platform. Unless c is nil, it closes that, also after an error.
+func (f *buildFlags) openPlatform(
 	ctx context.Context, platform string, registry image.Options,
 ) (p publish.Platform, c io.Closer, err error) {
 	p.Name = platform
@@ -198,7 +198,7 @@ func (f *buildFlags) binary(platform string) (*publish.Binary, error) {
 	return publish.Self(platform)
 }
 
-// warnOfBase says what the image lacks if the opm of its base is not this one.
+// warnOfBase warns that an image has no store if the opm of its base is not this one.
 func (f *buildFlags) warnOfBase(cmd *cobra.Command, dir string, platforms []publish.Platform) error {
 	foreign := func(p publish.Platform) bool { return p.Base != nil && !p.Base.IsOpm }
 	if !slices.ContainsFunc(platforms, foreign) {

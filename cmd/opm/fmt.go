@@ -45,7 +45,7 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 	return cmd
 }
 
-// fmtFlags are the flags of fmt, and what it has found.
+// fmtFlags are the flags of fmt, and how many files it has found.
 type fmtFlags struct {
 	check bool
 	diff  bool
@@ -99,7 +99,7 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 		return &declcfg.Error{Pos: declcfg.Pos{File: path}, Err: regular.WithoutPath(err)}
 	}
 	defer file.Close()
-	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // it is one of the system
+	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // files of the operating system are one
 	if f.check || f.diff {
 		return f.compare(cmd, path, in)
 	}
@@ -167,7 +167,7 @@ func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader
 }
 
 func tooLarge(name string) error {
-	return fmt.Errorf("read %s: more than %s, which only opm fmt FILE and opm fmt --check FILE take", name,
+	return fmt.Errorf("read %s: more than %s; use opm fmt FILE or opm fmt --check FILE", name,
 		plural.Bytes(maxInMemory))
 }
 

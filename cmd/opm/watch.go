@@ -22,7 +22,7 @@ import (
 )
 
 // watch validates ref, and again whenever a file changes that the result depends on, until the command is interrupted.
-// It returns what the last run came to.
+// It returns the error of the last run.
 func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 	if err := checkWatchable(ref); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 	}
 }
 
-// reportRun prints what a run came to and returns it, as an error that is reported.
+// reportRun prints the result of a run. If there was an error, it returns errReported.
 func reportRun(cmd *cobra.Command, err error) error {
 	if err == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: valid; waiting for changes, Ctrl-C ends")
@@ -73,7 +73,7 @@ func reportRun(cmd *cobra.Command, err error) error {
 	return errReported
 }
 
-// checkWatchable returns an error for what is no path, or can be read only once.
+// checkWatchable returns an error unless ref is a path that can be read again.
 func checkWatchable(ref string) error {
 	var what string
 	switch r := reference.Of(ref); r.Kind {
@@ -143,7 +143,7 @@ func (w *watcher) add(dir string) error {
 	return nil
 }
 
-// tree watches a directory and all below it, and returns the first file that matters, seen from root; "" if none does.
+// tree watches a directory and all below it, and returns the first file that matters, relative to root; "" for none.
 func (w *watcher) tree(dir string) (first string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -162,7 +162,7 @@ func (w *watcher) tree(dir string) (first string, err error) {
 	return first, err
 }
 
-// inCatalog returns a path as seen from root, and whether a file there is a part of the catalog or decides what is.
+// inCatalog returns a path relative to root, and whether a file there belongs to the catalog or is an .indexignore.
 func (w *watcher) inCatalog(path string) (name string, ok bool) {
 	name, err := filepath.Rel(w.root, path)
 	if w.root == "" || err != nil || !filepath.IsLocal(name) {
@@ -200,7 +200,7 @@ func (w *watcher) wait(ctx context.Context) (changed string, err error) {
 	}
 }
 
-// nameOf returns what the user calls the file of an event, "" if the event does not matter.
+// nameOf returns the file of an event, as the user names it; "" if the event does not matter.
 func (w *watcher) nameOf(e fsnotify.Event) (string, error) {
 	if e.Op == fsnotify.Chmod {
 		return "", nil

@@ -20,7 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// Options say what an image is made of, apart from its catalog.
+// Options are what an image is made of, apart from its catalog.
 type Options struct {
 	// Platforms are those of the image, at least one. Several make an index.
 	Platforms   []Platform
@@ -30,8 +30,8 @@ type Options struct {
 	Limits      image.Limits      // likewise
 }
 
-// A Platform is a platform of an image, and what the image has there below the catalog: the program opm, a base image
-// with opm, or neither.
+// A Platform is a platform of an image, and what serves the catalog there: the program opm, a base image with opm, or
+// neither.
 type Platform struct {
 	Name   string // linux/arch or linux/arch/variant
 	Binary *Binary
@@ -87,7 +87,7 @@ func unchanged(ctx context.Context, key store.Key, catalog declcfg.Source) error
 	return err
 }
 
-// A builder has the layers of an image.
+// A builder packs the layers of an image.
 type builder struct {
 	Options
 	programs []*image.Layer // of each platform, nil where it has no Binary
@@ -99,7 +99,7 @@ type builder struct {
 	all []*image.Layer
 }
 
-// pack packs a layer, which is closed with the image.
+// pack packs a layer. The image closes it.
 func (b *builder) pack(ctx context.Context, c image.Content) (*image.Layer, error) {
 	l, err := image.Pack(ctx, c, b.Created)
 	if err != nil {
@@ -124,9 +124,9 @@ func (b *builder) packPrograms(ctx context.Context) (err error) {
 	return nil
 }
 
-// packStore makes the store, unless no platform can use it.
+// packStore builds the store, unless no platform can read it.
 func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.Source) error {
-	if !slices.ContainsFunc(b.Platforms, Platform.takesStore) {
+	if !slices.ContainsFunc(b.Platforms, Platform.readsStore) {
 		return nil
 	}
 	f, err := atomicfile.NewUnnamed("")
@@ -172,7 +172,7 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 	return ctx.Err()
 }
 
-// finish returns the image or, after an error, that and no image.
+// finish returns the image. If err is not nil, it closes the layers instead and returns err.
 func (b *builder) finish(err error) (*Image, error) {
 	img := &Image{layers: b.all, Summary: Summary{Packages: b.packages}}
 	if err == nil {
@@ -194,7 +194,7 @@ func (b *builder) assemble(img *Image) error {
 	return img.complete(b.Annotations)
 }
 
-// imageFor returns what the image for a platform is made of, and what the layers of it are.
+// imageFor returns the options of the image for a platform, and what each of its layers contains.
 func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOptions, content []string) {
 	opts = image.BuildOptions{
 		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created, Limits: b.Limits,
@@ -216,7 +216,7 @@ func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOption
 	opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
 	opts.Entrypoint, opts.Cmd = p.command()
 	add("catalog", b.catalog...)
-	if p.takesStore() {
+	if p.readsStore() {
 		add("store", b.store)
 	}
 	return opts, content

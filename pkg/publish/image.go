@@ -80,7 +80,7 @@ func (i *Image) add(platform string, opts image.BuildOptions, content []string) 
 	return nil
 }
 
-// complete makes the artifact of the images.
+// complete sets the artifact, and what the summary says about it.
 func (i *Image) complete(annotations map[string]string) error {
 	i.Artifact = i.images[0]
 	if len(i.images) > 1 {

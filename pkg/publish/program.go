@@ -37,20 +37,20 @@ var entrypoint = []string{"/" + program}
 // opmPath is the package path of opm.
 const opmPath = "github.com/opm-toolchain/opm/cmd/opm"
 
-// command returns the entry point and the arguments of a catalog image; none for one without opm.
+// command returns the entry point and the arguments of a catalog image, nothing if it has no opm.
 func (p Platform) command() (entry, args []string) {
 	if p.Binary == nil && p.Base == nil {
 		return nil, nil
 	}
 	args = []string{"serve", "/" + catalogDir}
-	if p.takesStore() {
+	if p.readsStore() {
 		args = append(args, "--cache-dir=/"+cacheDir)
 	}
 	return entrypoint, args
 }
 
-// takesStore reports whether opm in the image reads a store; upstream's refuses a cache that is not its own.
-func (p Platform) takesStore() bool { return p.Base == nil || p.Base.IsOpm }
+// readsStore reports whether the opm that will serve the catalog can read our store. Upstream's opm cannot.
+func (p Platform) readsStore() bool { return p.Base == nil || p.Base.IsOpm }
 
 func withLabel(labels map[string]string, key, value string) map[string]string {
 	all := map[string]string{key: value}
@@ -60,7 +60,7 @@ func withLabel(labels map[string]string, key, value string) map[string]string {
 
 // A Base is an image with opm at /bin/opm.
 type Base struct {
-	IsOpm bool // its opm is this one, of any version, and not upstream's
+	IsOpm bool // its opm is any version of this one, not upstream's
 	image *image.Image
 }
 
@@ -78,7 +78,7 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 		return nil, fmt.Errorf("base image %s: /%s: %w", img.Ref, program, err)
 	}
 	defer f.Close()
-	info, err := buildinfo.Read(f.(io.ReaderAt)) // as Files says
+	info, err := buildinfo.Read(f.(io.ReaderAt)) // Files says so
 	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
 }
 
@@ -118,7 +118,7 @@ func Self(platform string) (*Binary, error) {
 	return openProgram(name, platform, "")
 }
 
-// openProgram opens a program and checks it. An empty main stands for that of any program.
+// openProgram opens a program and checks it. If main is empty, the program may be built from any package.
 func openProgram(name, platform, main string) (*Binary, error) {
 	f, info, err := regular.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
 	if err != nil {
@@ -131,7 +131,7 @@ func openProgram(name, platform, main string) (*Binary, error) {
 	return b, nil
 }
 
-// check returns an error that begins with a verb.
+// check returns an error that follows the name of the program, such as "is not opm".
 func (b *Binary) check(platform, main string) error {
 	program, err := elf.NewFile(b.file)
 	if err != nil {
@@ -171,12 +171,12 @@ func withoutVariant(platform string) string {
 // Close closes the file.
 func (b *Binary) Close() error { return b.file.Close() }
 
-// tmp is where opm keeps a store that it has to build, and the builder of a generated Dockerfile the cache.
+// tmp is where opm keeps a store that it has to build, and where a generated Dockerfile puts the cache.
 var tmp = image.File{Name: "tmp", Mode: fs.ModeDir | fs.ModeSticky | 0o777}
 
 func directory(name string) image.File { return image.File{Name: name, Mode: fs.ModeDir | 0o755} }
 
-// files returns all that is in the image below a catalog.
+// files returns the files of an image without a catalog.
 func (b *Binary) files() []image.File {
 	return []image.File{
 		directory("bin"),
@@ -194,9 +194,9 @@ func text(name, content string) image.File {
 	return image.File{Name: name, Mode: 0o644, Size: int64(len(content)), Content: strings.NewReader(content)}
 }
 
-// certificates returns the certificate authorities that Mozilla trusts, in PEM. Those that it trusts for older
-// certificates only are left out, since PEM cannot say so. They are part of opm, so that an image is the same wherever
-// it is built.
+// certificates returns the certificate authorities that Mozilla trusts, in PEM. It skips those
+// that are trusted for older certificates only, since PEM cannot say so. All are part of opm, so that an image is the
+// same wherever it is built.
 func certificates() string {
 	var b strings.Builder
 	for root := range bundle.Roots() {

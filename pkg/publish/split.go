@@ -11,12 +11,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// maxCatalogLayers is how many layers a catalog has at most. With 127, which container runtimes mount, there are enough
-// left for a base.
+// maxCatalogLayers is how many layers a catalog has at most. Container runtimes mount 127, so there are enough left for
+// a base.
 const maxCatalogLayers = 40
 
-// split returns the files and empty directories of the layers of a catalog. A file is in the layer of its package, and
-// of its own name if it has several or none; which that is depends on nothing else.
+// split returns the files and empty directories of each layer of a catalog. The layer of a file depends on its package
+// alone or, if it has several or none, on its name.
 func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
 	packages := packagesOf(catalog, index)
 	names, err := list(catalog.FS)
@@ -59,7 +59,7 @@ func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string 
 	return packages
 }
 
-// list returns all that is not a directory, and the directories that are empty, which the root may be.
+// list returns everything that is not a directory, and the empty directories. The root may be one of them.
 func list(fsys fs.FS) (names []string, err error) {
 	inhabited := map[string]bool{}
 	var directories []string
