@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// editorNames are the CUE files that only JSON Schemas are made of.
+// editorNames are the CUE files that only JSON Schemas use.
 var editorNames = []string{"object", "template", "config", "compose", "targets"}
 
 // fileDefinitions are the definitions of files that people write, by what the files are called.
@@ -57,8 +57,8 @@ func JSONSchema(name string) (jsontext.Value, error) {
 	return jsontext.Value(read("output/" + name + ".v1.json")), nil
 }
 
-// generate returns the JSON Schema of a definition. It is of draft 2020-12, the only one that package jsonschema
-// generates. yaml-language-server, which most editors use, reads it, also in versions that know older drafts only.
+// generate returns the JSON Schema of a definition, of draft 2020-12: package jsonschema generates no other, and
+// yaml-language-server, which most editors use, reads it even in versions that know older drafts only.
 func generate(definition string) (jsontext.Value, error) {
 	context := cuecontext.New()
 	format := context.CompileString(concat(slices.Concat(names, editorNames)))

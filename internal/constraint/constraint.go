@@ -14,7 +14,7 @@ const MaxSize = 2 << 16
 
 // A Constraint is the value of olm.constraint, or a term of one. Of the kinds of terms, OLM uses the first that is set.
 type Constraint struct {
-	FailureMessage string `json:"failureMessage"` // OLM shows that of CEL terms only
+	FailureMessage string `json:"failureMessage"` // OLM shows it for CEL terms only
 
 	GVK     *declcfg.GVK             `json:"gvk"`
 	Package *declcfg.PackageRequired `json:"package"`

@@ -18,7 +18,7 @@ type search struct {
 	assumed      []z.Lit // the guard of the constraints, then the guesses
 
 	full  *gini.Gini // only solves
-	trial *gini.Gini // only propagates; what is assumed is so in test scopes
+	trial *gini.Gini // only propagates; it assumes in test scopes
 }
 
 // A guess is a candidate taken by a choice.
@@ -43,7 +43,7 @@ func newSearch(p *Problem) *search {
 	return s
 }
 
-// run makes all choices. It reports false if that is not possible.
+// run makes all choices. It reports whether that is possible.
 func (s *search) run(ctx context.Context) (bool, error) {
 	if !s.restart() {
 		return false, nil

@@ -18,7 +18,7 @@ import (
 type kind struct {
 	apiVersion, name string
 
-	// load reads the object at ptr; its identity has the kind.
+	// load reads the object at ptr, whose identity has only the kind so far.
 	load func(r *documentReader, raw jsontext.Value, ptr jsontext.Pointer, id identity)
 }
 
@@ -69,7 +69,7 @@ func checkNamespace(o metav1.Object) flaws {
 	return flaws(nil).need("/metadata/namespace", o.GetNamespace())
 }
 
-// flaws are what keeps an object from being used.
+// flaws are the reasons why an object cannot be used.
 type flaws []flaw
 
 type flaw struct {
@@ -85,8 +85,8 @@ func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
 	return append(f, flaw{ptr, errors.New("it is required")})
 }
 
-// loadInto returns a kind's load for a list of a State. All objects need a name; check, which may be nil, says what
-// else is wrong.
+// loadInto returns the load of a kind that has a list in a State. All objects need a name; check, which may be nil,
+// says what else is wrong.
 func loadInto[T any, P interface {
 	*T
 	metav1.Object

@@ -27,14 +27,14 @@ type loader struct {
 	errs []error
 }
 
-// An identity is what no two objects share.
+// An identity tells objects apart.
 type identity struct{ kind, namespace, name string }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
 }
 
-// file reads a file, which positions call by its label.
+// file reads a file. Positions use its label as the name of the file.
 func (l *loader) file(fsys fs.FS, name, label string) {
 	f, info, err := regular.Open(fsys, name)
 	if err != nil {
@@ -75,15 +75,15 @@ func posOf(label string, p document.Place) declcfg.Pos {
 	return declcfg.Pos{File: label, Line: p.Line, Column: p.Column}
 }
 
-// A documentReader reads the objects of one document. What needs a place waits until all of it is read, so that places
-// are found in one pass.
+// A documentReader reads the objects of one document. It collects what needs a place until the end, to find all places
+// in one pass.
 type documentReader struct {
 	*loader
 	label   string
 	pending []pending
 }
 
-// A pending is what to do when the place of a value is known.
+// A pending is a call to make when the place of a value is known.
 type pending struct {
 	ptr jsontext.Pointer
 	do  func(declcfg.Pos)
@@ -163,7 +163,7 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// other reads an object of a kind that is not among the kinds.
+// other reads an object of an unknown kind.
 func (r *documentReader) other(raw jsontext.Value, ptr jsontext.Pointer) {
 	v := new(metav1.PartialObjectMetadata)
 	if r.decode(raw, ptr, v) {
@@ -189,7 +189,7 @@ func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav
 	}
 }
 
-// options are those by which clients of Kubernetes read JSON, with errors that have a place.
+// options read JSON as clients of Kubernetes do, but with errors that have a place.
 var options = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), jsonv1.ReportErrorsWithLegacySemantics(false),
 )
@@ -203,7 +203,7 @@ func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any)
 	within, message := declcfg.TypeError(err)
 	s, ok := errors.AsType[*json.SemanticError](err)
 	if ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil {
-		message = s.Err // of what reads itself, such as a time
+		message = s.Err // of a type with its own decoder, such as a time
 	}
 	r.wrong(ptr+within, "%w", message)
 	return false

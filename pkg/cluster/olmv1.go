@@ -123,7 +123,7 @@ func (e *Extension) Question() *resolve.Extension {
 	return q
 }
 
-// image returns the image of the installed bundle, which only the message of a condition has; "" without one.
+// image returns the image of the installed bundle, "" if it is not known. Only the message of a condition has it.
 func (e *Extension) image() string {
 	for _, c := range e.Status.Conditions {
 		if c.Type == "Installed" && c.Status == metav1.ConditionTrue {

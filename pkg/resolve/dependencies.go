@@ -13,7 +13,7 @@ type Dependencies struct {
 	known        map[string]*Dependency // by type and value of a property
 }
 
-// A Dependency is what bundles require by a property.
+// A Dependency is what a property requires.
 type Dependency struct {
 	Requires  string          // what follows "requires an operator" in the sentences of OLM
 	Providers []*declcfg.Meta // the bundles that satisfy it and may be installed, each once

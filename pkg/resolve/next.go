@@ -71,8 +71,8 @@ func (ns *Namespace) Next(answer *Classic) *Namespace {
 }
 
 // Path returns the answers one after the other, each about the namespace after the one before, up to the first that
-// installs nothing, which is not returned unless it is the only one or an error. With loop, the last answer leads back to
-// a namespace that was there before, as skipRanges can.
+// installs nothing, which is not returned unless it is the only one or an error. If loop is set, the last answer leads
+// back to a namespace that was there before, as skipRanges can.
 func (ns *Namespace) Path(ctx context.Context, opts Options) (answers []*Classic, loop bool, err error) {
 	seen := map[string]bool{ns.state(): true}
 	for {
@@ -113,7 +113,8 @@ func (e *Extension) Changes(answer *V1) bool {
 // Next returns the ClusterExtension once the choice of the answer is installed.
 func (e *Extension) Next(answer *V1) *Extension {
 	next := *e
-	next.Installed = &InstalledBundle{Name: answer.Choice.Bundle, Version: answer.Choice.Version, Image: answer.Choice.Image}
+	chosen := answer.Choice
+	next.Installed = &InstalledBundle{Name: chosen.Bundle, Version: chosen.Version, Image: chosen.Image}
 	return &next
 }
 

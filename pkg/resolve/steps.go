@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// steps sets what OLM does to get the chosen bundles. Installed operators are not among them.
+// steps fills in what OLM does to install the chosen bundles.
 func (q *question) steps(answer *Classic, chosen []*variable) {
 	subscriptions := slices.Clone(q.Subscriptions)
 	for _, v := range chosen {
@@ -63,7 +63,7 @@ func (s *Subscription) follows(c Choice) bool {
 		(s.anyCatalog() || s.Catalog == c.Catalog && s.CatalogNamespace == c.CatalogNamespace)
 }
 
-// isCurrent reports whether a Subscription has a choice already.
+// isCurrent reports whether the choice is already installed for a Subscription.
 func (q *question) isCurrent(s *Subscription, c Choice) bool {
 	isIt := func(in Installed) bool { return in.Name == c.Bundle }
 	return s.CurrentCSV == c.Bundle && slices.ContainsFunc(q.Installed, isIt)

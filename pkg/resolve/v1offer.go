@@ -30,12 +30,12 @@ type V1Candidate struct {
 	By         graph.Edge `json:"by,omitzero"`      // as in [V1Choice]
 	Channel    string     `json:"channel,omitzero"` // that has the edge
 
-	// Why says why it does not come first, or why it is no candidate, as a sentence without a full stop that calls the
+	// Why says why it does not come first, or why it is not a candidate, as a sentence without a full stop that calls the
 	// bundle "it". It is "" for the first candidate.
 	Why string `json:"why,omitzero"`
 }
 
-// An offer is the candidates in one catalog.
+// An offer holds the candidates in one catalog.
 type offer struct {
 	*Catalog
 	pkg       *graph.Package
@@ -96,7 +96,7 @@ func newCandidate(b *graph.Bundle) V1Candidate {
 	return c
 }
 
-// Others returns the bundles of the package that are no candidates, the highest version first, each with the reason.
+// Others returns the bundles of the package that are not candidates, the highest version first, each with the reason.
 func (c *V1Catalog) Others() []V1Candidate {
 	o := c.offer
 	if o == nil {

@@ -3,7 +3,7 @@
 //
 //	go -C tools run ./outputs ../schemas/outputs.txt ../schemas/output
 //
-// The first argument is a table of names and types. Another word than a type is skipped.
+// The first argument is a table of names and types. Lines without a type are skipped.
 package main
 
 import (

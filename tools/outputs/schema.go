@@ -30,11 +30,11 @@ type schema struct {
 	Defs        map[string]*schema `json:"$defs,omitempty"`
 }
 
-// A source is the packages with the types.
+// A source has the packages that define the types.
 type source struct {
 	packages map[string]*packages.Package
 	comments map[token.Pos]string // of types and fields, by their names
-	defs     map[string]*schema   // of the document that is being made
+	defs     map[string]*schema   // of the schema that is being built
 }
 
 // load loads the packages of all outputs, with the types that they are made of.
@@ -63,7 +63,7 @@ func load(outputs []output) (*source, error) {
 	return s, nil
 }
 
-// note keeps the comments of types and fields.
+// note records the comments of types and fields.
 func (s *source) note(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
@@ -137,8 +137,7 @@ func list(elem *schema, err error) (*schema, error) {
 	return &schema{Type: "array", Items: elem}, err
 }
 
-// named returns the schema of a named type: a reference to the one of a struct, the values of a string, or the list that
-// an iterator stands for.
+// named returns the schema of a named type: a reference for a struct, an enum for a string, a list for an iterator.
 func (s *source) named(t *types.Named) (*schema, error) {
 	switch under := t.Underlying().(type) {
 	case *types.Signature: // func(yield func(T) bool)
@@ -190,7 +189,7 @@ func (s *source) fields(def *schema, of *types.Struct) error {
 	return nil
 }
 
-// field returns the schema of a field; nil if there is no key for it, since its own keys are added to def, or none are.
+// field returns the schema of a field. It is nil if the field has no key: it is not exported, or its keys go to def.
 func (s *source) field(def *schema, field *types.Var, options string) (*schema, error) {
 	under := field.Type().Underlying()
 	switch m, isMap := under.(*types.Map); {
