@@ -75,7 +75,8 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
 	flags.DurationVar(&f.timeout, "solver-timeout", 10*time.Second, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
+		append(problem.Formats(), "dot")...)
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channels, "channel")
 	completeWith(cmd, bundles, "installed", "starting")

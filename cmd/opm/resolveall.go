@@ -21,7 +21,7 @@ type resolveAllFlags struct {
 
 // onlyForAll are the flags that mean nothing without --all, and onlyForOne those that mean nothing with it.
 var (
-	resolveFormats = []string{"text", "json", "yaml"} // without --all
+	resolveFormats = []string{"text", "json", "yaml", "dot"} // without --all
 	onlyForAll     = []string{"info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline"}
 	onlyForOne     = []string{"channel", "version", "starting", "installed", "path"}
 )
@@ -36,7 +36,10 @@ func (f *resolveAllFlags) add(cmd *cobra.Command) {
 
 // check returns an error for flags that need --all.
 func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
-	if f.on || f.listRules {
+	switch {
+	case format == "dot" && f.on:
+		return usageError{errors.New("--output dot is for one package, not for --all")}
+	case f.on || f.listRules:
 		return nil
 	}
 	for _, name := range onlyForAll {
