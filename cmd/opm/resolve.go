@@ -30,10 +30,10 @@ the namespace "ns". The Subscription is called "sub" and uses the first catalog;
 dependencies only. OLM v1 chooses among all catalogs.
 
 With --all, ask about every channel of the first catalog what a new installation gets, and what
-happens where one of its bundles is installed, and report each cause of trouble once, with the
-number of bundles it matters to. An error is what OLM does not resolve; a warning is a bundle that
-is held back by what it requires. OLM v1 is asked about the first catalog only. Rules, opm.yaml and
-baselines are those of opm validate.`,
+happens where one of its bundles and nothing else is installed. Each cause of trouble is reported
+once, with the number of bundles it matters to. An error is what OLM does not resolve; a warning
+is a bundle that is held back by what it requires. OLM v1 is asked about the first catalog only.
+Rules, opm.yaml and baselines are those of opm validate.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	report := problem.Report{
 		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
 	}
-	summary := ""
+	var summary strings.Builder
 	for _, olm := range []struct {
 		key, name string
 		resolve.Tally
@@ -76,14 +77,14 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 			report.Counts[olm.key+"Questions"] = olm.Questions
 			report.Counts[olm.key+"HeldBack"] = olm.HeldBack
 			report.Counts[olm.key+"Unresolved"] = olm.Unresolved
-			summary += fmt.Sprintf("opm: %s: %s\n", olm.name, olm.Summary())
+			fmt.Fprintf(&summary, "opm: %s: %s\n", olm.name, olm.Summary())
 		}
 	}
 	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, &report)
 	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
 		return err
 	}
-	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary)
+	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary.String())
 	return cmp.Or(printErr, err)
 }
 
