@@ -76,9 +76,7 @@ func (r *resolution) write(w io.Writer, format string) error {
 		return writeValue(w, r, format)
 	}
 	var text strings.Builder
-	for _, a := range r.Assumed {
-		fmt.Fprintf(&text, "assumed: %s\n", legible.Message(a))
-	}
+	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {
 		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
 		_ = r.Classic.Explanation.WriteText(&text) // which takes any text
@@ -96,13 +94,18 @@ func (r *resolution) write(w io.Writer, format string) error {
 	return err
 }
 
+func writeAssumed(w io.Writer, assumed []string) {
+	for _, a := range assumed {
+		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+	}
+}
+
 // writeSteps writes what OLM installs, step by step.
 func writeSteps(w io.Writer, olm string, steps []resolveStep, loop bool) {
 	for _, s := range steps {
 		switch {
 		case s.Outcome != resolve.Resolved:
-			fmt.Fprintf(w, "%s: %s\n", olm, s.Outcome)
-			fmt.Fprintf(w, "  OLM says: %s\n", legible.Name(s.Message))
+			fmt.Fprintf(w, "%s: %s: %s\n", olm, s.Outcome, legible.Message(s.Message))
 		case len(s.Install) == 0:
 			fmt.Fprintf(w, "%s: nothing to install\n", olm)
 		default:

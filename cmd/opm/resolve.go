@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -19,7 +20,7 @@ func resolveCmd() *cobra.Command {
 	var f resolveFlags
 	args, complete := f.all.args(atLeastOne("CATALOG"))
 	cmd := &cobra.Command{
-		Use:   "resolve [NAME=]CATALOG...",
+		Use:   "resolve ([NAME=]CATALOG... | --state PATH...)",
 		Short: "Show what OLM installs, and why not something else",
 		Long: `Show what OLM Classic and OLM v1 install of a package, with all that it depends on: for a new
 installation or, with --installed, as the next update. Exit status 1 means that OLM would refuse.
@@ -33,13 +34,20 @@ With --all, ask about every channel of the first catalog what a new installation
 happens where one of its bundles and nothing else is installed. Each cause of trouble is reported
 once, with the number of bundles it matters to. An error is what OLM does not resolve; a warning
 is a bundle that is held back by what it requires. OLM v1 is asked about the first catalog only.
-Rules, opm.yaml and baselines are those of opm validate.`,
+Rules, opm.yaml and baselines are those of opm validate.
+
+With --state, it is a whole cluster: what its Subscriptions and ClusterExtensions install or update,
+and the failures, with the conditions in which OLM reports them. PATH is a directory, a file or "-"
+with manifests as "kubectl get ... -o yaml" prints them: Namespace, OperatorGroup, CatalogSource,
+Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog and ClusterExtension; others are
+ignored. The contents of catalogs come from --catalog.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
   opm resolve catalog --all --olm classic
-  opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json`,
-		Args:              args,
+  opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
+  opm resolve --state cluster.yaml --catalog crafts=catalog`,
+		Args:              f.args(args),
 		ValidArgsFunction: complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -54,6 +62,7 @@ type resolveFlags struct {
 	olm, format                     string
 	path                            bool
 	timeout                         time.Duration
+	state                           stateFlags
 	images                          imageFlags
 	all                             resolveAllFlags
 }
@@ -82,7 +91,18 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, bundles, "installed", "starting")
 	completeNothing(cmd, "version", "solver-timeout")
 	f.all.add(cmd)
+	f.state.add(cmd)
 	addReadFlags(cmd, &f.images)
+}
+
+// args checks the arguments: catalogs, unless there is a state.
+func (f *resolveFlags) args(catalogs cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if f.state.paths != nil {
+			return exactArgs()(cmd, args)
+		}
+		return cmp.Or(f.state.unused(cmd), catalogs(cmd, args))
+	}
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
@@ -91,6 +111,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return f.all.printRules(cmd.OutOrStdout(), args)
 	case err != nil:
 		return err
+	case f.state.paths != nil:
+		return f.runState(cmd)
 	case f.all.on:
 		return f.runAll(cmd, args)
 	case f.pkg == "":
@@ -103,6 +125,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
+	for i, c := range catalogs {
+		c.Namespace, c.Name = cmp.Or(c.Namespace, "ns"), cmp.Or(c.Name, defaultCatalogName(i))
+	}
 	question, err := f.question(catalogs)
 	if err != nil {
 		return err
@@ -122,7 +147,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// readCatalogs reads the catalogs of the arguments. Their objects can be read again until closeAll is called.
+// readCatalogs reads the catalogs of the arguments, under the names that these give; NAME= is an empty one. Their
+// objects can be read again until closeAll is called.
 func (f *resolveFlags) readCatalogs(
 	cmd *cobra.Command, args []string,
 ) (catalogs []*resolve.Catalog, closeAll func(), err error) {
@@ -132,8 +158,12 @@ func (f *resolveFlags) readCatalogs(
 			c()
 		}
 	}
-	for i, arg := range args {
+	for _, arg := range args {
 		namespace, name, ref := splitCatalogName(arg)
+		if name != "" && ref == "" {
+			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
+			continue
+		}
 		catalog, closer, err := f.images.openCatalog(cmd, ref)
 		if err != nil {
 			closeAll()
@@ -146,7 +176,7 @@ func (f *resolveFlags) readCatalogs(
 			return nil, nil, ofParts([]string{ref}, err)
 		}
 		warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
-		c.Namespace, c.Name = cmp.Or(namespace, "ns"), cmp.Or(name, defaultCatalogName(i))
+		c.Namespace, c.Name = namespace, name
 		catalogs = append(catalogs, c)
 	}
 	return catalogs, closeAll, nil

@@ -40,6 +40,8 @@ func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 	switch {
 	case format == "dot" && f.on:
 		return usageError{errors.New("--output dot is for one package, not for --all")}
+	case format == "dot" && cmd.Flags().Changed("state"):
+		return usageError{errors.New("--output dot is for one package, not for --state")}
 	case f.on || f.listRules:
 		return nil
 	}
