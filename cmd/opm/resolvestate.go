@@ -28,7 +28,8 @@ func (f *stateFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.paths, "state", nil, "resolve the cluster with the manifests in this `PATH`; may be repeated")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
-	flags.StringToIntVar(&f.priorities, "catalog-priority", nil, "priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
+	flags.StringToIntVar(&f.priorities, "catalog-priority", nil,
+		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
 	flags.StringVar(&f.global, "global-namespace", "",
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
 	completeNothing(cmd, "catalog-priority", "global-namespace")

@@ -19,8 +19,9 @@ var globalNamespaces = []string{"openshift-marketplace", "olm"}
 func (q *Question) findGlobal(given []*resolve.Catalog) {
 	for _, name := range globalNamespaces {
 		q.global = name
-		if slices.ContainsFunc(given, func(c *resolve.Catalog) bool { return c.Namespace == name }) ||
-			slices.ContainsFunc(q.CatalogSources, func(o Object[v1alpha1.CatalogSource]) bool { return o.Value.Namespace == name }) {
+		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
+		isRead := func(o Object[v1alpha1.CatalogSource]) bool { return o.Value.Namespace == name }
+		if slices.ContainsFunc(given, isGiven) || slices.ContainsFunc(q.CatalogSources, isRead) {
 			q.globalFound = true
 			return
 		}

@@ -75,8 +75,8 @@ func (s *State) namespaces() map[string]*objects {
 	return all
 }
 
-// Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that of
-// ctx, or about a catalog that is given twice.
+// Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
+// of ctx, or about a catalog that is given twice.
 func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
 	all := q.namespaces()
 	q.assumeClassic(all)

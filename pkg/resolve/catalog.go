@@ -86,7 +86,9 @@ var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 
 // As returns a catalog of another name with the same contents.
 func (c *Catalog) As(namespace, name string) *Catalog {
-	return &Catalog{Namespace: namespace, Name: name, Index: c.Index, properties: c.properties, deprecations: c.deprecations}
+	return &Catalog{
+		Namespace: namespace, Name: name, Index: c.Index, properties: c.properties, deprecations: c.deprecations,
+	}
 }
 
 // Properties returns the properties of a bundle of the catalog, in order.
