@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apimachinery", json,
+		"k8s.io/api", "k8s.io/apimachinery", json, "internal/nearest", "internal/parallel",
 	},
 	"pkg/list": {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {

@@ -21,8 +21,9 @@ type resolution struct {
 // A classicResolution is the answer of OLM Classic and, with --path, the answers after it.
 type classicResolution struct {
 	resolve.Classic
-	Path []resolveStep `json:"path,omitempty"`
-	Loop bool          `json:"loop,omitzero"` // the last step leads back to what was installed before
+	Explanation *resolve.Explanation `json:"explanation"`
+	Path        []resolveStep        `json:"path,omitempty"`
+	Loop        bool                 `json:"loop,omitzero"` // the last step leads back to what was installed before
 }
 
 // A v1Resolution is the answer of OLM v1 and, with --path, the answers after it.
@@ -31,6 +32,8 @@ type v1Resolution struct {
 	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"` // what each has, and why it is not chosen
 	Path     []resolveStep       `json:"path,omitempty"`
 	Loop     bool                `json:"loop,omitzero"` // the last step leads back to what was installed before
+
+	first *resolve.V1 // nil if the ClusterExtension is not accepted
 }
 
 // A resolveStep is an answer of OLM.
@@ -66,25 +69,35 @@ func (r *resolution) v1Steps() []resolveStep {
 }
 
 func (r *resolution) write(w io.Writer, format string) error {
-	if format != "text" {
+	switch format {
+	case "dot":
+		return r.writeDOT(w)
+	case "json", "yaml":
 		return writeValue(w, r, format)
 	}
 	var text strings.Builder
-	for _, a := range r.Assumed {
-		fmt.Fprintf(&text, "assumed: %s\n", legible.Message(a))
-	}
+	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {
 		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
-		writeFacts(&text, r.Classic.Core)
-		if r.Classic.OrderSensitive {
-			text.WriteString("OLM may also answer otherwise: the answer depends on a random order\n")
-		}
+		_ = r.Classic.Explanation.WriteText(&text) // which takes any text
 	}
 	if r.V1 != nil {
+		if text.Len() > 0 {
+			text.WriteString("\n")
+		}
 		writeSteps(&text, "OLM v1", r.v1Steps(), r.V1.Loop)
+		if r.V1.first != nil {
+			_ = r.V1.first.WriteText(&text)
+		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+func writeAssumed(w io.Writer, assumed []string) {
+	for _, a := range assumed {
+		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+	}
 }
 
 // writeSteps writes what OLM installs, step by step.
@@ -113,15 +126,4 @@ func writeChoices(w io.Writer, choices []resolve.Choice) {
 			legible.Name(cmp.Or(c.Channel, "-")), c.Catalog, legible.Name(cmp.Or(c.Replaces, "-")))
 	}
 	t.Flush()
-}
-
-// writeFacts writes the facts that make a resolution fail, each with its place.
-func writeFacts(w io.Writer, facts []resolve.Fact) {
-	for _, f := range facts {
-		place := ""
-		if len(f.Places) > 0 && f.Places[0].File != "" {
-			place = f.Places[0].String() + ": "
-		}
-		fmt.Fprintf(w, "  %s%s\n", place, legible.Message(f.Message))
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -19,7 +20,7 @@ func resolveCmd() *cobra.Command {
 	var f resolveFlags
 	args, complete := f.all.args(atLeastOne("CATALOG"))
 	cmd := &cobra.Command{
-		Use:   "resolve [NAME=]CATALOG...",
+		Use:   "resolve ([NAME=]CATALOG... | --state PATH...)",
 		Short: "Show what OLM installs, and why not something else",
 		Long: `Show what OLM Classic and OLM v1 install of a package, with all that it depends on: for a new
 installation or, with --installed, as the next update. Exit status 1 means that OLM would refuse.
@@ -30,16 +31,24 @@ the namespace "ns". The Subscription is called "sub" and uses the first catalog;
 dependencies only. OLM v1 chooses among all catalogs.
 
 With --all, ask about every channel of the first catalog what a new installation gets, and what
-happens where one of its bundles is installed, and report each cause of trouble once, with the
-number of bundles it matters to. An error is what OLM does not resolve; a warning is a bundle that
-is held back by what it requires. OLM v1 is asked about the first catalog only. Rules, opm.yaml and
-baselines are those of opm validate.`,
+happens where one of its bundles and nothing else is installed. Each cause of trouble is reported
+once, with the number of bundles it matters to. An error is what OLM does not resolve; a warning
+is a bundle that is held back by what it requires. OLM v1 is asked about the first catalog only.
+Rules, opm.yaml and baselines are those of opm validate.
+
+With --state, all of a cluster is resolved: what its Subscriptions and ClusterExtensions install or
+update, and where they fail, the conditions that say so. PATH is a directory, a file or "-" with
+manifests as "kubectl get ... -o yaml" prints them: OperatorGroup, CatalogSource, Subscription,
+ClusterServiceVersion, InstallPlan, ClusterCatalog and ClusterExtension; others do not matter. The
+contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
+so that OLM resolves nothing where it is visible.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
   opm resolve catalog --all --olm classic
-  opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json`,
-		Args:              args,
+  opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
+  opm resolve --state cluster.yaml --catalog crafts=catalog`,
+		Args:              f.args(args),
 		ValidArgsFunction: complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -54,6 +63,7 @@ type resolveFlags struct {
 	olm, format                     string
 	path                            bool
 	timeout                         time.Duration
+	state                           stateFlags
 	images                          imageFlags
 	all                             resolveAllFlags
 }
@@ -75,13 +85,25 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
 	flags.DurationVar(&f.timeout, "solver-timeout", 10*time.Second, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
+		append(problem.Formats(), "dot")...)
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channels, "channel")
 	completeWith(cmd, bundles, "installed", "starting")
 	completeNothing(cmd, "version", "solver-timeout")
 	f.all.add(cmd)
+	f.state.add(cmd)
 	addReadFlags(cmd, &f.images)
+}
+
+// args checks the arguments: catalogs, unless there is a state.
+func (f *resolveFlags) args(catalogs cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if f.state.paths != nil {
+			return exactArgs()(cmd, args)
+		}
+		return cmp.Or(f.state.unused(cmd), catalogs(cmd, args))
+	}
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
@@ -90,6 +112,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return f.all.printRules(cmd.OutOrStdout(), args)
 	case err != nil:
 		return err
+	case f.state.paths != nil:
+		return f.runState(cmd)
 	case f.all.on:
 		return f.runAll(cmd, args)
 	case f.pkg == "":
@@ -102,6 +126,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
+	for i, c := range catalogs {
+		c.Namespace, c.Name = cmp.Or(c.Namespace, "ns"), cmp.Or(c.Name, defaultCatalogName(i))
+	}
 	question, err := f.question(catalogs)
 	if err != nil {
 		return err
@@ -121,7 +148,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// readCatalogs reads the catalogs of the arguments. Their objects can be read again until closeAll is called.
+// readCatalogs reads the catalogs of the arguments, under the names that these give; NAME= is an empty one. Their
+// objects can be read again until closeAll is called.
 func (f *resolveFlags) readCatalogs(
 	cmd *cobra.Command, args []string,
 ) (catalogs []*resolve.Catalog, closeAll func(), err error) {
@@ -131,8 +159,12 @@ func (f *resolveFlags) readCatalogs(
 			c()
 		}
 	}
-	for i, arg := range args {
+	for _, arg := range args {
 		namespace, name, ref := splitCatalogName(arg)
+		if name != "" && ref == "" {
+			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
+			continue
+		}
 		catalog, closer, err := f.images.openCatalog(cmd, ref)
 		if err != nil {
 			closeAll()
@@ -145,7 +177,7 @@ func (f *resolveFlags) readCatalogs(
 			return nil, nil, ofParts([]string{ref}, err)
 		}
 		warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
-		c.Namespace, c.Name = cmp.Or(namespace, "ns"), cmp.Or(name, defaultCatalogName(i))
+		c.Namespace, c.Name = namespace, name
 		catalogs = append(catalogs, c)
 	}
 	return catalogs, closeAll, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ type resolveAllFlags struct {
 
 // onlyForAll are the flags that mean nothing without --all, and onlyForOne those that mean nothing with it.
 var (
-	resolveFormats = []string{"text", "json", "yaml"} // without --all
+	resolveFormats = []string{"text", "json", "yaml", "dot"} // without --all
 	onlyForAll     = []string{"info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline"}
 	onlyForOne     = []string{"channel", "version", "starting", "installed", "path"}
 )
@@ -36,7 +37,12 @@ func (f *resolveAllFlags) add(cmd *cobra.Command) {
 
 // check returns an error for flags that need --all.
 func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
-	if f.on || f.listRules {
+	switch {
+	case format == "dot" && f.on:
+		return usageError{errors.New("--output dot is for one package, not for --all")}
+	case format == "dot" && cmd.Flags().Changed("state"):
+		return usageError{errors.New("--output dot is for one package, not for --state")}
+	case f.on || f.listRules:
 		return nil
 	}
 	for _, name := range onlyForAll {
@@ -64,7 +70,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	report := problem.Report{
 		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
 	}
-	summary := ""
+	var summary strings.Builder
 	for _, olm := range []struct {
 		key, name string
 		resolve.Tally
@@ -73,14 +79,14 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 			report.Counts[olm.key+"Questions"] = olm.Questions
 			report.Counts[olm.key+"HeldBack"] = olm.HeldBack
 			report.Counts[olm.key+"Unresolved"] = olm.Unresolved
-			summary += fmt.Sprintf("opm: %s: %s\n", olm.name, olm.Summary())
+			fmt.Fprintf(&summary, "opm: %s: %s\n", olm.name, olm.Summary())
 		}
 	}
 	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, &report)
 	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
 		return err
 	}
-	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary)
+	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary.String())
 	return cmp.Or(printErr, err)
 }
 

@@ -43,7 +43,7 @@ func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, 
 	}
 	if in, ok := q.install(); ok {
 		s.InstalledCSV, s.CurrentCSV = in.Name, in.Name
-		q.extension.Installed = &resolve.InstalledBundle{Name: in.Name, Version: in.Version.String()}
+		q.extension.Installed = q.installedBundle(in)
 	}
 	q.namespace.Subscriptions = []resolve.Subscription{s}
 	return q, nil
@@ -90,6 +90,16 @@ func (q *resolveQuestion) find(name string) (in resolve.Installed, pkg string) {
 		}
 	}
 	return in, ""
+}
+
+// installedBundle returns what OLM v1 knows of an installed operator of the package.
+func (q *resolveQuestion) installedBundle(in resolve.Installed) *resolve.InstalledBundle {
+	for _, c := range q.catalogs {
+		if b := c.InstalledBundle(q.pkg, in.Name); b != nil {
+			return b
+		}
+	}
+	return &resolve.InstalledBundle{Name: in.Name, Version: in.Version.String()}
 }
 
 var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
@@ -147,7 +157,11 @@ func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Classic = &classicResolution{Classic: *answers[0], Loop: loop}
+		explanation, err := q.namespace.Explain(ctx, answers[0], q.options())
+		if err != nil {
+			return nil, err
+		}
+		r.Classic = &classicResolution{Classic: *answers[0], Explanation: explanation, Loop: loop}
 		for _, a := range answers[1:] {
 			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
 		}
@@ -159,13 +173,14 @@ func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
 }
 
 func (q *resolveQuestion) classic(ctx context.Context) (answers []*resolve.Classic, loop bool, err error) {
-	opts := resolve.Options{Timeout: q.timeout}
 	if q.path {
-		return q.namespace.Path(ctx, opts)
+		return q.namespace.Path(ctx, q.options())
 	}
-	answer, err := q.namespace.Classic(ctx, opts)
+	answer, err := q.namespace.Classic(ctx, q.options())
 	return []*resolve.Classic{answer}, false, err
 }
+
+func (q *resolveQuestion) options() resolve.Options { return resolve.Options{Timeout: q.timeout} }
 
 // v1 returns the answer of OLM v1. A ClusterExtension that the cluster does not accept is an error.
 func (q *resolveQuestion) v1() *v1Resolution {
@@ -178,7 +193,7 @@ func (q *resolveQuestion) v1() *v1Resolution {
 	} else {
 		answers = append(answers, q.extension.V1(q.catalogs))
 	}
-	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs}
+	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
 	e := &q.extension
 	for i, a := range answers {
 		step := v1Step(e, a)

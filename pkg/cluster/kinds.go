@@ -47,6 +47,10 @@ var kinds = []kind{
 		func(s *State) *[]Object[v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions },
 		func(c *v1alpha1.ClusterServiceVersion) flaws { return checkNamespace(c) },
 	)},
+	{operatorsV1Alpha, v1alpha1.InstallPlanKind, loadInto(
+		func(s *State) *[]Object[v1alpha1.InstallPlan] { return &s.InstallPlans },
+		func(p *v1alpha1.InstallPlan) flaws { return checkNamespace(p) },
+	)},
 	{olmV1, "ClusterCatalog", loadInto(
 		func(s *State) *[]Object[Catalog] { return &s.ClusterCatalogs }, (*Catalog).check,
 	)},

@@ -87,8 +87,12 @@ func (c *Catalog) check() flaws {
 // check returns what a cluster would refuse.
 func (e *Extension) check() flaws {
 	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
-	if e.Spec.Source.SourceType != sourceCatalog {
+	switch source := e.Spec.Source.SourceType; source {
+	case sourceCatalog:
+	case "":
 		return all
+	default:
+		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, have %q", sourceCatalog, source)})
 	}
 	if e.Spec.Source.Catalog == nil {
 		return append(all, flaw{"/spec/source/catalog", errors.New("it is required for the sourceType Catalog")})

@@ -31,6 +31,7 @@ type State struct {
 	CatalogSources         []Object[v1alpha1.CatalogSource]
 	Subscriptions          []Object[v1alpha1.Subscription]
 	ClusterServiceVersions []Object[v1alpha1.ClusterServiceVersion]
+	InstallPlans           []Object[v1alpha1.InstallPlan]
 	ClusterCatalogs        []Object[Catalog]
 	ClusterExtensions      []Object[Extension]
 	Others                 []Object[metav1.PartialObjectMetadata] // of all other kinds

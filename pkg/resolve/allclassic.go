@@ -40,12 +40,13 @@ func isPlain(entries []*entry) bool {
 	return err == nil && !slices.ContainsFunc(entries, (*entry).isSpecial)
 }
 
-// isSpecial reports whether an entry requires something, is deprecated, or says something twice that only one bundle can.
+// isSpecial reports whether an entry requires something, is deprecated, or says twice what only one bundle can say.
 func (e *entry) isSpecial() bool {
 	requires := func(p Property) bool { return requirementParsers[p.Type] != nil }
 	name := func(p packageVersion) string { return p.name }
 	same := func(gvk declcfg.GVK) declcfg.GVK { return gvk }
-	return e.deprecated || slices.ContainsFunc(e.properties, requires) || repeats(e.gvks, same) || repeats(e.packages, name)
+	return e.deprecated || slices.ContainsFunc(e.properties, requires) ||
+		repeats(e.gvks, same) || repeats(e.packages, name)
 }
 
 // repeats reports whether two values have the same key.

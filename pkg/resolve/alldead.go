@@ -2,8 +2,8 @@ package resolve
 
 import "slices"
 
-// deadEnds are what cannot be chosen, whatever else is: deprecated bundles, and those that require what nothing provides or
-// only such bundles do.
+// deadEnds are what cannot be chosen, whatever else is: deprecated bundles, and those that require what nothing
+// provides or only such bundles do.
 type deadEnds struct {
 	question *question
 	entries  map[*entry]bool

@@ -84,6 +84,13 @@ func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, erro
 // bulk lists the types of properties that registries do not list.
 var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 
+// As returns a catalog of another name with the same contents.
+func (c *Catalog) As(namespace, name string) *Catalog {
+	return &Catalog{
+		Namespace: namespace, Name: name, Index: c.Index, properties: c.properties, deprecations: c.deprecations,
+	}
+}
+
 // Properties returns the properties of a bundle of the catalog, in order.
 func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle] }
 

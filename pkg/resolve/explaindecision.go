@@ -190,6 +190,9 @@ func (x *explainer) preferred(d decision) []Preference {
 	var preferences []Preference
 	chosen := x.variables[d.Others[d.chosen]]
 	for _, v := range d.Others[d.chosen+1:] {
+		if v == d.Others[d.chosen] { // which a Subscription without a channel may have twice
+			continue
+		}
 		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.request(d.Subject) != nil, x.catalogOf(d.Subject))
 		if !slices.ContainsFunc(preferences, func(p Preference) bool { return p.Rule == rule }) {
 			preferences = append(preferences, Preference{x.variables[v].identifier, rule, x.name(v)})

@@ -24,6 +24,24 @@ func (c *Catalog) Operator(pkg, name string) (Installed, bool) {
 	return in, true
 }
 
+// InstalledBundle returns a bundle of the catalog as a ClusterExtension has it once it is installed; nil if the catalog
+// does not have it.
+func (c *Catalog) InstalledBundle(pkg, name string) *InstalledBundle {
+	b := c.bundle(pkg, name)
+	if b == nil {
+		return nil
+	}
+	return newInstalledBundle(name, b.Value.Image, b.Value.Version)
+}
+
+func newInstalledBundle(name, image string, v *declcfg.Version) *InstalledBundle {
+	in := &InstalledBundle{Name: name, Image: image}
+	if v != nil {
+		in.Version, in.Release = v.Semver.String(), v.Release.String()
+	}
+	return in
+}
+
 func (c *Catalog) bundle(pkg, name string) *declcfg.Indexed[declcfg.BundleSummary] {
 	p := c.Index.Package(pkg)
 	if p == nil {
@@ -71,8 +89,8 @@ func (ns *Namespace) Next(answer *Classic) *Namespace {
 }
 
 // Path returns the answers one after the other, each about the namespace after the one before, up to the first that
-// installs nothing, which is not returned unless it is the only one or an error. If loop is set, the last answer leads
-// back to a namespace that was there before, as skipRanges can.
+// installs nothing, which is not returned unless it is the only one or an error. With loop, the last answer leads back
+// to a namespace that was there before, as skipRanges can.
 func (ns *Namespace) Path(ctx context.Context, opts Options) (answers []*Classic, loop bool, err error) {
 	seen := map[string]bool{ns.state(): true}
 	for {
@@ -113,8 +131,8 @@ func (e *Extension) Changes(answer *V1) bool {
 // Next returns the ClusterExtension once the choice of the answer is installed.
 func (e *Extension) Next(answer *V1) *Extension {
 	next := *e
-	chosen := answer.Choice
-	next.Installed = &InstalledBundle{Name: chosen.Bundle, Version: chosen.Version, Image: chosen.Image}
+	c := answer.Choice
+	next.Installed = newInstalledBundle(c.Bundle, c.Image, c.version)
 	return &next
 }
 

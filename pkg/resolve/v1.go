@@ -61,6 +61,8 @@ type V1Choice struct {
 	// then stays.
 	By         graph.Edge `json:"by,omitzero"`
 	Deprecated bool       `json:"deprecated,omitzero"`
+
+	version *declcfg.Version
 }
 
 // V1 resolves the ClusterExtension. It does not check that a cluster accepts its fields: see [Extension.Admit].

@@ -125,7 +125,7 @@ func (o *offer) choice() *V1Choice {
 	s := o.steps[0]
 	choice := &V1Choice{
 		Catalog: o.Name, Package: o.pkg.Name, Bundle: s.To.Name, Version: s.To.Version.String(),
-		By: s.By, Deprecated: s.To.Deprecated,
+		By: s.By, Deprecated: s.To.Deprecated, version: s.To.Version,
 	}
 	channels := o.options.Channels
 	if len(channels) == 0 {

@@ -93,3 +93,6 @@ var dotEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "&", "&amp;")
 
 // dotText escapes text for a label.
 func dotText(text string) string { return dotEscapes.Replace(legible.Name(text)) }
+
+// Quote returns text as a node or label of DOT.
+func Quote(text string) string { return `"` + dotText(text) + `"` }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// stateFlags are the flags of resolve that are about a whole cluster.
+type stateFlags struct {
+	paths      []string
+	catalogs   []string
+	priorities map[string]int
+	global     string
+}
+
+func (f *stateFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.paths, "state", nil, "resolve the cluster with the manifests in this `PATH`; may be repeated")
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
+	flags.StringToIntVar(&f.priorities, "catalog-priority", nil,
+		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
+	flags.StringVar(&f.global, "global-namespace", "",
+		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
+	completeNothing(cmd, "catalog-priority", "global-namespace")
+	exclude(cmd, "state", "package", "channel", "version", "starting", "installed", "path")
+}
+
+// unused returns an error about a flag that needs --state.
+func (f *stateFlags) unused(cmd *cobra.Command) error {
+	for _, name := range []string{"catalog", "catalog-priority", "global-namespace"} {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s needs --state", name)}
+		}
+	}
+	return nil
+}
+
+// runState resolves a whole cluster.
+func (f *resolveFlags) runState(cmd *cobra.Command) error {
+	if err := f.state.check(); err != nil {
+		return err
+	}
+	done := progress(cmd, "reading")
+	defer done()
+	state, err := f.readState(cmd)
+	if err != nil {
+		return err
+	}
+	catalogs, closeAll, err := f.readCatalogs(cmd, f.state.catalogs)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	warnIfNone(cmd, len(state.Subscriptions)+len(state.ClusterExtensions), "Subscriptions or ClusterExtensions",
+		f.state.paths...)
+	q, err := state.Question(cluster.Options{
+		Catalogs: catalogs, Priorities: f.state.priorities, Global: f.state.global,
+	})
+	if err != nil {
+		return usageError{fmt.Errorf("--catalog-priority: %w", err)}
+	}
+	r, err := f.answerState(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
+	done()
+	if err := r.write(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	if !r.resolved() {
+		return errReported
+	}
+	return nil
+}
+
+// check reports what is wrong with the names and references.
+func (f *stateFlags) check() error {
+	refs, seen := slices.Clone(f.paths), map[string]bool{}
+	for _, arg := range f.catalogs {
+		_, name, ref := splitCatalogName(arg)
+		if name == "" {
+			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q", arg)}
+		}
+		key := strings.TrimSuffix(arg, "="+ref)
+		if seen[key] {
+			return usageError{fmt.Errorf("--catalog: catalog %q is given twice", key)}
+		}
+		seen[key] = true
+		refs = append(refs, ref)
+	}
+	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
+		return usageError{errors.New("standard input can be read only once")}
+	}
+	return nil
+}
+
+func (f *resolveFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
+	opts := openOptions(cmd)
+	opts.AnyDirectory = true
+	files, err := render.Open(cmd.Context(), f.state.paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	state, err := cluster.Load(cmd.Context(), files.Sources...)
+	return state, cmp.Or(files.Unchanged(), err)
+}
+
+// answerState asks the versions of OLM that the flags name.
+func (f *resolveFlags) answerState(ctx context.Context, q *cluster.Question) (*stateResolution, error) {
+	r := &stateResolution{}
+	if f.olm != olmV1 {
+		var err error
+		if r.Namespaces, err = q.Classic(ctx, resolve.Options{Timeout: f.timeout}); err != nil {
+			return nil, err
+		}
+	}
+	if f.olm != olmClassic {
+		for e, a := range q.V1() {
+			r.Extensions = append(r.Extensions, extensionResolution{
+				Name:         e.Name,
+				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs}, Conditions: a.Conditions,
+			})
+		}
+	}
+	r.Assumed = q.Assumed
+	return r, nil
+}

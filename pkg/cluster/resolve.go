@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// Options are what the objects of a cluster do not say.
+type Options struct {
+	// Catalogs are the contents of the CatalogSource of a namespace and name or, without a namespace, of the
+	// ClusterCatalog and of all CatalogSources of a name. What the State does not have is added to it: without a
+	// namespace, a ClusterCatalog and a global CatalogSource.
+	Catalogs []*resolve.Catalog
+
+	// Priorities replace those of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
+	Priorities map[string]int
+
+	// Global is the namespace whose CatalogSources all namespaces see; "" means openshift-marketplace if it has any, or
+	// else olm.
+	Global string
+}
+
+// A Question is a State with its catalogs: what do both versions of OLM do next?
+type Question struct {
+	*State
+	catalogSources  []*resolve.Catalog
+	clusterCatalogs []*resolve.Catalog
+	global          string
+	globalFound     bool // by the catalogs in it
+
+	// Assumed are sentences about what neither the State nor the Options say.
+	Assumed []string
+}
+
+// Waiting is the outcome where OLM does not resolve since it has not yet finished what it resolved before.
+const Waiting resolve.Outcome = "waiting"
+
+// Question adds the catalogs. The error is a [NoCatalogError] about a name in opts.
+func (s *State) Question(opts Options) (*Question, error) {
+	q := &Question{State: s, global: opts.Global}
+	if q.global == "" {
+		q.findGlobal(opts.Catalogs)
+	}
+	q.addCatalogs(opts.Catalogs)
+	return q, q.setPriorities(opts.Priorities)
+}
+
+func (q *Question) assume(format string, args ...any) {
+	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
+}
+
+// V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
+func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
+	for _, c := range q.clusterCatalogs {
+		if c.Failure != nil && len(q.ClusterExtensions) > 0 {
+			q.assume("ClusterCatalog %q is not being served: its contents are not given", c.Name)
+		}
+	}
+	extensions := slices.SortedFunc(slices.Values(q.ClusterExtensions), func(a, b Object[Extension]) int {
+		return strings.Compare(a.Value.Name, b.Value.Name)
+	})
+	return func(yield func(*resolve.Extension, *resolve.V1) bool) {
+		for _, o := range extensions {
+			e := o.Value.Question()
+			e.Pos = o.Pos
+			answer := o.Value.rollingOut(e)
+			if answer == nil {
+				answer = e.V1(q.clusterCatalogs)
+			}
+			if !yield(e, answer) {
+				return
+			}
+		}
+	}
+}
+
+// rollingOut returns the answer to e if a bundle is being rolled out, nil if not.
+func (e *Extension) rollingOut(q *resolve.Extension) *resolve.V1 {
+	answer := &resolve.V1{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
+	for _, c := range e.Status.Conditions {
+		answer.Conditions = append(answer.Conditions, resolve.Condition{
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+		})
+	}
+	isIt := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
+	if !slices.ContainsFunc(e.Status.Conditions, isIt) {
+		return nil
+	}
+	return answer
+}

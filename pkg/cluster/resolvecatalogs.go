@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// globalNamespaces are those of the global catalogs in OpenShift and elsewhere, as they are installed.
+var globalNamespaces = []string{"openshift-marketplace", "olm"}
+
+// findGlobal sets the namespace of the global catalogs. It is an argument of a program in the cluster, so that only the
+// catalogs can hint at it.
+func (q *Question) findGlobal(given []*resolve.Catalog) {
+	for _, name := range globalNamespaces {
+		q.global = name
+		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
+		isRead := func(o Object[v1alpha1.CatalogSource]) bool { return o.Value.Namespace == name }
+		if slices.ContainsFunc(given, isGiven) || slices.ContainsFunc(q.CatalogSources, isRead) {
+			q.globalFound = true
+			return
+		}
+	}
+}
+
+// addCatalogs sets the catalogs of the question, those of the State first.
+func (q *Question) addCatalogs(given []*resolve.Catalog) {
+	used := map[*resolve.Catalog]bool{}
+	// contents returns the catalog of a name with what is given for it.
+	contents := func(namespace, name string) *resolve.Catalog {
+		for _, as := range []string{namespace, ""} {
+			for _, g := range given {
+				if g.Namespace == as && g.Name == name {
+					used[g] = true
+					return g.As(namespace, name)
+				}
+			}
+		}
+		return nil
+	}
+	for _, o := range q.CatalogSources {
+		c := contents(o.Value.Namespace, o.Value.Name)
+		if c == nil {
+			c = &resolve.Catalog{Namespace: o.Value.Namespace, Name: o.Value.Name}
+			c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+		}
+		c.Priority = o.Value.Spec.Priority
+		q.catalogSources = append(q.catalogSources, c)
+	}
+	for _, o := range q.ClusterCatalogs {
+		c := contents("", o.Value.Name)
+		if c == nil {
+			c = &resolve.Catalog{Name: o.Value.Name, Failure: fmt.Errorf("catalog %q is not being served", o.Value.Name)}
+		}
+		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
+		c.Unavailable = o.Value.Spec.AvailabilityMode == unavailable
+		q.clusterCatalogs = append(q.clusterCatalogs, c)
+	}
+	for _, g := range given {
+		if !used[g] {
+			q.addCatalog(g)
+		}
+	}
+}
+
+// addCatalog adds a catalog that the State does not have.
+func (q *Question) addCatalog(c *resolve.Catalog) {
+	if c.Namespace != "" {
+		q.assume("the cluster also has CatalogSource %s/%s, of priority 0", c.Namespace, c.Name)
+		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
+		return
+	}
+	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0", c.Name, q.global)
+	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
+	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
+}
+
+// A NoCatalogError is about a name that no catalog has.
+type NoCatalogError struct {
+	Name string
+	Hint string // what else may be meant, or ""
+}
+
+func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
+
+func (q *Question) setPriorities(priorities map[string]int) error {
+	for _, name := range slices.Sorted(maps.Keys(priorities)) {
+		var names []string
+		found := false
+		for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+			qualified := c.Namespace + "/" + c.Name
+			if c.Name == name || qualified == name {
+				c.Priority, found = priorities[name], true
+			}
+			names = append(names, c.Name, qualified)
+		}
+		if !found {
+			return &NoCatalogError{name, nearest.Hint(name, names)}
+		}
+	}
+	return nil
+}
+
+// target returns the CatalogSource of a name, nil if there is none.
+func (q *Question) target(namespace, name string) *resolve.Catalog {
+	for _, c := range q.catalogSources {
+		if c.Namespace == namespace && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

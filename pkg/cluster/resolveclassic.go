@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// A Namespace is the answer of OLM Classic about a namespace.
+type Namespace struct {
+	Name string `json:"name"`
+	resolve.Classic
+
+	// InstallPlan is the approval of the InstallPlan that OLM creates: Automatic or Manual; "" if it creates none.
+	InstallPlan v1alpha1.Approval `json:"installPlan,omitzero"`
+
+	// Conditions are those that OLM sets on all Subscriptions of the namespace.
+	Conditions []resolve.Condition `json:"conditions,omitempty"`
+
+	// Subscriptions are those of the namespace and those that OLM creates, by name.
+	Subscriptions []Subscription `json:"subscriptions"`
+}
+
+// Annotations that the answer depends on.
+const (
+	annotationProperties    = "operatorframework.io/properties"
+	annotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
+	annotationGeneratedBy   = "olm.generated-by"
+)
+
+// objects are those of a namespace.
+type objects struct {
+	groups        []*operatorsv1.OperatorGroup
+	operators     []Object[v1alpha1.ClusterServiceVersion]
+	subscriptions []Object[v1alpha1.Subscription]
+	plans         map[string]*v1alpha1.InstallPlan
+}
+
+// namespaces returns the objects of each namespace that has a Subscription.
+func (s *State) namespaces() map[string]*objects {
+	all := map[string]*objects{}
+	for _, o := range s.Subscriptions {
+		ns := all[o.Value.Namespace]
+		if ns == nil {
+			ns = &objects{plans: map[string]*v1alpha1.InstallPlan{}}
+			all[o.Value.Namespace] = ns
+		}
+		ns.subscriptions = append(ns.subscriptions, o)
+	}
+	for _, o := range s.OperatorGroups {
+		if ns := all[o.Value.Namespace]; ns != nil {
+			ns.groups = append(ns.groups, o.Value)
+		}
+	}
+	for _, o := range s.ClusterServiceVersions {
+		if ns := all[o.Value.Namespace]; ns != nil {
+			ns.operators = append(ns.operators, o)
+		}
+	}
+	for _, o := range s.InstallPlans {
+		if ns := all[o.Value.Namespace]; ns != nil {
+			ns.plans[o.Value.Name] = o.Value
+		}
+	}
+	return all
+}
+
+// Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
+// of ctx, or about a catalog that is given twice.
+func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
+	all := q.namespaces()
+	q.assumeClassic(all)
+	type result struct {
+		answer *Namespace
+		err    error
+	}
+	one := func(name string) result {
+		answer, err := q.namespace(ctx, name, all[name], opts)
+		return result{answer, err}
+	}
+	var answers []*Namespace
+	for r := range parallel.Map(ctx, 0, slices.Values(slices.Sorted(maps.Keys(all))), one) {
+		if r.err != nil {
+			return nil, r.err
+		}
+		answers = append(answers, r.answer)
+	}
+	return answers, ctx.Err()
+}
+
+// assumeClassic says what is assumed of the CatalogSources that the namespaces see or name.
+func (q *Question) assumeClassic(all map[string]*objects) {
+	if len(all) == 0 {
+		return
+	}
+	if q.globalFound {
+		q.assume("the CatalogSources of namespace %s are global", q.global)
+	}
+	for _, c := range q.catalogSources {
+		if c.Failure != nil && (c.Namespace == q.global || all[c.Namespace] != nil) {
+			q.assume("CatalogSource %s/%s cannot be read: its contents are not given", c.Namespace, c.Name)
+		}
+	}
+	missing := map[string]bool{}
+	for _, o := range q.Subscriptions {
+		if spec := o.Value.Spec; q.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
+			missing[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		q.assume("there is no CatalogSource %s: it is neither in the state nor given", name)
+	}
+}
+
+// namespace answers about one namespace, in the steps of the catalog operator.
+func (q *Question) namespace(
+	ctx context.Context, name string, ns *objects, opts resolve.Options,
+) (*Namespace, error) {
+	answer := &Namespace{Name: name, Classic: resolve.Classic{Install: []resolve.Choice{}}}
+	if n := len(ns.groups); n != 1 {
+		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
+		q.describe(answer, ns, ns.statuses(false))
+		return answer, nil
+	}
+	question := &resolve.Namespace{Name: name, Global: q.global, Catalogs: q.catalogSources}
+	question.FailForward = ns.groups[0].UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	if ns.groups[0].Annotations[annotationExcludeGlobal] == "true" {
+		question.Global = ""
+	}
+	statuses := ns.statuses(question.FailForward)
+	if plans, ok := waiting(statuses); ok {
+		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
+		q.describe(answer, ns, statuses)
+		return answer, nil
+	}
+	for _, o := range ns.operators {
+		if !o.Value.IsCopied() {
+			question.Installed = append(question.Installed, operator(o))
+		}
+	}
+	for i, o := range ns.subscriptions {
+		question.Subscriptions = append(question.Subscriptions, statuses[i].question(o))
+	}
+	classic, err := question.Classic(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	answer.Classic = *classic
+	answer.setConditions()
+	if len(classic.Updated) > 0 {
+		answer.InstallPlan = ns.approval()
+	}
+	q.describe(answer, ns, statuses)
+	return answer, nil
+}
+
+// setConditions sets the condition of a resolution that failed. A resolution without error removes it.
+func (n *Namespace) setConditions() {
+	reason := map[resolve.Outcome]string{
+		resolve.Unsatisfiable: "ConstraintsNotSatisfiable",
+		resolve.Failed:        "ErrorPreventedResolution",
+	}[n.Outcome]
+	if reason != "" {
+		failed := string(v1alpha1.SubscriptionResolutionFailed)
+		n.Conditions = []resolve.Condition{{Type: failed, Status: metav1.ConditionTrue, Reason: reason, Message: n.Message}}
+	}
+}
+
+// approval is that of an InstallPlan of the namespace.
+func (ns *objects) approval() v1alpha1.Approval {
+	for _, o := range ns.subscriptions {
+		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
+			return v1alpha1.ApprovalManual
+		}
+	}
+	return v1alpha1.ApprovalAutomatic
+}
+
+// waiting reports whether all Subscriptions wait for an InstallPlan, and for which ones.
+func waiting(statuses []status) (plans string, ok bool) {
+	names := map[string]bool{}
+	for _, s := range statuses {
+		if s.plan == "" || s.state != v1alpha1.SubscriptionStateUpgradePending {
+			return "", false
+		}
+		names[s.plan] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
+}
+
+// operator returns what OLM knows of an installed operator.
+func operator(o Object[v1alpha1.ClusterServiceVersion]) resolve.Installed {
+	c := o.Value
+	in := resolve.Installed{
+		Name: c.Name, Version: c.Spec.Version.Version, Phase: string(c.Status.Phase), Replaces: c.Spec.Replaces, Pos: o.Pos,
+	}
+	crds, services := &c.Spec.CustomResourceDefinitions, &c.Spec.APIServiceDefinitions
+	in.CustomResources.Owned, in.CustomResources.Required = definitions(crds.Owned), definitions(crds.Required)
+	in.APIServices.Owned, in.APIServices.Required = apis(services.Owned), apis(services.Required)
+	if text, ok := c.Annotations[annotationProperties]; ok {
+		in.Properties, in.PropertiesError = resolve.AnnotatedProperties(text)
+	}
+	return in
+}
+
+func definitions(all []v1alpha1.CRDDescription) []declcfg.CRDDescription {
+	var converted []declcfg.CRDDescription
+	for _, d := range all {
+		converted = append(converted, declcfg.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind})
+	}
+	return converted
+}
+
+func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription {
+	var converted []declcfg.APIServiceDescription
+	for _, d := range all {
+		converted = append(converted, declcfg.APIServiceDescription{Group: d.Group, Version: d.Version, Kind: d.Kind})
+	}
+	return converted
+}
