@@ -73,7 +73,7 @@ func (ns *Namespace) existingEntry(c *Catalog, in *Installed) (*entry, error) {
 	factReader{}.read(b)
 	ch := &channel{catalog: c}
 	for _, p := range b.packages {
-		ch.pkg = p.PackageName
+		ch.pkg = p.name
 	}
 	e := &entry{bundle: b, channel: ch, edges: declcfg.Entry{Name: in.Name}}
 	ch.entries = []*entry{e}

@@ -17,12 +17,26 @@ type bundle struct {
 	version    *semver.Version // nil if missing or invalid
 	deprecated bool            // has the property olm.deprecated
 	properties []Property
-	packages   []declcfg.PackageProperty // of the properties olm.package
-	gvks       []declcfg.GVK             // of the properties olm.gvk, repeated ones too
-	labels     []string                  // of the properties olm.label
+	packages   []packageVersion // of the properties olm.package
+	gvks       []declcfg.GVK    // of the properties olm.gvk, repeated ones too
+	labels     []string         // of the properties olm.label
 
 	meta      *declcfg.Meta // nil if installed
 	installed *Installed    // nil for a bundle of a catalog
+}
+
+// A packageVersion is the value of a property olm.package.
+type packageVersion struct {
+	name    string
+	version *semver.Version // nil if missing or invalid
+}
+
+func newPackageVersion(p declcfg.PackageProperty) packageVersion {
+	v, err := semver.Parse(p.Version)
+	if err != nil {
+		return packageVersion{name: p.PackageName}
+	}
+	return packageVersion{p.PackageName, &v}
 }
 
 // An entry is a bundle in a channel, which OLM has a variable for. An installed operator is in a channel of its own,
@@ -43,7 +57,7 @@ func (c *channel) id() string { return c.catalog.Name + "/" + c.catalog.Namespac
 
 // of reports whether the entry is of a package, by its channel or by its properties.
 func (e *entry) of(pkg string) bool {
-	isIt := func(p declcfg.PackageProperty) bool { return p.PackageName == pkg }
+	isIt := func(p packageVersion) bool { return p.name == pkg }
 	return e.pkg == pkg || slices.ContainsFunc(e.packages, isIt)
 }
 
@@ -198,7 +212,7 @@ func (l *listing) index() *listing {
 			l.entries = append(l.entries, e)
 			enter(l.byPackage, e.pkg, e)
 			for _, p := range e.packages {
-				enter(l.byPackage, p.PackageName, e)
+				enter(l.byPackage, p.name, e)
 			}
 			for _, gvk := range e.gvks {
 				enter(l.byGVK, gvk, e)
@@ -232,7 +246,7 @@ func (r factReader) read(b *bundle) {
 		switch p.Type {
 		case declcfg.PropertyPackage:
 			if v, ok := r.decode(p, new(declcfg.PackageProperty)).(*declcfg.PackageProperty); ok {
-				b.packages = append(b.packages, *v)
+				b.packages = append(b.packages, newPackageVersion(*v))
 			}
 		case declcfg.PropertyGVK:
 			if v, ok := r.decode(p, new(declcfg.GVK)).(*declcfg.GVK); ok {

@@ -129,7 +129,7 @@ func (p *problem) addUnique() {
 			gvks[gvk] = append(gvks[gvk], i)
 		}
 		for _, pkg := range v.packages {
-			packages[pkg.PackageName] = append(packages[pkg.PackageName], i)
+			packages[pkg.name] = append(packages[pkg.name], i)
 		}
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(packages)) {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -60,7 +58,7 @@ func (r *requiredPackage) holds(_ context.Context, e *entry) (bool, error) {
 		return false, nil
 	}
 	for _, p := range e.packages {
-		if v, err := semver.Parse(p.Version); err == nil && r.versions.Contains(v) {
+		if p.version != nil && r.versions.Contains(*p.version) {
 			return true, nil
 		}
 	}

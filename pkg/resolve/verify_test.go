@@ -93,7 +93,7 @@ func verifySolution(t *testing.T, q *question, answer *Classic) {
 			claim(gvk, e)
 		}
 		for _, p := range e.packages {
-			claim(p.PackageName, e)
+			claim(p.name, e)
 		}
 		verifyRequirements(t, q, e, after)
 	}
