@@ -126,9 +126,6 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
-	for i, c := range catalogs {
-		c.Namespace, c.Name = cmp.Or(c.Namespace, "ns"), cmp.Or(c.Name, defaultCatalogName(i))
-	}
 	question, err := f.question(catalogs)
 	if err != nil {
 		return err

@@ -26,7 +26,8 @@ func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, 
 	const own = "ns"
 	q := &resolveQuestion{resolveFlags: f, catalogs: catalogs}
 	q.namespace = resolve.Namespace{Name: own, Catalogs: catalogs}
-	for _, c := range catalogs {
+	for i, c := range catalogs {
+		c.Namespace, c.Name = cmp.Or(c.Namespace, own), cmp.Or(c.Name, defaultCatalogName(i))
 		global := &q.namespace.Global
 		if c.Namespace != own && *global != "" && c.Namespace != *global {
 			return nil, usageError{fmt.Errorf("catalogs are in the namespaces %q and %q: want %q and one other",
