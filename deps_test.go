@@ -43,6 +43,10 @@ var arrows = map[string][]string{
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry",
 		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
 	},
+	"pkg/publish/manifests": {
+		"pkg/image", "internal/format", "internal/k8sname", "github.com/distribution/reference",
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff": {

@@ -36,6 +36,7 @@ Exit status:
 	addGlobalFlags(root)
 	addGroup(root, "Catalogs:",
 		buildCmd(),
+		catalogSourceCmd(),
 		checkImagesCmd(),
 		composeCmd(),
 		convertTemplateCmd("opm"),
@@ -108,7 +109,7 @@ func generateCmd() *cobra.Command {
 		Use:     "generate",
 		Short:   "Generate files for a catalog",
 		Example: "  opm generate dockerfile catalog",
-	}, dockerfileCmd())
+	}, dockerfileCmd(), manifestsCmd())
 }
 
 // addGlobalFlags adds the flags that every command accepts, as upstream.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kube "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/publish/manifests"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+func catalogSourceCmd() *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "catalogsource",
+		Short:   "Show what OLM makes of CatalogSources",
+		Example: "  opm catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2",
+	}, resolveImageCmd())
+}
+
+func resolveImageCmd() *cobra.Command {
+	var kubeVersion, format string
+	cmd := &cobra.Command{
+		Use:   "resolve-image FILE",
+		Short: "Expand the image templates of CatalogSources",
+		Long: `Expand the annotation olm.catalogImageTemplate of the CatalogSources in a file, or "-" for
+standard input, as OLM does in a cluster of --kube-version, and print the image of each with the
+conditions that OLM sets. Without a version, OLM inserts "missing".
+
+OLM keeps spec.image if a template cannot be resolved; the exit status is then 1.`,
+		Example: `  opm catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2
+  opm catalogsource resolve-image - --kube-version v1.33.2 -o json < catalogsource.yaml`,
+		Args:              exactArgs("FILE"),
+		ValidArgsFunction: completeArgs(files),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return resolveImages(cmd, args[0], kubeVersion, format)
+		},
+	}
+	cmd.Flags().StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
+	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json", "yaml")
+	completeNothing(cmd, "kube-version")
+	return cmd
+}
+
+// A resolvedImage is the image of a CatalogSource.
+type resolvedImage struct {
+	Namespace  string   `json:"namespace"`
+	Name       string   `json:"name"`
+	Template   string   `json:"template,omitempty"`
+	Image      string   `json:"image"`                // spec.image, once OLM has seen the template
+	Unresolved []string `json:"unresolved,omitempty"` // tokens
+
+	// Conditions are those that OLM sets in the status.
+	Conditions []imageCondition `json:"conditions,omitempty"`
+}
+
+type imageCondition struct {
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+}
+
+func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
+	var v *kube.Version
+	if kubeVersion != "" {
+		var err error
+		if v, err = kube.ParseSemantic(kubeVersion); err != nil {
+			return usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", kubeVersion)}
+		}
+	}
+	input, err := render.Open(cmd.Context(), []string{file}, openOptions(cmd))
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	state, err := cluster.Load(cmd.Context(), input.Sources...)
+	if err := cmp.Or(input.Unchanged(), err); err != nil {
+		return err
+	}
+	if len(state.CatalogSources) == 0 {
+		return fmt.Errorf("%s: no CatalogSource", file)
+	}
+	images, resolved := []resolvedImage{}, true
+	for _, s := range state.CatalogSources {
+		image := resolvedImage{
+			Namespace: s.Value.Namespace, Name: s.Value.Name, Image: s.Value.Spec.Image,
+			Template: s.Value.Annotations[manifests.TemplateAnnotation],
+		}
+		if image.Template != "" {
+			resolved = image.resolve(v) && resolved
+		}
+		images = append(images, image)
+	}
+	if err := writeImages(cmd.OutOrStdout(), images, format); err != nil || resolved {
+		return err
+	}
+	return errReported
+}
+
+// resolve expands the template, and reports whether OLM could.
+func (i *resolvedImage) resolve(v *kube.Version) bool {
+	r := manifests.ResolveImage(i.Template, v)
+	if r.Resolved {
+		i.Image = r.Image
+	}
+	i.Unresolved = r.Unresolved
+	for _, c := range r.Conditions {
+		i.Conditions = append(i.Conditions, imageCondition{c.Type, c.Status, c.Reason, c.Message})
+	}
+	return r.Resolved
+}
+
+func writeImages(w io.Writer, images []resolvedImage, format string) error {
+	if format != "text" {
+		return writeValue(w, images, format)
+	}
+	var text strings.Builder
+	for _, i := range images {
+		fmt.Fprintf(&text, "%s/%s: %s\n", i.Namespace, i.Name, cmp.Or(legible.Message(i.Image), "no image"))
+		for _, c := range i.Conditions {
+			fmt.Fprintf(&text, "  %s: %s, %s: %s\n", c.Type, c.Status, c.Reason, legible.Message(c.Message))
+		}
+		for _, token := range i.Unresolved {
+			fmt.Fprintf(&text, "  unresolved: %s\n", legible.Message(token))
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

@@ -1,0 +1,177 @@
+package manifests
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+const (
+	mebi     = 1 << 20
+	grpcPort = 50051
+	portName = "grpc"
+)
+
+// memoryRequest returns the memory to request for serving a catalog whose files have a number of bytes.
+//
+// It is what the benchmark of the server (make bench-serve) shows as resident after 64 callers have used all methods:
+// 64 MB with a catalog of a few kilobytes, 105 MB with one of 191 MiB, so 64 MiB and a quarter of the catalog.
+func memoryRequest(size int64) resource.Quantity {
+	mebis := 64 + (size/4+mebi-1)/mebi
+	return *resource.NewQuantity(mebis*mebi, resource.BinarySI)
+}
+
+// resources has a memory limit of twice the request: the server without a store, which builds one, held 150 MB at most
+// with the large catalog of the benchmark. There is no limit on processors, which would only slow down answers.
+func (o *Options) resources() corev1.ResourceRequirements {
+	request := memoryRequest(o.Size)
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: request,
+		},
+		Limits: corev1.ResourceList{
+			corev1.ResourceMemory: *resource.NewQuantity(2*request.Value(), resource.BinarySI),
+		},
+	}
+}
+
+func typeMeta(apiVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
+}
+
+func (o *Options) labels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": o.Name}
+}
+
+func (o *Options) selector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: o.labels()}
+}
+
+func (o *Options) labelled() metav1.ObjectMeta {
+	meta := o.meta()
+	meta.Labels = o.labels()
+	return meta
+}
+
+// autoscaled reports whether the number of replicas is left to an autoscaler.
+func (o *Options) autoscaled() bool { return o.MaxReplicas > o.Replicas }
+
+func (o *Options) deployment() []object {
+	d := &appsv1.Deployment{
+		TypeMeta: typeMeta("apps/v1", "Deployment"), ObjectMeta: o.labelled(),
+		Spec: appsv1.DeploymentSpec{
+			Selector: o.selector(),
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: o.labels()}, Spec: o.pod()},
+			Strategy: appsv1.DeploymentStrategy{
+				Type:          appsv1.RollingUpdateDeploymentStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0))},
+			},
+		},
+	}
+	if !o.autoscaled() {
+		d.Spec.Replicas = &o.Replicas
+	}
+	objects := []object{
+		{d.Kind, d},
+		{"Service", &corev1.Service{
+			TypeMeta: typeMeta("v1", "Service"), ObjectMeta: o.labelled(),
+			Spec: corev1.ServiceSpec{
+				Selector: o.labels(),
+				Ports: []corev1.ServicePort{{
+					Name: portName, Port: grpcPort, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP,
+					AppProtocol: new("kubernetes.io/h2c"),
+				}},
+			},
+		}},
+		{"NetworkPolicy", o.networkPolicy()},
+		{"PodDisruptionBudget", &policyv1.PodDisruptionBudget{
+			TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: o.labelled(),
+			Spec: policyv1.PodDisruptionBudgetSpec{Selector: o.selector(), MaxUnavailable: new(intstr.FromInt32(1))},
+		}},
+	}
+	if o.autoscaled() {
+		objects = append(objects, object{"HorizontalPodAutoscaler", o.autoscaler()})
+	}
+	return objects
+}
+
+// pod runs opm as the image says, with all that the restricted level of Pod Security Standards demands.
+func (o *Options) pod() corev1.PodSpec {
+	pull := corev1.PullAlways
+	if isDigest(o.Image) {
+		pull = corev1.PullIfNotPresent
+	}
+	probe := func(period, failures int32) *corev1.Probe {
+		return &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}},
+			PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures,
+		}
+	}
+	return corev1.PodSpec{
+		AutomountServiceAccountToken: new(false),
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), RunAsUser: new(int64(1001)),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			o.spread(corev1.LabelHostname), o.spread(corev1.LabelTopologyZone),
+		},
+		Containers: []corev1.Container{{
+			Name: "registry-server", Image: o.Image, ImagePullPolicy: pull,
+			Ports:        []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
+			Resources:    o.resources(),
+			StartupProbe: probe(2, 60), ReadinessProbe: probe(5, 3), LivenessProbe: probe(10, 3),
+			SecurityContext: &corev1.SecurityContext{
+				ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			},
+		}},
+	}
+}
+
+func (o *Options) spread(over string) corev1.TopologySpreadConstraint {
+	return corev1.TopologySpreadConstraint{
+		MaxSkew: 1, TopologyKey: over, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: o.selector(),
+	}
+}
+
+// networkPolicy allows calls of gRPC, and nothing from inside.
+func (o *Options) networkPolicy() *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
+		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: o.labelled(),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: *o.selector(),
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{
+				Ports: []networkingv1.NetworkPolicyPort{{
+					Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(grpcPort)),
+				}},
+			}},
+		},
+	}
+}
+
+func (o *Options) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta: typeMeta("autoscaling/v2", "HorizontalPodAutoscaler"), ObjectMeta: o.labelled(),
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: o.Name},
+			MinReplicas:    &o.Replicas, MaxReplicas: o.MaxReplicas,
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceCPU,
+					Target: autoscalingv2.MetricTarget{
+						Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(80)),
+					},
+				},
+			}},
+		},
+	}
+}

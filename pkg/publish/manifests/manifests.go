@@ -1,0 +1,164 @@
+// Package manifests generates what a cluster needs to run the image of a catalog, and expands the image templates of
+// CatalogSources.
+//
+//	set, err := manifests.New(manifests.Options{
+//		Kind: manifests.CatalogSource, Name: "crafts", Namespace: "olm", Image: "quay.io/org/catalog:v1",
+//	})
+//	if err != nil {
+//		return err // the cluster would refuse it
+//	}
+//	text, err := set.Text(manifests.YAML)
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// A Kind is a way to run a catalog.
+type Kind string
+
+// The kinds.
+const (
+	CatalogSource  Kind = "catalogsource"  // for OLM Classic, which runs the catalog
+	ClusterCatalog Kind = "clustercatalog" // for OLM v1, which reads it
+	Deployment     Kind = "deployment"     // several replicas of opm serve, and what belongs to them
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{CatalogSource, ClusterCatalog, Deployment} }
+
+// Options say what is generated. The image, the name and the kind are required.
+type Options struct {
+	Kind      Kind
+	Name      string
+	Namespace string // "" leaves it to kubectl
+	Image     string // with a tag or a digest
+	Size      int64  // bytes of the catalog's files, from which memory requests follow
+
+	// Of CatalogSources and ClusterCatalogs.
+	Priority     int32
+	PollInterval time.Duration // how often to look for a new image at the tag; 0 is never
+
+	// Of CatalogSources.
+	Security      string // legacy, restricted or, for what the namespace demands, ""
+	ImageTemplate string // with the version of the cluster, for another image; see [ResolveImage]
+	ClusterOpm    bool   // the opm that the cluster runs is this one, and uses the store in the image
+	DisplayName   string
+	Publisher     string
+
+	// Of Deployments.
+	Replicas    int32 // at least
+	MaxReplicas int32 // with Replicas or less, there is no autoscaler
+}
+
+// A Set is the objects that belong together.
+type Set struct {
+	opts    Options
+	objects []object
+}
+
+type object struct {
+	kind  string
+	value any
+}
+
+// New returns the objects. The error says what a cluster would refuse.
+func New(opts Options) (*Set, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	s := &Set{opts: opts}
+	switch opts.Kind {
+	case CatalogSource:
+		s.objects = []object{opts.catalogSource()}
+	case ClusterCatalog:
+		s.objects = []object{opts.clusterCatalog()}
+	case Deployment:
+		s.objects = opts.deployment()
+	}
+	return s, nil
+}
+
+func (o *Options) check() error {
+	if err := o.checkNames(); err != nil {
+		return err
+	}
+	if err := checkImage(o.Image); err != nil {
+		return fmt.Errorf("image %q: %w", o.Image, err)
+	}
+	switch o.Kind {
+	case CatalogSource, ClusterCatalog:
+		return o.checkPolled()
+	case Deployment:
+		if o.Replicas < 1 {
+			return fmt.Errorf("%d replicas, want at least 1", o.Replicas)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown kind %q, want one of %q", o.Kind, Kinds())
+}
+
+func (o *Options) checkNames() error {
+	if o.Namespace != "" {
+		if o.Kind == ClusterCatalog {
+			return fmt.Errorf("namespace %q: a ClusterCatalog has none", o.Namespace)
+		}
+		if err := k8sname.Label(o.Namespace); err != nil {
+			return fmt.Errorf("namespace %q: %w", o.Namespace, err)
+		}
+	}
+	if err := k8sname.Subdomain(o.Name); err != nil {
+		return fmt.Errorf("name %q: %w", o.Name, err)
+	}
+	service := o.Name
+	switch o.Kind {
+	case ClusterCatalog:
+		return nil
+	case CatalogSource:
+		service = strings.ReplaceAll(service, ".", "-") // as OLM does
+	}
+	if wrong := validation.IsDNS1035Label(service); wrong != nil {
+		return fmt.Errorf("name %q, of which the Service gets its own: %s", o.Name, wrong[0])
+	}
+	return nil
+}
+
+// checkImage returns what keeps ref from meaning the same image in every cluster.
+func checkImage(ref string) error {
+	parsed, err := image.ParseReference(ref)
+	if err == nil && !strings.HasSuffix(ref, parsed.Identifier()) {
+		err = errors.New("want a tag or a digest")
+	}
+	return err
+}
+
+func isDigest(ref string) bool { return strings.Contains(ref, "@") }
+
+func (o *Options) checkPolled() error {
+	switch {
+	case !slices.Contains([]string{"", "legacy", "restricted"}, o.Security):
+		return fmt.Errorf("security %q: want legacy or restricted", o.Security)
+	case o.PollInterval < 0:
+		return fmt.Errorf("poll interval %v: want more than 0", o.PollInterval)
+	case o.PollInterval > 0 && isDigest(o.Image):
+		return fmt.Errorf("poll interval %v: there is never another image with the digest of %s", o.PollInterval, o.Image)
+	case o.Kind == ClusterCatalog && o.PollInterval%time.Minute != 0:
+		return fmt.Errorf("poll interval %v: a ClusterCatalog counts whole minutes", o.PollInterval)
+	case o.ImageTemplate == "":
+		return nil
+	}
+	if r := ResolveImage(o.ImageTemplate, version.MajorMinor(1, 30)); !r.Resolved {
+		return fmt.Errorf("image template %q: %s", o.ImageTemplate, r.Conditions[0].Message)
+	}
+	return nil
+}

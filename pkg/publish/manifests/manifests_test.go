@@ -1,0 +1,256 @@
+package manifests
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+const testImage = "registry.example/crafts/catalog:v1"
+
+// options is a row for each option.
+var options = []struct {
+	name string
+	opts Options
+}{
+	{"catalogsource", Options{Kind: CatalogSource}},
+	{"catalogsource-namespace", Options{Kind: CatalogSource, Namespace: "olm"}},
+	{"catalogsource-priority", Options{Kind: CatalogSource, Priority: -7}},
+	{"catalogsource-poll", Options{Kind: CatalogSource, PollInterval: 15 * time.Minute}},
+	{"catalogsource-security", Options{Kind: CatalogSource, Security: "restricted"}},
+	{"catalogsource-template", Options{
+		Kind: CatalogSource, ImageTemplate: "registry.example/catalog:v{kube_major_version}.{kube_minor_version}",
+	}},
+	{"catalogsource-cluster-opm", Options{Kind: CatalogSource, ClusterOpm: true, Size: 191 << 20}},
+	{"catalogsource-names", Options{Kind: CatalogSource, DisplayName: "Crafts {{ .Values.image }}", Publisher: "Pottery"}},
+	{"clustercatalog", Options{Kind: ClusterCatalog}},
+	{"clustercatalog-options", Options{Kind: ClusterCatalog, Priority: 5, PollInterval: time.Hour}},
+	{"deployment", Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4}},
+	{"deployment-namespace", Options{Kind: Deployment, Namespace: "olm", Replicas: 1}},
+	{"deployment-large", Options{Kind: Deployment, Replicas: 3, MaxReplicas: 3, Size: 191 << 20}},
+	{"deployment-digest", Options{
+		Kind: Deployment, Replicas: 2, Image: "registry.example/crafts/catalog@sha256:" + strings.Repeat("a", 64),
+	}},
+}
+
+func newSet(t *testing.T, opts Options) *Set {
+	t.Helper()
+	if opts.Image == "" {
+		opts.Image = testImage
+	}
+	opts.Name = "crafts"
+	set, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestGolden(t *testing.T) {
+	for _, tt := range options {
+		t.Run(tt.name, func(t *testing.T) {
+			set := newSet(t, tt.opts)
+			text, err := set.Text(YAML)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", tt.name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(text, want) {
+				t.Errorf("got\n%s\nwant\n%s", text, want)
+			}
+			for i, doc := range bytes.Split(text, []byte("---\n")) {
+				wantObject(t, doc, set.objects[i].value)
+			}
+		})
+	}
+}
+
+// wantObject decodes text as a strict API server does, and compares.
+func wantObject(t *testing.T, text []byte, want any) {
+	t.Helper()
+	got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
+	if err := yaml.UnmarshalStrict(text, got); err != nil {
+		t.Errorf("%v in\n%s", err, text)
+		return
+	}
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if !bytes.Equal(a, b) {
+		t.Errorf("read again, it is\n%s\nand was\n%s", a, b)
+	}
+}
+
+// TestTypes says which types the objects of a Deployment have, of those that the API knows.
+func TestTypes(t *testing.T) {
+	want := []any{
+		&appsv1.Deployment{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{},
+		&autoscalingv2.HorizontalPodAutoscaler{},
+	}
+	set := newSet(t, Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4})
+	if len(set.objects) != len(want) {
+		t.Fatalf("got %d objects, want %d", len(set.objects), len(want))
+	}
+	for i, o := range set.objects {
+		if reflect.TypeOf(o.value) != reflect.TypeOf(want[i]) || o.kind != reflect.TypeOf(o.value).Elem().Name() {
+			t.Errorf("got %s as a %T, want a %T", o.kind, o.value, want[i])
+		}
+	}
+	if o := newSet(t, Options{Kind: CatalogSource}).objects[0]; reflect.TypeOf(o.value) != reflect.TypeFor[*v1alpha1.CatalogSource]() {
+		t.Errorf("got a %T", o.value)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	set := newSet(t, Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4})
+	text, err := set.Text(JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		APIVersion, Kind string
+		Items            []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	if list.Kind != "List" || list.APIVersion != "v1" || len(list.Items) != len(set.objects) {
+		t.Fatalf("got a %s %s of %d", list.APIVersion, list.Kind, len(list.Items))
+	}
+	for i, item := range list.Items {
+		wantObject(t, item, set.objects[i].value)
+	}
+}
+
+func TestKustomize(t *testing.T) {
+	set := newSet(t, Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4})
+	files, err := set.Files(Kustomize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string][]byte{}
+	for _, f := range files {
+		byName[f.Name] = f.Text
+	}
+	var k struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Resources  []string `json:"resources"`
+	}
+	if err := yaml.UnmarshalStrict(byName["kustomization.yaml"], &k); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.Resources) != len(set.objects) || len(files) != len(set.objects)+1 {
+		t.Fatalf("got %q and %d files", k.Resources, len(files))
+	}
+	for i, name := range k.Resources {
+		wantObject(t, byName[name], set.objects[i].value)
+	}
+}
+
+// TestHelm renders the charts as helm does, whose toJson is this one: with their own values they give the same objects.
+func TestHelm(t *testing.T) {
+	for _, tt := range options {
+		t.Run(tt.name, func(t *testing.T) {
+			set := newSet(t, tt.opts)
+			files, err := set.Files(Helm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := map[string]any{}
+			for _, f := range files {
+				if f.Name == "values.yaml" {
+					if err := yaml.UnmarshalStrict(f.Text, &values); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i, o := range set.objects {
+				wantObject(t, renderHelm(t, files[i], values), o.value)
+			}
+			values["image"], values["replicas"] = "other:v2", 3
+			all := string(renderHelm(t, files[0], values))
+			if !strings.Contains(all, `"other:v2"`) || strings.Contains(all, ": "+testImage) {
+				t.Errorf("the image is not that of the values:\n%s", all)
+			}
+			if set.objects[0].kind == "Deployment" && !set.opts.autoscaled() && !strings.Contains(all, "replicas: 3\n") {
+				t.Errorf("the replicas are not those of the values:\n%s", all)
+			}
+		})
+	}
+}
+
+func renderHelm(t *testing.T, f File, values map[string]any) []byte {
+	t.Helper()
+	funcs := template.FuncMap{"toJson": func(v any) (string, error) {
+		text, err := json.Marshal(v)
+		return string(text), err
+	}}
+	parsed, err := template.New(f.Name).Funcs(funcs).Option("missingkey=error").Parse(string(f.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, map[string]any{"Values": values}); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+func TestErrors(t *testing.T) {
+	digest := "registry.example/c@sha256:" + strings.Repeat("a", 64)
+	for want, opts := range map[string]Options{
+		`name "Crafts": want lower-case`:              {Kind: ClusterCatalog, Name: "Crafts"},
+		`name "1crafts", of which the Service gets`:   {Kind: Deployment, Name: "1crafts", Replicas: 1},
+		`name "a.b", of which the Service gets`:       {Kind: Deployment, Name: "a.b", Replicas: 1},
+		`namespace "a.b": want lower-case`:            {Kind: CatalogSource, Namespace: "a.b"},
+		`namespace "olm": a ClusterCatalog has none`:  {Kind: ClusterCatalog, Namespace: "olm"},
+		`image "registry.example/c": want a tag`:      {Kind: CatalogSource, Image: "registry.example/c"},
+		`image "c:v1": it must begin with the host`:   {Kind: CatalogSource, Image: "c:v1"},
+		`0 replicas, want at least 1`:                 {Kind: Deployment},
+		`unknown kind "pod"`:                          {Kind: "pod"},
+		`security "strict": want legacy`:              {Kind: CatalogSource, Security: "strict"},
+		`poll interval -1s: want more than 0`:         {Kind: CatalogSource, PollInterval: -time.Second},
+		`there is never another image`:                {Kind: ClusterCatalog, PollInterval: time.Hour, Image: digest},
+		`1m30s: a ClusterCatalog counts whole`:        {Kind: ClusterCatalog, PollInterval: 90 * time.Second},
+		`template "c:{kube_minor}": cannot construct`: {Kind: CatalogSource, ImageTemplate: "c:{kube_minor}"},
+	} {
+		if opts.Name == "" {
+			opts.Name = "crafts"
+		}
+		if opts.Image == "" {
+			opts.Image = testImage
+		}
+		if _, err := New(opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got the error %v, want %s", opts, err, want)
+		}
+	}
+	if _, err := New(Options{Kind: CatalogSource, Name: "a.b", Image: testImage}); err != nil {
+		t.Errorf("a dot in the name of a CatalogSource: %v", err)
+	}
+}

@@ -1,0 +1,81 @@
+package manifests
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/distribution/reference"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// TemplateAnnotation is the annotation of a CatalogSource with the template of its image.
+const TemplateAnnotation = "olm.catalogImageTemplate"
+
+// A Resolution is what OLM makes of an image template.
+type Resolution struct {
+	Image      string // with what could not be resolved left in it
+	Resolved   bool   // OLM sets spec.image to Image; otherwise it leaves it alone
+	Unresolved []string
+
+	// Conditions are those that OLM adds to the status, without a time.
+	Conditions []metav1.Condition
+}
+
+// The tokens that OLM knows. It replaces them by what the version of the API server says.
+var tokens = []struct {
+	text  string
+	value func(*version.Version) uint
+}{
+	{"{kube_major_version}", (*version.Version).Major},
+	{"{kube_minor_version}", (*version.Version).Minor},
+	{"{kube_patch_version}", (*version.Version).Patch},
+}
+
+// unknownToken matches what OLM leaves as it is. The jsonpath of a token may have braces itself.
+var unknownToken = regexp.MustCompile(`\{(?:[^{}]|\{[^{}]*\})*\}`)
+
+// ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, nil if OLM could not ask for
+// it.
+func ResolveImage(template string, v *version.Version) Resolution {
+	const missing = "missing" // what OLM inserts
+	r := Resolution{Image: template}
+	var variables []string // in OLM's message
+	for _, token := range tokens {
+		value := missing
+		if v != nil {
+			value = strconv.FormatUint(uint64(token.value(v)), 10)
+		} else if strings.Contains(template, token.text) {
+			variables = append(variables, token.text)
+		}
+		r.Image = strings.ReplaceAll(r.Image, token.text, value)
+	}
+	r.Unresolved = append(variables, unknownToken.FindAllString(r.Image, -1)...)
+	_, err := reference.Parse(r.Image)
+	r.Resolved = len(variables) == 0 && err == nil
+	r.Conditions = conditions(&r, variables, err != nil)
+	return r
+}
+
+// conditions are OLM's, with its messages.
+func conditions(r *Resolution, variables []string, invalid bool) []metav1.Condition {
+	status, reason := metav1.ConditionTrue, "AllTemplatesResolved"
+	message := "catalog image reference was successfully resolved"
+	if !r.Resolved {
+		status, reason = metav1.ConditionFalse, "UnableToResolve"
+		var because []string
+		if len(variables) > 0 {
+			because = append(because, fmt.Sprintf(`variable(s) "%s" could not be resolved`, strings.Join(variables, `", "`)))
+		}
+		if invalid {
+			because = append(because, "one or more template(s) has improper syntax")
+		}
+		message = "cannot construct catalog image reference, because " + strings.Join(because, " and ")
+	}
+	return []metav1.Condition{
+		{Type: "TemplatesHaveResolved", Status: status, Reason: reason, Message: message},
+		{Type: "ResolvedImage", Status: status, Reason: reason, Message: r.Image},
+	}
+}

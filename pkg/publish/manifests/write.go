@@ -1,0 +1,135 @@
+package manifests
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/format"
+)
+
+// A Format is a form of a [Set].
+type Format string
+
+// The formats. Those for tools have files of their own, so they have no Text.
+const (
+	YAML      Format = "yaml"
+	JSON      Format = "json" // as Text, a List
+	Kustomize Format = "kustomize"
+	Helm      Format = "helm" // a chart
+)
+
+// A File is one file of a Set.
+type File struct {
+	Name string // with slashes
+	Text []byte
+}
+
+// Text returns the objects in one text, as YAML or JSON.
+func (s *Set) Text(f Format) ([]byte, error) {
+	var trees []tree
+	var text []byte
+	for _, o := range s.objects {
+		t, err := o.tree()
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, t)
+		if f == JSON {
+			continue
+		}
+		if text != nil {
+			text = append(text, "---\n"...)
+		}
+		if text, err = appendYAML(text, t); err != nil {
+			return nil, err
+		}
+	}
+	if f == JSON {
+		return encode(tree{"apiVersion": "v1", "kind": "List", "items": trees}, f)
+	}
+	return text, nil
+}
+
+// Files returns a file for each object, and those of the tool that the format is for.
+func (s *Set) Files(f Format) ([]File, error) {
+	var files []File
+	var names []string
+	add := func(name string, t tree) error {
+		text, err := encode(t, f)
+		if f == Helm && strings.HasPrefix(name, templates) {
+			text, err = s.template(t)
+		}
+		files = append(files, File{name, text})
+		return err
+	}
+	extension, dir := ".yaml", ""
+	switch f {
+	case JSON:
+		extension = ".json"
+	case Helm:
+		dir = templates
+	}
+	for _, o := range s.objects {
+		t, err := o.tree()
+		if err != nil {
+			return nil, err
+		}
+		name := dir + strings.ToLower(o.kind) + extension
+		names = append(names, name)
+		if err := add(name, t); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	switch f {
+	case Kustomize:
+		err = add("kustomization.yaml", tree{
+			"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names,
+		})
+	case Helm:
+		if err = add("Chart.yaml", tree{
+			"apiVersion": "v2", "name": s.opts.Name, "version": "0.1.0", "type": "application",
+			"description": "The catalog " + s.opts.Name,
+		}); err == nil {
+			err = add("values.yaml", s.values())
+		}
+	}
+	return files, err
+}
+
+// A tree is an object, or another value of JSON, by its keys.
+type tree map[string]any
+
+// tree returns what of an object is for people to say: all but the status, and the empty icon of a CatalogSource.
+func (o object) tree() (tree, error) {
+	text, err := json.Marshal(o.value)
+	if err != nil {
+		return nil, err
+	}
+	var t tree
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil, err
+	}
+	delete(t, "status")
+	delete(t["spec"].(map[string]any), "icon")
+	return t, nil
+}
+
+func encode(t tree, f Format) ([]byte, error) {
+	if f != JSON {
+		return appendYAML(nil, t)
+	}
+	text, err := json.MarshalIndent(t, "", "  ")
+	return append(text, '\n'), err
+}
+
+func appendYAML(dst []byte, t tree) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(t); err != nil {
+		return nil, err
+	}
+	return format.AppendYAML(dst, text.Bytes()), nil
+}
