@@ -30,7 +30,7 @@ the CATALOG, which is a directory, a file, an archive, "-" for standard input, o
 A CatalogSource extracts the catalog, and the opm of the cluster serves it. If that is this opm,
 say --cluster-opm: it uses the store in the image, and the memory to request is set.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
-  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --kind deployment -o helm --output-dir chart`,
+  opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart`,
 		Args:              exactArgs("CATALOG"),
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -62,7 +62,8 @@ var kindsOf = map[string][]manifests.Kind{
 func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
-	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog", texts(manifests.Kinds())...)
+	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog",
+		texts(manifests.Kinds())...)
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority among the catalogs of the cluster")
@@ -76,7 +77,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Publisher, "publisher", "", "`NAME` of who publishes the catalog")
 	flags.Int32Var(&f.Replicas, "replicas", 2, "replicas, at least")
 	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4, "replicas, at most; with --replicas or less there is no autoscaler")
-	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML), "output format; a kustomization or a chart needs --output-dir",
+	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML),
+		"output format; a kustomization or a chart needs --output-dir",
 		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
 	addReadFlags(cmd, &f.images)

@@ -23,8 +23,8 @@ var parameters = []parameter{
 	{"resources", []string{"Deployment/spec/template/spec/containers/resources"}},
 }
 
-// at returns the map with the last key of a place in an object, and that key; ok is false if it has none. Of a list, the
-// first element counts.
+// at returns the map with the last key of a place in an object, and that key; ok is false if it has none. Of a list,
+// the first element counts.
 func (t tree) at(place string) (in map[string]any, key string, ok bool) {
 	keys := strings.Split(place, "/")
 	if t["kind"] != keys[0] {
@@ -58,8 +58,8 @@ func (s *Set) values() tree {
 	return values
 }
 
-// template returns an object as a template of the chart, whose parameters are printed as JSON, which is YAML too. Braces
-// that are text stay text.
+// template returns an object as a template of the chart, whose parameters are printed as JSON, which is YAML too.
+// Braces that are text stay text.
 func (s *Set) template(t tree) ([]byte, error) {
 	const open, end = `{{ toJson .Values.`, ` }}`
 	text, err := json.Marshal(t)
