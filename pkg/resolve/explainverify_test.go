@@ -14,7 +14,11 @@ import (
 
 // Explanations of the observed answers hold.
 func TestExplainObserved(t *testing.T) {
-	observations(t, func(t *testing.T, _ string, _ *observation, ns *Namespace) { verifyExplanation(t, ns) })
+	every := 1
+	if testing.Short() {
+		every = 16
+	}
+	observations(t, every, func(t *testing.T, _ string, _ *observation, ns *Namespace) { verifyExplanation(t, ns) })
 }
 
 // FuzzExplain checks explanations about random small catalogs.
