@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,12 +154,18 @@ func makeImages(t *testing.T, dir string) {
 	}
 }
 
-// names lists everything in a directory and below.
+// names lists everything in a directory and below, with sizes.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
-	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		all = append(all, path)
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			all = append(all, fmt.Sprint(path, info.Size()))
+		}
 		return err
 	})
 	if err != nil {

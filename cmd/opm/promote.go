@@ -16,9 +16,8 @@ func promoteCmd() *cobra.Command {
 unless --replaces says otherwise, and keeps the skips and the skipRange that it has.
 
 In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stable.` + editNote,
-		Example: `  opm promote catalog kiln.v2.0.0 --to stable
-  opm promote templates/basic.yaml kiln.v2.0.0 --to stable --dry-run
-  opm promote templates/semver.yaml registry.example/pottery/kiln-bundle:v2.0.0 --to stable`,
+		Example: `  opm promote catalog kiln.v2.0.0-rc.1 --to stable
+  opm promote catalog/kiln kiln.v2.0.0-rc.1 --to stable --dry-run`,
 		Args:              exactArgs("CATALOG", "BUNDLE"),
 		ValidArgsFunction: completeArgs(files, bundles),
 	}

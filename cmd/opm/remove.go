@@ -22,9 +22,9 @@ that replace the removed one replace what that replaced, and skip it; --with-bun
 the bundles that only the removed channel has.
 
 In a semver template, NAME is an image, and --channel is candidate, fast or stable.` + editNote,
-		Example: `  opm remove catalog bundle kiln.v1.0.0 --reconnect
-  opm remove catalog bundle kiln.v2.0.0 --channel stable --dry-run
-  opm remove catalog channel alpha --package kiln --with-bundles`,
+		Example: `  opm remove catalog bundle kiln.v1.1.1 --reconnect
+  opm remove catalog bundle kiln.v1.2.0 --channel candidate --reconnect --dry-run
+  opm remove catalog channel candidate --package kiln --with-bundles`,
 		Args:              kindArgs,
 		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
 		RunE: func(cmd *cobra.Command, args []string) error {

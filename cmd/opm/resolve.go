@@ -79,8 +79,10 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "resolve this `PACKAGE`")
 	flags.StringVar(&f.channel, "channel", "", "follow this `CHANNEL` (default: any)")
-	flags.StringArrayVar(&f.installed, "installed", nil, "assume that this `BUNDLE` is installed, of the package or another")
-	flags.StringVar(&f.starting, "starting", "", "startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
+	flags.StringArrayVar(&f.installed, "installed", nil,
+		"assume that this `BUNDLE` is installed, of the package or another")
+	flags.StringVar(&f.starting, "starting", "",
+		"startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
 	flags.StringVar(&f.version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
@@ -187,7 +189,8 @@ func defaultCatalogName(i int) string {
 	return fmt.Sprintf("cat%d", i+1)
 }
 
-// splitCatalogName splits an argument [[NAMESPACE/]NAME=]CATALOG. What comes before = is a path unless it can be a name.
+// splitCatalogName splits an argument [[NAMESPACE/]NAME=]CATALOG. What comes before = is a part of a path unless it can
+// be a name.
 func splitCatalogName(arg string) (namespace, name, ref string) {
 	name, ref, ok := strings.Cut(arg, "=")
 	if before, after, both := strings.Cut(name, "/"); both {

@@ -69,7 +69,7 @@ func (s Source) files(report func(error), note func(*Error)) []*file {
 	return w.result()
 }
 
-// Files returns the names in FS of the files that [Map] reads, in its order. What cannot be walked is joined in the error.
+// Files returns the names in FS of the files that [Map] reads, in its order. The error joins what cannot be walked.
 func (s Source) Files() ([]string, error) {
 	var errs []error
 	report := func(err error) { errs = append(errs, err) }

@@ -83,8 +83,8 @@ func (b *Bundle) WhyAfter(preferred *Bundle) string {
 	return fmt.Sprintf("%s has a higher version", preferred.Name)
 }
 
-// Refusal returns the *[RefusalError] of OLM v1 that resolves to a bundle with a dependency, or nil. It looks for no other bundle
-// then.
+// Refusal returns the *[RefusalError] of OLM v1 that resolves to a bundle with a dependency, or nil. OLM v1 does not
+// look for another bundle then.
 func (b *Bundle) Refusal() error {
 	if b.Dependency == "" {
 		return nil
