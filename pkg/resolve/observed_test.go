@@ -51,6 +51,7 @@ func TestObserved(t *testing.T) {
 	observations(t, every, func(t *testing.T, name string, o *observation, ns *Namespace) {
 		if diff := o.compare(verify(t, ns)); diff == isSmaller {
 			smaller++
+			t.Logf("%s: a smaller core", name)
 		} else if diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
