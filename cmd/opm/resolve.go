@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,15 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	done()
+	return f.print(cmd, r)
+}
+
+// print prints an answer. What OLM does not resolve is an error.
+func (f *resolveFlags) print(cmd *cobra.Command, r interface {
+	write(w io.Writer, format string) error
+	resolved() bool
+},
+) error {
 	if err := r.write(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}

@@ -75,13 +75,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		return err
 	}
 	done()
-	if err := r.write(cmd.OutOrStdout(), f.format); err != nil {
-		return err
-	}
-	if !r.resolved() {
-		return errReported
-	}
-	return nil
+	return f.print(cmd, r)
 }
 
 // check reports what is wrong with the names and references.
