@@ -97,20 +97,3 @@ properties: [{type: olm.package, value: {packageName: p%[1]d, version: %[2]d.0.0
 		t.Error("the staging directory is left")
 	}
 }
-
-// contents returns the files below a directory.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	for _, name := range names(t, dir) {
-		if info, err := os.Stat(name); err != nil || info.IsDir() {
-			continue
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(text)
-	}
-	return files
-}

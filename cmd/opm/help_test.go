@@ -2,11 +2,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +86,7 @@ func TestExamples(t *testing.T) {
 func runExample(t *testing.T, line string) {
 	t.Helper()
 	dir := copyExamples(t)
-	before := names(t, dir)
+	before := contents(t, dir)
 	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
@@ -98,7 +97,7 @@ func runExample(t *testing.T, line string) {
 	}
 	silent := strings.HasPrefix(line, "opm validate catalog") && !strings.Contains(line, "--write-baseline") ||
 		strings.HasPrefix(line, "opm fmt ") // the examples are formatted
-	if wrote := !slices.Equal(before, names(t, dir)); len(out) == 0 && !wrote && !silent {
+	if wrote := !maps.Equal(before, contents(t, dir)); len(out) == 0 && !wrote && !silent {
 		t.Error("it prints nothing and writes nothing")
 	}
 }
@@ -154,22 +153,33 @@ func makeImages(t *testing.T, dir string) {
 	}
 }
 
-// names lists everything in a directory and below, with sizes.
+// names lists everything in a directory and below.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			all = append(all, fmt.Sprint(path, info.Size()))
-		}
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		all = append(all, path)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// contents returns the files below a directory.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, name := range names(t, dir) {
+		if info, err := os.Stat(name); err != nil || info.IsDir() {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	return files
 }

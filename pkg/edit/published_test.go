@@ -25,7 +25,10 @@ func TestPublishedTemplates(t *testing.T) {
 
 // The same is true of the packages of a published catalog, one file each.
 func TestPublishedCatalog(t *testing.T) {
-	for _, path := range shared.Glob(t, "data/catalogs/v4.20/*/*") {
+	for i, path := range shared.Glob(t, "data/catalogs/v4.20/*/*") {
+		if testing.Short() && i%8 > 0 {
+			continue
+		}
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
 			roundTrips(t, path)
