@@ -32,6 +32,7 @@ type schema struct {
 
 // A source has the packages that define the types.
 type source struct {
+	files    *token.FileSet
 	packages map[string]*packages.Package
 	comments map[token.Pos]string // of types and fields, by their names
 	defs     map[string]*schema   // of the schema that is being built
@@ -40,12 +41,12 @@ type source struct {
 // load loads the packages of all outputs, with the types that they are made of.
 func load(outputs []output) (*source, error) {
 	const mode = packages.NeedName | packages.NeedImports | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
-	config := &packages.Config{Mode: mode, Dir: ".."}
+	config := &packages.Config{Mode: mode, Dir: "..", Fset: token.NewFileSet()}
 	all, err := packages.Load(config, "./pkg/...", "./cmd/opm")
 	if err != nil {
 		return nil, err
 	}
-	s := &source{packages: map[string]*packages.Package{}, comments: map[token.Pos]string{}}
+	s := &source{files: config.Fset, packages: map[string]*packages.Package{}, comments: map[token.Pos]string{}}
 	for _, p := range all {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
@@ -158,7 +159,7 @@ func (s *source) named(t *types.Named) (*schema, error) {
 	case *types.Basic:
 		of, err := s.of(under)
 		if err == nil && of.Type == "string" {
-			of.Enum = values(t)
+			of.Enum = s.values(t)
 		}
 		return of, err
 	}
@@ -205,8 +206,8 @@ func (s *source) field(def *schema, field *types.Var, options string) (*schema, 
 	return s.of(field.Type())
 }
 
-// values returns the constants of a type, in their order; nil if it has none.
-func values(t *types.Named) []string {
+// values returns the constants of a type, file by file in their order; nil if it has none.
+func (s *source) values(t *types.Named) []string {
 	var all []*types.Const
 	scope := t.Obj().Pkg().Scope()
 	for _, name := range scope.Names() {
@@ -214,7 +215,10 @@ func values(t *types.Named) []string {
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b *types.Const) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	slices.SortFunc(all, func(a, b *types.Const) int {
+		p, q := s.files.Position(a.Pos()), s.files.Position(b.Pos())
+		return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Offset, q.Offset))
+	})
 	var texts []string
 	for _, c := range all {
 		texts = append(texts, constant.StringVal(c.Val()))
