@@ -115,6 +115,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return f.all.printRules(cmd.OutOrStdout(), args)
 	case err != nil:
 		return err
+	case f.timeout <= 0:
+		return usageError{errors.New("--solver-timeout: want more than 0")}
 	case f.state.paths != nil:
 		return f.runState(cmd)
 	case f.all.on:

@@ -92,6 +92,8 @@ func (ns *Namespace) Explain(ctx context.Context, answer *Classic, opts Options)
 	switch answer.Outcome {
 	case Resolved, Unsatisfiable:
 		err = ns.explain(limited, explanation)
+	case Undecided: // there is no more to say
+		return explanation, ctx.Err()
 	default:
 		explanation.Reasons = errorReasons(answer)
 	}
