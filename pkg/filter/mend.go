@@ -93,7 +93,7 @@ func (m *mender) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 			if _, done := known[b]; done {
 				break
 			}
-			known[b] = false // for now, where updates end in a loop
+			known[b] = false // it stays so where updates end in a loop
 			path = append(path, b)
 			var step graph.Step
 			if step, ok = plan.Next(b); ok {
