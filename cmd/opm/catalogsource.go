@@ -84,11 +84,11 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 	if err := cmp.Or(input.Unchanged(), err); err != nil {
 		return err
 	}
-	if len(state.CatalogSources) == 0 {
+	if state.CatalogSources.Len() == 0 {
 		return fmt.Errorf("%s: no CatalogSource", file)
 	}
 	images, resolved := []resolvedImage{}, true
-	for _, s := range state.CatalogSources {
+	for s := range state.CatalogSources.All() {
 		image := resolvedImage{
 			Namespace: s.Value.Namespace, Name: s.Value.Name, Image: s.Value.Spec.Image,
 			Template: s.Value.Annotations[manifests.TemplateAnnotation],

@@ -62,7 +62,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	warnIfNone(cmd, len(state.Subscriptions)+len(state.ClusterExtensions), "Subscriptions or ClusterExtensions",
+	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.state.paths...)
 	q, err := state.Question(cluster.Options{
 		Catalogs: catalogs, Priorities: f.state.priorities, Global: f.state.global,

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -29,33 +30,33 @@ const (
 )
 
 var kinds = []kind{
-	{"v1", "Namespace", loadInto(func(s *State) *[]Object[corev1.Namespace] { return &s.Namespaces }, nil)},
+	{"v1", "Namespace", loadInto(func(s *State) *Store[*corev1.Namespace] { return &s.Namespaces }, nil)},
 	{operatorsV1, operatorsv1.OperatorGroupKind, loadInto(
-		func(s *State) *[]Object[operatorsv1.OperatorGroup] { return &s.OperatorGroups },
+		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups },
 		func(g *operatorsv1.OperatorGroup) flaws { return checkNamespace(g) },
 	)},
 	{operatorsV1Alpha, v1alpha1.CatalogSourceKind, loadInto(
-		func(s *State) *[]Object[v1alpha1.CatalogSource] { return &s.CatalogSources },
+		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources },
 		func(c *v1alpha1.CatalogSource) flaws {
 			return checkNamespace(c).need("/spec/sourceType", string(c.Spec.SourceType))
 		},
 	)},
 	{operatorsV1Alpha, v1alpha1.SubscriptionKind, loadInto(
-		func(s *State) *[]Object[v1alpha1.Subscription] { return &s.Subscriptions }, checkSubscription,
+		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, checkSubscription,
 	)},
 	{operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind, loadInto(
-		func(s *State) *[]Object[v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions },
+		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions },
 		func(c *v1alpha1.ClusterServiceVersion) flaws { return checkNamespace(c) },
 	)},
 	{operatorsV1Alpha, v1alpha1.InstallPlanKind, loadInto(
-		func(s *State) *[]Object[v1alpha1.InstallPlan] { return &s.InstallPlans },
+		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans },
 		func(p *v1alpha1.InstallPlan) flaws { return checkNamespace(p) },
 	)},
 	{olmV1, "ClusterCatalog", loadInto(
-		func(s *State) *[]Object[Catalog] { return &s.ClusterCatalogs }, (*Catalog).check,
+		func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check,
 	)},
 	{olmV1, "ClusterExtension", loadInto(
-		func(s *State) *[]Object[Extension] { return &s.ClusterExtensions }, (*Extension).check,
+		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check,
 	)},
 }
 
@@ -93,15 +94,15 @@ func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
 // says what else is wrong.
 func loadInto[T any, P interface {
 	*T
-	metav1.Object
-}](list func(*State) *[]Object[T], check func(*T) flaws,
+	Kubernetes
+}](store func(*State) *Store[P], check func(P) flaws,
 ) func(*documentReader, jsontext.Value, jsontext.Pointer, identity) {
 	return func(r *documentReader, raw jsontext.Value, ptr jsontext.Pointer, id identity) {
-		v := new(T)
+		v := P(new(T))
 		if !r.decode(raw, ptr, v) {
 			return
 		}
-		id.name, id.namespace = P(v).GetName(), P(v).GetNamespace()
+		id.name, id.namespace = v.GetName(), v.GetNamespace()
 		wrong := flaws(nil).need("/metadata/name", id.name)
 		if check != nil {
 			wrong = append(wrong, check(v)...)
@@ -110,17 +111,19 @@ func loadInto[T any, P interface {
 			r.wrong(ptr+f.ptr, "%s: %w", id, f.err)
 		}
 		if wrong == nil {
-			r.add(ptr, func(pos declcfg.Pos) {
-				if first, ok := r.seen[id]; ok {
-					r.fail(pos, "", fmt.Errorf("%s is already defined at %s", id, first))
-					return
-				}
-				r.seen[id] = pos
-				l := list(r.State)
-				*l = append(*l, Object[T]{v, pos})
-			})
+			r.add(ptr, func(pos declcfg.Pos) { put(r.loader, store(r.State), id, Object[P]{v, pos}) })
 		}
 	}
+}
+
+// put adds an object, unless there is one of its name.
+func put[P Kubernetes](l *loader, s *Store[P], id identity, o Object[P]) {
+	if first, ok := s.Get(id.namespace, id.name); ok {
+		l.fail(o.Pos, "", fmt.Errorf("%s is already defined at %s", id, first.Pos))
+		return
+	}
+	o.Value.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(id.apiVersion, id.kind))
+	s.Put(o)
 }
 
 // String returns the kind and the name.

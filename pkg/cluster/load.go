@@ -23,12 +23,11 @@ import (
 // A loader fills a State.
 type loader struct {
 	*State
-	seen map[identity]declcfg.Pos
 	errs []error
 }
 
 // An identity tells objects apart.
-type identity struct{ kind, namespace, name string }
+type identity struct{ apiVersion, kind, namespace, name string }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
@@ -150,7 +149,7 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 	case kinds[i].apiVersion != head.APIVersion:
 		r.wrong(ptr+"/apiVersion", "unknown version %q of %s, want %q", head.APIVersion, head.Kind, kinds[i].apiVersion)
 	default:
-		kinds[i].load(r, raw, ptr, identity{kind: head.Kind})
+		kinds[i].load(r, raw, ptr, identity{apiVersion: head.APIVersion, kind: head.Kind})
 	}
 }
 
@@ -167,7 +166,7 @@ func groupOf(apiVersion string) string {
 func (r *documentReader) other(raw jsontext.Value, ptr jsontext.Pointer) {
 	v := new(metav1.PartialObjectMetadata)
 	if r.decode(raw, ptr, v) {
-		r.add(ptr, func(pos declcfg.Pos) { r.Others = append(r.Others, Object[metav1.PartialObjectMetadata]{v, pos}) })
+		r.add(ptr, func(pos declcfg.Pos) { r.Others = append(r.Others, Object[*metav1.PartialObjectMetadata]{v, pos}) })
 	}
 }
 

@@ -3,10 +3,12 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -74,6 +76,20 @@ type CatalogFilter struct {
 	Channels                []string              `json:"channels"`
 	Selector                *metav1.LabelSelector `json:"selector"`
 	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy"` // "" is CatalogProvided
+}
+
+// DeepCopyObject returns a copy that shares the spec, as runtime.Object requires.
+func (c *Catalog) DeepCopyObject() runtime.Object {
+	clone := *c
+	clone.ObjectMeta, clone.Status.Conditions = *c.ObjectMeta.DeepCopy(), slices.Clone(c.Status.Conditions)
+	return &clone
+}
+
+// DeepCopyObject returns a copy that shares the spec, as runtime.Object requires.
+func (e *Extension) DeepCopyObject() runtime.Object {
+	clone := *e
+	clone.ObjectMeta, clone.Status.Conditions = *e.ObjectMeta.DeepCopy(), slices.Clone(e.Status.Conditions)
+	return &clone
 }
 
 func (c *Catalog) check() flaws {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,15 +57,12 @@ func (q *Question) assume(format string, args ...any) {
 // V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
 func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
 	for _, c := range q.clusterCatalogs {
-		if c.Failure != nil && len(q.ClusterExtensions) > 0 {
+		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
 			q.assume("ClusterCatalog %q is not being served: its contents are not given", c.Name)
 		}
 	}
-	extensions := slices.SortedFunc(slices.Values(q.ClusterExtensions), func(a, b Object[Extension]) int {
-		return strings.Compare(a.Value.Name, b.Value.Name)
-	})
 	return func(yield func(*resolve.Extension, *resolve.V1) bool) {
-		for _, o := range extensions {
+		for o := range q.ClusterExtensions.All() {
 			e := o.Value.Question()
 			e.Pos = o.Pos
 			answer := o.Value.rollingOut(e)

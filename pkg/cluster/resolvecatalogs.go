@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -20,8 +18,8 @@ func (q *Question) findGlobal(given []*resolve.Catalog) {
 	for _, name := range globalNamespaces {
 		q.global = name
 		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
-		isRead := func(o Object[v1alpha1.CatalogSource]) bool { return o.Value.Namespace == name }
-		if slices.ContainsFunc(given, isGiven) || slices.ContainsFunc(q.CatalogSources, isRead) {
+		_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
+		if isRead || slices.ContainsFunc(given, isGiven) {
 			q.globalFound = true
 			return
 		}
@@ -43,7 +41,7 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 		}
 		return nil
 	}
-	for _, o := range q.CatalogSources {
+	for o := range q.CatalogSources.All() {
 		c := contents(o.Value.Namespace, o.Value.Name)
 		if c == nil {
 			c = &resolve.Catalog{Namespace: o.Value.Namespace, Name: o.Value.Name}
@@ -52,7 +50,7 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 		c.Priority = o.Value.Spec.Priority
 		q.catalogSources = append(q.catalogSources, c)
 	}
-	for _, o := range q.ClusterCatalogs {
+	for o := range q.ClusterCatalogs.All() {
 		c := contents("", o.Value.Name)
 		if c == nil {
 			c = &resolve.Catalog{Name: o.Value.Name, Failure: fmt.Errorf("catalog %q is not being served", o.Value.Name)}

@@ -40,56 +40,39 @@ const (
 
 // objects are those of a namespace.
 type objects struct {
-	groups        []*operatorsv1.OperatorGroup
-	operators     []Object[v1alpha1.ClusterServiceVersion]
-	subscriptions []Object[v1alpha1.Subscription]
+	groups        []Object[*operatorsv1.OperatorGroup]
+	operators     []Object[*v1alpha1.ClusterServiceVersion]
+	subscriptions []Object[*v1alpha1.Subscription]
 	plans         map[string]*v1alpha1.InstallPlan
 }
 
-// namespaces returns the objects of each namespace that has a Subscription.
-func (s *State) namespaces() map[string]*objects {
-	all := map[string]*objects{}
-	for _, o := range s.Subscriptions {
-		ns := all[o.Value.Namespace]
-		if ns == nil {
-			ns = &objects{plans: map[string]*v1alpha1.InstallPlan{}}
-			all[o.Value.Namespace] = ns
-		}
-		ns.subscriptions = append(ns.subscriptions, o)
+func (s *State) objects(namespace string) *objects {
+	ns := &objects{
+		groups:        slices.Collect(s.OperatorGroups.In(namespace)),
+		operators:     slices.Collect(s.ClusterServiceVersions.In(namespace)),
+		subscriptions: slices.Collect(s.Subscriptions.In(namespace)),
+		plans:         map[string]*v1alpha1.InstallPlan{},
 	}
-	for _, o := range s.OperatorGroups {
-		if ns := all[o.Value.Namespace]; ns != nil {
-			ns.groups = append(ns.groups, o.Value)
-		}
+	for o := range s.InstallPlans.In(namespace) {
+		ns.plans[o.Value.Name] = o.Value
 	}
-	for _, o := range s.ClusterServiceVersions {
-		if ns := all[o.Value.Namespace]; ns != nil {
-			ns.operators = append(ns.operators, o)
-		}
-	}
-	for _, o := range s.InstallPlans {
-		if ns := all[o.Value.Namespace]; ns != nil {
-			ns.plans[o.Value.Name] = o.Value
-		}
-	}
-	return all
+	return ns
 }
 
 // Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
 // of ctx, or about a catalog that is given twice.
 func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
-	all := q.namespaces()
-	q.assumeClassic(all)
+	q.assumeClassic()
 	type result struct {
 		answer *Namespace
 		err    error
 	}
 	one := func(name string) result {
-		answer, err := q.namespace(ctx, name, all[name], opts)
+		answer, err := q.Namespace(ctx, name, opts)
 		return result{answer, err}
 	}
 	var answers []*Namespace
-	for r := range parallel.Map(ctx, 0, slices.Values(slices.Sorted(maps.Keys(all))), one) {
+	for r := range parallel.Map(ctx, 0, slices.Values(q.Subscriptions.Namespaces()), one) {
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -99,20 +82,22 @@ func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namesp
 }
 
 // assumeClassic says what is assumed of the CatalogSources that the namespaces see or name.
-func (q *Question) assumeClassic(all map[string]*objects) {
-	if len(all) == 0 {
+func (q *Question) assumeClassic() {
+	namespaces := q.Subscriptions.Namespaces()
+	if len(namespaces) == 0 {
 		return
 	}
 	if q.globalFound {
 		q.assume("the CatalogSources of namespace %s are global", q.global)
 	}
 	for _, c := range q.catalogSources {
-		if c.Failure != nil && (c.Namespace == q.global || all[c.Namespace] != nil) {
+		_, seen := slices.BinarySearch(namespaces, c.Namespace)
+		if c.Failure != nil && (c.Namespace == q.global || seen) {
 			q.assume("CatalogSource %s/%s cannot be read: its contents are not given", c.Namespace, c.Name)
 		}
 	}
 	missing := map[string]bool{}
-	for _, o := range q.Subscriptions {
+	for o := range q.Subscriptions.All() {
 		if spec := o.Value.Spec; q.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
 			missing[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
 		}
@@ -122,19 +107,20 @@ func (q *Question) assumeClassic(all map[string]*objects) {
 	}
 }
 
-// namespace answers about one namespace, in the steps of the catalog operator.
-func (q *Question) namespace(
-	ctx context.Context, name string, ns *objects, opts resolve.Options,
-) (*Namespace, error) {
+// Namespace returns the answer of OLM Classic about one namespace, in the steps of the catalog operator. The errors are
+// those of Classic.
+func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Options) (*Namespace, error) {
+	ns := q.objects(name)
 	answer := &Namespace{Name: name, Classic: resolve.Classic{Install: []resolve.Choice{}}}
 	if n := len(ns.groups); n != 1 {
 		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
 		q.describe(answer, ns, ns.statuses(false))
 		return answer, nil
 	}
+	group := ns.groups[0].Value
 	question := &resolve.Namespace{Name: name, Global: q.global, Catalogs: q.catalogSources}
-	question.FailForward = ns.groups[0].UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
-	if ns.groups[0].Annotations[annotationExcludeGlobal] == "true" {
+	question.FailForward = group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	if group.Annotations[annotationExcludeGlobal] == "true" {
 		question.Global = ""
 	}
 	statuses := ns.statuses(question.FailForward)
@@ -199,7 +185,7 @@ func waiting(statuses []status) (plans string, ok bool) {
 }
 
 // operator returns what OLM knows of an installed operator.
-func operator(o Object[v1alpha1.ClusterServiceVersion]) resolve.Installed {
+func operator(o Object[*v1alpha1.ClusterServiceVersion]) resolve.Installed {
 	c := o.Value
 	in := resolve.Installed{
 		Name: c.Name, Version: c.Spec.Version.Version, Phase: string(c.Status.Phase), Replaces: c.Spec.Replaces, Pos: o.Pos,

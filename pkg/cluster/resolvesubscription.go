@@ -85,7 +85,7 @@ func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionS
 }
 
 // question returns the Subscription as OLM resolves it.
-func (s *status) question(o Object[v1alpha1.Subscription]) resolve.Subscription {
+func (s *status) question(o Object[*v1alpha1.Subscription]) resolve.Subscription {
 	spec := o.Value.Spec
 	return resolve.Subscription{
 		Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
@@ -150,7 +150,7 @@ func (q *Question) health(namespace string, s *Subscription) []resolve.Condition
 
 // planCondition returns what a Subscription says about its InstallPlan, as far as the State has InstallPlans.
 func (q *Question) planCondition(ns *objects, name string) (c resolve.Condition, ok bool) {
-	if name == "" || len(q.InstallPlans) == 0 {
+	if name == "" || q.InstallPlans.Len() == 0 {
 		return c, false
 	}
 	plan := ns.plans[name]

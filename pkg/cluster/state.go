@@ -2,7 +2,7 @@
 // manifests as kubectl prints them.
 //
 //	state, err := cluster.Load(ctx, declcfg.Source{Name: "state", FS: os.DirFS("state")})
-//	for _, s := range state.Subscriptions {
+//	for s := range state.Subscriptions.All() {
 //		fmt.Println(s.Pos, s.Value.Namespace, s.Value.Spec.Package)
 //	}
 package cluster
@@ -24,23 +24,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A State is the objects of a cluster, in the order in which they were read.
+// A State is the objects of a cluster. The zero State has none.
 type State struct {
-	Namespaces             []Object[corev1.Namespace]
-	OperatorGroups         []Object[operatorsv1.OperatorGroup]
-	CatalogSources         []Object[v1alpha1.CatalogSource]
-	Subscriptions          []Object[v1alpha1.Subscription]
-	ClusterServiceVersions []Object[v1alpha1.ClusterServiceVersion]
-	InstallPlans           []Object[v1alpha1.InstallPlan]
-	ClusterCatalogs        []Object[Catalog]
-	ClusterExtensions      []Object[Extension]
-	Others                 []Object[metav1.PartialObjectMetadata] // of all other kinds
+	Namespaces             Store[*corev1.Namespace]
+	OperatorGroups         Store[*operatorsv1.OperatorGroup]
+	CatalogSources         Store[*v1alpha1.CatalogSource]
+	Subscriptions          Store[*v1alpha1.Subscription]
+	ClusterServiceVersions Store[*v1alpha1.ClusterServiceVersion]
+	InstallPlans           Store[*v1alpha1.InstallPlan]
+	ClusterCatalogs        Store[*Catalog]
+	ClusterExtensions      Store[*Extension]
+	Others                 []Object[*metav1.PartialObjectMetadata] // of all other kinds
 }
 
-// An Object is an object of a cluster, and where it is defined.
-type Object[T any] struct {
-	Value *T
-	Pos   declcfg.Pos
+// Clone returns a State of the same objects.
+func (s *State) Clone() *State {
+	return &State{
+		Namespaces:             s.Namespaces.Clone(),
+		OperatorGroups:         s.OperatorGroups.Clone(),
+		CatalogSources:         s.CatalogSources.Clone(),
+		Subscriptions:          s.Subscriptions.Clone(),
+		ClusterServiceVersions: s.ClusterServiceVersions.Clone(),
+		InstallPlans:           s.InstallPlans.Clone(),
+		ClusterCatalogs:        s.ClusterCatalogs.Clone(),
+		ClusterExtensions:      s.ClusterExtensions.Clone(),
+		Others:                 s.Others,
+	}
 }
 
 // Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, but no
@@ -50,7 +59,7 @@ type Object[T any] struct {
 // The error joins a [*declcfg.Error] for each object that cannot be used, by place: it is not in the State, which has
 // all the others. Of two objects of one kind, namespace and name, the first is used. If ctx ends, there is no State.
 func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
-	l := &loader{State: &State{}, seen: map[identity]declcfg.Pos{}}
+	l := &loader{State: &State{}}
 	for _, s := range sources {
 		if err := l.source(ctx, s); err != nil {
 			return nil, err

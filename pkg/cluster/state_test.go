@@ -3,13 +3,12 @@ package cluster_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -30,26 +29,31 @@ func filesOf(text string) declcfg.Source {
 // listing returns a line for each object, sorted: where it is, what it is.
 func listing(s *cluster.State) string {
 	var lines []string
-	lines = appendObjects(lines, "Namespace", s.Namespaces)
-	lines = appendObjects(lines, "OperatorGroup", s.OperatorGroups)
-	lines = appendObjects(lines, "CatalogSource", s.CatalogSources)
-	lines = appendObjects(lines, "Subscription", s.Subscriptions)
-	lines = appendObjects(lines, "ClusterServiceVersion", s.ClusterServiceVersions)
-	lines = appendObjects(lines, "ClusterCatalog", s.ClusterCatalogs)
-	lines = appendObjects(lines, "ClusterExtension", s.ClusterExtensions)
-	lines = appendObjects(lines, "other", s.Others)
+	lines = appendObjects(lines, "Namespace", s.Namespaces.All())
+	lines = appendObjects(lines, "OperatorGroup", s.OperatorGroups.All())
+	lines = appendObjects(lines, "CatalogSource", s.CatalogSources.All())
+	lines = appendObjects(lines, "Subscription", s.Subscriptions.All())
+	lines = appendObjects(lines, "ClusterServiceVersion", s.ClusterServiceVersions.All())
+	lines = appendObjects(lines, "ClusterCatalog", s.ClusterCatalogs.All())
+	lines = appendObjects(lines, "ClusterExtension", s.ClusterExtensions.All())
+	lines = appendObjects(lines, "other", slices.Values(s.Others))
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-func appendObjects[T any, P interface {
-	*T
-	metav1.Object
-}](lines []string, kind string, all []cluster.Object[T]) []string {
-	for _, o := range all {
-		lines = append(lines, fmt.Sprintf("%s: %s %s/%s", o.Pos, kind, P(o.Value).GetNamespace(), P(o.Value).GetName()))
+func appendObjects[P cluster.Kubernetes](lines []string, kind string, all iter.Seq[cluster.Object[P]]) []string {
+	for o := range all {
+		lines = append(lines, fmt.Sprintf("%s: %s %s/%s", o.Pos, kind, o.Value.GetNamespace(), o.Value.GetName()))
 	}
 	return lines
+}
+
+// first returns the first object of a store.
+func first[P cluster.Kubernetes](s cluster.Store[P]) (object P) {
+	for o := range s.All() {
+		return o.Value
+	}
+	return object
 }
 
 // Objects are found in all forms in which kubectl prints them.
@@ -134,16 +138,16 @@ state/d.yaml:1:1: ClusterExtension /ce`
 	if got := listing(s); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := s.Subscriptions[0].Value; got.Spec.Channel != "stable" || got.Status.InstalledCSV != "etcd.v1" {
+	if got := first(s.Subscriptions); got.Spec.Channel != "stable" || got.Status.InstalledCSV != "etcd.v1" {
 		t.Errorf("subscription %+v", got)
 	}
-	if got := s.ClusterServiceVersions[0].Value.Spec.Version.String(); got != "1.0.0" {
+	if got := first(s.ClusterServiceVersions).Spec.Version.String(); got != "1.0.0" {
 		t.Errorf("version %s", got)
 	}
-	if got := s.ClusterCatalogs[0].Value.Spec; got.Priority != 7 || got.AvailabilityMode != "Unavailable" {
+	if got := first(s.ClusterCatalogs).Spec; got.Priority != 7 || got.AvailabilityMode != "Unavailable" {
 		t.Errorf("catalog %+v", got)
 	}
-	q := s.ClusterExtensions[0].Value.Question()
+	q := first(s.ClusterExtensions).Question()
 	if q.Package != "p" || q.Version != ">=1 <2" || !q.SelfCertified || q.Selector.MatchLabels["x"] != "z" ||
 		q.Installed.Name != "p.v1" || q.Installed.Image != "x@sha256:1" {
 		t.Errorf("question %+v, %+v", q, q.Installed)
@@ -233,7 +237,7 @@ func TestProblems(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got\n%v\nwant\n%s", err, tt.want)
 			}
-			if n := len(s.Namespaces); n == 0 || s.Namespaces[n-1].Value.Name != "good" {
+			if _, ok := s.Namespaces.Get("", "good"); !ok {
 				t.Errorf("the rest was not read: %s", listing(s))
 			}
 		})
@@ -295,10 +299,11 @@ func TestLoadManySubscriptions(t *testing.T) {
 	text := subscriptions(n)
 	start := time.Now()
 	s, err := cluster.Load(t.Context(), render.Text("-", text))
-	if err != nil || len(s.Subscriptions) != n {
-		t.Fatalf("%d subscriptions, %v", len(s.Subscriptions), err)
+	if err != nil || s.Subscriptions.Len() != n {
+		t.Fatalf("%d subscriptions, %v", s.Subscriptions.Len(), err)
 	}
-	if got, want := s.Subscriptions[n-1].Pos.Line, 3+31*(n-1); got != want {
+	last, _ := s.Subscriptions.Get("ns99", "s9999")
+	if got, want := last.Pos.Line, 3+31*(n-1); got != want {
 		t.Errorf("the last one is at line %d, want %d", got, want)
 	}
 	if d := time.Since(start); d > 20*time.Second { // it takes less than one

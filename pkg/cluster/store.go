@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// An Object is an object of a cluster, and where it is defined.
+type Object[P Kubernetes] struct {
+	Value P
+	Pos   declcfg.Pos // the zero Pos for what was not read
+}
+
+// Kubernetes is what all objects of a cluster have.
+type Kubernetes interface {
+	metav1.Object
+	runtime.Object
+}
+
+// A Store is the objects of one kind, by namespace and name. Objects without a namespace are in namespace "". The zero
+// Store is empty.
+//
+// Clones of a Store share the objects: to change one, put a changed copy. A Store is for one goroutine, but namespaces may
+// be read by one each.
+type Store[P Kubernetes] struct {
+	namespaces map[string]*scope[P]
+	names      []string // of the namespaces, sorted; nil if they have to be sorted again
+	length     int
+}
+
+// A scope is the objects of a namespace.
+type scope[P Kubernetes] struct {
+	objects map[string]Object[P]
+	names   []string // as in a Store
+}
+
+// Len returns the number of objects.
+func (s *Store[P]) Len() int { return s.length }
+
+// Get returns the object of a name, and whether there is one.
+func (s *Store[P]) Get(namespace, name string) (o Object[P], ok bool) {
+	if in := s.namespaces[namespace]; in != nil {
+		o, ok = in.objects[name]
+	}
+	return o, ok
+}
+
+// Put adds an object, in place of the one of its name.
+func (s *Store[P]) Put(o Object[P]) {
+	namespace, name := o.Value.GetNamespace(), o.Value.GetName()
+	in := s.namespaces[namespace]
+	if in == nil {
+		if s.namespaces == nil {
+			s.namespaces = map[string]*scope[P]{}
+		}
+		in = &scope[P]{objects: map[string]Object[P]{}}
+		s.namespaces[namespace], s.names = in, nil
+	}
+	if _, ok := in.objects[name]; !ok {
+		in.names = nil
+		s.length++
+	}
+	in.objects[name] = o
+}
+
+// Delete removes the object of a name, if there is one.
+func (s *Store[P]) Delete(namespace, name string) {
+	in := s.namespaces[namespace]
+	if in == nil {
+		return
+	}
+	if _, ok := in.objects[name]; !ok {
+		return
+	}
+	delete(in.objects, name)
+	in.names = nil
+	s.length--
+	if len(in.objects) == 0 {
+		delete(s.namespaces, namespace)
+		s.names = nil
+	}
+}
+
+// All yields the objects by namespace and name. Those that are put or deleted meanwhile may or may not be yielded.
+func (s *Store[P]) All() iter.Seq[Object[P]] {
+	return func(yield func(Object[P]) bool) {
+		for _, namespace := range s.Namespaces() {
+			for o := range s.In(namespace) {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// In yields the objects of a namespace by name, as All does.
+func (s *Store[P]) In(namespace string) iter.Seq[Object[P]] {
+	return func(yield func(Object[P]) bool) {
+		in := s.namespaces[namespace]
+		if in == nil {
+			return
+		}
+		if in.names == nil {
+			in.names = slices.Sorted(maps.Keys(in.objects))
+		}
+		for _, name := range in.names {
+			if o, ok := in.objects[name]; ok && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// Namespaces returns the namespaces that have objects, sorted. Callers do not change the slice.
+func (s *Store[P]) Namespaces() []string {
+	if s.names == nil {
+		s.names = slices.Sorted(maps.Keys(s.namespaces))
+	}
+	return s.names
+}
+
+// Clone returns a Store of the same objects.
+func (s *Store[P]) Clone() Store[P] {
+	c := Store[P]{namespaces: map[string]*scope[P]{}, length: s.length}
+	for namespace, in := range s.namespaces {
+		c.namespaces[namespace] = &scope[P]{objects: maps.Clone(in.objects)}
+	}
+	return c
+}
