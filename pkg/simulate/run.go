@@ -1,0 +1,67 @@
+package simulate
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+)
+
+// A run is a simulation that is under way.
+type run struct {
+	Result
+	opts Options
+}
+
+func newRun(state *cluster.State, opts Options) *run {
+	return &run{opts: opts, Result: Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}}}
+}
+
+// A reason is why an object changes or waits.
+type reason struct {
+	why     string
+	verdict Verdict
+}
+
+// computed returns a reason that the objects alone give.
+func computed(why string) reason { return reason{why, Computed} }
+
+// assumed returns a reason that depends on what no object says.
+func assumed(why string) reason { return reason{why, Assumed} }
+
+func (r *run) event(a Action, o cluster.Kubernetes, at Event) {
+	at.Step, at.Action, at.Object = r.Steps+1, a, refTo(o)
+	r.Events = append(r.Events, at)
+}
+
+// wait says what an object waits for.
+func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verdict) {
+	r.Waiting = append(r.Waiting, Wait{Object: refTo(o.Value), Place: o.Pos, For: what, Verdict: v})
+}
+
+// create adds an object, whose type is set.
+func create[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, text string, why reason) {
+	s.Put(cluster.Object[P]{Value: o})
+	r.event(Created, o, Event{Text: text, Why: why.why, Verdict: why.verdict})
+}
+
+// update changes a copy of an object and puts it, with an Event, if it is another then. It returns the object that is
+// in the store.
+func update[P cluster.Kubernetes](
+	r *run, s *cluster.Store[P], o cluster.Object[P], change func(P), text string, why reason,
+) cluster.Object[P] {
+	clone := o.Value.DeepCopyObject().(P)
+	change(clone)
+	if equality.Semantic.DeepEqual(o.Value, clone) {
+		return o
+	}
+	o.Value = clone
+	s.Put(o)
+	r.event(Updated, clone, Event{Place: o.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+	return o
+}
+
+// remove deletes an object.
+func remove[P cluster.Kubernetes](r *run, s *cluster.Store[P], o cluster.Object[P], text string, why reason) {
+	s.Delete(o.Value.GetNamespace(), o.Value.GetName())
+	r.event(Deleted, o.Value, Event{Place: o.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+}
