@@ -26,8 +26,8 @@ type Kubernetes interface {
 // A Store is the objects of one kind, by namespace and name. Objects without a namespace are in namespace "". The zero
 // Store is empty.
 //
-// Clones of a Store share the objects: to change one, put a changed copy. A Store is for one goroutine, but namespaces may
-// be read by one each.
+// Clones of a Store share the objects: to change one, put a changed copy. A Store is for one goroutine, but each
+// namespace may be read by another.
 type Store[P Kubernetes] struct {
 	namespaces map[string]*scope[P]
 	names      []string // of the namespaces, sorted; nil if they have to be sorted again
