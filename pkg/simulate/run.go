@@ -9,11 +9,23 @@ import (
 // A run is a simulation that is under way.
 type run struct {
 	Result
-	opts Options
+	opts     Options
+	question *cluster.Question // about the State as it is
+
+	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
+	changed map[string]int
 }
 
 func newRun(state *cluster.State, opts Options) *run {
-	return &run{opts: opts, Result: Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}}}
+	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
+	return &run{opts: opts, Result: result, changed: map[string]int{}}
+}
+
+// ask adds the catalogs. Their contents do not change, so one question is enough.
+func (r *run) ask() error {
+	q, err := r.State.Question(r.opts.Cluster)
+	r.question = q
+	return err
 }
 
 // A reason is why an object changes or waits.
@@ -31,6 +43,7 @@ func assumed(why string) reason { return reason{why, Assumed} }
 func (r *run) event(a Action, o cluster.Kubernetes, at Event) {
 	at.Step, at.Action, at.Object = r.Steps+1, a, refTo(o)
 	r.Events = append(r.Events, at)
+	r.changed[at.Object.Namespace] = at.Step
 }
 
 // wait says what an object waits for.

@@ -12,6 +12,12 @@ type Options struct {
 	Cluster cluster.Options // the catalogs
 	Resolve resolve.Options
 	Steps   int // after which to stop; 0 for no limit but maxSteps
+
+	Approve     bool     // InstallPlans that need approval get it
+	Fail        []string // ClusterServiceVersions whose operators never become ready
+	FailUnpack  []string // ClusterServiceVersions whose bundle images cannot be unpacked
+	KubeVersion string   // of the cluster, such as 1.34.1; "" if it is not known
+	OCPVersion  string   // of OpenShift, such as 4.20; "" if it is not known
 }
 
 // maxSteps ends simulations that never come to rest, such as updates in a circle of skipRanges.
@@ -37,7 +43,11 @@ var controllers = []controller{}
 
 // Run simulates a cluster. The state stays as it is.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
-	return newRun(state, opts).loop(ctx, controllers)
+	r := newRun(state, opts)
+	if err := r.ask(); err != nil {
+		return nil, err
+	}
+	return r.loop(ctx, controllers)
 }
 
 // loop runs the controllers until nothing changes in a step.
