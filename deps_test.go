@@ -67,7 +67,8 @@ var arrows = map[string][]string{
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apimachinery", json, "internal/nearest", "internal/parallel",
 	},
-	"pkg/list": {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
+	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
+	"pkg/list":                  {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",

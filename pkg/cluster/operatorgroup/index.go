@@ -1,0 +1,160 @@
+package operatorgroup
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// An Index finds the OperatorGroups that provide an API in namespaces that another group targets, without comparing
+// each group with each other. It is not safe for concurrent use.
+type Index struct {
+	groups map[types.NamespacedName]*entry
+
+	// Groups that target something, by what they provide: those of single namespaces, and those of all namespaces.
+	some, all map[schema.GroupVersionKind]sets.Set[*entry]
+
+	// Groups of single namespaces that provide anything, by namespace.
+	namespaces map[string]sets.Set[*entry]
+}
+
+// An entry is what an Index knows of a group.
+type entry struct {
+	name    types.NamespacedName
+	apis    APIs
+	targets sets.Set[string] // with the namespace of the group, unless it targets all or nothing
+	all     bool
+}
+
+// NewIndex returns an index of groups.
+func NewIndex(groups ...*operatorsv1.OperatorGroup) *Index {
+	x := &Index{
+		groups:     map[types.NamespacedName]*entry{},
+		some:       map[schema.GroupVersionKind]sets.Set[*entry]{},
+		all:        map[schema.GroupVersionKind]sets.Set[*entry]{},
+		namespaces: map[string]sets.Set[*entry]{},
+	}
+	for _, g := range groups {
+		x.Put(g)
+	}
+	return x
+}
+
+// Put adds a group or replaces what the index knows of it: its status.namespaces and its annotation.
+func (x *Index) Put(g *operatorsv1.OperatorGroup) {
+	name := nameOf(g)
+	x.Delete(name)
+	e := &entry{name: name, apis: Annotated(g), targets: sets.Set[string]{}}
+	switch {
+	case slices.Contains(g.Status.Namespaces, metav1.NamespaceAll):
+		e.all = true
+	case len(g.Status.Namespaces) > 0:
+		e.targets.Insert(g.Status.Namespaces...).Insert(g.Namespace)
+	}
+	x.groups[name] = e
+	x.link(e, add)
+}
+
+// Delete removes a group, if it is there.
+func (x *Index) Delete(name types.NamespacedName) {
+	if e := x.groups[name]; e != nil {
+		delete(x.groups, name)
+		x.link(e, remove)
+	}
+}
+
+// link calls do for all sets that an entry belongs to.
+func (x *Index) link(e *entry, do func(set sets.Set[*entry], e *entry) sets.Set[*entry]) {
+	providers := x.some
+	if e.all {
+		providers = x.all
+	} else if len(e.targets) == 0 {
+		return
+	}
+	for api := range e.apis {
+		providers[api] = do(providers[api], e)
+	}
+	if len(e.apis) > 0 {
+		for ns := range e.targets {
+			x.namespaces[ns] = do(x.namespaces[ns], e)
+		}
+	}
+}
+
+func add(set sets.Set[*entry], e *entry) sets.Set[*entry] {
+	if set == nil {
+		set = sets.Set[*entry]{}
+	}
+	return set.Insert(e)
+}
+
+func remove(set sets.Set[*entry], e *entry) sets.Set[*entry] { return set.Delete(e) }
+
+// Rivals returns the groups other than that of a name that provide one of the APIs in a namespace that both target, by
+// namespace and name. The group must be in the index.
+func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedName {
+	e := x.groups[name]
+	if e == nil || !e.all && len(e.targets) == 0 {
+		return nil
+	}
+	found := sets.Set[*entry]{}
+	var common []schema.GroupVersionKind // provided by more groups than e has namespaces
+	for api := range apis {
+		maps.Copy(found, x.all[api])
+		switch candidates := x.some[api]; {
+		case e.all:
+			maps.Copy(found, candidates)
+		case len(candidates) > len(e.targets):
+			common = append(common, api)
+		default:
+			for c := range candidates {
+				if intersect(e.targets, c.targets) {
+					found.Insert(c)
+				}
+			}
+		}
+	}
+	if len(common) > 0 {
+		for ns := range e.targets {
+			for c := range x.namespaces[ns] {
+				if c.apis.HasAny(common...) {
+					found.Insert(c)
+				}
+			}
+		}
+	}
+	return sorted(found.Delete(e))
+}
+
+func intersect(a, b sets.Set[string]) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for s := range a {
+		if b.Has(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func sorted(entries sets.Set[*entry]) []types.NamespacedName {
+	var names []types.NamespacedName
+	for e := range entries {
+		names = append(names, e.name)
+	}
+	slices.SortFunc(names, func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return names
+}
+
+func nameOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
+	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+}

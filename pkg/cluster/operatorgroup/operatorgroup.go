@@ -1,0 +1,106 @@
+// Package operatorgroup knows how OperatorGroups share a cluster among operators: which namespaces a group targets,
+// which operators are its members, and what happens where two groups provide the same APIs.
+//
+//	groups := operatorgroup.NewIndex(all...)
+//	verdict := groups.Decide(group, apis)
+//	if verdict.Failure != nil {
+//		fmt.Println(verdict.Failure.Reason, verdict.Rivals)
+//	}
+//
+// It does what OLM does, not what its documentation says where they differ, as on [intersections]: the APIs of an
+// operator, not those in the annotation of its group, are compared with the annotations of other groups.
+//
+// [intersections]: https://olm.operatorframework.io/docs/advanced-tasks/operator-scoping-with-operatorgroups/
+package operatorgroup
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Targets returns the names of the namespaces that a group targets, sorted; [""] means all, and there may be none.
+// Those in spec.targetNamespaces need not exist.
+func Targets(g *operatorsv1.OperatorGroup, namespaces iter.Seq[*corev1.Namespace]) ([]string, error) {
+	selector, err := metav1.LabelSelectorAsSelector(g.Spec.Selector)
+	if err != nil {
+		return nil, err
+	}
+	if named := g.Spec.TargetNamespaces; len(named) > 0 {
+		if slices.Contains(named, metav1.NamespaceAll) {
+			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", named)
+		}
+		return slices.Compact(slices.Sorted(slices.Values(named))), nil
+	}
+	if g.Spec.Selector == nil || selector.Empty() {
+		return []string{metav1.NamespaceAll}, nil
+	}
+	var targets []string
+	for ns := range namespaces {
+		if selector.Matches(labels.Set(ns.Labels)) {
+			targets = append(targets, ns.Name)
+		}
+	}
+	slices.Sort(targets)
+	return targets, nil
+}
+
+// A Failure is why OLM sets the phase of a ClusterServiceVersion to Failed. It passes once its cause is gone.
+type Failure struct {
+	Reason  v1alpha1.ConditionReason `json:"reason"`
+	Message string                   `json:"message"`
+}
+
+// Membership returns why an operator cannot be a member of the one OperatorGroup of its namespace, nil if it can. The
+// groups are all those of the namespace; of their targets, status.namespaces counts.
+func Membership(csv *v1alpha1.ClusterServiceVersion, groups ...*operatorsv1.OperatorGroup) *Failure {
+	switch len(groups) {
+	case 0:
+		return &Failure{v1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups"}
+	case 1:
+	default:
+		return &Failure{
+			v1alpha1.CSVReasonTooManyOperatorGroups,
+			"csv created in namespace with multiple operatorgroups, can't pick one automatically",
+		}
+	}
+	targets := groups[0].Status.Namespaces
+	if len(targets) == 0 {
+		return &Failure{
+			v1alpha1.CSVReasonNoTargetNamespaces, "no targetNamespaces are matched operatorgroups namespace selection",
+		}
+	}
+	modes, err := v1alpha1.NewInstallModeSet(csv.Spec.InstallModes)
+	if err != nil {
+		return &Failure{v1alpha1.CSVReasonInvalidInstallModes, err.Error()}
+	}
+	if err := modes.Supports(csv.Namespace, slices.Sorted(slices.Values(targets))); err != nil {
+		return &Failure{v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error()}
+	}
+	return nil
+}
+
+// recovered are the messages of operators whose failure for a reason is over.
+var recovered = map[v1alpha1.ConditionReason]string{
+	v1alpha1.CSVReasonNoOperatorGroup:                 "InstallModes now support target namespaces",
+	v1alpha1.CSVReasonTooManyOperatorGroups:           "InstallModes now support target namespaces",
+	v1alpha1.CSVReasonNoTargetNamespaces:              "InstallModes now support target namespaces",
+	v1alpha1.CSVReasonUnsupportedOperatorGroup:        "InstallModes now support target namespaces",
+	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict: "OperatorGroup no longer intersecting with conflicting owner",
+	v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs: "static OperatorGroup and intersecting groups now " +
+		"support providedAPIs",
+}
+
+// Recovered returns the message with which an operator that failed for a reason of this package returns to the phase
+// Pending. It reports false for other reasons. InvalidInstallModes is one of them: when such an operator is corrected,
+// OLM looks at its requirements, as after any other failure.
+func Recovered(reason v1alpha1.ConditionReason) (message string, ok bool) {
+	message, ok = recovered[reason]
+	return message, ok
+}

@@ -1,0 +1,61 @@
+package operatorgroup
+
+import (
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A Result is what OLM concludes from the APIs of an operator and those of all groups. The values are its words.
+type Result string
+
+// The results.
+const (
+	NoAPIConflict Result = "NoAPIConflict" // the operator continues
+	AddAPIs       Result = "AddAPIs"       // its APIs are added to the annotation of its group
+	RemoveAPIs    Result = "RemoveAPIs"    // they are removed, as another group provides one of them: a conflict follows
+	APIConflict   Result = "APIConflict"   // the operator fails
+)
+
+// A Verdict is what happens to an operator and its group because of the APIs that the operator provides.
+type Verdict struct {
+	Result    Result
+	Annotated APIs                   // what the annotation of the group is to have
+	Rivals    []types.NamespacedName // the groups that provide one of the APIs where this group does
+	Failure   *Failure               // why the operator fails, nil if it does not
+}
+
+// Decide returns the verdict about an operator of group g that provides these APIs. The group must be in the index.
+func (x *Index) Decide(g *operatorsv1.OperatorGroup, apis APIs) Verdict {
+	v := Verdict{Annotated: Annotated(g), Rivals: x.Rivals(nameOf(g), apis)}
+	subset, intersecting := v.Annotated.IsSuperset(apis), len(v.Rivals) > 0
+	switch {
+	case subset && !intersecting:
+		v.Result = NoAPIConflict
+	case !subset && intersecting:
+		v.Result = APIConflict
+		v.Failure = &Failure{
+			v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis",
+		}
+	case subset:
+		v.Result = RemoveAPIs
+	default:
+		v.Result = AddAPIs
+	}
+	switch {
+	case v.Result != AddAPIs && v.Result != RemoveAPIs:
+	case g.Spec.StaticProvidedAPIs:
+		v.Failure = &Failure{
+			v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+			"static provided api operatorgroup cannot be modified by these apis",
+		}
+	case v.Result == AddAPIs:
+		v.Annotated = v.Annotated.Union(apis)
+		if Annotation(v.Annotated) == g.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey] {
+			v.Result = NoAPIConflict // an API that is not read as it is written, such as one with a space in its name
+		}
+	default:
+		v.Annotated = v.Annotated.Difference(apis)
+	}
+	return v
+}
