@@ -65,7 +65,8 @@ var arrows = map[string][]string{
 	"pkg/simulate": {"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery"},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apimachinery", json, "internal/nearest", "internal/parallel",
+		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
+		"internal/parallel",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list":                  {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},

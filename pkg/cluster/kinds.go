@@ -2,76 +2,126 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A kind is a kind of objects that a State has a list of.
+// A kind is a kind of objects that a State has a Store of.
 type kind struct {
-	apiVersion, name string
-
-	// load reads the object at ptr, whose identity has only the kind so far.
-	load func(r *documentReader, raw jsontext.Value, ptr jsontext.Pointer, id identity)
+	schema.GroupVersionKind
+	create func() Kubernetes
+	store  func(*State) anyStore
+	check  func(Kubernetes) flaws // what is wrong with an object
+	older  string                 // a version whose fields are among those of this one
 }
 
 const (
 	operatorsV1      = "operators.coreos.com/v1"
 	operatorsV1Alpha = "operators.coreos.com/v1alpha1"
+	operatorsV2      = "operators.coreos.com/v2"
 	olmV1            = "olm.operatorframework.io/v1"
+	rbacV1           = "rbac.authorization.k8s.io/v1"
+	admissionV1      = "admissionregistration.k8s.io/v1"
 )
 
 var kinds = []kind{
-	{"v1", "Namespace", loadInto(func(s *State) *Store[*corev1.Namespace] { return &s.Namespaces }, nil)},
-	{operatorsV1, operatorsv1.OperatorGroupKind, loadInto(
-		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups },
-		func(g *operatorsv1.OperatorGroup) flaws { return checkNamespace(g) },
-	)},
-	{operatorsV1Alpha, v1alpha1.CatalogSourceKind, loadInto(
-		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources },
-		func(c *v1alpha1.CatalogSource) flaws {
-			return checkNamespace(c).need("/spec/sourceType", string(c.Spec.SourceType))
+	newKind("v1", "Namespace", func(s *State) *Store[*corev1.Namespace] { return &s.Namespaces }),
+	newKind("v1", "ServiceAccount",
+		func(s *State) *Store[*corev1.ServiceAccount] { return &s.ServiceAccounts }, inNamespace),
+	newKind("apps/v1", "Deployment",
+		func(s *State) *Store[*appsv1.Deployment] { return &s.Deployments }, inNamespace),
+	newKind("apiextensions.k8s.io/v1", "CustomResourceDefinition",
+		func(s *State) *Store[*apiextensionsv1.CustomResourceDefinition] { return &s.CustomResourceDefinitions }),
+	newKind("apiregistration.k8s.io/v1", "APIService",
+		func(s *State) *Store[*APIService] { return &s.APIServices }),
+	newKind(rbacV1, "Role", func(s *State) *Store[*rbacv1.Role] { return &s.Roles }, inNamespace),
+	newKind(rbacV1, "RoleBinding", func(s *State) *Store[*rbacv1.RoleBinding] { return &s.RoleBindings }, inNamespace),
+	newKind(rbacV1, "ClusterRole", func(s *State) *Store[*rbacv1.ClusterRole] { return &s.ClusterRoles }),
+	newKind(rbacV1, "ClusterRoleBinding",
+		func(s *State) *Store[*rbacv1.ClusterRoleBinding] { return &s.ClusterRoleBindings }),
+	newKind(admissionV1, "MutatingWebhookConfiguration",
+		func(s *State) *Store[*admissionv1.MutatingWebhookConfiguration] { return &s.MutatingWebhooks }),
+	newKind(admissionV1, "ValidatingWebhookConfiguration",
+		func(s *State) *Store[*admissionv1.ValidatingWebhookConfiguration] { return &s.ValidatingWebhooks }),
+
+	newKind(operatorsV1, operatorsv1.OperatorGroupKind,
+		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace),
+	newKind(operatorsV1Alpha, v1alpha1.CatalogSourceKind,
+		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources }, inNamespace, checkCatalogSource),
+	newKind(operatorsV1Alpha, v1alpha1.SubscriptionKind,
+		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, inNamespace, checkSubscription),
+	newKind(operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind,
+		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions }, inNamespace),
+	newKind(operatorsV1Alpha, v1alpha1.InstallPlanKind,
+		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans }, inNamespace),
+	newKind(operatorsV2, "OperatorCondition",
+		func(s *State) *Store[*operatorsv2.OperatorCondition] { return &s.OperatorConditions }, inNamespace).orOlder("v1"),
+	newKind(operatorsV1, "OLMConfig", func(s *State) *Store[*operatorsv1.OLMConfig] { return &s.OLMConfigs }),
+	newKind(olmV1, "ClusterCatalog", func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check),
+	newKind(olmV1, "ClusterExtension",
+		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
+}
+
+// newKind returns a kind whose objects are in a Store. All objects need a name; checks say what else is wrong.
+func newKind[T any, P interface {
+	*T
+	Kubernetes
+}](apiVersion, name string, store func(*State) *Store[P], checks ...func(P) flaws) kind {
+	return kind{
+		GroupVersionKind: schema.FromAPIVersionAndKind(apiVersion, name),
+		create:           func() Kubernetes { return P(new(T)) },
+		store:            func(s *State) anyStore { return store(s) },
+		check: func(o Kubernetes) flaws {
+			wrong := flaws(nil).need("/metadata/name", o.GetName())
+			for _, check := range checks {
+				wrong = append(wrong, check(o.(P))...)
+			}
+			return wrong
 		},
-	)},
-	{operatorsV1Alpha, v1alpha1.SubscriptionKind, loadInto(
-		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, checkSubscription,
-	)},
-	{operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind, loadInto(
-		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions },
-		func(c *v1alpha1.ClusterServiceVersion) flaws { return checkNamespace(c) },
-	)},
-	{operatorsV1Alpha, v1alpha1.InstallPlanKind, loadInto(
-		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans },
-		func(p *v1alpha1.InstallPlan) flaws { return checkNamespace(p) },
-	)},
-	{olmV1, "ClusterCatalog", loadInto(
-		func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check,
-	)},
-	{olmV1, "ClusterExtension", loadInto(
-		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check,
-	)},
+	}
+}
+
+func (k kind) orOlder(version string) kind {
+	k.older = version
+	return k
+}
+
+// kindOf returns the kind of a name and group, nil if a State has no Store of it.
+func kindOf(gk schema.GroupKind) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.GroupKind() == gk })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+func inNamespace[P Kubernetes](o P) flaws {
+	return flaws(nil).need("/metadata/namespace", o.GetNamespace())
+}
+
+func checkCatalogSource(c *v1alpha1.CatalogSource) flaws {
+	return flaws(nil).need("/spec/sourceType", string(c.Spec.SourceType))
 }
 
 func checkSubscription(s *v1alpha1.Subscription) flaws {
 	if s.Spec == nil {
 		s.Spec = &v1alpha1.SubscriptionSpec{}
 	}
-	return checkNamespace(s).
+	return flaws(nil).
 		need("/spec/name", s.Spec.Package).
 		need("/spec/source", s.Spec.CatalogSource).
 		need("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
-}
-
-func checkNamespace(o metav1.Object) flaws {
-	return flaws(nil).need("/metadata/namespace", o.GetNamespace())
 }
 
 // flaws are the reasons why an object cannot be used.
@@ -90,47 +140,11 @@ func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
 	return append(f, flaw{ptr, errors.New("it is required")})
 }
 
-// loadInto returns the load of a kind that has a list in a State. All objects need a name; check, which may be nil,
-// says what else is wrong.
-func loadInto[T any, P interface {
-	*T
-	Kubernetes
-}](store func(*State) *Store[P], check func(P) flaws,
-) func(*documentReader, jsontext.Value, jsontext.Pointer, identity) {
-	return func(r *documentReader, raw jsontext.Value, ptr jsontext.Pointer, id identity) {
-		v := P(new(T))
-		if !r.decode(raw, ptr, v) {
-			return
-		}
-		id.name, id.namespace = v.GetName(), v.GetNamespace()
-		wrong := flaws(nil).need("/metadata/name", id.name)
-		if check != nil {
-			wrong = append(wrong, check(v)...)
-		}
-		for _, f := range wrong {
-			r.wrong(ptr+f.ptr, "%s: %w", id, f.err)
-		}
-		if wrong == nil {
-			r.add(ptr, func(pos declcfg.Pos) { put(r.loader, store(r.State), id, Object[P]{v, pos}) })
-		}
+// nameOf returns the kind and the name of an object.
+func nameOf(o Kubernetes) string {
+	name := strconv.Quote(o.GetName())
+	if ns := o.GetNamespace(); ns != "" {
+		name = strconv.Quote(ns + "/" + o.GetName())
 	}
-}
-
-// put adds an object, unless there is one of its name.
-func put[P Kubernetes](l *loader, s *Store[P], id identity, o Object[P]) {
-	if first, ok := s.Get(id.namespace, id.name); ok {
-		l.fail(o.Pos, "", fmt.Errorf("%s is already defined at %s", id, first.Pos))
-		return
-	}
-	o.Value.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(id.apiVersion, id.kind))
-	s.Put(o)
-}
-
-// String returns the kind and the name.
-func (id identity) String() string {
-	name := strconv.Quote(id.name)
-	if id.namespace != "" {
-		name = strconv.Quote(id.namespace + "/" + id.name)
-	}
-	return id.kind + " " + name
+	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
 }

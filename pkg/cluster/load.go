@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,9 +24,6 @@ type loader struct {
 	*State
 	errs []error
 }
-
-// An identity tells objects apart.
-type identity struct{ apiVersion, kind, namespace, name string }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
@@ -132,41 +128,56 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 	if head.Kind == "" && head.APIVersion == "" {
 		head.APIVersion, head.Kind = listed.APIVersion, listed.Kind
 	}
-	if head.Kind == "" || head.APIVersion == "" {
-		r.wrong(ptr, "not an object of Kubernetes: it has no apiVersion or no kind")
-		return
-	}
 	if of, ok := strings.CutSuffix(head.Kind, "List"); ok && head.Items != nil {
 		r.list(head.Items, ptr+"/items", metav1.TypeMeta{APIVersion: head.APIVersion, Kind: of}, depth+1)
 		return
 	}
-	i := slices.IndexFunc(kinds, func(k kind) bool {
-		return k.name == head.Kind && groupOf(k.apiVersion) == groupOf(head.APIVersion)
-	})
+	o, err := newObject(metav1.TypeMeta{APIVersion: head.APIVersion, Kind: head.Kind})
 	switch {
-	case i < 0:
-		r.other(raw, ptr)
-	case kinds[i].apiVersion != head.APIVersion:
-		r.wrong(ptr+"/apiVersion", "unknown version %q of %s, want %q", head.APIVersion, head.Kind, kinds[i].apiVersion)
+	case errors.Is(err, errNoType):
+		r.wrong(ptr, "%w", err)
+	case err != nil:
+		r.wrong(ptr+"/apiVersion", "%w", err)
 	default:
-		kinds[i].load(r, raw, ptr, identity{apiVersion: head.APIVersion, kind: head.Kind})
+		r.load(raw, ptr, o)
 	}
 }
 
-// groupOf returns the group of an API version, "" for the core of Kubernetes.
-func groupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
+// load reads the object at ptr into o, which has only a type so far.
+func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if !r.decode(raw, ptr, o) {
+		return
 	}
-	return group
+	o.GetObjectKind().SetGroupVersionKind(gvk)
+	k := kindOf(gvk.GroupKind())
+	if k == nil {
+		if o.GetName() != "" { // or else it is not of a cluster, but a file of a tool
+			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+		}
+		return
+	}
+	wrong := k.check(o)
+	for _, f := range wrong {
+		r.wrong(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
+	}
+	if wrong == nil {
+		r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+	}
 }
 
-// other reads an object of an unknown kind.
-func (r *documentReader) other(raw jsontext.Value, ptr jsontext.Pointer) {
-	v := new(metav1.PartialObjectMetadata)
-	if r.decode(raw, ptr, v) {
-		r.add(ptr, func(pos declcfg.Pos) { r.Others = append(r.Others, Object[*metav1.PartialObjectMetadata]{v, pos}) })
+// put adds an object, unless there is one of its name. That is an error if they are known to be two objects: a
+// must-gather has some objects twice, and lists such as that of PackageManifests have several of one name.
+func (l *loader) put(o Object[Kubernetes]) {
+	of := o.Value.GetObjectKind().GroupVersionKind().GroupKind()
+	first, ok := l.Get(of, o.Value.GetNamespace(), o.Value.GetName())
+	if !ok {
+		l.Put(o)
+		return
+	}
+	same := first.Value.GetUID() != "" && first.Value.GetUID() == o.Value.GetUID()
+	if !same && kindOf(of) != nil {
+		l.fail(o.Pos, "", fmt.Errorf("%s is already defined at %s", nameOf(o.Value), first.Pos))
 	}
 }
 
@@ -195,15 +206,22 @@ var options = json.JoinOptions(
 
 // decode reads the value at ptr into v, and reports whether it is of the type.
 func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any) bool {
-	err := json.Unmarshal(raw, v, options)
-	if err == nil {
-		return true
+	within, err := unmarshal(raw, v)
+	if err != nil {
+		r.wrong(ptr+within, "%w", err)
+	}
+	return err == nil
+}
+
+// unmarshal reads JSON into v. An error is about the value at within.
+func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
+	if err = json.Unmarshal(raw, v, options); err == nil {
+		return "", nil
 	}
 	within, message := declcfg.TypeError(err)
 	s, ok := errors.AsType[*json.SemanticError](err)
 	if ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil {
 		message = s.Err // of a type with its own decoder, such as a time
 	}
-	r.wrong(ptr+within, "%w", message)
-	return false
+	return within, message
 }

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -29,23 +28,15 @@ func filesOf(text string) declcfg.Source {
 // listing returns a line for each object, sorted: where it is, what it is.
 func listing(s *cluster.State) string {
 	var lines []string
-	lines = appendObjects(lines, "Namespace", s.Namespaces.All())
-	lines = appendObjects(lines, "OperatorGroup", s.OperatorGroups.All())
-	lines = appendObjects(lines, "CatalogSource", s.CatalogSources.All())
-	lines = appendObjects(lines, "Subscription", s.Subscriptions.All())
-	lines = appendObjects(lines, "ClusterServiceVersion", s.ClusterServiceVersions.All())
-	lines = appendObjects(lines, "ClusterCatalog", s.ClusterCatalogs.All())
-	lines = appendObjects(lines, "ClusterExtension", s.ClusterExtensions.All())
-	lines = appendObjects(lines, "other", slices.Values(s.Others))
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
-func appendObjects[P cluster.Kubernetes](lines []string, kind string, all iter.Seq[cluster.Object[P]]) []string {
-	for o := range all {
+	for o := range s.All() {
+		kind := o.Value.GetObjectKind().GroupVersionKind().Kind
+		if _, ok := o.Value.(*cluster.Other); ok {
+			kind = "other " + kind
+		}
 		lines = append(lines, fmt.Sprintf("%s: %s %s/%s", o.Pos, kind, o.Value.GetNamespace(), o.Value.GetName()))
 	}
-	return lines
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // first returns the first object of a store.
@@ -133,7 +124,7 @@ state/b.yml:2:1: Namespace /ns
 state/b.yml:7:1: CatalogSource olm/cat
 state/c.json:2:3: ClusterServiceVersion ns/etcd.v1
 state/c.json:3:1: ClusterCatalog /cc
-state/d.yaml:13:1: other /not-olm
+state/d.yaml:13:1: other Subscription /not-olm
 state/d.yaml:1:1: ClusterExtension /ce`
 	if got := listing(s); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
