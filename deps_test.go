@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
-		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", json,
+		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", json, "pkg/resolve",
 	},
 	"pkg/publish": {
 		"pkg/image", "pkg/serve", "pkg/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",

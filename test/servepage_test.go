@@ -29,6 +29,7 @@ func TestServePage(t *testing.T) {
 	ctx := startBrowser(t)
 	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
 	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
+	t.Run("dependencies", func(t *testing.T) { testDependencies(ctx, t) })
 	t.Run("search", func(t *testing.T) { testServeSearch(ctx, t) })
 	t.Run("channels", func(t *testing.T) { testServeChannels(ctx, t) })
 	t.Run("descriptions", func(t *testing.T) { testDescriptions(ctx, t) })
@@ -71,7 +72,9 @@ func serving(t *testing.T, sources ...namedSource) string {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { opened.Close() })
-		catalogs = append(catalogs, web.Catalog{Name: s.name, Objects: opened.Catalogs()[0], Tag: key.String()})
+		catalogs = append(catalogs, web.Catalog{
+			Name: s.name, Objects: opened.Catalogs()[0], Providing: opened.PackagesProviding, Tag: key.String(),
+		})
 	}
 	server := httptest.NewServer(web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return catalogs, func() {} },
@@ -200,6 +203,43 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 	if raw, err := io.ReadAll(response.Body); err != nil || !bytes.HasPrefix(raw, []byte(`{"image":"example.com/kiln:2"`)) {
 		t.Errorf("the object itself is %.60s, %v", raw, err)
 	}
+}
+
+// testDependencies shows what a bundle requires, and leads to the package that satisfies it.
+func testDependencies(browser context.Context, t *testing.T) {
+	const requiring = `---
+schema: olm.package
+name: oven
+defaultChannel: c
+---
+schema: olm.channel
+package: oven
+name: c
+entries: [{name: oven.v1}]
+---
+schema: olm.bundle
+package: oven
+name: oven.v1
+image: example.com/oven
+properties:
+- {type: olm.package, value: {packageName: oven, version: 1.0.0}}
+- {type: olm.package.required, value: {packageName: kiln, versionRange: ">=1.0.0"}}
+- {type: olm.gvk.required, value: {group: "<b>g</b>", version: v1, kind: Glaze}}
+`
+	p := openPage(browser, t, "#package=oven&bundle=oven.v1", namedSource{"c", textSource(kiln + requiring)})
+	p.untilHeading("oven.v1")
+	const rows = `[...[...document.querySelectorAll("table")].find((t) => t.caption.textContent === "2 dependencies").tBodies[0].rows]
+		.map((r) => [...r.cells].map((c) => c.textContent).join(": "))`
+	if got, want := eval[[]string](p, rows), []string{
+		`package kiln ">=1.0.0": kiln`, `an operator that provides Glaze (<b>g</b>/v1): nothing in this catalog`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, problem := range eval[[]string](p, accessible) {
+		t.Error(problem)
+	}
+	p.clickLink("kiln")
+	p.untilHeading("The Kiln")
 }
 
 // testServeSearch searches, and looks at what can be seen and at the address.

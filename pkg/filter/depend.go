@@ -54,7 +54,7 @@ func (d *follower) follow(ctx context.Context, by *declcfg.Meta) (added []*declc
 		}
 		if !d.provided[on] {
 			d.changes = append(d.changes, Change{Package: by.Package, Bundle: by.Name, Kind: DependencyMissing,
-				Message: fmt.Sprintf("%q requires an operator %s, and the catalog has none", by.Name, on.Requires)})
+				Message: fmt.Sprintf("%q requires an operator %s, and the catalog has none", by.Name, on.Sentence)})
 		}
 	}
 	return added, err

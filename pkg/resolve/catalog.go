@@ -27,6 +27,7 @@ type Catalog struct {
 
 	properties   map[*declcfg.Meta][]Property
 	deprecations map[*declcfg.Meta][]declcfg.Deprecation
+	interned     map[string]declcfg.Property // by type and value, while objects are added
 	once         sync.Once
 	listing      *listing // see list
 }
@@ -40,45 +41,58 @@ type Property struct {
 // ReadCatalog reads the objects of the sources into a catalog. It does not validate them. The error joins all that
 // keeps an object from being read, by place.
 func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, error) {
-	var (
-		mu    sync.Mutex
-		known = map[string]declcfg.Property{} // properties repeat from bundle to bundle
-		c     = &Catalog{
-			properties:   map[*declcfg.Meta][]Property{},
-			deprecations: map[*declcfg.Meta][]declcfg.Deprecation{},
-		}
-		intern = func(p *declcfg.Property) declcfg.Property {
-			key := p.Type + "\x00" + string(p.Value)
-			kept, ok := known[key]
-			if !ok {
-				kept = declcfg.Property{Type: key[:len(p.Type)], Value: jsontext.Value(key[len(p.Type)+1:])}
-				known[key] = kept
-			}
-			return kept
-		}
-	)
+	var mu sync.Mutex
+	c := &Catalog{}
 	keep := func(m *declcfg.Meta, v any) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if d, ok := v.(*declcfg.Deprecations); ok {
-			c.deprecations[m] = slices.Clone(d.Entries) // the index drops their messages
-		}
-		b, ok := v.(*declcfg.Bundle)
-		if !ok {
-			return nil
-		}
-		var kept []Property
-		for i := range b.Properties {
-			if p := &b.Properties[i]; !slices.Contains(bulk, p.Type) {
-				kept = append(kept, Property{intern(p), i})
-			}
-		}
-		c.properties[m] = slices.Clip(kept)
+		c.keep(m, v)
 		return nil
 	}
 	index, err := declcfg.ReadIndexAndCheck(ctx, keep, sources...)
-	c.Index = index
+	c.Index, c.interned = index, nil
 	return c, err
+}
+
+// Add adds an object to the catalog, before anything is asked of it. V is what [declcfg.Object.Decode] returned for m.
+// It keeps v, but for the texts of properties.
+func (c *Catalog) Add(m *declcfg.Meta, v any) {
+	c.keep(m, v)
+	if c.Index == nil {
+		c.Index = &declcfg.Index{}
+	}
+	c.Index.Add(m, declcfg.Slim(v))
+}
+
+// keep keeps what the index drops of an object.
+func (c *Catalog) keep(m *declcfg.Meta, v any) {
+	if c.properties == nil {
+		c.properties, c.deprecations = map[*declcfg.Meta][]Property{}, map[*declcfg.Meta][]declcfg.Deprecation{}
+		c.interned = map[string]declcfg.Property{}
+	}
+	switch v := v.(type) {
+	case *declcfg.Deprecations:
+		c.deprecations[m] = slices.Clone(v.Entries) // the index drops their messages
+	case *declcfg.Bundle:
+		var kept []Property
+		for i := range v.Properties {
+			if p := &v.Properties[i]; !slices.Contains(bulk, p.Type) {
+				kept = append(kept, Property{c.intern(p), i})
+			}
+		}
+		c.properties[m] = slices.Clip(kept)
+	}
+}
+
+// intern returns a copy of a property, which all bundles with an equal one share.
+func (c *Catalog) intern(p *declcfg.Property) declcfg.Property {
+	key := propertyKey(p)
+	kept, ok := c.interned[key]
+	if !ok {
+		kept = declcfg.Property{Type: key[:len(p.Type)], Value: jsontext.Value(key[len(p.Type)+1:])}
+		c.interned[key] = kept
+	}
+	return kept
 }
 
 // bulk lists the types of properties that registries do not list.

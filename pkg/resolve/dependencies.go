@@ -1,22 +1,33 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
+
+// A Dependency is what a property of a bundle requires of a catalog.
+type Dependency struct {
+	Requires string `json:"requires"` // for people, such as: package kiln ">=1.0.0"
+
+	// SatisfiedBy lists the packages of which OLM can install a bundle for it, by name; none if there is none.
+	SatisfiedBy []string `json:"satisfiedBy"`
+
+	Sentence  string          `json:"-"` // what follows "requires an operator" in the sentences of OLM
+	Providers []*declcfg.Meta `json:"-"` // bundles that satisfy it, each once; also those that their channels skip
+}
 
 // Dependencies finds what bundles of a catalog require in the same catalog. It is for one goroutine.
 type Dependencies struct {
 	catalog      *Catalog
 	requirements requirementReader
 	known        map[string]*Dependency // by type and value of a property
-}
-
-// A Dependency is what a property requires.
-type Dependency struct {
-	Requires  string          // what follows "requires an operator" in the sentences of OLM
-	Providers []*declcfg.Meta // the bundles that satisfy it and may be installed, each once
 }
 
 // Dependencies returns the dependencies of the catalog.
@@ -31,31 +42,139 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 	for _, p := range d.catalog.Properties(bundle) {
 		required, err := d.requirements.read(&p.Property)
 		if err != nil {
-			return nil, &declcfg.Error{Pos: bundle.Pos, Err: err}
+			ptr := jsontext.Pointer("/properties").AppendToken(strconv.Itoa(p.Index))
+			return nil, &declcfg.Error{Pos: bundle.Place(ptr), Pointer: ptr, Err: err}
 		}
 		if required == nil {
 			continue
 		}
 		key := propertyKey(&p.Property)
 		if d.known[key] == nil {
-			if d.known[key], err = d.dependency(ctx, required); err != nil {
+			found := newDependency(required)
+			if err := found.satisfy(ctx, required, d.catalog); err != nil {
 				return nil, err
 			}
+			d.known[key] = found
 		}
 		all = append(all, d.known[key])
 	}
 	return all, nil
 }
 
-func (d *Dependencies) dependency(ctx context.Context, required requirement) (*Dependency, error) {
-	entries, err := satisfying(ctx, required, required.among(d.catalog.list()))
-	found := &Dependency{Requires: required.String()}
-	seen := map[*bundle]bool{}
-	for _, e := range entries {
-		if !seen[e.bundle] && !e.deprecated {
-			seen[e.bundle] = true
-			found.Providers = append(found.Providers, e.bundle.meta)
+// Packages are those of a catalog that is not in memory.
+type Packages interface {
+	// Names returns the names of all packages.
+	Names() ([]string, error)
+
+	// Providing returns the names of the packages that have a bundle that provides an API, and maybe others.
+	Providing(api declcfg.GVK) ([]string, error)
+
+	// Read returns a catalog with the package of that name, if there is one, and nothing else.
+	Read(name string) (*Catalog, error)
+}
+
+// ReadDependencies returns the dependencies of a bundle with these properties, without Providers. Of the catalog it
+// reads the packages that may satisfy them, one at a time. The error is that of a property that OLM cannot read, of
+// from, or of ctx.
+func ReadDependencies(ctx context.Context, properties []declcfg.Property, from Packages) ([]*Dependency, error) {
+	var all []*Dependency
+	var required []requirement
+	reader, names := newRequirementReader(), map[string]bool{}
+	for i := range properties {
+		r, err := reader.read(&properties[i])
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			continue
+		}
+		all, required = append(all, newDependency(r)), append(required, r)
+		some, err := packagesFor(r, from)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range some {
+			names[name] = true
 		}
 	}
-	return found, err
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c, err := from.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range required {
+			if err := all[i].satisfy(ctx, r, c); err != nil {
+				return nil, err
+			}
+			all[i].Providers = nil
+		}
+	}
+	return all, nil
+}
+
+// packagesFor returns the names of packages such that no other one satisfies a requirement.
+func packagesFor(r requirement, from Packages) ([]string, error) {
+	switch r := r.(type) {
+	case *requiredPackage:
+		return []string{r.PackageName}, nil
+	case requiredGVK:
+		return from.Providing(declcfg.GVK(r))
+	case requiredAll:
+		of, err := packagesForEach(r, from)
+		if err != nil {
+			return nil, err
+		}
+		if len(of) > 0 {
+			return slices.MinFunc(of, func(a, b []string) int { return cmp.Compare(len(a), len(b)) }), nil
+		}
+	case requiredAny:
+		of, err := packagesForEach(r, from)
+		return slices.Concat(of...), err
+	}
+	return from.Names()
+}
+
+func packagesForEach(terms []requirement, from Packages) ([][]string, error) {
+	var all [][]string
+	for _, term := range terms {
+		names, err := packagesFor(term, from)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names)
+	}
+	return all, nil
+}
+
+func newDependency(r requirement) *Dependency {
+	return &Dependency{Requires: wants(r), SatisfiedBy: []string{}, Sentence: r.String()}
+}
+
+// satisfy adds what satisfies the dependency in a catalog.
+func (d *Dependency) satisfy(ctx context.Context, required requirement, c *Catalog) error {
+	entries, err := satisfying(ctx, required, required.among(c.list()))
+	installable, seen := map[*entry]bool{}, map[*bundle]bool{}
+	for _, e := range entries {
+		if e.deprecated {
+			continue
+		}
+		installable[e] = true
+		if !seen[e.bundle] {
+			seen[e.bundle] = true
+			d.Providers = append(d.Providers, e.bundle.meta)
+		}
+	}
+	var last *channel
+	for _, e := range entries { // channel by channel
+		if e.channel == last || slices.Contains(d.SatisfiedBy, e.pkg) {
+			continue
+		}
+		last = e.channel
+		offered, _ := e.channel.order() // OLM offers nothing of a broken channel
+		if slices.ContainsFunc(offered, func(e *entry) bool { return installable[e] }) {
+			d.SatisfiedBy = append(d.SatisfiedBy, e.pkg)
+		}
+	}
+	slices.Sort(d.SatisfiedBy)
+	return err
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -33,7 +34,15 @@ func TestDependencies(t *testing.T) {
 	if err != nil || len(second) != 2 || second[0] != first[0] || second[1].Providers != nil {
 		t.Fatalf("dependencies %v, error %v", second, err)
 	}
-	if want := "providing an API with group: g, version: v1, kind: K"; second[1].Requires != want {
-		t.Errorf("requires %q, want %q", second[1].Requires, want)
+	if want := "providing an API with group: g, version: v1, kind: K"; second[1].Sentence != want {
+		t.Errorf("sentence %q, want %q", second[1].Sentence, want)
+	}
+	for i, want := range []Dependency{
+		{Requires: `package p ">0.0.0"`, SatisfiedBy: []string{"p"}},
+		{Requires: "an operator that provides K (g/v1)", SatisfiedBy: []string{}},
+	} {
+		if got := second[i]; got.Requires != want.Requires || !slices.Equal(got.SatisfiedBy, want.SatisfiedBy) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
 	}
 }

@@ -134,7 +134,7 @@ func (l *loader) addHTTP(ctx context.Context, s *Snapshot, in *Input) error {
 		}
 		objects = s.beside.Catalogs()
 	}
-	s.catalogs = l.webCatalogs(s.Key, objects, in)
+	s.catalogs = l.webCatalogs(s, objects, in)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Sto
 const parallelMemory = 256 << 20
 
 // webCatalogs returns what is served over HTTP.
-func (l *loader) webCatalogs(key store.Key, objects []*store.Catalog, in *Input) []web.Catalog {
+func (l *loader) webCatalogs(s *Snapshot, objects []*store.Catalog, in *Input) []web.Catalog {
 	var all []web.Catalog
 	for i, c := range in.Catalogs {
 		modified := l.Modified
@@ -190,7 +190,9 @@ func (l *loader) webCatalogs(key store.Key, objects []*store.Catalog, in *Input)
 				l.Log.Warn("modification time of the catalog is unknown", "catalog", c.Name, "reason", err)
 			}
 		}
-		all = append(all, web.Catalog{Name: c.Name, Objects: objects[i], Tag: key.String(), Modified: modified})
+		all = append(all, web.Catalog{
+			Name: c.Name, Objects: objects[i], Providing: s.Store.PackagesProviding, Tag: s.Key.String(), Modified: modified,
+		})
 	}
 	return all
 }

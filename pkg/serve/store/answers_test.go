@@ -425,6 +425,16 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+func TestPackagesProviding(t *testing.T) {
+	s := kilnStore(t)
+	if got := s.PackagesProviding(declcfg.GVK{Group: "kiln.io", Version: "v1", Kind: "Kiln"}); !slices.Equal(got, []string{"kiln"}) {
+		t.Errorf("got %v, want kiln", got)
+	}
+	if got := s.PackagesProviding(declcfg.GVK{Group: "fire.io", Version: "v1", Kind: "Fire"}); got != nil {
+		t.Errorf("got %v, want none", got)
+	}
+}
+
 func TestDefaultProvider(t *testing.T) {
 	pkg, channel, bundle, err := kilnStore(t).DefaultProvider("kiln.io", "v1", "Kiln")
 	if err != nil || pkg != "kiln" || channel != "stable" || bundle != "kiln.v3" {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // PackageNames returns the names of all packages, sorted. The caller may not change the slice.
@@ -254,6 +255,17 @@ func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bund
 		}
 	}
 	return "", "", "", notFound("no entry found that provides group:%q version:%q kind:%q", group, version, kind)
+}
+
+// PackagesProviding returns the names of the packages that have a bundle which provides an API, sorted. It returns none
+// if the store was built for HTTP only.
+func (s *Store) PackagesProviding(k declcfg.GVK) []string {
+	x := s.index
+	var names []string
+	for _, p := range s.providers(k.Group, k.Version, k.Kind) {
+		names = append(names, x.string(x.Packages[x.Channels[x.Entries[p.Entry].Channel].Package].Name))
+	}
+	return slices.Compact(names)
 }
 
 // CustomMetas yields a google.protobuf.Struct for every object with that schema and package, which may be "" for those

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,6 +22,8 @@ type bundleView struct {
 	Properties    []propertyView `json:"properties"`    // in the order of the catalog
 	RelatedImages []imageView    `json:"relatedImages"` // in the order of the catalog
 	CSV           csvView        `json:"csv"`
+
+	Dependencies dependenciesView `json:"dependencies"`
 }
 
 // An entryView is the entry of a channel for the bundle.
@@ -70,7 +73,7 @@ type kindView struct {
 }
 
 // bundleView reads what the page shows of a bundle; nil where there is none.
-func (c *Catalog) bundleView(pkg, name string) (*bundleView, error) {
+func (c *Catalog) bundleView(ctx context.Context, pkg, name string) (*bundleView, error) {
 	b, err := c.bundle(pkg, name)
 	if err != nil || b == nil {
 		return nil, err
@@ -87,6 +90,9 @@ func (c *Catalog) bundleView(pkg, name string) (*bundleView, error) {
 	}
 	for _, i := range b.RelatedImages {
 		v.RelatedImages = append(v.RelatedImages, imageView{i.Name, i.Image})
+	}
+	if v.Dependencies, err = c.dependencies(ctx, b); err != nil {
+		return nil, err
 	}
 	return v, c.addEntries(v)
 }

@@ -64,7 +64,7 @@ func opened(t testing.TB, data []byte, key store.Key, names ...string) []web.Cat
 	t.Cleanup(func() { s.Close() })
 	var catalogs []web.Catalog
 	for i, objects := range s.Catalogs() {
-		catalogs = append(catalogs, web.Catalog{Name: names[i], Objects: objects, Tag: key.String(), Modified: modified})
+		catalogs = append(catalogs, web.Catalog{Name: names[i], Objects: objects, Providing: s.PackagesProviding, Tag: key.String(), Modified: modified})
 	}
 	return catalogs
 }

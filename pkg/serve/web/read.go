@@ -40,6 +40,22 @@ func decode(line []byte) (object, error) {
 	return object{o.Meta, v}, err
 }
 
+// objectsOf yields the objects of a package, its olm.package first. An error is the last.
+func (c *Catalog) objectsOf(name string) iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
+		if name == "" { // which would ask for all
+			return
+		}
+		for _, q := range []store.Query{{Schema: declcfg.SchemaPackage, Name: name}, {Package: name}} {
+			for o, err := range c.decoded(q) {
+				if !yield(o, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // A deprecated names what a message of deprecation is about; see [declcfg.Reference].
 type deprecated struct{ schema, name string }
 
@@ -52,18 +68,13 @@ type operator struct {
 
 // operator reads a package. It is nil where the catalog has no package of that name.
 func (c *Catalog) operator(name string) (*operator, error) {
-	if name == "" { // which would ask for all
-		return nil, nil
-	}
 	op := &operator{messages: map[deprecated]string{}}
 	var x declcfg.Index
-	for _, q := range []store.Query{{Schema: declcfg.SchemaPackage, Name: name}, {Package: name}} {
-		for o, err := range c.decoded(q) {
-			if err != nil {
-				return nil, err
-			}
-			op.add(&x, o)
+	for o, err := range c.objectsOf(name) {
+		if err != nil {
+			return nil, err
 		}
+		op.add(&x, o)
 	}
 	if op.Schema == "" {
 		return nil, nil

@@ -195,7 +195,7 @@ func (h *handler) bundleView(w http.ResponseWriter, r *http.Request) {
 	}
 	h.with(w, params.Get("catalog"), func(c *Catalog) {
 		v, err := inTurn(h, r, func() (*bundleView, error) {
-			return c.bundleView(params.Get("package"), params.Get("name"))
+			return c.bundleView(r.Context(), params.Get("package"), params.Get("name"))
 		})
 		h.show(w, r, v, v != nil, err)
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -15,6 +16,10 @@ import (
 type Catalog struct {
 	Name    string         // in URLs; clients of catalogd can only ask for subdomains of RFC 1123
 	Objects *store.Catalog // one of [store.Store.Catalogs]
+
+	// Providing returns the names of the packages that have a bundle which provides an API, and maybe others, such as
+	// [store.Store.PackagesProviding]. If nil, all packages are read to find them.
+	Providing func(api declcfg.GVK) []string
 
 	// Tag is what changes with the content, such as [store.Key.String]: letters and digits. Empty, there is no ETag.
 	Tag string

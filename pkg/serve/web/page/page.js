@@ -399,6 +399,15 @@
       : make("details", {}, make("summary", {}, `Show ${number}`), content)];
   }
 
+  // dependencyPart says what a bundle requires, and which packages of the catalog have it.
+  function dependencyPart(catalog, { all, error }) {
+    if (error) return [make("h2", {}, "Dependencies"), make("div", { class: "notice" }, `OLM cannot read them: ${error}`)];
+    const by = (names) => (names.length === 0 ? badge("nothing in this catalog", "missing")
+      : joined(names.map((name) => make("a", { href: packageLink(catalog, name) }, name))));
+    return listTable("Dependencies", count(all.length, "dependency", "dependencies"), ["Requires", "Satisfied by"],
+      all.map((d) => [d.requires, by(d.satisfiedBy)]));
+  }
+
   const person = (m) => (m.email ? outLink(`mailto:${m.email}`, m.name || m.email) : m.name ?? "");
 
   async function showBundle({ catalog, package: name, bundle, channel }) {
@@ -430,6 +439,7 @@
             ["Channel", "Next in OLM Classic", "Next in OLM v1", "Updated from"], updatesOf(p, bundle))),
         ...listTable("Entries", count(b.entries.length, "channel"), ["Channel", "Replaces", "Skips", "SkipRange"],
           entryRows(b.entries)),
+        ...dependencyPart(catalog, b.dependencies),
         (csv.owned || csv.required) && make("h2", {}, "APIs"),
         ...kindTable("Provided", csv.owned), ...kindTable("Required", csv.required),
         ...listTable("Properties", count(b.properties.length, "property", "properties"), ["Type", "Value"],
