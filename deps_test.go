@@ -69,7 +69,9 @@ var arrows = map[string][]string{
 		"internal/parallel",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
-	"pkg/list":                  {"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json},
+	"pkg/list": {
+		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json, "pkg/resolve",
+	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -65,6 +66,23 @@ func readIndex(
 	done()
 	warnIfNone(cmd, len(index.Packages()), "packages", refs...)
 	return use(index)
+}
+
+// readResolvable reads a catalog to resolve dependencies, whose objects can be read again until closeAll is called.
+func readResolvable(
+	cmd *cobra.Command, ref string, from *imageFlags,
+) (c *resolve.Catalog, closeAll func(), err error) {
+	catalog, closeAll, err := from.openCatalog(cmd, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err = resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+		closeAll()
+		return nil, nil, ofParts([]string{ref}, err)
+	}
+	warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
+	return c, closeAll, nil
 }
 
 // warnOfRanges warns of invalid skipRanges, in the named channels or, without names, in all.

@@ -176,18 +176,12 @@ func (f *resolveFlags) readCatalogs(
 			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
 			continue
 		}
-		catalog, closer, err := f.images.openCatalog(cmd, ref)
+		c, closer, err := readResolvable(cmd, ref, &f.images)
 		if err != nil {
 			closeAll()
 			return nil, nil, err
 		}
 		closers = append(closers, closer)
-		c, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
-		if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-			closeAll()
-			return nil, nil, ofParts([]string{ref}, err)
-		}
-		warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
 		c.Namespace, c.Name = namespace, name
 		catalogs = append(catalogs, c)
 	}

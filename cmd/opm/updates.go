@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/list"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 func updatesCmd() *cobra.Command {
@@ -22,7 +24,8 @@ func updatesCmd() *cobra.Command {
 update and the number of updates to the end of the channel: by OLM Classic, which picks the bundle
 nearest the channel head, and by OLM v1, which picks the highest version. Text has only bundles
 with something to say: those whose updates differ, are more than one, end before the end of the
-channel (stranded), or fail with an error; --all, --from and -o json have the rest too.
+channel (stranded), or fail with an error; --all, --from and -o json have the rest too. A second
+table shows what the listed bundles depend on, and which packages of the catalog satisfy that.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
 names. The catalog need not be valid.
@@ -96,17 +99,23 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(args); err != nil {
 		return usageError{err}
 	}
-	return readIndex(cmd, args[:1], &f.images, nil, func(index *declcfg.Index) error {
-		chosen, err := list.Choose(index, optional(f.pkg)...)
-		if err != nil {
-			return err
-		}
-		warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
-		if f.explain {
-			return f.printExplanations(cmd, chosen[0], args[1], args[2])
-		}
-		return f.print(cmd, chosen)
-	})
+	done := progress(cmd, "reading")
+	defer done()
+	catalog, closeAll, err := readResolvable(cmd, args[0], &f.images)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	done()
+	chosen, err := list.Choose(catalog.Index, optional(f.pkg)...)
+	if err != nil {
+		return err
+	}
+	warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
+	if f.explain {
+		return f.printExplanations(cmd, chosen[0], args[1], args[2])
+	}
+	return f.print(cmd, chosen, catalog.Dependencies())
 }
 
 func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageIndex, from, to string) error {
@@ -118,8 +127,17 @@ func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageI
 	return list.WriteExplanations(cmd.OutOrStdout(), all, list.Format(f.format))
 }
 
-func (f *updatesFlags) print(cmd *cobra.Command, packages []*declcfg.PackageIndex) error {
+func (f *updatesFlags) print(
+	cmd *cobra.Command, packages []*declcfg.PackageIndex, dependencies *resolve.Dependencies,
+) error {
 	f.opts.Refused = func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %v\n", err) }
+	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
+		all, err := dependencies.Of(cmd.Context(), bundle)
+		if err != nil {
+			f.opts.Refused(fmt.Errorf("OLM Classic cannot read the dependencies of %q: %w", bundle.Name, err))
+		}
+		return all
+	}
 	rows, err := list.Updates(packages, f.opts)
 	if err != nil {
 		return err
@@ -130,10 +148,15 @@ func (f *updatesFlags) print(cmd *cobra.Command, packages []*declcfg.PackageInde
 	if f.format == "text" {
 		rows = f.notable(cmd, rows)
 	}
+	write := func(w io.Writer) error { return list.Write(w, rows, list.Format(f.format)) }
 	if f.opts.Paths && f.format == "text" {
-		return list.WritePaths(cmd.OutOrStdout(), rows)
+		write = func(w io.Writer) error { return list.WritePaths(w, rows) }
 	}
-	return list.Write(cmd.OutOrStdout(), rows, list.Format(f.format))
+	err = write(cmd.OutOrStdout())
+	if err == nil && f.format == "text" {
+		err = list.WriteDependencies(cmd.OutOrStdout(), rows)
+	}
+	return err
 }
 
 // notable returns the rows with something to say, and prints how many there are if there are others. Rows that the

@@ -1,6 +1,7 @@
 package list
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +12,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // An Update is a row of [Updates]: the updates of an installed bundle that follows a channel.
 type Update struct {
 	graph.Outlook
+	Dependencies []*resolve.Dependency `json:"dependencies,omitempty"` // of the installed bundle, as far as it is known
+
 	refused bool // OLM Classic refuses the channel
 }
 
@@ -41,6 +45,9 @@ type UpdateOptions struct {
 	Paths   bool            // set the paths
 	Refused func(error)     // called for channels that OLM Classic rejects; may be nil
 
+	// Dependencies returns those of a bundle in one of the packages; nil to ignore them.
+	Dependencies func(bundle *declcfg.Meta) []*resolve.Dependency
+
 	Stranded bool // only of bundles whose updates do not reach the end of the channel, in OLM Classic or OLM v1
 	Differs  bool // only of bundles whose updates differ
 }
@@ -60,6 +67,7 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) ([]Update, error) {
 		if err != nil {
 			return nil, err
 		}
+		o.addDependencies(x, rows)
 		all = append(all, rows...)
 	}
 	return slices.DeleteFunc(all, func(u Update) bool {
@@ -91,11 +99,30 @@ func (o UpdateOptions) updates(p *graph.Package) ([]Update, error) {
 		}
 		for _, outlook := range outlooks {
 			if from == nil || outlook.Installed == from.Name {
-				all = append(all, Update{outlook, err != nil})
+				all = append(all, Update{Outlook: outlook, refused: err != nil})
 			}
 		}
 	}
 	return all, nil
+}
+
+// addDependencies sets the dependencies of the rows of a package.
+func (o UpdateOptions) addDependencies(x *declcfg.PackageIndex, rows []Update) {
+	if o.Dependencies == nil {
+		return
+	}
+	bundles := map[string]*declcfg.Meta{}
+	for _, b := range x.Bundles {
+		bundles[b.Value.Name] = b.Meta
+	}
+	known := map[string][]*resolve.Dependency{}
+	for i := range rows {
+		name := rows[i].Installed
+		if _, ok := known[name]; !ok && bundles[name] != nil {
+			known[name] = o.Dependencies(bundles[name])
+		}
+		rows[i].Dependencies = known[name]
+	}
 }
 
 // channels returns the channels to list; nil is for none.
@@ -226,6 +253,48 @@ func hops(f graph.Fate) string {
 		return "endless"
 	}
 	return strconv.Itoa(f.Hops)
+}
+
+// A requirement is what a bundle depends on, as a row for people.
+type requirement struct {
+	bundle string
+	*resolve.Dependency
+}
+
+func (r requirement) title() string { return r.bundle }
+
+func (requirement) layout() layout {
+	return layout{columns: []string{"BUNDLE", "REQUIRES", "SATISFIED BY"}}
+}
+
+func (r requirement) cells(bool) []string {
+	by := cmp.Or(strings.Join(r.SatisfiedBy, ", "), "nothing in the catalog")
+	return []string{r.bundle, legible.Value(r.Requires), by}
+}
+
+// WriteDependencies writes a table of what the bundles of the rows depend on, with an empty line before it; nothing if
+// they have no dependencies.
+func WriteDependencies(w io.Writer, rows []Update) error {
+	var table []requirement
+	type bundle struct{ pkg, name string }
+	seen := map[bundle]bool{}
+	for _, u := range rows {
+		b := bundle{u.Package, u.Installed}
+		if seen[b] {
+			continue // in another channel
+		}
+		seen[b] = true
+		for _, d := range u.Dependencies {
+			table = append(table, requirement{u.Installed, d})
+		}
+	}
+	if table == nil {
+		return nil
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return Write(w, table, Text)
 }
 
 // WritePaths writes every update of each row under both semantics. The rows must be listed with Paths.
