@@ -46,7 +46,9 @@ ignored if there is a digest.`,
 	check.reportFlags.add(cmd)
 	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
 	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
-	exclude(cmd, "rules", "jobs", "package")
+	addShardFlag(cmd, &check.shard, "images")
+	exclude(cmd, "rules", "jobs", "package", "shard")
+	exclude(cmd, "shard", "write-baseline")
 	completeNothing(cmd, "jobs")
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
@@ -59,6 +61,7 @@ type imageCheck struct {
 	format string
 	jobs   int
 	pkg    string // "" is all
+	shard  render.Shard
 	images imageFlags
 }
 
@@ -66,6 +69,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if f.jobs < 1 {
 		return usageError{errors.New("--jobs must be 1 or more")}
 	}
+	f.partial = f.pkg != "" || f.shard != (render.Shard{})
 	c, err := f.read(ref)
 	if err != nil {
 		return err
@@ -107,14 +111,16 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 	}
 	defer catalog.Close()
 	all, err := imagecheck.Read(cmd.Context(), catalog.Sources...)
-	err = cmp.Or(catalog.Unchanged(), err)
-	if err != nil || f.pkg == "" {
-		return all, err
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+		return nil, err
 	}
-	if names := all.Packages(); !slices.Contains(names, f.pkg) {
-		return nil, noPackage(f.pkg, names)
+	if f.pkg != "" {
+		if names := all.Packages(); !slices.Contains(names, f.pkg) {
+			return nil, noPackage(f.pkg, names)
+		}
+		all = all.Of(f.pkg)
 	}
-	return all.Of(f.pkg), nil
+	return all.Part(f.shard.Of), nil
 }
 
 // report prints what was found, and sums it up on standard error.

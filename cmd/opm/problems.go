@@ -31,6 +31,8 @@ type reportFlags struct {
 	config        string
 	baseline      string
 	writeBaseline bool
+
+	partial bool // only some of the problems are looked for, so that none in a baseline is stale
 }
 
 func (f *reportFlags) add(cmd *cobra.Command) {
@@ -134,7 +136,7 @@ func (f *reportFlags) print(
 	} else {
 		err = report.Write(cmd.OutOrStdout(), problem.Format(format))
 	}
-	if err == nil && len(stale) > 0 {
+	if err == nil && len(stale) > 0 && !f.partial {
 		err = printStale(cmd.ErrOrStderr(), c.Baseline, stale)
 	}
 	if err == nil && problem.HasErrors(problems) {

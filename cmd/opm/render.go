@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -24,12 +26,17 @@ input, a bundle directory with manifests/ and metadata/, or an image of a catalo
 a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI layout (oci:DIRECTORY[:TAG]), or in an
 image archive (FILE[:TAG]). Images need no container engine.
 
-render does not validate. It prints nothing if an object cannot be read.`,
+render does not validate. It prints nothing if an object cannot be read.
+
+With --shard, several processes or machines render a part of the references each, as JSON. To
+merge the shards, render them together, in any order: the output is that of one run. A shard that
+is missing, or of other references, is an error.`,
 		Example: `  opm render catalog
   opm render catalog/kiln catalog/loom/catalog.json -o yaml > catalog.yaml
   opm render catalog --migrate
   opm render registry.example/pottery/kiln-bundle:v2.0.0 bundle oci:layout
-  opm render --refs-file bundles.txt --lock bundles.lock --target ocp=4.18`,
+  opm render --refs-file bundles.txt --lock bundles.lock --target ocp=4.18
+  opm render --refs-file bundles.txt --shard 0/2 --output-file shard-0.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.refsFile != "" {
 				return nil
@@ -48,6 +55,8 @@ type renderFlags struct {
 	refsFile  string
 	keepGoing bool
 	pkg       string // "" is all
+	shard     render.Shard
+	file      string // instead of standard output, unless ""
 	bundleRendering
 }
 
@@ -74,6 +83,9 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
 	flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
 	completeWith(cmd, packages, "package")
+	addShardFlag(cmd, &f.shard, "references")
+	exclude(cmd, "shard", "package", "output")
+	flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
 	f.bundles.addImageRef(cmd)
 	f.bundleRendering.add(cmd)
 }
@@ -110,6 +122,7 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 	if f.keepGoing {
 		opts.Skipped = func(_ string, err error) { skipped = append(skipped, err) }
 	}
+	opts.Shard = f.shard
 	if err := f.render(cmd, refs, opts); err != nil {
 		return errors.Join(append(skipped, err)...)
 	}
@@ -215,7 +228,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	ctx := cmd.Context()
 	done := progress(cmd, "rendering")
 	defer done()
-	showOpening(cmd, &opts, refs)
+	showOpening(cmd, &opts, opts.Shard.Of(refs))
 	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err
@@ -236,10 +249,20 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	}
 	warnOfFlaws(cmd, metas)
 	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit, Check: catalog.Unchanged}
-	if err := printObjects(cmd, metas, write); err != nil || f.lock == "" {
+	if err := f.print(cmd, metas, write); err != nil || f.lock == "" {
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)
+}
+
+// print prints the objects, or writes --output-file.
+func (f *renderFlags) print(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteOptions) error {
+	if f.file == "" {
+		return printObjects(cmd, metas, opts)
+	}
+	return atomicfile.Write(f.file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		return declcfg.Write(cmd.Context(), w, metas, opts)
+	})
 }
 
 // ofPackage returns the objects of one package.

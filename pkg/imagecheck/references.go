@@ -66,12 +66,21 @@ func (r *References) Of(pkg string) *References {
 	if r.packages[pkg] {
 		of.packages[pkg] = true
 	}
-	for _, u := range r.uses {
-		if u.pkg == pkg {
-			of.uses = append(of.uses, u)
-		}
-	}
+	of.uses = r.usesIf(func(u use) bool { return u.pkg == pkg })
 	return of
+}
+
+// Part returns those of the references that part returns of all, which are sorted and without duplicates.
+func (r *References) Part(part func(refs []string) []string) *References {
+	refs := part(r.all())
+	return &References{packages: r.packages, uses: r.usesIf(func(u use) bool {
+		_, ok := slices.BinarySearch(refs, u.reference)
+		return ok
+	})}
+}
+
+func (r *References) usesIf(ok func(use) bool) []use {
+	return slices.DeleteFunc(slices.Clone(r.uses), func(u use) bool { return !ok(u) })
 }
 
 // all returns the references, each once, sorted.

@@ -40,6 +40,10 @@ type Options struct {
 	// Changes are made to bundles.
 	Changes Changes
 
+	// Shard is the part of the references to open. Its last object says which part it is, so that [Catalog.Metas] of
+	// all shards together returns what it does without shards.
+	Shard Shard
+
 	// Lock has the digests by which images in registries are opened; nil opens what they are now.
 	Lock *Lock
 	// Reuse are catalogs from which to take bundles whose locked image no longer exists.

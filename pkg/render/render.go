@@ -33,6 +33,8 @@ type Catalog struct {
 	Lock Lock
 
 	changes Changes
+	shard   Shard
+	merged  bool // of shards, in which opm itself wrote the objects
 	skipped func(ref string, err error)
 	record  *declcfg.Record
 	reused  map[identity]bool // bundles from catalogs to reuse
@@ -80,11 +82,17 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 		once.Do(func() { byImage, err = bundlesByImage(ctx, opts.Reuse) })
 		return byImage, err
 	}
-	return with.open(ctx, refs)
+	c, err := with.open(ctx, opts.Shard.Of(refs))
+	if err == nil && opts.Shard != (Shard{}) {
+		c.Sources = append(c.Sources, opts.Shard.marker(refs))
+	}
+	return c, err
 }
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
-	c := &Catalog{changes: with.Changes, skipped: with.Skipped, record: &with.record, reused: map[identity]bool{}}
+	c := &Catalog{
+		changes: with.Changes, shard: with.Shard, skipped: with.Skipped, record: &with.record, reused: map[identity]bool{},
+	}
 	var errs []error
 	open := func(ref string) *opened {
 		o := &opened{opener: with, ref: ref}
@@ -142,6 +150,11 @@ func (c *Catalog) failing(errs []error) error {
 // Edit makes the changes to a bundle before it is written; see [Changes.Edit]. In bundles from a catalog to reuse, the
 // images have already been rewritten.
 func (c *Catalog) Edit(b *declcfg.Bundle) error {
+	if c.merged {
+		for i := range b.Properties {
+			b.Properties[i].Ordered = true
+		}
+	}
 	if c.reused[identity{b.Package, b.Name, b.Image}] {
 		return c.changes.ofReused().Edit(b)
 	}
@@ -165,7 +178,8 @@ func (c *Catalog) Close() error {
 
 // Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
 // cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options].
-// Where files change meanwhile, it is that of [Catalog.Unchanged].
+// Where files change meanwhile, it is that of [Catalog.Unchanged]. Rendered shards become what one run renders; the
+// error says which of them is missing.
 // As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	var metas []*declcfg.Meta
@@ -191,8 +205,9 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	if err := c.failing(errs); err != nil {
 		return nil, err
 	}
+	metas, err := c.merge(metas)
 	declcfg.Sort(metas)
-	return metas, nil
+	return metas, err
 }
 
 // check returns an error if o cannot be written, so that nothing is written in that case.
