@@ -64,6 +64,9 @@ func TestParseRules(t *testing.T) {
 	if len(all) != 3 || all[0] != want || *rules.Of("icon") != all[2] {
 		t.Errorf("got %+v\nwant %+v", all, want)
 	}
+	if titles := rules.Titles(); !slices.Contains(titles, "Files") {
+		t.Errorf("titles %q", titles)
+	}
 	if group := rules.Group("Files"); !slices.Equal(group, all[1:]) {
 		t.Errorf("a group of %+v", group)
 	}

@@ -179,6 +179,15 @@ func (r *Rules) Names() []string {
 	return names
 }
 
+// Titles returns the titles of all groups.
+func (r *Rules) Titles() []string {
+	titles := make([]string, len(r.groups))
+	for i := range r.groups {
+		titles[i] = r.groups[i].title
+	}
+	return titles
+}
+
 // Group returns the rules of a group.
 func (r *Rules) Group(title string) []Rule {
 	i := slices.IndexFunc(r.groups, func(g group) bool { return g.title == title })

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+//go:generate go test -run=^TestReference$ . -update
+
+// TestReference holds the generated pages to what they are made of: the commands and the tables of rules. It is a test
+// because only tests can use a package main, and so that their libraries are not in opm.
+func TestReference(t *testing.T) {
+	pages := map[string]string{}
+	for _, c := range commands(rootCmd()) {
+		if strings.HasPrefix(c.CommandPath(), "opm alpha") { // the same commands again
+			continue
+		}
+		c.InitDefaultHelpFlag()
+		c.Long = markdown(c.Long)
+		pages["reference/commands/"+pageOf(c)] = commandPage(c)
+		pages["man/"+dashed(c)+".1"] = manPage(t, c)
+	}
+	for name, text := range rulePages() {
+		pages["reference/rules/"+name] = text
+	}
+	for _, dir := range []string{"reference/commands", "reference/rules", "man"} {
+		samePages(t, "../../docs", dir, pages)
+	}
+}
+
+// samePages compares the files of a directory with those pages that belong there. With -update it replaces them.
+func samePages(t *testing.T, docs, dir string, pages map[string]string) {
+	t.Helper()
+	want := map[string]string{}
+	for name, text := range pages {
+		if filepath.Dir(name) == dir {
+			want[filepath.Join(docs, name)] = text
+		}
+	}
+	dir = filepath.Join(docs, dir)
+	if *update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range want {
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := contents(t, dir)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s is not current: run make generate", name)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("%s is about nothing: run make generate", name)
+	}
+}
+
+// commandPage returns the page of a command: what its help says, with links.
+func commandPage(c *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", c.CommandPath(), cmp.Or(c.Long, c.Short+"."))
+	writeBlock(&b, c.UsageString())
+	var related []*cobra.Command
+	if c.HasParent() {
+		related = append(related, c.Parent())
+	}
+	related = append(related, c.Commands()...)
+	b.WriteString("\n## See also\n\n")
+	for _, r := range related {
+		if r.IsAvailableCommand() && r.Name() != "completion" {
+			fmt.Fprintf(&b, "- [%s](%s): %s\n", r.CommandPath(), pageOf(r), r.Short)
+		}
+	}
+	return b.String()
+}
+
+func pageOf(c *cobra.Command) string { return dashed(c) + ".md" }
+
+func dashed(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// manPage returns the page of a command for man. It has no date, so that it only changes with the command.
+func manPage(t *testing.T, c *cobra.Command) string {
+	t.Helper()
+	c.DisableAutoGenTag = true
+	var b bytes.Buffer
+	err := doc.GenMan(c, &doc.GenManHeader{Source: "opm", Manual: "opm", Date: &time.Time{}}, &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(b.String(), `"Jan 0001"`, `""`, 1)
+}
+
+// markdown returns help as Markdown: its indented lines are blocks of code there.
+func markdown(help string) string {
+	var b strings.Builder
+	inBlock := false
+	for line := range strings.Lines(help) {
+		indented := strings.HasPrefix(line, "  ")
+		if indented != inBlock && line != "\n" {
+			b.WriteString("\n")
+			inBlock = indented
+		}
+		if indented {
+			line = "  " + line
+		} else {
+			line = escape.Replace(line)
+		}
+		b.WriteString(line)
+	}
+	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+}
+
+var escape = strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`)
+
+// writeBlock writes a block of code.
+func writeBlock(b *strings.Builder, text string) {
+	for line := range strings.Lines(strings.ToValidUTF8(text, "\ufffd")) {
+		if line != "\n" {
+			line = "    " + line
+		}
+		b.WriteString(line)
+	}
+}

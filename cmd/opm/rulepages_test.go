@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// rulePages returns a page for each table of rules.
+func rulePages() map[string]string {
+	return map[string]string{
+		"validate.md":        rulePage("opm validate", template.Rules()),
+		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules()),
+		"resolve.md":         rulePage("opm resolve --all", resolve.Rules()),
+		"check-images.md":    rulePage("opm check-images", imagecheck.Rules()),
+	}
+}
+
+// rulePage lists the rules of a command, and explains each.
+func rulePage(command string, rules *problem.Rules) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
+	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", command)
+	for _, title := range rules.Titles() {
+		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", title)
+		group := rules.Group(title)
+		for _, r := range group {
+			fmt.Fprintf(&b, "| [%s](#%[1]s) | %s | %s |\n", r.Name, r.Severity, escape.Replace(r.Summary))
+		}
+		for _, r := range group {
+			explain(&b, r)
+		}
+	}
+	if rules.Example != "" {
+		b.WriteString("\n## The example\n\nThe examples above are changes to this catalog: each of their objects replaces the one with " +
+			"the same schema, package\nand name.\n\n")
+		writeBlock(&b, rules.Example)
+	}
+	return b.String()
+}
+
+func explain(b *strings.Builder, r problem.Rule) {
+	summary := strings.ToUpper(r.Summary[:1]) + r.Summary[1:] + ". "
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.Name, escape.Replace(strings.TrimSpace(summary+r.Reason)))
+	if r.Fix != "" {
+		fmt.Fprintf(b, "\nTo do: %s.\n", escape.Replace(r.Fix))
+	}
+	bad := "Bad"
+	if r.Abridged != "" {
+		bad += " (" + r.Abridged + ")"
+	}
+	for _, example := range []struct{ title, text string }{
+		{"Given with `--schema`", r.Schema}, {"With `opm.yaml`", r.Config}, {bad, r.Bad}, {"Good", r.Good},
+	} {
+		if example.text != "" {
+			fmt.Fprintf(b, "\n%s:\n\n", example.title)
+			writeBlock(b, example.text)
+		}
+	}
+}
