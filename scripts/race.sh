@@ -3,7 +3,7 @@
 # times slower, so they run with -short, which reads less of the same. What -short shortens, and the tests that start opm
 # hundreds of times as a program of its own, then run in full without the race detector.
 set -eu
-programs='TestScripts|TestExamples|TestReadme'
+programs='TestScripts|TestExamples|TestDocs'
 go test -race -short -skip "^($programs)\$" -timeout=25m ./...
 
 # The tests with a call of testing.Short, and their packages.
