@@ -13,6 +13,9 @@ SHARED      := ../shared
 BIG_CATALOG ?= $(SHARED)/data/big-catalog.tar.xz
 OPERATORS   ?= $(SHARED)/data/operators
 
+# Where the pages of docs/ go, as a site.
+SITE ?= dist/site
+
 # What a release is built for, and where its image is pushed: HOST/PATH:TAG, or nowhere.
 PLATFORMS ?= linux/amd64 linux/arm64 linux/ppc64le linux/s390x darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 IMAGE     ?=
@@ -24,7 +27,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget bench-serve fuzz generate clean
+.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget bench-serve fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -109,6 +112,9 @@ fuzz: ## Run every fuzz target for FUZZTIME
 
 generate: ## Regenerate the generated files
 	go generate ./...
+
+site: ## Build the site of docs/ in SITE (needs hugo)
+	@hugo --quiet --source docs/site --destination '$(abspath $(SITE))' --cleanDestinationDir --noBuildLock
 
 clean: ## Remove what was built and measured
 	rm -rf bin dist .bench

@@ -25,7 +25,7 @@ func rulePages() map[string]string {
 func rulePage(command string, rules *problem.Rules) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
-	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", command)
+	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", strings.TrimSuffix(command, " --all"))
 	for _, title := range rules.Titles() {
 		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", title)
 		group := rules.Group(title)
