@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the programs of a release into DIRECTORY, each with a bill of materials (SBOM), and their checksums. The files
-# have the names that goreleaser gives those of upstream: linux-amd64-opm, windows-amd64-opm.exe, checksums.txt.
+# Builds the programs of a release into DIRECTORY, each with a bill of materials (SBOM), the man pages, and checksums. The
+# files have the names that goreleaser gives those of upstream: linux-amd64-opm, windows-amd64-opm.exe, checksums.txt.
 #
 #	scripts/release.sh DIRECTORY VERSION LDFLAGS OS/ARCH...
 set -eu
@@ -21,5 +21,6 @@ done
 
 out=$(cd "$out" && pwd)
 go -C tools run ./sbom "$version" "$out"/*-opm*
+git -C docs/man archive --format=tar.gz --prefix=man1/ -o "$out/opm-man.tar.gz" HEAD .
 cd "$out"
-sha256sum -- *-opm* >checksums.txt
+sha256sum -- *-opm* opm-man.tar.gz >checksums.txt
