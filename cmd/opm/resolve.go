@@ -38,11 +38,11 @@ is a bundle that is held back by what it requires. OLM v1 is asked about the fir
 Rules, opm.yaml and baselines are those of opm validate.
 
 With --state, all of a cluster is resolved: what its Subscriptions and ClusterExtensions install or
-update, and where they fail, the conditions that say so. PATH is a directory, a file or "-" with
-manifests as "kubectl get ... -o yaml" prints them: OperatorGroup, CatalogSource, Subscription,
-ClusterServiceVersion, InstallPlan, ClusterCatalog and ClusterExtension; others do not matter. The
-contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
-so that OLM resolves nothing where it is visible.`,
+update, why not something newer and, where they fail, the conditions that say so. PATH is a
+directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them: OperatorGroup,
+CatalogSource, Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog and
+ClusterExtension; others do not matter. The contents of catalogs come from --catalog. A catalog
+without contents cannot be read by the cluster, so that OLM resolves nothing where it is visible.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path

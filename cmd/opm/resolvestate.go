@@ -116,15 +116,21 @@ func (f *resolveFlags) answerState(ctx context.Context, q *cluster.Question) (*s
 	r := &stateResolution{}
 	if f.olm != olmV1 {
 		var err error
-		if r.Namespaces, err = q.Classic(ctx, resolve.Options{Timeout: f.timeout}); err != nil {
+		opts := resolve.Options{Timeout: f.timeout}
+		if r.Namespaces, err = q.Classic(ctx, opts); err != nil {
 			return nil, err
+		}
+		if f.format == "text" {
+			if err := r.explain(ctx, opts); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if f.olm != olmClassic {
 		for e, a := range q.V1() {
 			r.Extensions = append(r.Extensions, extensionResolution{
-				Name:         e.Name,
-				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs}, Conditions: a.Conditions,
+				Name: e.Name, Conditions: a.Conditions,
+				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
 			})
 		}
 	}

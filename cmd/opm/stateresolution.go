@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +18,8 @@ type stateResolution struct {
 	Namespaces []*cluster.Namespace  `json:"namespaces,omitempty"` // that have Subscriptions, by name
 	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
 	Assumed    []string              `json:"assumed,omitempty"` // what neither the command line nor the cluster says
+
+	explanations []*resolve.Explanation // of what is not installed in the namespaces; nil if there is nothing to say
 }
 
 // An extensionResolution is the answer of OLM v1 about a ClusterExtension.
@@ -24,6 +27,25 @@ type extensionResolution struct {
 	Name string `json:"name"`
 	v1Resolution
 	Conditions []resolve.Condition `json:"conditions"` // once the choice is rolled out
+}
+
+// explain explains what is not installed in each namespace.
+func (r *stateResolution) explain(ctx context.Context, opts resolve.Options) error {
+	for _, n := range r.Namespaces {
+		e, err := n.Explain(ctx, opts)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e == nil:
+		case n.Outcome == resolve.Failed && n.Core == nil: // the message says it all
+			e = nil
+		default:
+			e = e.Behind()
+		}
+		r.explanations = append(r.explanations, e)
+	}
+	return nil
 }
 
 // resolved reports whether OLM resolves everything, now or before.
@@ -48,8 +70,8 @@ func (r *stateResolution) write(w io.Writer, format string) error {
 	}
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
-	for _, n := range r.Namespaces {
-		writeNamespace(&text, n)
+	for i, n := range r.Namespaces {
+		writeNamespace(&text, n, r.explanations[i])
 	}
 	for _, e := range r.Extensions {
 		writeSteps(&text, "ClusterExtension "+e.Name, []resolveStep{e.resolveStep}, false)
@@ -59,6 +81,9 @@ func (r *stateResolution) write(w io.Writer, format string) error {
 				writeCondition(&text, "  ", c, e.Message)
 			}
 		}
+		if e.first.Behind() {
+			writeIndented(&text, e.first.WriteText)
+		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -66,9 +91,11 @@ func (r *stateResolution) write(w io.Writer, format string) error {
 
 // writeNamespace writes what OLM Classic does in a namespace, and the Subscriptions about which there is something to
 // tell.
-func writeNamespace(w io.Writer, n *cluster.Namespace) {
+func writeNamespace(w io.Writer, n *cluster.Namespace, why *resolve.Explanation) {
 	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
-	writeFacts(w, n.Core)
+	if why != nil {
+		writeIndented(w, why.WriteText)
+	}
 	if n.OrderSensitive {
 		fmt.Fprintln(w, "  OLM may also answer otherwise: the answer depends on a random order")
 	}
@@ -95,14 +122,12 @@ func writeNamespace(w io.Writer, n *cluster.Namespace) {
 	}
 }
 
-// writeFacts writes the facts that make a resolution fail, each with its place.
-func writeFacts(w io.Writer, facts []resolve.Fact) {
-	for _, f := range facts {
-		place := ""
-		if len(f.Places) > 0 && f.Places[0].File != "" {
-			place = f.Places[0].String() + ": "
-		}
-		fmt.Fprintf(w, "  %s%s\n", place, legible.Message(f.Message))
+// writeIndented writes a text whose lines belong to the one before.
+func writeIndented(w io.Writer, write func(io.Writer) error) {
+	var text strings.Builder
+	_ = write(&text) // which takes any text
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprint(w, "  "+line)
 	}
 }
 

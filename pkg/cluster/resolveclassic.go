@@ -29,6 +29,16 @@ type Namespace struct {
 
 	// Subscriptions are those of the namespace and those that OLM creates, by name.
 	Subscriptions []Subscription `json:"subscriptions"`
+
+	question *resolve.Namespace // nil if OLM does not resolve the namespace
+}
+
+// Explain says why the answer is as it is; nil if OLM does not resolve the namespace. See [resolve.Namespace.Explain].
+func (n *Namespace) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
+	if n.question == nil {
+		return nil, nil
+	}
+	return n.question.Explain(ctx, &n.Classic, opts)
 }
 
 // Annotations that the answer depends on.
@@ -141,7 +151,7 @@ func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Opti
 	if err != nil {
 		return nil, err
 	}
-	answer.Classic = *classic
+	answer.Classic, answer.question = *classic, question
 	answer.setConditions()
 	if len(classic.Updated) > 0 {
 		answer.InstallPlan = ns.approval()

@@ -188,13 +188,16 @@ func (x *explainer) editSubscription(r *request) []edit {
 		})
 	}
 	current := x.q.current(r.Subscription)
-	if name := nearest.Name(r.Package, x.q.packages(r)); len(x.q.packageEntries(r)) == 0 && name != "" {
-		add(func(s *Subscription) { s.Package = name }, "use package %s in Subscription %s", name, r.Name)
-	}
-	for _, c := range x.q.catalogs {
-		if c != x.q.installed && len(x.q.packageEntries(r)) == 0 && c.list().byPackage[r.Package] != nil {
-			add(func(s *Subscription) { s.Catalog, s.CatalogNamespace = c.Name, c.Namespace },
-				"use catalog %s of namespace %s in Subscription %s", c.Name, c.Namespace, r.Name)
+	entries := x.q.packageEntries(r)
+	if len(entries) == 0 {
+		if name := nearest.Name(r.Package, x.q.packages(r)); name != "" {
+			add(func(s *Subscription) { s.Package = name }, "use package %s in Subscription %s", name, r.Name)
+		}
+		for _, c := range x.q.catalogs {
+			if c != x.q.installed && c.list().byPackage[r.Package] != nil {
+				add(func(s *Subscription) { s.Catalog, s.CatalogNamespace = c.Name, c.Namespace },
+					"use catalog %s of namespace %s in Subscription %s", c.Name, c.Namespace, r.Name)
+			}
 		}
 	}
 	if current == nil && r.StartingCSV != "" {
@@ -202,7 +205,7 @@ func (x *explainer) editSubscription(r *request) []edit {
 			"remove the startingCSV %s of Subscription %s", r.StartingCSV, r.Name)
 	}
 	var channels []string
-	for _, e := range x.q.packageEntries(r) {
+	for _, e := range entries {
 		name := e.channel.name
 		if name == r.Channel || r.Channel == "" || slices.Contains(channels, name) {
 			continue

@@ -35,6 +35,22 @@ func (e *Explanation) WriteText(w io.Writer) error {
 	return err
 }
 
+// Behind returns the part of the explanation that is about what is not installed: why nothing can be or, for each
+// decision with more preferred or newer bundles, why not those. It is empty if everything is up to date.
+func (e *Explanation) Behind() *Explanation {
+	behind := &Explanation{Reasons: e.Reasons, Incomplete: e.Incomplete}
+	if e.Reasons != nil {
+		behind.Changes = e.Changes
+	}
+	for _, d := range e.Decisions {
+		if d.Rejected != nil {
+			d.Preferred = nil
+			behind.Decisions = append(behind.Decisions, d)
+		}
+	}
+	return behind
+}
+
 type textWriter struct{ strings.Builder }
 
 func (t *textWriter) line(indent int, format string, args ...any) {

@@ -33,6 +33,16 @@ func (a *V1) WriteText(w io.Writer) error {
 	return err
 }
 
+// Behind reports whether nothing is chosen, or a newer bundle of the chosen catalog is not.
+func (a *V1) Behind() bool {
+	for i := range a.Catalogs {
+		if c := &a.Catalogs[i]; c.Why == "" && len(c.Candidates) > 0 {
+			return a.Outcome != Resolved || len(c.newer()) > 0
+		}
+	}
+	return true
+}
+
 // newer returns the bundles with a higher version than the first candidate that are not candidates; all without one.
 func (c *V1Catalog) newer() []V1Candidate {
 	others := c.Others()
