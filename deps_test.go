@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
-		json,
+		json, "internal/shell",
 	},
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry",
@@ -146,6 +146,7 @@ var arrows = map[string][]string{
 	"internal/regular":     {},
 	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},
+	"internal/shell":       {},
 	"internal/solver":      {"github.com/go-air/gini"},
 	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile"},
 	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},

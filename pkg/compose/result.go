@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/shell"
 )
 
 // A Status is what a run did with a file.
@@ -113,7 +114,7 @@ func (r *Result) writeText(w io.Writer) error {
 	_ = table.Flush() // a strings.Builder takes everything
 	if r.Image != "" && !r.DryRun {
 		dir := filepath.Dir(r.Catalog)
-		fmt.Fprintf(&text, "\ndocker build -t %s -f %s %s\n", r.Image, shellWord(r.Dockerfile.File), shellWord(dir))
+		fmt.Fprintf(&text, "\ndocker build -t %s -f %s %s\n", r.Image, shell.Quote(r.Dockerfile.File), shell.Quote(dir))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -128,14 +129,4 @@ func (f *Fragment) count() string {
 		return fmt.Sprintf("%d of %d", len(f.Packages), len(f.Packages)+len(f.Dropped))
 	}
 	return strconv.Itoa(len(f.Packages))
-}
-
-// shellWord quotes text for a shell.
-func shellWord(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+:@%=", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }
