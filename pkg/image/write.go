@@ -59,6 +59,23 @@ func CheckPush(ctx context.Context, ref string, opts Options) error {
 	})
 }
 
+// Pushed returns the digest of what a registry has as ref, which Push would replace, or "" if it has nothing. Mirrors are
+// not asked. The options are those of Push.
+func Pushed(ctx context.Context, ref string, opts Options) (digest string, err error) {
+	err = pushTo(ctx, ref, opts, func(d destination) error {
+		desc, err := remote.Get(d.ref, remote.WithContext(ctx), remote.WithTransport(d.transport),
+			remote.WithAuthFromKeychain(d.keychain))
+		if err == nil {
+			digest = desc.Digest.String()
+		}
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return digest, err
+}
+
 // A destination is where an image is pushed to.
 type destination struct {
 	ref       name.Reference

@@ -30,9 +30,15 @@ func TestWrittenEverywhere(t *testing.T) {
 	registry := newRegistry(t)
 	dir := t.TempDir()
 	byTag := registry.host + "/org/bundle:v1"
+	if before, err := Pushed(t.Context(), byTag, testOptions(t)); err != nil || before != "" {
+		t.Fatalf("%q is there before it is pushed, %v", before, err)
+	}
 	pushed, err := Push(t.Context(), img, byTag, testOptions(t))
 	if err != nil || pushed != digestOf(t, img) {
 		t.Fatalf("pushed %s, %v", pushed, err)
+	}
+	if now, err := Pushed(t.Context(), byTag, testOptions(t)); err != nil || now != pushed {
+		t.Fatalf("pushed %s, and then %q is there, %v", pushed, now, err)
 	}
 	layoutDir := filepath.Join(dir, "layout")
 	if err := WriteLayout(img, layoutDir, "v1"); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 func (r *Report) writeMarkdown(w io.Writer) error {
@@ -15,6 +16,10 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 	for i, p := range r.Problems {
 		if i == 0 {
 			out.WriteByte('\n')
+		}
+		if r.Most > 0 && i == r.Most {
+			fmt.Fprintf(out, "- and %s more\n", plural.Number(len(r.Problems)-i))
+			break
 		}
 		fmt.Fprintf(out, "- **%s** ", p.Severity)
 		if p.Pos.File != "" {

@@ -17,6 +17,7 @@ type Report struct {
 	Rules    *Rules         // that were checked
 	Version  string         // of opm, "" for none
 	Counts   map[string]int // of what was checked, by key, for JSON and YAML; nil for none
+	Most     int            // problems that Markdown lists, with the number of others; 0 means all
 }
 
 // A Format is a form in which reports are written.
@@ -57,8 +58,8 @@ func (r *Report) Write(w io.Writer, format Format) error {
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// A result is what upstream prints with -o json, and the problems one by one.
-type result struct {
+// A Result is what upstream prints with -o json, and the problems one by one.
+type Result struct {
 	Passed   bool           `json:"passed"`
 	Error    *resultError   `json:"error,omitzero"`
 	Problems []printed      `json:"problems,omitempty"`
@@ -85,8 +86,9 @@ type printed struct {
 	Consequences []string `json:"consequences,omitempty"`
 }
 
-func (r *Report) result() result {
-	res := result{Passed: !HasErrors(r.Problems), Counts: r.Counts}
+// Result returns what is written as JSON and YAML.
+func (r *Report) Result() *Result {
+	res := &Result{Passed: !HasErrors(r.Problems), Counts: r.Counts}
 	var errors []*Problem
 	for _, p := range r.Problems {
 		if p.Severity == Error {
@@ -105,12 +107,12 @@ func (r *Report) result() result {
 
 // writeJSON escapes what means something in HTML, since upstream does.
 func (r *Report) writeJSON(w io.Writer) error {
-	return writeJSON(w, r.result(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	return writeJSON(w, r.Result(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 }
 
 // writeYAML ends with a blank line, as upstream does.
 func (r *Report) writeYAML(w io.Writer) error {
-	text, err := json.Marshal(r.result(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	text, err := json.Marshal(r.Result(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
 	}

@@ -343,3 +343,20 @@ func TestSARIFLocations(t *testing.T) {
 		t.Error("results of a catalog without problems are null, which means that opm failed")
 	}
 }
+
+// Markdown lists as many problems as asked for, and counts the others.
+func TestMost(t *testing.T) {
+	for most, want := range map[int]string{0: "- **error** a\n- **error** b\n- **error** c\n", 2: "- **error** a\n- **error** b\n- and 1 more\n"} {
+		r := problem.Report{Subject: "catalog", Most: most}
+		for _, message := range []string{"a", "b", "c"} {
+			r.Problems = append(r.Problems, &problem.Problem{Severity: problem.Error, Message: message})
+		}
+		var out strings.Builder
+		if err := r.Write(&out, problem.Markdown); err != nil {
+			t.Fatal(err)
+		}
+		if _, list, _ := strings.Cut(out.String(), "\n\n"); list != want {
+			t.Errorf("at most %d: got %s, want %s", most, list, want)
+		}
+	}
+}
