@@ -40,11 +40,21 @@ const (
 )
 
 func (f *buildFlags) add(cmd *cobra.Command) {
+	f.addImage(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG; repeatable")
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
 	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
+	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
+	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
+	addReadFlags(cmd, &f.images)
+	must(cmd.MarkFlagDirname("oci-layout"))
+}
+
+// addImage adds the flags about what is in the image, and how it is called.
+func (f *buildFlags) addImage(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG; repeatable")
 	flags.StringSliceVar(&f.platforms, "platform", nil,
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
 	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")
@@ -52,10 +62,6 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	flags.Lookup("opm-binary").DefValue = "" // which help would show as []
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
-	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
-	addReadFlags(cmd, &f.images)
-	must(cmd.MarkFlagDirname("oci-layout"))
 	completeNothing(cmd, "tag", "platform", "base-image", "opm-binary", "extra-labels", "annotation")
 }
 

@@ -123,13 +123,17 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 	return all.Part(f.shard.Of), nil
 }
 
-// report prints what was found, and sums it up on standard error.
-func (f *imageCheck) report(cmd *cobra.Command, c *config, report *imagecheck.Report) error {
-	out := problem.Report{
+func imagesReport(report *imagecheck.Report) *problem.Report {
+	return &problem.Report{
 		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(),
 		Counts: map[string]int{"images": report.Images},
 	}
-	err := f.print(cmd, cmd.OutOrStdout(), f.format, c, &out)
+}
+
+// report prints what was found, and sums it up on standard error.
+func (f *imageCheck) report(cmd *cobra.Command, c *config, report *imagecheck.Report) error {
+	out := imagesReport(report)
+	err := f.print(cmd, cmd.OutOrStdout(), f.format, c, out)
 	if err != nil && !errors.Is(err, errReported) || f.writeBaseline {
 		return err
 	}

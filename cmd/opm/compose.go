@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -82,12 +81,28 @@ func (f *composeFlags) add(cmd *cobra.Command) {
 }
 
 func (f *composeFlags) run(cmd *cobra.Command, path string) error {
+	result, err := f.compose(cmd, path)
+	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok {
+		return reportProblems(cmd, wrong.Problems)
+	}
+	if err != nil {
+		return err
+	}
+	if result.Dockerfile.Status == compose.Kept {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
+			result.Dockerfile.File)
+	}
+	return result.Write(cmd.OutOrStdout(), compose.ResultFormat(f.output))
+}
+
+// compose composes the catalog of a config file.
+func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result, error) {
 	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
-		return usageError{errors.New("--jobs: want 1 or more")}
+		return nil, usageError{errors.New("--jobs: want 1 or more")}
 	}
 	config, err := compose.ReadConfig(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts := compose.Options{
 		Dir: f.dir, Format: declcfg.Format(f.format), Conflicts: compose.Policy(f.conflicts), Platform: f.images.platform,
@@ -99,28 +114,15 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 	}
 	catalog, err := f.dockerfile.catalog()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts.BaseImage, opts.BuilderImage, opts.Labels = catalog.BaseImage, catalog.BuilderImage, catalog.Labels
 	images, err := f.images.open(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer images.close()
 	opts.Render.Images = images.opener
-	done := progress(cmd, "composing")
-	defer done()
-	result, err := compose.Run(cmd.Context(), config, opts)
-	done()
-	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok {
-		return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), wrong.Problems, false), errReported)
-	}
-	if err != nil {
-		return err
-	}
-	if result.Dockerfile.Status == compose.Kept {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
-			result.Dockerfile.File)
-	}
-	return result.Write(cmd.OutOrStdout(), compose.ResultFormat(f.output))
+	defer progress(cmd, "composing")()
+	return compose.Run(cmd.Context(), config, opts)
 }

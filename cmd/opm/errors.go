@@ -28,6 +28,14 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// A statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
+
+func (e *statusError) Unwrap() error { return e.error }
+
 // printError prints errors in files as file:line:column: error: message, and all others as opm: message.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
 	if errors.Is(err, errReported) {

@@ -28,7 +28,8 @@ func main() {
 // reduces peak memory by a fifth.
 const gcPercent = 50
 
-// run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream.
+// run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream, unless
+// the error has a status of its own.
 func run(ctx context.Context, args []string) int {
 	root := rootCmd()
 	root.SetArgs(args)
@@ -38,6 +39,9 @@ func run(ctx context.Context, args []string) int {
 	}
 	endWithClosedPipe(err)
 	printError(os.Stderr, cmd, err)
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status
+	}
 	return 1
 }
 

@@ -118,19 +118,13 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts, closeAll, err := f.open(cmd)
+	done := progress(cmd, "rendering")
+	defer done()
+	bundles, closeAll, err := f.pull(cmd, t)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	done := progress(cmd, "rendering")
-	defer done()
-	showOpening(cmd, &opts, t.Images())
-	bundles, err := t.Pull(cmd.Context(), opts)
-	if err != nil {
-		return err
-	}
-	defer bundles.Close()
 	if targets != nil {
 		err = f.writeTargets(cmd, targets, t, bundles)
 	} else {
@@ -140,6 +134,25 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return bundles.Lock.WriteFile(f.lock)
+}
+
+// pull renders the bundles of a template, which can be read until closeAll is called.
+func (f *bundleRendering) pull(
+	cmd *cobra.Command, t *template.Template,
+) (bundles *template.Bundles, closeAll func(), err error) {
+	opts, closeOpened, err := f.open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	showOpening(cmd, &opts, t.Images())
+	if bundles, err = t.Pull(cmd.Context(), opts); err != nil {
+		closeOpened()
+		return nil, nil, err
+	}
+	return bundles, func() {
+		bundles.Close()
+		closeOpened()
+	}, nil
 }
 
 // readTargets reads the file of --targets, if there is one.

@@ -69,6 +69,9 @@ type resolveFlags struct {
 	all                             resolveAllFlags
 }
 
+// solverTimeout is the default of --solver-timeout.
+const solverTimeout = 10 * time.Second
+
 // The values of --olm.
 const (
 	olmClassic = "classic"
@@ -87,7 +90,7 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
-	flags.DurationVar(&f.timeout, "solver-timeout", 10*time.Second, "give up on OLM Classic after this `TIME`: undecided")
+	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
 	completeWith(cmd, packages, "package")

@@ -67,10 +67,24 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := problem.Report{
-		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
+	report, tallies := resolveReport(checked)
+	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, report)
+	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
+		return err
 	}
 	var summary strings.Builder
+	for _, t := range tallies {
+		fmt.Fprintf(&summary, "opm: %s\n", t)
+	}
+	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary.String())
+	return cmp.Or(printErr, err)
+}
+
+// resolveReport returns what was found, and in words how many installations and updates each version of OLM resolves.
+func resolveReport(checked *resolve.Checked) (report *problem.Report, tallies []string) {
+	report = &problem.Report{
+		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
+	}
 	for _, olm := range []struct {
 		key, name string
 		resolve.Tally
@@ -79,15 +93,10 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 			report.Counts[olm.key+"Questions"] = olm.Questions
 			report.Counts[olm.key+"HeldBack"] = olm.HeldBack
 			report.Counts[olm.key+"Unresolved"] = olm.Unresolved
-			fmt.Fprintf(&summary, "opm: %s: %s\n", olm.name, olm.Summary())
+			tallies = append(tallies, olm.name+": "+olm.Summary())
 		}
 	}
-	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, &report)
-	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
-		return err
-	}
-	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary.String())
-	return cmp.Or(printErr, err)
+	return report, tallies
 }
 
 // checkAll reads the catalogs, and closes them again.

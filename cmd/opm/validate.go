@@ -93,8 +93,8 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	opts := validate.Options{Disable: c.levels.Disabled(), Alone: c.levels.Errors(), Policy: c.Policy}
-	if opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas)); err != nil {
+	opts, err := f.options(c)
+	if err != nil {
 		return err
 	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
@@ -108,6 +108,13 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+}
+
+// options returns what a configuration says about how catalogs are validated.
+func (f *validateFlags) options(c *config) (opts validate.Options, err error) {
+	opts = validate.Options{Disable: c.levels.Disabled(), Alone: c.levels.Errors(), Policy: c.Policy}
+	opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas))
+	return opts, err
 }
 
 // ofCatalog returns the problems of a catalog, or of one package of it.
