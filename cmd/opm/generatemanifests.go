@@ -2,12 +2,9 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -28,9 +25,14 @@ PodDisruptionBudget and a HorizontalPodAutoscaler. The memory to request follows
 the CATALOG, which is a directory, a file, an archive, "-" for standard input, or an image.
 
 A CatalogSource extracts the catalog, and the opm of the cluster serves it. If that is this opm,
-say --cluster-opm: it uses the store in the image, and the memory to request is set.`,
+say --cluster-opm: it uses the store in the image, and the memory to request is set.
+
+With --render-job, CATALOG is a list of images to render, one a line, and --image is one of this
+opm: an indexed Job renders them in COUNT shards, to a volume that all pods can write to.
+opm render merges the shards.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
-  opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart`,
+  opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart
+  opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1`,
 		Args:              exactArgs("CATALOG"),
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -39,68 +41,27 @@ say --cluster-opm: it uses the store in the image, and the memory to request is 
 	return cmd
 }
 
-// manifestsFlags are the flags of generate manifests.
-type manifestsFlags struct {
-	manifests.Options
-	kind, format, dir string
-	images            imageFlags
-}
-
-// kindsOf says which kinds a flag is for; others are for all.
-var kindsOf = map[string][]manifests.Kind{
-	"priority":       {manifests.CatalogSource, manifests.ClusterCatalog},
-	"poll-interval":  {manifests.CatalogSource, manifests.ClusterCatalog},
-	"security":       {manifests.CatalogSource},
-	"image-template": {manifests.CatalogSource},
-	"cluster-opm":    {manifests.CatalogSource},
-	"display-name":   {manifests.CatalogSource},
-	"publisher":      {manifests.CatalogSource},
-	"replicas":       {manifests.Deployment},
-	"max-replicas":   {manifests.Deployment},
-}
-
-func (f *manifestsFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
-	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog",
-		texts(manifests.Kinds())...)
-	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
-	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
-	flags.Int32Var(&f.Priority, "priority", 0, "priority among the catalogs of the cluster")
-	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this time, 0 is never")
-	choiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
-		"legacy", "restricted")
-	flags.StringVar(&f.ImageTemplate, "image-template", "",
-		"`TEMPLATE` of the image, such as registry.example/catalog:v{kube_major_version}.{kube_minor_version}")
-	flags.BoolVar(&f.ClusterOpm, "cluster-opm", false, "the opm of the cluster is this one")
-	flags.StringVar(&f.DisplayName, "display-name", "", "`NAME` that people see")
-	flags.StringVar(&f.Publisher, "publisher", "", "`NAME` of who publishes the catalog")
-	flags.Int32Var(&f.Replicas, "replicas", 2, "replicas, at least")
-	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4, "replicas, at most; with --replicas or less there is no autoscaler")
-	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML),
-		"output format; a kustomization or a chart needs --output-dir",
-		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
-	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
-	addReadFlags(cmd, &f.images)
-	must(cmd.MarkFlagDirname("output-dir"))
-	completeNothing(cmd, "image", "name", "namespace", "priority", "poll-interval", "image-template", "display-name",
-		"publisher", "replicas", "max-replicas")
-}
-
 func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 	if err := f.check(cmd); err != nil {
 		return usageError{err}
 	}
-	f.Kind = manifests.Kind(f.kind)
-	if _, err := manifests.New(f.Options); err != nil { // before a large catalog is read
+	var err error
+	if f.Kind == manifests.RenderJob {
+		if f.References, err = readReferences(cmd, catalog); err != nil {
+			return err
+		}
+	}
+	set, err := manifests.New(f.Options) // before a large catalog is read
+	if err != nil {
 		return fmt.Errorf("generate manifests: %w", err)
 	}
-	var err error
+	if f.Kind == manifests.RenderJob {
+		return f.write(cmd, set)
+	}
 	if f.Size, err = f.sizeOf(cmd, catalog); err != nil {
 		return err
 	}
-	set, err := manifests.New(f.Options)
-	if err != nil {
+	if set, err = manifests.New(f.Options); err != nil {
 		return err
 	}
 	return f.write(cmd, set)
@@ -129,22 +90,6 @@ func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	done()
 	warnIfNone(cmd, len(index.Packages()), "packages", ref)
 	return size.Load(), nil
-}
-
-// check refuses flags that make no sense together.
-func (f *manifestsFlags) check(cmd *cobra.Command) error {
-	if f.Image == "" {
-		return errors.New("--image is missing: it names the image of the catalog")
-	}
-	for _, name := range slices.Sorted(maps.Keys(kindsOf)) {
-		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], manifests.Kind(f.kind)) {
-			return fmt.Errorf("--%s is for --kind %s", name, oneOf(texts(kindsOf[name])))
-		}
-	}
-	if form := manifests.Format(f.format); f.dir == "" && (form == manifests.Kustomize || form == manifests.Helm) {
-		return fmt.Errorf("-o %s needs --output-dir", form)
-	}
-	return nil
 }
 
 func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {

@@ -203,16 +203,7 @@ func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, e
 	if f.refsFile == "" {
 		return args, nil
 	}
-	in := cmd.InOrStdin()
-	if f.refsFile != render.Stdin {
-		file, err := os.Open(f.refsFile)
-		if err != nil {
-			return nil, fmt.Errorf("read references: %w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	refs, err := render.ReadReferences(in)
+	refs, err := readReferences(cmd, f.refsFile)
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +212,20 @@ func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, e
 		return nil, usageError{errors.New("--refs-file - already reads standard input: remove \"-\" from the references")}
 	}
 	return args, nil
+}
+
+// readReferences reads a file of references, or standard input.
+func readReferences(cmd *cobra.Command, name string) ([]string, error) {
+	in := cmd.InOrStdin()
+	if name != render.Stdin {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read references: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	return render.ReadReferences(in)
 }
 
 // render prints the references, then writes the lock file.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/opm-toolchain/opm/internal/shared"
 )
@@ -75,5 +78,53 @@ func TestCheckImagesShards(t *testing.T) {
 	slices.Sort(one)
 	if !slices.Equal(all, one) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(all, ""), strings.Join(one, ""))
+	}
+}
+
+// The pods of a generated Job render shards, which are merged into what one run renders.
+func TestRenderJob(t *testing.T) {
+	dir := copyExamples(t)
+	t.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(dir, "registries.conf"))
+	refs := "registry.example/crafts/catalog:v1\nregistry.example/pottery/kiln-bundle:v2.0.0\n"
+	if err := os.WriteFile(filepath.Join(dir, "refs.txt"), []byte(refs), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := opm(t, dir, "render --refs-file refs.txt")
+	if want.code != 0 {
+		t.Fatal(want.stderr)
+	}
+	r := opm(t, dir, "generate manifests refs.txt --render-job 3 --image registry.example/opm:v1 -o json")
+	var list struct {
+		Items []struct {
+			batchv1.Job
+			Data map[string]string `json:"data"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || len(list.Items) != 3 {
+		t.Fatalf("%v in %s%s", err, r.stdout, r.stderr)
+	}
+	job := list.Items[2].Spec
+	container := job.Template.Spec.Containers[0]
+	volumes := map[string]string{} // directories by where they are mounted
+	var mounts []string
+	for _, m := range container.VolumeMounts {
+		volumes[m.MountPath] = t.TempDir()
+		mounts = append(mounts, m.MountPath+"/", volumes[m.MountPath]+"/")
+	}
+	for name, text := range list.Items[0].Data {
+		if err := os.WriteFile(filepath.Join(volumes["/references"], name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range *job.Completions {
+		index := strconv.Itoa(int(i))
+		t.Setenv(completionIndex, index)
+		asInPod := strings.NewReplacer(append(mounts, "$("+completionIndex+")", index)...)
+		if r := opm(t, dir, asInPod.Replace(strings.Join(container.Args, " "))); r.code != 0 {
+			t.Fatal(r.stderr)
+		}
+	}
+	if r := opm(t, dir, "render "+volumes["/shards"]); r.stdout != want.stdout {
+		t.Errorf("got\n%s%s\nwant\n%s", r.stdout, r.stderr, want.stdout)
 	}
 }

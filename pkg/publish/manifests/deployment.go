@@ -15,6 +15,7 @@ const (
 	mebi     = 1 << 20
 	grpcPort = 50051
 	portName = "grpc"
+	user     = 1001
 )
 
 // memoryRequest returns the memory to request for serving a catalog whose files have a number of bytes.
@@ -97,15 +98,14 @@ func (o *Options) deployment() []object {
 	if o.autoscaled() {
 		objects = append(objects, object{"HorizontalPodAutoscaler", o.autoscaler()})
 	}
+	if o.WithCatalogSource {
+		objects = append(objects, o.addressedCatalogSource())
+	}
 	return objects
 }
 
-// pod runs opm as the image says, with all that the restricted level of Pod Security Standards demands.
+// pod runs opm as the image says.
 func (o *Options) pod() corev1.PodSpec {
-	pull := corev1.PullAlways
-	if isDigest(o.Image) {
-		pull = corev1.PullIfNotPresent
-	}
 	probe := func(period, failures int32) *corev1.Probe {
 		return &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}},
@@ -114,24 +114,40 @@ func (o *Options) pod() corev1.PodSpec {
 	}
 	return corev1.PodSpec{
 		AutomountServiceAccountToken: new(false),
-		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot: new(true), RunAsUser: new(int64(1001)),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
-		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
+		SecurityContext:              podSecurity(),
+		NodeSelector:                 map[string]string{corev1.LabelOSStable: "linux"},
 		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
 			o.spread(corev1.LabelHostname), o.spread(corev1.LabelTopologyZone),
 		},
 		Containers: []corev1.Container{{
-			Name: "registry-server", Image: o.Image, ImagePullPolicy: pull,
+			Name: "registry-server", Image: o.Image, ImagePullPolicy: o.pullPolicy(),
 			Ports:        []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
 			Resources:    o.resources(),
 			StartupProbe: probe(2, 60), ReadinessProbe: probe(5, 3), LivenessProbe: probe(10, 3),
-			SecurityContext: &corev1.SecurityContext{
-				ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
-				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			},
+			SecurityContext: containerSecurity(),
 		}},
+	}
+}
+
+func (o *Options) pullPolicy() corev1.PullPolicy {
+	if isDigest(o.Image) {
+		return corev1.PullIfNotPresent
+	}
+	return corev1.PullAlways
+}
+
+// podSecurity and containerSecurity are what the restricted level of Pod Security Standards demands, and more.
+func podSecurity() *corev1.PodSecurityContext {
+	return &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+func containerSecurity() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 }
 

@@ -17,10 +17,13 @@ type parameter struct {
 var parameters = []parameter{
 	{"image", []string{
 		"CatalogSource/spec/image", "ClusterCatalog/spec/source/image/ref", "Deployment/spec/template/spec/containers/image",
+		"Job/spec/template/spec/containers/image",
 	}},
 	{"replicas", []string{"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas"}},
 	{"maxReplicas", []string{"HorizontalPodAutoscaler/spec/maxReplicas"}},
-	{"resources", []string{"Deployment/spec/template/spec/containers/resources"}},
+	{"resources", []string{
+		"Deployment/spec/template/spec/containers/resources", "Job/spec/template/spec/containers/resources",
+	}},
 }
 
 // at returns the map with the last key of a place in an object, and that key; ok is false if it has none. Of a list,

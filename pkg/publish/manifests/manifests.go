@@ -1,5 +1,5 @@
-// Package manifests generates what a cluster needs to run the image of a catalog, and expands the image templates of
-// CatalogSources.
+// Package manifests generates what a cluster needs to run the image of a catalog, or to render many images, and expands
+// the image templates of CatalogSources.
 //
 //	set, err := manifests.New(manifests.Options{
 //		Kind: manifests.CatalogSource, Name: "crafts", Namespace: "olm", Image: "quay.io/org/catalog:v1",
@@ -24,7 +24,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A Kind is a way to run a catalog.
+// A Kind is what is generated.
 type Kind string
 
 // The kinds.
@@ -32,9 +32,10 @@ const (
 	CatalogSource  Kind = "catalogsource"  // for OLM Classic, which runs the catalog
 	ClusterCatalog Kind = "clustercatalog" // for OLM v1, which reads it
 	Deployment     Kind = "deployment"     // several replicas of opm serve, and what belongs to them
+	RenderJob      Kind = "render-job"     // an indexed Job that renders references in shards
 )
 
-// Kinds returns all kinds.
+// Kinds returns the kinds that run a catalog.
 func Kinds() []Kind { return []Kind{CatalogSource, ClusterCatalog, Deployment} }
 
 // Options say what is generated. The image, the name and the kind are required.
@@ -42,7 +43,7 @@ type Options struct {
 	Kind      Kind
 	Name      string
 	Namespace string // "" leaves it to kubectl
-	Image     string // with a tag or a digest
+	Image     string // of the catalog or, to render, of this opm; with a tag or a digest
 	Size      int64  // bytes of the catalog's files, from which memory requests follow
 
 	// Of CatalogSources and ClusterCatalogs.
@@ -59,6 +60,14 @@ type Options struct {
 	// Of Deployments.
 	Replicas    int32 // at least
 	MaxReplicas int32 // with Replicas or less, there is no autoscaler
+
+	// WithCatalogSource adds a CatalogSource to a Deployment, with the address of its Service. It needs a Namespace.
+	WithCatalogSource bool
+
+	// Of Jobs that render.
+	References []string // to images in registries
+	Shards     int32    // how many pods render them
+	AuthSecret string   // of the type kubernetes.io/dockerconfigjson, with credentials for registries; "" for none
 }
 
 // A Set is the objects that belong together.
@@ -85,6 +94,8 @@ func New(opts Options) (*Set, error) {
 		s.objects = []object{opts.clusterCatalog()}
 	case Deployment:
 		s.objects = opts.deployment()
+	case RenderJob:
+		s.objects = opts.renderJob()
 	}
 	return s, nil
 }
@@ -103,7 +114,12 @@ func (o *Options) check() error {
 		if o.Replicas < 1 {
 			return fmt.Errorf("%d replicas, want at least 1", o.Replicas)
 		}
+		if o.WithCatalogSource && o.Namespace == "" {
+			return errors.New("a CatalogSource with the address of the Service needs its namespace")
+		}
 		return nil
+	case RenderJob:
+		return o.checkRenderJob()
 	}
 	return fmt.Errorf("unknown kind %q, want one of %q", o.Kind, Kinds())
 }
@@ -122,7 +138,7 @@ func (o *Options) checkNames() error {
 	}
 	service := o.Name
 	switch o.Kind {
-	case ClusterCatalog:
+	case ClusterCatalog, RenderJob:
 		return nil
 	case CatalogSource:
 		service = strings.ReplaceAll(service, ".", "-") // as OLM does

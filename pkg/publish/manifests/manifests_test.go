@@ -7,14 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -25,16 +28,20 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 const testImage = "registry.example/crafts/catalog:v1"
 
-// options is a row for each option.
-var options = []struct {
+// A row is options and the name of their golden.
+type row struct {
 	name string
 	opts Options
-}{
+}
+
+// options has each option in a row at least; see TestOptions.
+var options = []row{
 	{"catalogsource", Options{Kind: CatalogSource}},
 	{"catalogsource-namespace", Options{Kind: CatalogSource, Namespace: "olm"}},
 	{"catalogsource-priority", Options{Kind: CatalogSource, Priority: -7}},
 	{"catalogsource-poll", Options{Kind: CatalogSource, PollInterval: 15 * time.Minute}},
 	{"catalogsource-security", Options{Kind: CatalogSource, Security: "restricted"}},
+	{"catalogsource-security-legacy", Options{Kind: CatalogSource, Security: "legacy"}},
 	{"catalogsource-template", Options{
 		Kind: CatalogSource, ImageTemplate: "registry.example/catalog:v{kube_major_version}.{kube_minor_version}",
 	}},
@@ -48,6 +55,26 @@ var options = []struct {
 	{"deployment-digest", Options{
 		Kind: Deployment, Replicas: 2, Image: "registry.example/crafts/catalog@sha256:" + strings.Repeat("a", 64),
 	}},
+	{"deployment-catalogsource", Options{
+		Kind: Deployment, Namespace: "olm", Replicas: 2, WithCatalogSource: true, Priority: -7, DisplayName: "Crafts",
+		Publisher: "Pottery",
+	}},
+	{"render-job", Options{Kind: RenderJob, References: bundles, Shards: 16}},
+	{"render-job-secret", Options{Kind: RenderJob, References: bundles, Shards: 1, AuthSecret: "pull"}},
+}
+
+var bundles = []string{"registry.example/kiln:v1", "registry.example/loom@sha256:" + strings.Repeat("b", 64)}
+
+// Every option is in a golden.
+func TestOptions(t *testing.T) {
+	for f := range reflect.TypeFor[Options]().Fields() {
+		used := slices.ContainsFunc(options, func(r row) bool {
+			return !reflect.ValueOf(r.opts).FieldByIndex(f.Index).IsZero()
+		})
+		if !used && f.Name != "Name" { // which newSet sets
+			t.Errorf("no golden has the option %s", f.Name)
+		}
+	}
 }
 
 func newSet(t *testing.T, opts Options) *Set {
@@ -71,22 +98,46 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", tt.name+".yaml")
-			if *update {
-				if err := os.WriteFile(golden, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(text, want) {
-				t.Errorf("got\n%s\nwant\n%s", text, want)
-			}
+			compare(t, tt.name+".yaml", text)
 			for i, doc := range bytes.Split(text, []byte("---\n")) {
 				wantObject(t, doc, set.objects[i].value)
 			}
+		})
+	}
+}
+
+// compare compares text with a golden file.
+func compare(t *testing.T, name string, text []byte) {
+	t.Helper()
+	golden := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(golden, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, want) {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// Every format of files has a golden with all of them.
+func TestFormats(t *testing.T) {
+	set := newSet(t, Options{Kind: Deployment, Namespace: "olm", Replicas: 2, MaxReplicas: 4, WithCatalogSource: true})
+	for _, form := range []Format{JSON, Kustomize, Helm} {
+		t.Run(string(form), func(t *testing.T) {
+			files, err := set.Files(form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all txtar.Archive
+			for _, f := range files {
+				all.Files = append(all.Files, txtar.File{Name: f.Name, Data: f.Text})
+			}
+			compare(t, "files-"+string(form)+".txtar", txtar.Format(&all))
 		})
 	}
 }
@@ -106,23 +157,30 @@ func wantObject(t *testing.T, text []byte, want any) {
 	}
 }
 
-// TestTypes says which types the objects of a Deployment have, of those that the API knows.
+// TestTypes says which types the objects have, of those that the API knows.
 func TestTypes(t *testing.T) {
-	want := []any{
-		&appsv1.Deployment{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{},
-		&autoscalingv2.HorizontalPodAutoscaler{},
-	}
-	set := newSet(t, Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4})
-	if len(set.objects) != len(want) {
-		t.Fatalf("got %d objects, want %d", len(set.objects), len(want))
-	}
-	for i, o := range set.objects {
-		if reflect.TypeOf(o.value) != reflect.TypeOf(want[i]) || o.kind != reflect.TypeOf(o.value).Elem().Name() {
-			t.Errorf("got %s as a %T, want a %T", o.kind, o.value, want[i])
+	for _, tt := range []struct {
+		opts Options
+		want []any
+	}{
+		{Options{Kind: CatalogSource}, []any{&v1alpha1.CatalogSource{}}},
+		{Options{Kind: Deployment, Namespace: "olm", Replicas: 2, MaxReplicas: 4, WithCatalogSource: true}, []any{
+			&appsv1.Deployment{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{},
+			&autoscalingv2.HorizontalPodAutoscaler{}, &v1alpha1.CatalogSource{},
+		}},
+		{Options{Kind: RenderJob, References: bundles, Shards: 3}, []any{
+			&corev1.ConfigMap{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
+		}},
+	} {
+		set := newSet(t, tt.opts)
+		if len(set.objects) != len(tt.want) {
+			t.Fatalf("got %d objects, want %d", len(set.objects), len(tt.want))
 		}
-	}
-	if o := newSet(t, Options{Kind: CatalogSource}).objects[0]; reflect.TypeOf(o.value) != reflect.TypeFor[*v1alpha1.CatalogSource]() {
-		t.Errorf("got a %T", o.value)
+		for i, o := range set.objects {
+			if reflect.TypeOf(o.value) != reflect.TypeOf(tt.want[i]) || o.kind != reflect.TypeOf(o.value).Elem().Name() {
+				t.Errorf("got %s as a %T, want a %T", o.kind, o.value, tt.want[i])
+			}
+		}
 	}
 }
 
@@ -136,6 +194,7 @@ func TestJSON(t *testing.T) {
 		APIVersion, Kind string
 		Items            []json.RawMessage
 	}
+	compare(t, "deployment.json", text)
 	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +253,10 @@ func TestHelm(t *testing.T) {
 				wantObject(t, renderHelm(t, files[i], values), o.value)
 			}
 			values["image"], values["replicas"] = "other:v2", 3
-			all := string(renderHelm(t, files[0], values))
+			var all string
+			for i := range set.objects {
+				all += string(renderHelm(t, files[i], values))
+			}
 			if !strings.Contains(all, `"other:v2"`) || strings.Contains(all, ": "+testImage) {
 				t.Errorf("the image is not that of the values:\n%s", all)
 			}
@@ -225,19 +287,28 @@ func renderHelm(t *testing.T, f File, values map[string]any) []byte {
 func TestErrors(t *testing.T) {
 	digest := "registry.example/c@sha256:" + strings.Repeat("a", 64)
 	for want, opts := range map[string]Options{
-		`name "Crafts": want lower-case`:              {Kind: ClusterCatalog, Name: "Crafts"},
-		`name "1crafts", of which the Service gets`:   {Kind: Deployment, Name: "1crafts", Replicas: 1},
-		`name "a.b", of which the Service gets`:       {Kind: Deployment, Name: "a.b", Replicas: 1},
-		`namespace "a.b": want lower-case`:            {Kind: CatalogSource, Namespace: "a.b"},
-		`namespace "olm": a ClusterCatalog has none`:  {Kind: ClusterCatalog, Namespace: "olm"},
-		`image "registry.example/c": want a tag`:      {Kind: CatalogSource, Image: "registry.example/c"},
-		`image "c:v1": it must begin with the host`:   {Kind: CatalogSource, Image: "c:v1"},
-		`0 replicas, want at least 1`:                 {Kind: Deployment},
-		`unknown kind "pod"`:                          {Kind: "pod"},
-		`security "strict": want legacy`:              {Kind: CatalogSource, Security: "strict"},
-		`poll interval -1s: want more than 0`:         {Kind: CatalogSource, PollInterval: -time.Second},
-		`there is never another image`:                {Kind: ClusterCatalog, PollInterval: time.Hour, Image: digest},
-		`1m30s: a ClusterCatalog counts whole`:        {Kind: ClusterCatalog, PollInterval: 90 * time.Second},
+		`name "Crafts": want lower-case`:               {Kind: ClusterCatalog, Name: "Crafts"},
+		`name "1crafts", of which the Service gets`:    {Kind: Deployment, Name: "1crafts", Replicas: 1},
+		`name "a.b", of which the Service gets`:        {Kind: Deployment, Name: "a.b", Replicas: 1},
+		`namespace "a.b": want lower-case`:             {Kind: CatalogSource, Namespace: "a.b"},
+		`namespace "olm": a ClusterCatalog has none`:   {Kind: ClusterCatalog, Namespace: "olm"},
+		`image "registry.example/c": want a tag`:       {Kind: CatalogSource, Image: "registry.example/c"},
+		`image "c:v1": it must begin with the host`:    {Kind: CatalogSource, Image: "c:v1"},
+		`0 replicas, want at least 1`:                  {Kind: Deployment},
+		`unknown kind "pod"`:                           {Kind: "pod"},
+		`security "strict": want legacy`:               {Kind: CatalogSource, Security: "strict"},
+		`poll interval -1s: want more than 0`:          {Kind: CatalogSource, PollInterval: -time.Second},
+		`there is never another image`:                 {Kind: ClusterCatalog, PollInterval: time.Hour, Image: digest},
+		`1m30s: a ClusterCatalog counts whole`:         {Kind: ClusterCatalog, PollInterval: 90 * time.Second},
+		`CatalogSource with the address of the Servic`: {Kind: Deployment, Replicas: 1, WithCatalogSource: true},
+		`0 shards, want at least 1`:                    {Kind: RenderJob, References: bundles},
+		`no references to render`:                      {Kind: RenderJob, Shards: 1},
+		`reference "bundle": it must begin with`:       {Kind: RenderJob, Shards: 1, References: []string{"bundle"}},
+		`name "a.b", from which pods get theirs`:       {Kind: RenderJob, Shards: 1, Name: "a.b", References: bundles},
+		`secret "A": want lower-case`:                  {Kind: RenderJob, Shards: 1, AuthSecret: "A", References: bundles},
+		`50000 references of 1250000 bytes are too`: {
+			Kind: RenderJob, Shards: 1, References: slices.Repeat([]string{"registry.example/kiln:v1"}, 50000),
+		},
 		`template "c:{kube_minor}": cannot construct`: {Kind: CatalogSource, ImageTemplate: "c:{kube_minor}"},
 	} {
 		if opts.Name == "" {
@@ -247,7 +318,7 @@ func TestErrors(t *testing.T) {
 			opts.Image = testImage
 		}
 		if _, err := New(opts); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: got the error %v, want %s", opts, err, want)
+			t.Errorf("%s: got the error %v, want %s", opts.Kind, err, want)
 		}
 	}
 	if _, err := New(Options{Kind: CatalogSource, Name: "a.b", Image: testImage}); err != nil {

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -28,14 +29,8 @@ func (o *Options) catalogSource() object {
 		memory := memoryRequest(o.Size)
 		pod.MemoryTarget = &memory
 	}
-	source := &v1alpha1.CatalogSource{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind},
-		ObjectMeta: o.meta(),
-		Spec: v1alpha1.CatalogSourceSpec{
-			SourceType: v1alpha1.SourceTypeGrpc, Image: o.Image, Priority: int(o.Priority), GrpcPodConfig: pod,
-			DisplayName: o.DisplayName, Publisher: o.Publisher,
-		},
-	}
+	source := o.newCatalogSource()
+	source.Spec.Image, source.Spec.GrpcPodConfig = o.Image, pod
 	if o.ImageTemplate != "" {
 		source.Annotations = map[string]string{TemplateAnnotation: o.ImageTemplate}
 	}
@@ -45,6 +40,23 @@ func (o *Options) catalogSource() object {
 		}
 	}
 	return object{v1alpha1.CatalogSourceKind, source}
+}
+
+// addressedCatalogSource is a CatalogSource of the Service of a Deployment.
+func (o *Options) addressedCatalogSource() object {
+	source := o.newCatalogSource()
+	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, grpcPort)
+	return object{v1alpha1.CatalogSourceKind, source}
+}
+
+func (o *Options) newCatalogSource() *v1alpha1.CatalogSource {
+	return &v1alpha1.CatalogSource{
+		TypeMeta:   typeMeta(v1alpha1.CatalogSourceCRDAPIVersion, v1alpha1.CatalogSourceKind),
+		ObjectMeta: o.meta(),
+		Spec: v1alpha1.CatalogSourceSpec{
+			SourceType: v1alpha1.SourceTypeGrpc, Priority: int(o.Priority), DisplayName: o.DisplayName, Publisher: o.Publisher,
+		},
+	}
 }
 
 // A clusterCatalog is a ClusterCatalog of OLM v1, as far as it is generated. The Go module of the API has too many

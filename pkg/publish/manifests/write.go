@@ -101,7 +101,7 @@ func (s *Set) Files(f Format) ([]File, error) {
 // A tree is an object, or another value of JSON, by its keys.
 type tree map[string]any
 
-// tree returns what of an object is for people to say: all but the status, and the empty icon of a CatalogSource.
+// tree returns an object without its status, and without the empty icon of a CatalogSource.
 func (o object) tree() (tree, error) {
 	text, err := json.Marshal(o.value)
 	if err != nil {
@@ -112,7 +112,9 @@ func (o object) tree() (tree, error) {
 		return nil, err
 	}
 	delete(t, "status")
-	delete(t["spec"].(map[string]any), "icon")
+	if spec, ok := t["spec"].(map[string]any); ok {
+		delete(spec, "icon")
+	}
 	return t, nil
 }
 

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/publish/manifests"
+)
+
+// manifestsFlags are the flags of generate manifests.
+type manifestsFlags struct {
+	manifests.Options
+	kind, format, dir string
+	images            imageFlags
+}
+
+// ofSource are the flags of a CatalogSource that is beside a Deployment.
+var ofSource = []string{"priority", "display-name", "publisher"}
+
+// kindsOf says which kinds a flag is for; others are for all.
+var kindsOf = map[string][]manifests.Kind{
+	"priority":       {manifests.CatalogSource, manifests.ClusterCatalog},
+	"poll-interval":  {manifests.CatalogSource, manifests.ClusterCatalog},
+	"security":       {manifests.CatalogSource},
+	"image-template": {manifests.CatalogSource},
+	"cluster-opm":    {manifests.CatalogSource},
+	"display-name":   {manifests.CatalogSource},
+	"publisher":      {manifests.CatalogSource},
+	"replicas":       {manifests.Deployment},
+	"max-replicas":   {manifests.Deployment},
+
+	"with-catalogsource": {manifests.Deployment},
+}
+
+func (f *manifestsFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
+	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog",
+		texts(manifests.Kinds())...)
+	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
+	flags.Int32Var(&f.Priority, "priority", 0, "priority among the catalogs of the cluster")
+	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this time, 0 is never")
+	choiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
+		"legacy", "restricted")
+	flags.StringVar(&f.ImageTemplate, "image-template", "",
+		"`TEMPLATE` of the image, such as registry.example/catalog:v{kube_major_version}.{kube_minor_version}")
+	flags.BoolVar(&f.ClusterOpm, "cluster-opm", false, "the opm of the cluster is this one")
+	flags.StringVar(&f.DisplayName, "display-name", "", "`NAME` that people see")
+	flags.StringVar(&f.Publisher, "publisher", "", "`NAME` of who publishes the catalog")
+	flags.Int32Var(&f.Replicas, "replicas", 2, "replicas, at least")
+	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4, "replicas, at most; with --replicas or less there is no autoscaler")
+	flags.BoolVar(&f.WithCatalogSource, "with-catalogsource", false,
+		"also a CatalogSource with the address of the Deployment; needs --namespace")
+	flags.Int32Var(&f.Shards, "render-job", 0, "instead, a Job that renders the images listed in CATALOG in `COUNT` shards")
+	exclude(cmd, "render-job", "kind")
+	flags.StringVar(&f.AuthSecret, "auth-secret", "",
+		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")
+	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML),
+		"output format; a kustomization or a chart needs --output-dir",
+		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
+	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
+	addReadFlags(cmd, &f.images)
+	must(cmd.MarkFlagDirname("output-dir"))
+	completeNothing(cmd, "image", "name", "namespace", "priority", "poll-interval", "image-template", "display-name",
+		"publisher", "replicas", "max-replicas", "render-job", "auth-secret")
+}
+
+// check sets the kind, and refuses flags that make no sense together.
+func (f *manifestsFlags) check(cmd *cobra.Command) error {
+	if f.Image == "" {
+		return errors.New("--image is missing: it names the image of the catalog")
+	}
+	f.Kind = manifests.Kind(f.kind)
+	if cmd.Flags().Changed("render-job") {
+		f.Kind = manifests.RenderJob
+	}
+	for _, name := range slices.Sorted(maps.Keys(kindsOf)) {
+		if f.WithCatalogSource && slices.Contains(ofSource, name) {
+			continue
+		}
+		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {
+			return fmt.Errorf("--%s is for --kind %s", name, oneOf(texts(kindsOf[name])))
+		}
+	}
+	if f.AuthSecret != "" && f.Kind != manifests.RenderJob {
+		return errors.New("--auth-secret needs --render-job")
+	}
+	if form := manifests.Format(f.format); f.dir == "" && (form == manifests.Kustomize || form == manifests.Helm) {
+		return fmt.Errorf("-o %s needs --output-dir", form)
+	}
+	return nil
+}

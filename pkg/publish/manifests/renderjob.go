@@ -1,0 +1,138 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+)
+
+// Where a pod of the Job has what it reads and writes.
+const (
+	referencesDir  = "/references"
+	referencesFile = "references.txt"
+	shardsDir      = "/shards"
+	authDir        = "/auth"
+	tempDir        = "/tmp"
+)
+
+func (o *Options) checkRenderJob() error {
+	if o.Shards < 1 {
+		return fmt.Errorf("%d shards, want at least 1", o.Shards)
+	}
+	if wrong := validation.IsDNS1123Label(fmt.Sprintf("%s-%d", o.Name, o.Shards-1)); wrong != nil {
+		return fmt.Errorf("name %q, from which pods get theirs: %s", o.Name, wrong[0])
+	}
+	if err := k8sname.Subdomain(o.AuthSecret); o.AuthSecret != "" && err != nil {
+		return fmt.Errorf("secret %q: %w", o.AuthSecret, err)
+	}
+	if len(o.References) == 0 {
+		return errors.New("no references to render")
+	}
+	size := 0
+	for _, ref := range o.References {
+		if err := checkImage(ref); err != nil {
+			return fmt.Errorf("reference %q: %w", ref, err)
+		}
+		size += len(ref) + 1
+	}
+	if size > mebi {
+		return fmt.Errorf("%d references of %d bytes are too many for a ConfigMap, which holds 1 MiB: split them",
+			len(o.References), size)
+	}
+	return nil
+}
+
+// renderJob is a Job with a pod for each shard. The shards go to a volume that all pods write to.
+func (o *Options) renderJob() []object {
+	text := strings.Join(o.References, "\n") + "\n"
+	return []object{
+		{"ConfigMap", &corev1.ConfigMap{
+			TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: o.labelled(),
+			Data: map[string]string{referencesFile: text},
+		}},
+		{"PersistentVolumeClaim", &corev1.PersistentVolumeClaim{
+			TypeMeta: typeMeta("v1", "PersistentVolumeClaim"), ObjectMeta: o.labelled(),
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+				Resources: corev1.VolumeResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceStorage: shardsSize(len(o.References))},
+				},
+			},
+		}},
+		{"Job", &batchv1.Job{
+			TypeMeta: typeMeta("batch/v1", "Job"), ObjectMeta: o.labelled(),
+			Spec: batchv1.JobSpec{
+				CompletionMode: new(batchv1.IndexedCompletion), Completions: &o.Shards, Parallelism: &o.Shards,
+				BackoffLimitPerIndex: new(int32(3)),
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: o.labels()}, Spec: o.renderPod(),
+				},
+			},
+		}},
+	}
+}
+
+// shardsSize returns the space to request for the shards: of 89 published bundles, each takes 156 KB on average. Large
+// ones have manifests of 1 MB.
+func shardsSize(references int) resource.Quantity {
+	return *resource.NewQuantity(max(1024, int64(references))*mebi, resource.BinarySI)
+}
+
+// renderPod renders one shard. It requests what opm took for 1,068 references to images of published bundles, 158 MB,
+// and may have twice that for larger ones.
+func (o *Options) renderPod() corev1.PodSpec {
+	mounts := []struct {
+		name, dir string
+		source    corev1.VolumeSource
+		readOnly  bool
+	}{
+		{"references", referencesDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: o.Name},
+		}}, true},
+		{"shards", shardsDir, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: o.Name,
+		}}, false},
+		{"temp", tempDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false},
+		{"auth", authDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.AuthSecret}}, true},
+	}
+	args := []string{
+		"render", "--refs-file", path.Join(referencesDir, referencesFile), "--shard", strconv.Itoa(int(o.Shards)),
+		"--output-file", path.Join(shardsDir, "shard-$(JOB_COMPLETION_INDEX).json"),
+	}
+	if o.AuthSecret == "" {
+		mounts = mounts[:len(mounts)-1]
+	} else {
+		args = append(args, "--authfile", path.Join(authDir, corev1.DockerConfigJsonKey))
+	}
+	security := podSecurity()
+	security.FSGroup = new(int64(user)) // may write to the volume
+	c := corev1.Container{
+		Name: "render", Image: o.Image, ImagePullPolicy: o.pullPolicy(), Args: args, SecurityContext: containerSecurity(),
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("160Mi"),
+			},
+			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("320Mi")},
+		},
+	}
+	pod := corev1.PodSpec{
+		AutomountServiceAccountToken: new(false), SecurityContext: security, RestartPolicy: corev1.RestartPolicyNever,
+		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
+	}
+	for _, m := range mounts {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: m.name, MountPath: m.dir, ReadOnly: m.readOnly})
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: m.name, VolumeSource: m.source})
+	}
+	pod.Containers = []corev1.Container{c}
+	return pod
+}
