@@ -43,7 +43,7 @@ release: ## Build opm for PLATFORMS into dist/, with checksums and SBOMs
 image: build release ## Make the image of opm from dist/, without a container engine; push it if IMAGE is set
 	@sh scripts/image.sh bin/opm dist '$(IMAGE)'
 
-demo: build ## Validate, list, render and serve the example catalog
+demo: build ## Show the way of the examples from a bundle and a template to a served image
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests of all modules

@@ -1,56 +1,84 @@
 #!/bin/sh
-# Shows what opm does with the catalogs of examples/. Run it in the root of the repository.
+# Takes the examples all the way, from a bundle to a client of a served catalog, with a registry on this machine. Run it
+# in the root of the repository.
 #
 #	scripts/demo.sh PROGRAM
 set -eu
-opm=$1
+opm=$(realpath "$1")
 out=$(mktemp -d)
-server=
+pids=
 stop() {
-	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
 	rm -rf "$out"
 }
 trap stop EXIT
 
+# wait_for FILE PID waits until a program has written a file.
+wait_for() {
+	while [ ! -s "$1" ] && kill -0 "$2" 2>/dev/null; do
+		sleep 0.1
+	done
+}
+
+step() { printf '\n# %s\n' "$*"; }
+
 show() {
-	printf '\n$ opm %s\n' "$*"
+	printf '$ opm %s\n' "$*"
 	"$opm" "$@"
 }
 
-show validate examples/catalog
-echo '(no problems)'
+go build -o "$out" github.com/google/go-containerregistry/cmd/registry ./examples/client
+cp -r examples "$out"
+cd "$out/examples"
 
-show list packages examples/catalog
-show list channels examples/catalog
-show list bundles examples/catalog
-show updates examples/catalog --package kiln --channel stable
-show updates examples/catalog --package kiln --channel stable --explain 1.0.0 1.1.1
+step "A registry, in place of registry.example"
+"$out/registry" -port 0 2>"$out/registry.log" &
+pids=$!
+wait_for "$out/registry.log" "$pids"
+registry=localhost:$(sed -n 's/.* port //p' "$out/registry.log")
+printf '[[registry]]\nlocation = "registry.example"\n[[registry.mirror]]\nlocation = "%s"\ninsecure = true\n' \
+	"$registry" >"$out/registries.conf"
+export CONTAINERS_REGISTRIES_CONF="$out/registries.conf"
+echo "$registry"
 
-show bundle validate examples/bundle
-echo '(no problems)'
+step "A bundle becomes an image"
+show bundle validate bundle
+echo "(no problems)"
+show bundle build -d bundle -b none -t "$registry/pottery/kiln-bundle:v2.0.0" --use-http
 
-printf '\n$ opm render examples/catalog -o yaml\n'
-"$opm" render examples/catalog -o yaml >"$out/yaml"
-head -n 24 "$out/yaml"
-echo "... ($(wc -l <"$out/yaml") lines in all)"
+step "A template becomes a catalog"
+echo '$ opm render-template templates/semver.yaml -o yaml > kiln.yaml'
+"$opm" render-template templates/semver.yaml -o yaml >kiln.yaml
+show list channels kiln.yaml
 
-printf '\n$ opm validate examples/broken\n'
-if "$opm" validate examples/broken; then
+step "Its package joins another one in a composite catalog"
+sed 's|catalog/kiln .*|kiln.yaml|' crafts.yaml >demo.yaml
+echo '$ cat demo.yaml'
+cat demo.yaml
+show compose demo.yaml
+
+step "Is it valid? What does OLM install? Where do users of the published catalog update to?"
+show validate crafts
+show resolve crafts --package kiln --olm classic
+show updates catalog --package kiln --channel stable --all
+
+step "What is wrong is reported with its place"
+if show validate broken; then
 	echo 'a broken catalog passed validation' >&2
 	exit 1
 fi
 
-show build examples/catalog --archive "$out/catalog.tar"
-show list packages "$out/catalog.tar"
+step "The catalog becomes an image, without a container engine, and is pushed"
+show build crafts -t "$registry/pottery/crafts:v1" --push --use-http
+show list packages registry.example/pottery/crafts:v1
 
-printf '\n$ opm serve examples/catalog --port 0 &\n'
-"$opm" serve examples/catalog --addr localhost:0 --port-file "$out/port" 2>"$out/log" &
+step "It is served from the image, and queried"
+echo '$ opm serve registry.example/pottery/crafts:v1 &'
+"$opm" serve registry.example/pottery/crafts:v1 --addr localhost:0 --port-file "$out/port" 2>"$out/log" &
 server=$!
-while [ ! -f "$out/port" ] && kill -0 "$server" 2>/dev/null; do
-	sleep 0.1
-done
-printf '\n$ go run ./examples/client localhost:%s\n' "$(cat "$out/port")"
-go run ./examples/client "localhost:$(cat "$out/port")"
+pids="$pids $server"
+wait_for "$out/port" "$server"
+echo '$ go run ./examples/client localhost:50051'
+"$out/client" "localhost:$(cat "$out/port")"
 kill "$server"
 wait "$server"
-server=
