@@ -14,15 +14,24 @@ import (
 // rulePages returns a page for each table of rules.
 func rulePages() map[string]string {
 	return map[string]string{
-		"validate.md":        rulePage("opm validate", template.Rules()),
-		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules()),
-		"resolve.md":         rulePage("opm resolve --all", resolve.Rules()),
-		"check-images.md":    rulePage("opm check-images", imagecheck.Rules()),
+		"validate.md":        rulePage("opm validate", template.Rules(), objects),
+		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules(), lines),
+		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
+		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
 	}
 }
 
-// rulePage lists the rules of a command, and explains each.
-func rulePage(command string, rules *problem.Rules) string {
+// How examples change the one at the end of a page.
+const (
+	objects = `The examples above are changes to this catalog: each of their objects replaces the one with the same schema, package
+and name.`
+	lines = `The examples above are changes to this bundle. Below the name of a file are some of its lines: the first and the last of
+them are here, and those in between replace what is between them here. A file that is not here is added; one without
+lines is missing.`
+)
+
+// rulePage lists the rules of a command, and explains each. The examples are changes as described.
+func rulePage(command string, rules *problem.Rules, changes string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
 	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", strings.TrimSuffix(command, " --all"))
@@ -37,8 +46,7 @@ func rulePage(command string, rules *problem.Rules) string {
 		}
 	}
 	if rules.Example != "" {
-		b.WriteString("\n## The example\n\nThe examples above are changes to this catalog: each of their objects replaces the one with " +
-			"the same schema, package\nand name.\n\n")
+		fmt.Fprintf(&b, "\n## The example\n\n%s\n\n", changes)
 		writeBlock(&b, rules.Example)
 	}
 	return b.String()

@@ -9,54 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // checkedFiles is a bundle with which nothing is wrong, as far as a bundle without a release can show.
-var checkedFiles = files{
-	"manifests/csv.yaml": `apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:
-  name: oak.v1.0.0
-  annotations:
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
-spec:
-  displayName: Oak
-  version: 1.0.0
-  minKubeVersion: 1.20.0
-  provider: {name: Wood}
-  icon: [{base64data: eA==, mediatype: image/png}]
-  relatedImages: [{name: oak, image: example.com/oak:1}]
-  install:
-    strategy: deployment
-    spec:
-      deployments:
-      - {name: oak, spec: {template: {spec: {serviceAccountName: oak}}}}
-  installModes:
-  - {type: AllNamespaces, supported: true}
-  customresourcedefinitions:
-    owned:
-    - {name: oaks.wood.example.com, version: v1, kind: Oak}
-`,
-	"manifests/crd.yaml": `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: oaks.wood.example.com
-spec:
-  group: wood.example.com
-  names: {kind: Oak, plural: oaks}
-  scope: Namespaced
-  versions:
-  - name: v1
-    storage: true
-`,
-	"metadata/annotations.yaml": `annotations:
-  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
-  operators.operatorframework.io.bundle.manifests.v1: manifests/
-  operators.operatorframework.io.bundle.metadata.v1: metadata/
-  operators.operatorframework.io.bundle.package.v1: oak
-  operators.operatorframework.io.bundle.channels.v1: stable
-`,
+var checkedFiles = filesOf(Rules().Example)
+
+// filesOf returns the files in an example.
+func filesOf(example string) files {
+	all := files{}
+	for _, f := range txtar.Parse([]byte(example)).Files {
+		all[f.Name] = string(f.Data)
+	}
+	return all
 }
 
 // change returns checkedFiles with the file of that name changed.
