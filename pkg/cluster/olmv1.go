@@ -20,32 +20,38 @@ const (
 	selfCertified = "SelfCertified"
 )
 
-// A Catalog is a ClusterCatalog of OLM v1, as far as it matters to what is installed. The Go module of the API has too
-// many dependencies for two types.
+// A Catalog is a ClusterCatalog of OLM v1, as far as it matters to what is installed; the Unknown fields are the rest.
+// The Go module of the API has too many dependencies for two types.
 type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
-		Priority         int32  `json:"priority"`
-		AvailabilityMode string `json:"availabilityMode"` // "" is Available
+		Priority         int32  `json:"priority,omitzero"`
+		AvailabilityMode string `json:"availabilityMode,omitzero"` // "" is Available
 		Source           struct {
-			Image struct {
-				Ref string `json:"ref"`
-			} `json:"image"`
+			Image   ImageSource    `json:"image,omitzero"`
+			Unknown jsontext.Value `json:",embed"`
 		} `json:"source"`
+		Unknown jsontext.Value `json:",embed"`
 	} `json:"spec"`
 	Status struct {
-		Conditions     []metav1.Condition `json:"conditions"`
+		Conditions     []metav1.Condition `json:"conditions,omitempty"`
 		ResolvedSource struct {
-			Image struct {
-				Ref string `json:"ref"`
-			} `json:"image"`
-		} `json:"resolvedSource"`
-	} `json:"status"`
+			Image   ImageSource    `json:"image,omitzero"`
+			Unknown jsontext.Value `json:",embed"`
+		} `json:"resolvedSource,omitzero"`
+		Unknown jsontext.Value `json:",embed"`
+	} `json:"status,omitzero"`
 }
 
-// An Extension is a ClusterExtension, as far as it matters to what is installed.
+// An ImageSource is the image of a ClusterCatalog.
+type ImageSource struct {
+	Ref     string         `json:"ref"`
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// An Extension is a ClusterExtension, as far as it matters to what is installed; the Unknown fields are the rest.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -54,28 +60,34 @@ type Extension struct {
 		Namespace string `json:"namespace"`
 		Source    struct {
 			SourceType string         `json:"sourceType"`
-			Catalog    *CatalogFilter `json:"catalog"`
+			Catalog    *CatalogFilter `json:"catalog,omitempty"`
+			Unknown    jsontext.Value `json:",embed"`
 		} `json:"source"`
+		Unknown jsontext.Value `json:",embed"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []metav1.Condition `json:"conditions"`
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
 		Install    struct {
 			Bundle struct {
-				Name    string `json:"name"` // "" if nothing is installed
-				Version string `json:"version"`
-				Release string `json:"release"`
+				Name    string         `json:"name"` // "" if nothing is installed
+				Version string         `json:"version"`
+				Release string         `json:"release,omitzero"`
+				Unknown jsontext.Value `json:",embed"`
 			} `json:"bundle"`
-		} `json:"install"`
-	} `json:"status"`
+			Unknown jsontext.Value `json:",embed"`
+		} `json:"install,omitzero"`
+		Unknown jsontext.Value `json:",embed"`
+	} `json:"status,omitzero"`
 }
 
 // A CatalogFilter says which bundles a ClusterExtension accepts.
 type CatalogFilter struct {
 	PackageName             string                `json:"packageName"`
-	Version                 string                `json:"version"`
-	Channels                []string              `json:"channels"`
-	Selector                *metav1.LabelSelector `json:"selector"`
-	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy"` // "" is CatalogProvided
+	Version                 string                `json:"version,omitzero"`
+	Channels                []string              `json:"channels,omitempty"`
+	Selector                *metav1.LabelSelector `json:"selector,omitempty"`
+	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy,omitzero"` // "" is CatalogProvided
+	Unknown                 jsontext.Value        `json:",embed"`
 }
 
 // DeepCopyObject returns a copy that shares the spec, as runtime.Object requires.
