@@ -62,7 +62,10 @@ var arrows = map[string][]string{
 		"internal/constraint", "internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel",
 	},
-	"pkg/simulate": {"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery"},
+	"pkg/simulate": {
+		"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery", "github.com/operator-framework/api",
+		"k8s.io/api", "internal/legible", "internal/markdown", "internal/plural",
+	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",

@@ -43,6 +43,7 @@ var printingJSON = map[string][]string{
 	"render-template": {"render-template templates/basic.yaml"},
 	"resolve":         {"resolve catalog --package kiln --path", "resolve catalog --package kiln --channel x"},
 	"resolve-state":   {"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml"},
+	"simulate":        {"simulate cluster.yaml --catalog crafts=catalog --approve", "simulate cluster.yaml"},
 	"search":          {"search catalog pottery", "search PUBLISHED redhat"},
 	"updates":         {"updates catalog --simulate", "updates catalog --no-channel", "updates PUBLISHED"},
 	"updates-explain": {"updates catalog --package kiln --explain 1.0.0 1.1.1"},

@@ -129,7 +129,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	done := progress(cmd, "reading")
 	defer done()
-	catalogs, closeAll, err := f.readCatalogs(cmd, args)
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 
 // readCatalogs reads the catalogs of the arguments, under the names that these give; NAME= is an empty one. Their
 // objects can be read again until closeAll is called.
-func (f *resolveFlags) readCatalogs(
+func (f *imageFlags) readCatalogs(
 	cmd *cobra.Command, args []string,
 ) (catalogs []*resolve.Catalog, closeAll func(), err error) {
 	var closers []func()
@@ -179,7 +179,7 @@ func (f *resolveFlags) readCatalogs(
 			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
 			continue
 		}
-		c, closer, err := readResolvable(cmd, ref, &f.images)
+		c, closer, err := readResolvable(cmd, ref, f)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

@@ -103,7 +103,7 @@ func resolveReport(checked *resolve.Checked) (report *problem.Report, tallies []
 func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
 	done := progress(cmd, "resolving")
 	defer done()
-	catalogs, closeAll, err := f.readCatalogs(cmd, args)
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,15 @@ type stateFlags struct {
 }
 
 func (f *stateFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.paths, "state", nil,
+		"resolve the cluster with the manifests in this `PATH`; may be repeated")
+	f.addCatalogs(cmd)
+	exclude(cmd, "state", "package", "channel", "version", "starting", "installed", "path")
+}
+
+// addCatalogs adds the flags for the catalogs of a cluster.
+func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.paths, "state", nil, "resolve the cluster with the manifests in this `PATH`; may be repeated")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
 	flags.StringToIntVar(&f.priorities, "catalog-priority", nil,
@@ -33,7 +40,6 @@ func (f *stateFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.global, "global-namespace", "",
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
 	completeNothing(cmd, "catalog-priority", "global-namespace")
-	exclude(cmd, "state", "package", "channel", "version", "starting", "installed", "path")
 }
 
 // unused returns an error about a flag that needs --state.
@@ -48,25 +54,14 @@ func (f *stateFlags) unused(cmd *cobra.Command) error {
 
 // runState resolves a whole cluster.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
-	if err := f.state.check(); err != nil {
-		return err
-	}
 	done := progress(cmd, "reading")
 	defer done()
-	state, err := f.readState(cmd)
-	if err != nil {
-		return err
-	}
-	catalogs, closeAll, err := f.readCatalogs(cmd, f.state.catalogs)
+	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
-		f.state.paths...)
-	q, err := state.Question(cluster.Options{
-		Catalogs: catalogs, Priorities: f.state.priorities, Global: f.state.global,
-	})
+	q, err := state.Question(f.state.options(catalogs))
 	if err != nil {
 		return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 	}
@@ -99,16 +94,38 @@ func (f *stateFlags) check() error {
 	return nil
 }
 
-func (f *resolveFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
+// read reads the objects of the cluster and its catalogs, whose objects can be read again until closeAll is called.
+func (f *stateFlags) read(
+	cmd *cobra.Command, images *imageFlags,
+) (state *cluster.State, catalogs []*resolve.Catalog, closeAll func(), err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, nil, err
+	}
+	if state, err = f.readState(cmd); err != nil {
+		return nil, nil, nil, err
+	}
+	if catalogs, closeAll, err = images.readCatalogs(cmd, f.catalogs); err != nil {
+		return nil, nil, nil, err
+	}
+	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
+		f.paths...)
+	return state, catalogs, closeAll, nil
+}
+
+func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	opts := openOptions(cmd)
 	opts.AnyDirectory = true
-	files, err := render.Open(cmd.Context(), f.state.paths, opts)
+	files, err := render.Open(cmd.Context(), f.paths, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer files.Close()
 	state, err := cluster.Load(cmd.Context(), files.Sources...)
 	return state, cmp.Or(files.Unchanged(), err)
+}
+
+func (f *stateFlags) options(catalogs []*resolve.Catalog) cluster.Options {
+	return cluster.Options{Catalogs: catalogs, Priorities: f.priorities, Global: f.global}
 }
 
 // answerState asks the versions of OLM that the flags name.

@@ -54,6 +54,7 @@ Exit status:
 		resolveCmd(),
 		schemaCmd(),
 		searchCmd(),
+		simulateCmd(),
 		updatesCmd(),
 		validateCmd(),
 	)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,9 @@ type Options struct {
 
 	// Priorities replace those of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
 	Priorities map[string]int
+
+	// Down are the names of catalogs that the cluster cannot read, as in Priorities.
+	Down []string
 
 	// Global is the namespace whose CatalogSources all namespaces see; "" means openshift-marketplace if it has any, or
 	// else olm.
@@ -47,7 +51,17 @@ func (s *State) Question(opts Options) (*Question, error) {
 		q.findGlobal(opts.Catalogs)
 	}
 	q.addCatalogs(opts.Catalogs)
-	return q, q.setPriorities(opts.Priorities)
+	for _, name := range slices.Sorted(maps.Keys(opts.Priorities)) {
+		if err := q.change(name, func(c *resolve.Catalog) { c.Priority = opts.Priorities[name] }); err != nil {
+			return q, err
+		}
+	}
+	for _, name := range opts.Down {
+		if err := q.change(name, unread); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
 }
 
 func (q *Question) assume(format string, args ...any) {

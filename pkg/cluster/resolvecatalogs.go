@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -45,7 +44,7 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 		c := contents(o.Value.Namespace, o.Value.Name)
 		if c == nil {
 			c = &resolve.Catalog{Namespace: o.Value.Namespace, Name: o.Value.Name}
-			c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+			unread(c)
 		}
 		c.Priority = o.Value.Spec.Priority
 		q.catalogSources = append(q.catalogSources, c)
@@ -53,7 +52,8 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 	for o := range q.ClusterCatalogs.All() {
 		c := contents("", o.Value.Name)
 		if c == nil {
-			c = &resolve.Catalog{Name: o.Value.Name, Failure: fmt.Errorf("catalog %q is not being served", o.Value.Name)}
+			c = &resolve.Catalog{Name: o.Value.Name}
+			unread(c)
 		}
 		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
 		c.Unavailable = o.Value.Spec.AvailabilityMode == unavailable
@@ -86,22 +86,30 @@ type NoCatalogError struct {
 
 func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
 
-func (q *Question) setPriorities(priorities map[string]int) error {
-	for _, name := range slices.Sorted(maps.Keys(priorities)) {
-		var names []string
-		found := false
-		for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
-			qualified := c.Namespace + "/" + c.Name
-			if c.Name == name || qualified == name {
-				c.Priority, found = priorities[name], true
-			}
-			names = append(names, c.Name, qualified)
+// change changes the catalogs of a name.
+func (q *Question) change(name string, to func(*resolve.Catalog)) error {
+	var names []string
+	found := false
+	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		qualified := c.Namespace + "/" + c.Name
+		if c.Name == name || qualified == name {
+			to(c)
+			found = true
 		}
-		if !found {
-			return &NoCatalogError{name, nearest.Hint(name, names)}
-		}
+		names = append(names, c.Name, qualified)
+	}
+	if !found {
+		return &NoCatalogError{name, nearest.Hint(name, names)}
 	}
 	return nil
+}
+
+// unread makes a catalog one that the cluster cannot read.
+func unread(c *resolve.Catalog) {
+	c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+	if c.Namespace == "" {
+		c.Failure = fmt.Errorf("catalog %q is not being served", c.Name)
+	}
 }
 
 // target returns the CatalogSource of a name, nil if there is none.

@@ -72,7 +72,12 @@ func (s *State) objects(namespace string) *objects {
 // Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
 // of ctx, or about a catalog that is given twice.
 func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
-	q.assumeClassic()
+	q.AssumeClassic()
+	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
+}
+
+// Answers returns the answers of OLM Classic about some namespaces, in their order. The errors are those of Classic.
+func (q *Question) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*Namespace, error) {
 	type result struct {
 		answer *Namespace
 		err    error
@@ -82,7 +87,7 @@ func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namesp
 		return result{answer, err}
 	}
 	var answers []*Namespace
-	for r := range parallel.Map(ctx, 0, slices.Values(q.Subscriptions.Namespaces()), one) {
+	for r := range parallel.Map(ctx, 0, slices.Values(namespaces), one) {
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -91,8 +96,8 @@ func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namesp
 	return answers, ctx.Err()
 }
 
-// assumeClassic says what is assumed of the CatalogSources that the namespaces see or name.
-func (q *Question) assumeClassic() {
+// AssumeClassic adds what is assumed of the CatalogSources that the namespaces see or name.
+func (q *Question) AssumeClassic() {
 	namespaces := q.Subscriptions.Namespaces()
 	if len(namespaces) == 0 {
 		return
@@ -129,7 +134,7 @@ func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Opti
 	}
 	group := ns.groups[0].Value
 	question := &resolve.Namespace{Name: name, Global: q.global, Catalogs: q.catalogSources}
-	question.FailForward = group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	question.FailForward = ns.failForward()
 	if group.Annotations[annotationExcludeGlobal] == "true" {
 		question.Global = ""
 	}
@@ -158,6 +163,11 @@ func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Opti
 	}
 	q.describe(answer, ns, statuses)
 	return answer, nil
+}
+
+// failForward reports whether failed operators and InstallPlans may be replaced.
+func (ns *objects) failForward() bool {
+	return len(ns.groups) == 1 && ns.groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 }
 
 // setConditions sets the condition of a resolution that failed. A resolution without error removes it.

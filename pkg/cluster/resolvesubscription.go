@@ -22,6 +22,7 @@ type Subscription struct {
 	CatalogNamespace string `json:"catalogNamespace"`
 	StartingCSV      string `json:"startingCSV,omitzero"`
 
+	InstallPlan  string                     `json:"-"`                     // that it refers to, or ""
 	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as is the rest
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
@@ -94,6 +95,14 @@ func (s *status) question(o Object[*v1alpha1.Subscription]) resolve.Subscription
 	}
 }
 
+// Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what became
+// of their ClusterServiceVersions, InstallPlans and catalogs.
+func (q *Question) Statuses(namespace string) []Subscription {
+	ns, answer := q.objects(namespace), &Namespace{Name: namespace}
+	q.describe(answer, ns, ns.statuses(ns.failForward()))
+	return answer.Subscriptions
+}
+
 // describe sets the Subscriptions of an answer.
 func (q *Question) describe(answer *Namespace, ns *objects, statuses []status) {
 	updated := map[string]string{}
@@ -102,7 +111,7 @@ func (q *Question) describe(answer *Namespace, ns *objects, statuses []status) {
 	}
 	for i, o := range ns.subscriptions {
 		s := newSubscription(statuses[i].question(o))
-		s.State = statuses[i].state
+		s.State, s.InstallPlan = statuses[i].state, statuses[i].plan
 		s.Conditions = append(q.health(answer.Name, &s), q.deprecations(&s)...)
 		if current, ok := updated[s.Name]; ok {
 			s.Change, s.CurrentCSV, s.State = Updated, current, v1alpha1.SubscriptionStateUpgradePending

@@ -14,11 +14,23 @@ type run struct {
 
 	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
 	changed map[string]int
+
+	// Of namespaces: the steps in which their Subscriptions were last synced and resolved, and what they wait for.
+	synced, resolved map[string]int
+	blocked          map[string]Wait
+
+	unpacking map[string]bool     // by what is installed
+	bundles   map[string]*bundle  // by catalog and name
+	history   map[string][]string // the currentCSVs of a Subscription
 }
 
 func newRun(state *cluster.State, opts Options) *run {
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
-	return &run{opts: opts, Result: result, changed: map[string]int{}}
+	return &run{
+		opts: opts, Result: result,
+		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
+		unpacking: map[string]bool{}, bundles: map[string]*bundle{}, history: map[string][]string{},
+	}
 }
 
 // ask adds the catalogs. Their contents do not change, so one question is enough.

@@ -34,12 +34,15 @@ type Result struct {
 	State *cluster.State `json:"-"` // after the last step
 }
 
+// Done reports whether nothing changes any more, and nothing waits: what the objects ask for is installed.
+func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
+
 // A controller brings the objects that it is responsible for closer to what they should be, and says what they wait
 // for. The error is that of the context, or about options that do not fit the state.
 type controller func(context.Context, *run) error
 
 // controllers are those of OLM, in the order in which they act in a step.
-var controllers = []controller{}
+var controllers = []controller{subscriptions, resolution, plans, waiting}
 
 // Run simulates a cluster. The state stays as it is.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {

@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Manifests are the objects that a bundle installs, as far as a catalog has them.
+type Manifests struct {
+	Image      string                          // of the bundle
+	Properties []declcfg.Property              // of the bundle, but for manifests and olm.csv.metadata
+	CSV        *v1alpha1.ClusterServiceVersion // nil if it has none
+	Others     []*unstructured.Unstructured    // in the order of the bundle
+
+	// Partial is set for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion says neither
+	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions without schemas.
+	Partial bool
+}
+
+// ReadManifests reads the manifests of a bundle of a catalog. The error is about the first that cannot be decoded.
+func ReadManifests(bundle *declcfg.Meta) (*Manifests, error) {
+	v, err := bundle.Decode()
+	if err != nil {
+		return nil, err
+	}
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil, fmt.Errorf("not a bundle: %q", bundle.Schema)
+	}
+	m := &Manifests{Image: b.Image}
+	for i := range b.Properties {
+		switch p := &b.Properties[i]; p.Type {
+		case declcfg.PropertyBundleObject:
+			if err := m.add(p); err != nil {
+				return nil, fmt.Errorf("properties[%d]: %w", i, err)
+			}
+		case declcfg.PropertyCSVMetadata:
+		default:
+			m.Properties = append(m.Properties, *p)
+		}
+	}
+	if m.CSV == nil && len(m.Others) == 0 {
+		return m, m.infer(b)
+	}
+	return m, nil
+}
+
+func (m *Manifests) add(p *declcfg.Property) error {
+	var object declcfg.BundleObject
+	if err := p.Unmarshal(&object); err != nil {
+		return err
+	}
+	text, err := object.JSON()
+	if err != nil {
+		return err
+	}
+	if m.CSV == nil && declcfg.IsCSV(text) {
+		m.CSV = new(v1alpha1.ClusterServiceVersion)
+		return json.Unmarshal(text, m.CSV, options)
+	}
+	other := new(unstructured.Unstructured)
+	if err := other.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	m.Others = append(m.Others, other)
+	return nil
+}
+
+// infer sets what olm.csv.metadata says of the manifests.
+func (m *Manifests) infer(b *declcfg.Bundle) error {
+	meta := b.CSVMetadata()
+	text, err := json.Marshal(map[string]any{
+		"displayName": meta.DisplayName, "description": meta.Description, "keywords": meta.Keywords,
+		"maintainers": meta.Maintainers, "provider": meta.Provider, "links": meta.Links, "maturity": meta.Maturity,
+		"minKubeVersion": meta.MinKubeVersion, "nativeAPIs": meta.NativeAPIs, "installModes": meta.InstallModes,
+		"customresourcedefinitions": meta.CRDDescriptions, "apiservicedefinitions": meta.APIServiceDefinitions,
+		"install": map[string]string{"strategy": v1alpha1.InstallStrategyNameDeployment},
+	})
+	if err != nil {
+		return err
+	}
+	m.Partial = true
+	m.CSV = &v1alpha1.ClusterServiceVersion{
+		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsV1Alpha, Kind: v1alpha1.ClusterServiceVersionKind},
+		ObjectMeta: metav1.ObjectMeta{Name: b.Name, Labels: meta.Labels, Annotations: meta.Annotations},
+	}
+	if err := json.Unmarshal(text, &m.CSV.Spec, options); err != nil {
+		return err
+	}
+	for _, p := range m.Properties {
+		var pkg declcfg.PackageProperty
+		if p.Type == declcfg.PropertyPackage && p.Unmarshal(&pkg) == nil {
+			if v, err := declcfg.ParseVersion(pkg.Version, ""); err == nil {
+				m.CSV.Spec.Version.Version = v.Semver
+			}
+		}
+	}
+	m.addDefinitions()
+	return nil
+}
+
+// addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns, without schemas.
+func (m *Manifests) addDefinitions() {
+	versions := map[string][]any{}
+	var names []string
+	kinds := map[string]string{}
+	for _, d := range m.CSV.Spec.CustomResourceDefinitions.Owned {
+		if _, ok := versions[d.Name]; !ok {
+			names = append(names, d.Name)
+		}
+		kinds[d.Name] = d.Kind
+		versions[d.Name] = append(versions[d.Name], map[string]any{
+			"name": d.Version, "served": true, "storage": len(versions[d.Name]) == 0,
+		})
+	}
+	for _, name := range names {
+		plural, group, _ := strings.Cut(name, ".")
+		m.Others = append(m.Others, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1",
+			"kind":       "CustomResourceDefinition",
+			"metadata":   map[string]any{"name": name},
+			"spec": map[string]any{
+				"group": group, "scope": "Namespaced", "versions": slices.Clip(versions[name]),
+				"names": map[string]any{"plural": plural, "singular": strings.ToLower(kinds[name]), "kind": kinds[name]},
+			},
+		}})
+	}
+}
+
+// Bundle returns a bundle of a CatalogSource, nil if its contents are not given or do not have it.
+func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
+	c := q.target(namespace, catalog)
+	if c == nil || c.Index == nil {
+		return nil
+	}
+	for _, p := range c.Index.Packages() {
+		for _, b := range p.Bundles {
+			if b.Meta.Name == name {
+				return b.Meta
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package simulate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// How many InstallPlans of a namespace OLM keeps, and how many it deletes at once.
+const (
+	maxPlans   = 5
+	maxDeletes = 5
+)
+
+// collectPlans deletes the InstallPlans of the oldest generations. Of those beyond the first ten, none is considered.
+func (r *run) collectPlans(namespace string) {
+	plans := slices.Collect(r.State.InstallPlans.In(namespace))
+	if len(plans) <= maxPlans {
+		return
+	}
+	plans = plans[:min(len(plans), maxPlans+maxDeletes)]
+	slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
+		return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
+			a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
+	})
+	for _, o := range plans[:len(plans)-maxPlans] {
+		text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
+		remove(r, &r.State.InstallPlans, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
+	}
+}
+
+// createPlan creates the InstallPlan for an answer and returns its name. In a cluster that is random; here it ends in the
+// generation.
+func (r *run) createPlan(answer *cluster.Namespace) string {
+	plan := &v1alpha1.InstallPlan{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.InstallPlanAPIVersion, Kind: v1alpha1.InstallPlanKind},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-", Namespace: answer.Name},
+	}
+	generation := 0
+	for o := range r.State.InstallPlans.In(answer.Name) {
+		generation = max(generation, o.Value.Spec.Generation)
+	}
+	for o := range r.State.Subscriptions.In(answer.Name) {
+		generation = max(generation, o.Value.Status.InstallPlanGeneration)
+		plan.OwnerReferences = append(plan.OwnerReferences, metav1.OwnerReference{
+			APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind,
+			Name: o.Value.Name, UID: o.Value.UID, Controller: new(false), BlockOwnerDeletion: new(false),
+		})
+	}
+	generation++
+	plan.Name = fmt.Sprintf("%s%d", plan.GenerateName, generation)
+	plan.Spec = v1alpha1.InstallPlanSpec{
+		ClusterServiceVersionNames: []string{}, Generation: generation,
+		Approval: answer.InstallPlan, Approved: answer.InstallPlan == v1alpha1.ApprovalAutomatic,
+	}
+	plan.Status.Phase = v1alpha1.InstallPlanPhaseInstalling
+	if !plan.Spec.Approved {
+		plan.Status.Phase = v1alpha1.InstallPlanPhaseRequiresApproval
+	}
+	r.addSteps(plan, answer)
+	text := fmt.Sprintf("generation %d, approval %s, phase %s: %s",
+		generation, plan.Spec.Approval, plan.Status.Phase, installs(answer))
+	why := "a Subscription changes; the approval is Manual if that of any Subscription in the namespace is"
+	create(r, &r.State.InstallPlans, plan, text, computed(why))
+	return plan.Name
+}
+
+// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and then the objects of each bundle.
+func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
+	for _, s := range answer.Generated {
+		plan.Status.Plan = append(plan.Status.Plan, &v1alpha1.Step{
+			Resolving: s.StartingCSV, Status: v1alpha1.StepStatusUnknown, Resource: generatedStep(s),
+		})
+	}
+	catalogs := map[string]bool{}
+	for _, c := range answer.Install {
+		catalogs[c.Catalog] = true
+		b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
+		plan.Status.BundleLookups = append(plan.Status.BundleLookups, v1alpha1.BundleLookup{
+			Path: b.Image, Identifier: c.Bundle, Replaces: c.Replaces, Properties: propertiesText(b.Properties),
+			CatalogSourceRef: &corev1.ObjectReference{Namespace: c.CatalogNamespace, Name: c.Catalog},
+		})
+		for _, o := range b.objects() {
+			plan.Status.Plan = append(plan.Status.Plan, &v1alpha1.Step{
+				Resolving: c.Bundle, Status: v1alpha1.StepStatusUnknown, Resource: bundleStep(c, o, b),
+			})
+		}
+		plan.Spec.ClusterServiceVersionNames = append(plan.Spec.ClusterServiceVersionNames, c.Bundle)
+	}
+	plan.Status.CatalogSources = slices.Sorted(maps.Keys(catalogs))
+}
+
+// generatedStep creates a Subscription.
+func generatedStep(s resolve.Subscription) v1alpha1.StepResource {
+	subscription := &v1alpha1.Subscription{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind},
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name},
+		Spec: &v1alpha1.SubscriptionSpec{
+			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace, Package: s.Package, Channel: s.Channel,
+			StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+		},
+	}
+	gvk := subscription.GroupVersionKind()
+	return v1alpha1.StepResource{
+		CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),
+	}
+}
+
+// bundleStep creates an object of a bundle. As in a cluster, its manifest is a reference to the ConfigMap that the
+// bundle is unpacked into.
+func bundleStep(c resolve.Choice, o cluster.Kubernetes, b *bundle) v1alpha1.StepResource {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
+		gvk.Kind = "BundleSecret"
+	}
+	return v1alpha1.StepResource{
+		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(),
+		Manifest: jsonText(unpacked{
+			Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
+			CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
+			Properties: propertiesText(b.Properties),
+		}),
+	}
+}
+
+// An unpacked refers to the ConfigMap that a bundle is unpacked into.
+type unpacked struct {
+	Kind                   string `json:"kind"`
+	Name                   string `json:"name"`
+	Namespace              string `json:"namespace"`
+	CatalogSourceName      string `json:"catalogSourceName"`
+	CatalogSourceNamespace string `json:"catalogSourceNamespace"`
+	Replaces               string `json:"replaces"`
+	Properties             string `json:"properties"`
+}
+
+// jsonText returns a value that can be encoded as JSON.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

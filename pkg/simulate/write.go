@@ -1,0 +1,95 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+// actionSigns are how the timeline shows what happens to an object.
+var actionSigns = map[Action]string{Created: "+", Updated: "~", Deleted: "-"}
+
+// WriteText writes what happens by step. The reason of an event is not repeated for the next.
+func (r *Result) WriteText(out io.Writer) error {
+	w := new(strings.Builder)
+	for _, a := range r.Assumed {
+		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+	}
+	step, why := 0, ""
+	for _, e := range r.Events {
+		if e.Step != step {
+			step, why = e.Step, ""
+			fmt.Fprintf(w, "step %d\n", step)
+		}
+		fmt.Fprintf(w, "  %s %s: %s\n", actionSigns[e.Action], legible.Name(e.Object.String()), sentence(e.Text))
+		if reason := e.Why + mark(e.Verdict); reason != why {
+			why = reason
+			fmt.Fprintf(w, "      %s\n", sentence(reason))
+		}
+	}
+	fmt.Fprintln(w, ending(r))
+	for _, o := range r.Waiting {
+		fmt.Fprintf(w, "  %s waits for %s%s\n", legible.Name(o.Object.String()), sentence(o.For), mark(o.Verdict))
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+func sentence(text string) string { return legible.Text(legible.Message(text)) }
+
+// mark says how certain something is that is not computed.
+func mark(v Verdict) string {
+	if v == Computed {
+		return ""
+	}
+	return " (" + string(v) + ")"
+}
+
+// ending says how a simulation ended.
+func ending(r *Result) string {
+	steps := plural.Of(r.Steps, "step")
+	if !r.Idle {
+		return "stopped after " + steps
+	}
+	if r.Steps == 0 {
+		return "nothing changes"
+	}
+	return "nothing changes any more after " + steps
+}
+
+// WriteMarkdown writes what happens as a table, what waits and what is assumed as lists.
+func (r *Result) WriteMarkdown(out io.Writer) error {
+	w := new(strings.Builder)
+	if len(r.Events) > 0 {
+		fmt.Fprint(w, "| step | object | | what | why |\n| ---: | --- | --- | --- | --- |\n")
+	}
+	for _, e := range r.Events {
+		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.Object.String()), e.Action,
+			markdown.Escape(e.Text), markdown.Escape(e.Why+mark(e.Verdict)))
+	}
+	if len(r.Events) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s.\n", ending(r))
+	writeList(w, "Waiting", r.Waiting, func(o Wait) string {
+		return markdown.Code(o.Object.String()) + " for " + markdown.Escape(o.For+mark(o.Verdict))
+	})
+	writeList(w, "Assumed", r.Assumed, markdown.Escape)
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+// writeList writes a list in Markdown, if there is something in it.
+func writeList[T any](w io.Writer, title string, all []T, text func(T) string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s:\n\n", title)
+	for _, v := range all {
+		fmt.Fprintf(w, "- %s\n", text(v))
+	}
+}
