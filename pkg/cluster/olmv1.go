@@ -63,6 +63,11 @@ type Extension struct {
 			Catalog    *CatalogFilter `json:"catalog,omitempty"`
 			Unknown    jsontext.Value `json:",embed"`
 		} `json:"source"`
+		Config *struct {
+			ConfigType string         `json:"configType"`
+			Inline     jsontext.Value `json:"inline,omitempty"`
+			Unknown    jsontext.Value `json:",embed"`
+		} `json:"config,omitempty"`
 		Unknown jsontext.Value `json:",embed"`
 	} `json:"spec"`
 	Status struct {
@@ -122,6 +127,11 @@ func (e *Extension) check() flaws {
 	default:
 		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, have %q", sourceCatalog, source)})
 	}
+	if c := e.Spec.Config; c != nil && c.ConfigType != "Inline" {
+		all = append(all, flaw{"/spec/config/configType", fmt.Errorf("want Inline, have %q", c.ConfigType)})
+	} else if c != nil && c.Inline.Kind() != jsontext.KindBeginObject {
+		all = append(all, flaw{"/spec/config/inline", errors.New("want an object")})
+	}
 	if e.Spec.Source.Catalog == nil {
 		return append(all, flaw{"/spec/source/catalog", errors.New("it is required for the sourceType Catalog")})
 	}
@@ -148,6 +158,10 @@ func (e *Extension) Question() *resolve.Extension {
 	q := &resolve.Extension{
 		Name: e.Name, Package: filter.PackageName, Version: filter.Version, Channels: filter.Channels,
 		Selector: filter.Selector, SelfCertified: filter.UpgradeConstraintPolicy == selfCertified,
+		Namespace: e.Spec.Namespace,
+	}
+	if e.Spec.Config != nil {
+		q.Config = e.Spec.Config.Inline
 	}
 	if b := e.Status.Install.Bundle; b.Name != "" {
 		q.Installed = &resolve.InstalledBundle{Name: b.Name, Version: b.Version, Release: b.Release, Image: e.image()}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -22,6 +23,11 @@ type Extension struct {
 	SelfCertified bool                  // upgradeConstraintPolicy: SelfCertified, which ignores edges
 	Installed     *InstalledBundle      // nil for none
 	Pos           declcfg.Pos
+
+	// Namespace is where the bundle is installed. If it is known, the bundle must support what Config, the inline
+	// configuration, says: nil for none.
+	Namespace string
+	Config    jsontext.Value
 }
 
 // An InstalledBundle is the bundle of a ClusterExtension. It need not be in a catalog.
@@ -72,6 +78,9 @@ type V1Choice struct {
 func (e *Extension) V1(catalogs []*Catalog) *V1 {
 	r := &v1Resolver{Extension: e, answer: &V1{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
+	if err == nil {
+		err = r.checkBundle(best)
+	}
 	if err != nil {
 		r.answer.Message = err.Error()
 		r.answer.Outcome = Failed

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,8 +27,12 @@ func (r *v1Resolver) setConditions(best *offer, err error) {
 	if r.answer.Outcome == Failed {
 		progressing.Reason, progressing.Message = "Retrying", err.Error()
 	}
+	failed, isResolved := errors.AsType[*applyError](err)
+	if isResolved && failed.terminal {
+		progressing.Status, progressing.Reason = metav1.ConditionFalse, "InvalidConfiguration"
+	}
 	r.answer.Conditions = append(r.answer.Conditions, r.installedCondition(), progressing)
-	if err != nil {
+	if err != nil && !isResolved {
 		r.answer.Conditions = append(r.answer.Conditions, r.unknownDeprecations()...)
 		return
 	}
@@ -48,6 +53,8 @@ func (r *v1Resolver) installedCondition() Condition {
 	return Condition{"Installed", metav1.ConditionTrue, "Succeeded", message}
 }
 
+var noBundleYet = Condition{"BundleDeprecated", metav1.ConditionUnknown, "Absent", "no bundle installed yet"}
+
 // unknownDeprecations are the conditions without a chosen catalog, which is what knows of deprecations.
 func (r *v1Resolver) unknownDeprecations() []Condition {
 	const message = "deprecation status unknown: catalog data unavailable"
@@ -56,7 +63,7 @@ func (r *v1Resolver) unknownDeprecations() []Condition {
 	}
 	bundle := unknown("BundleDeprecated")
 	if r.Installed == nil {
-		bundle.Reason, bundle.Message = "Absent", "no bundle installed yet"
+		bundle = noBundleYet
 	}
 	return []Condition{unknown("Deprecated"), unknown("PackageDeprecated"), unknown("ChannelDeprecated"), bundle}
 }
@@ -64,6 +71,13 @@ func (r *v1Resolver) unknownDeprecations() []Condition {
 // deprecations are the conditions with a chosen catalog. Without channels in the ClusterExtension, those of all
 // channels of the package count.
 func (r *v1Resolver) deprecations(best *offer) []Condition {
+	var installed string
+	switch {
+	case r.answer.Choice != nil:
+		installed = r.answer.Choice.Bundle
+	case r.Installed != nil:
+		installed = r.Installed.Name
+	}
 	var pkg, channels, bundle []string
 	for _, d := range best.Deprecations(r.Package) {
 		switch name := d.Reference.Name; {
@@ -72,16 +86,20 @@ func (r *v1Resolver) deprecations(best *offer) []Condition {
 			pkg = append(pkg, d.Message)
 		case d.Reference.Schema == declcfg.SchemaChannel && r.selects(name):
 			channels = append(channels, d.Message)
-		case d.Reference.Schema == declcfg.SchemaBundle && name == r.answer.Choice.Bundle:
+		case d.Reference.Schema == declcfg.SchemaBundle && name == installed:
 			bundle = append(bundle, d.Message)
 		}
 	}
-	return []Condition{
+	conditions := []Condition{
 		deprecated("Deprecated", "not deprecated", pkg, channels, bundle),
 		deprecated("PackageDeprecated", "package not deprecated", pkg),
 		deprecated("ChannelDeprecated", "channel not deprecated", channels),
 		deprecated("BundleDeprecated", "bundle not deprecated", bundle),
 	}
+	if installed == "" {
+		conditions[3] = noBundleYet
+	}
+	return conditions
 }
 
 // deprecated returns a condition that is true if there are messages.

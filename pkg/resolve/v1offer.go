@@ -136,11 +136,6 @@ func (o *offer) choice() *V1Choice {
 			choice.Channels = append(choice.Channels, c.Name)
 		}
 	}
-	for _, b := range o.Index.Package(o.pkg.Name).Bundles {
-		if b.Value != nil && b.Value.Name == s.To.Name {
-			choice.Image = b.Value.Image
-			break
-		}
-	}
+	choice.Image = o.bundle(o.pkg.Name, s.To.Name).Value.Image
 	return choice
 }
