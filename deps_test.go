@@ -43,6 +43,10 @@ var arrows = map[string][]string{
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry",
 		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
 	},
+	"pkg/publish/pipeline": {
+		"pkg/publish", "pkg/diff", "pkg/imagecheck", "pkg/image", "pkg/problem", "internal/markdown",
+		"internal/nearest", "internal/plural", "internal/shell",
+	},
 	"pkg/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/distribution/reference",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",

@@ -48,13 +48,10 @@ They need not be valid.`,
 		ValidArgsFunction: completeArgs(files, files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	kinds := texts(diff.Kinds())
 	choiceVar(cmd, &f.format, "output", "o", string(diff.Text), "output format", texts(diff.Formats())...)
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	completeWith(cmd, packages, "package")
-	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
-		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
-	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
+	f.addFailOn(cmd)
 	addReadFlags(cmd, &f.images)
 	return cmd
 }
@@ -67,13 +64,16 @@ type diffFlags struct {
 	images imageFlags
 }
 
+func (f *diffFlags) addFailOn(cmd *cobra.Command) {
+	kinds := texts(diff.Kinds())
+	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
+		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
+	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
+}
+
 func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
-	var failOn []diff.Kind
-	for _, kind := range f.failOn {
-		if !slices.Contains(diff.Kinds(), diff.Kind(kind)) {
-			return usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), kind)}
-		}
-		failOn = append(failOn, diff.Kind(kind))
+	if err := f.checkKinds(); err != nil {
+		return err
 	}
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
@@ -90,7 +90,25 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := diff.Write(cmd.OutOrStdout(), report, diff.Format(f.format)); err != nil {
 		return err
 	}
-	if err := report.Fail(failOn...); err != nil {
+	return f.fail(report)
+}
+
+func (f *diffFlags) checkKinds() error {
+	for _, kind := range f.failOn {
+		if !slices.Contains(diff.Kinds(), diff.Kind(kind)) {
+			return usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), kind)}
+		}
+	}
+	return nil
+}
+
+// fail returns an error if there are changes of the kinds of --fail-on.
+func (f *diffFlags) fail(report *diff.Report) error {
+	var kinds []diff.Kind
+	for _, kind := range f.failOn {
+		kinds = append(kinds, diff.Kind(kind))
+	}
+	if err := report.Fail(kinds...); err != nil {
 		return fmt.Errorf("found changes that --fail-on names: %w", err)
 	}
 	return nil

@@ -65,6 +65,9 @@ func outputFailure(err error) error {
 }
 
 func printEach(w io.Writer, cmd *cobra.Command, err error) {
+	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it last
+		err = e.error
+	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {
 			printEach(w, cmd, e)

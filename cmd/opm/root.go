@@ -48,6 +48,7 @@ Exit status:
 		initCmd(),
 		listCmd(false),
 		migrateCmd(),
+		publishCmd(),
 		renderCmd(),
 		renderGraphCmd("opm"),
 		renderTemplateCmd("opm"),

@@ -139,7 +139,7 @@ func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error)
 		return nil, noPackage(pkg, names)
 	}
 	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
-		return p.Package != pkg && p.Rule != "read"
+		return p.Package != pkg && p.Rule != validate.Unreadable
 	}), nil
 }
 

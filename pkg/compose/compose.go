@@ -59,9 +59,15 @@ type Options struct {
 const defaultJobs = 4
 
 // A ProblemsError is everything that is wrong with a catalog, or with its references.
-type ProblemsError struct{ Problems []*problem.Problem }
+type ProblemsError struct {
+	Problems []*problem.Problem
+	causes   []error
+}
 
 func (e *ProblemsError) Error() string { return problem.Lines(e.Problems) }
+
+// Unwrap returns the errors of references that cannot be rendered, each with its place, if there is nothing else wrong.
+func (e *ProblemsError) Unwrap() []error { return e.causes }
 
 // A composer composes one catalog.
 type composer struct {
@@ -73,6 +79,7 @@ type composer struct {
 	fragments []*fragment
 
 	problems []*problem.Problem // of all fragments and files
+	causes   []error            // of the problems that come from errors
 }
 
 // Run composes a catalog. It returns a [*ProblemsError] if the catalog would not be valid or a reference cannot be
@@ -229,15 +236,27 @@ func (c *composer) render(ctx context.Context) error {
 func (c *composer) each(
 	ctx context.Context, fragments []*fragment, do func(*fragment, context.Context) ([]*problem.Problem, error),
 ) error {
-	work := func(f *fragment) []*problem.Problem {
-		problems, err := do(f, ctx)
-		if err != nil {
-			problems = append(problems, problem.FromError("", c.placed(f.index, err))...)
-		}
-		return problems
+	type result struct {
+		problems []*problem.Problem
+		err      error
 	}
-	for problems := range parallel.Map(ctx, cmp.Or(c.opts.Jobs, defaultJobs), slices.Values(fragments), work) {
-		c.problems = append(c.problems, problems...)
+	work := func(f *fragment) (r result) {
+		if r.problems, r.err = do(f, ctx); r.err != nil {
+			r.err = c.placed(f.index, r.err)
+		}
+		return r
+	}
+	complete := true
+	for r := range parallel.Map(ctx, cmp.Or(c.opts.Jobs, defaultJobs), slices.Values(fragments), work) {
+		c.problems = append(c.problems, r.problems...)
+		complete = complete && len(r.problems) == 0
+		if r.err != nil {
+			c.problems = append(c.problems, problem.FromError("", r.err)...)
+			c.causes = append(c.causes, r.err)
+		}
+	}
+	if !complete {
+		c.causes = nil
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -250,7 +269,7 @@ func (c *composer) failed() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
-	return &ProblemsError{problem.Sort(c.problems)}
+	return &ProblemsError{problem.Sort(c.problems), c.causes}
 }
 
 // placed returns an error about a reference with its place, unless it has one in the fragment.

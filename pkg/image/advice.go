@@ -36,10 +36,11 @@ func (e *adviceError) Error() string {
 
 func (e *adviceError) Unwrap() error { return e.err }
 
-// Is makes the answer 404 an ErrNotFound.
+// Is makes the answer 404 an ErrNotFound, and anything else an ErrUnavailable.
 func (e *adviceError) Is(target error) bool {
 	answer, ok := errors.AsType[*gcr.Error](e.err)
-	return target == ErrNotFound && ok && answer.StatusCode == http.StatusNotFound
+	notFound := ok && answer.StatusCode == http.StatusNotFound
+	return target == ErrNotFound && notFound || target == ErrUnavailable && !notFound
 }
 
 // An access is an attempt to reach a repository.

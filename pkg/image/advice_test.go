@@ -71,6 +71,9 @@ func TestAdvice(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, want %q", err, want)
 				}
+				if errors.Is(err, ErrUnavailable) == errors.Is(err, ErrNotFound) {
+					t.Errorf("%v wraps both or none of ErrUnavailable and ErrNotFound", err)
+				}
 				if errors.Is(err, ErrNotFound) != (tt.code == 404) {
 					t.Errorf("%v wraps ErrNotFound: %v", err, tt.code != 404)
 				}

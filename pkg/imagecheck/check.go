@@ -52,6 +52,9 @@ type Options struct {
 // registry.
 const DefaultJobs = 8
 
+// Unknown is the name of the rule about images that no registry could be asked for.
+const Unknown = "unknown"
+
 // Rules returns the table of all rules: why an image that a catalog names cannot be pulled.
 var Rules = sync.OnceValue(func() *problem.Rules {
 	return problem.ParseRules(`opm check-images asks registries, and their mirrors, for every image that a catalog names.
@@ -91,7 +94,7 @@ func (r *Report) Summary() string {
 	var parts []string
 	for _, words := range [][3]string{
 		{"missing", "is missing", "are missing"},
-		{"unknown", "cannot be checked", "cannot be checked"},
+		{Unknown, "cannot be checked", "cannot be checked"},
 		{"invalid", "has no valid reference", "have no valid reference"},
 	} {
 		if n := len(wrong[words[0]]); n > 0 {
@@ -140,7 +143,7 @@ func (u use) problem(v verdict) *problem.Problem {
 	switch v.rule {
 	case "missing":
 		what += u.reference + " does not exist"
-	case "unknown":
+	case Unknown:
 		what += u.reference + " cannot be checked"
 	default:
 		what += fmt.Sprintf("%q is not valid", u.reference)
@@ -182,7 +185,7 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 		return verdict{"invalid", err.Error()}
 	}
 	if reason, ok := c.places.givenUp(ref.Context()); ok {
-		return verdict{"unknown", "not asked, since " + reason}
+		return verdict{Unknown, "not asked, since " + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
 	c.places.note(ref.Context(), err)
@@ -192,7 +195,7 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 	case errors.Is(err, image.ErrNotFound):
 		return verdict{"missing", reasonOf(err)}
 	}
-	return verdict{"unknown", reasonOf(err)}
+	return verdict{Unknown, reasonOf(err)}
 }
 
 // reasonOf returns the text of err without the reference around it, which a problem has already. The text is the same

@@ -75,8 +75,11 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.
 	return []*problem.Problem{v.problem(Rules().Of(rule), e.Pos, m, e.Pointer, e.Err.Error())}
 }
 
+// Unreadable is the name of the rule about what cannot be read.
+const Unreadable = "read"
+
 // unreadable reports what could not be read as an object at all.
-func (v *validator) unreadable(err error) []*problem.Problem { return v.located("read", nil, err) }
+func (v *validator) unreadable(err error) []*problem.Problem { return v.located(Unreadable, nil, err) }
 
 func (s *scope) value(value any) {
 	switch value := value.(type) {

@@ -36,6 +36,7 @@ type source struct {
 	packages map[string]*packages.Package
 	comments map[token.Pos]string // of types and fields, by their names
 	defs     map[string]*schema   // of the schema that is being built
+	defined  map[string]*types.Named
 }
 
 // load loads the packages of all outputs, with the types that they are made of.
@@ -87,7 +88,7 @@ func plain(c *ast.CommentGroup) string {
 }
 
 func (s *source) document(o output) (*schema, error) {
-	s.defs = map[string]*schema{}
+	s.defs, s.defined = map[string]*schema{}, map[string]*types.Named{}
 	named, ok := s.packages[o.pkg].Types.Scope().Lookup(o.typ).Type().(*types.Named)
 	if !ok {
 		return nil, fmt.Errorf("%s is not a type of its own", o.typ)
@@ -147,7 +148,11 @@ func (s *source) named(t *types.Named) (*schema, error) {
 		}
 	case *types.Struct:
 		name := t.Obj().Name()
+		if other := s.defined[name]; other != nil && other != t {
+			name = t.Obj().Pkg().Name() + "." + name
+		}
 		if _, known := s.defs[name]; !known {
+			s.defined[name] = t
 			def := &schema{Type: "object", Description: s.comments[t.Obj().Pos()], Properties: map[string]*schema{}}
 			s.defs[name] = def
 			if err := s.fields(def, under); err != nil {

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/publish"
+	"github.com/opm-toolchain/opm/pkg/publish/pipeline"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// A publication is one run of publish.
+type publication struct {
+	*publishFlags
+	cmd     *cobra.Command
+	args    []string
+	run     *pipeline.Run
+	skipped []pipeline.Step // by --skip
+
+	making pipeline.Step // the step that makes the catalog, "" if the argument is one
+	dir    string        // of the catalog
+	tmp    string        // the directory of what is made
+	config *config
+
+	unreadable bool // a part of the catalog, as validate has found
+
+	registry image.Options
+	options  publish.Options
+	built    *publish.Image
+	signer   *pipeline.Signer
+	output   *os.File // of --summary
+	closers  []func() error
+}
+
+// start checks the command line, and opens what the steps write to.
+func (f *publishFlags) start(cmd *cobra.Command, args []string) (*publication, error) {
+	p := &publication{publishFlags: f, cmd: cmd, args: args}
+	for _, open := range []func() error{p.checkFlags, p.findCatalog, p.openFiles, p.openRegistry} {
+		if err := open(); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *publication) checkFlags() (err error) {
+	p.build.push = true
+	p.report.rules = template.Rules
+	if p.skipped, err = pipeline.ParseSteps(p.skip); err != nil {
+		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
+	}
+	switch {
+	case len(p.build.tags) == 0:
+		return usageError{errors.New("--tag is missing: it names the image to publish")}
+	case p.signArgs != nil && !p.sign:
+		return usageError{errors.New("--sign-arg needs --sign")}
+	}
+	if p.options, err = p.build.check(""); err != nil {
+		return err
+	}
+	return p.diff.checkKinds()
+}
+
+// findCatalog finds out what the arguments are: a catalog, or what it is made of.
+func (p *publication) findCatalog() (err error) {
+	for _, arg := range p.args {
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
+			return fmt.Errorf("publish: %w", err)
+		case info.IsDir() && len(p.args) == 1:
+			p.dir = arg
+			err = bundleError(arg)
+		case isTemplate(arg):
+			p.making = pipeline.Template
+		case len(p.args) > 1:
+			err = usageError{fmt.Errorf("%s is not a template: want one directory, one config of opm compose, or templates", arg)}
+		case holdsObjects(p.cmd.Context(), arg, true):
+			err = fmt.Errorf("publish: %s is a file of a catalog: want its directory", arg)
+		default:
+			p.making = pipeline.Compose
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.config, err = p.report.read(p.args[0])
+	return err
+}
+
+func (p *publication) openFiles() (err error) {
+	if p.tmp, err = os.MkdirTemp("", "opm-publish-"); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, func() error { return os.RemoveAll(p.tmp) })
+	if p.summary == "" {
+		return nil
+	}
+	if p.output, err = os.OpenFile(p.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
+		return fmt.Errorf("--summary: %w", err)
+	}
+	p.closers = append(p.closers, p.output.Close)
+	return nil
+}
+
+// appendSummary appends to the file of --summary, if there is one.
+func (p *publication) appendSummary(text string) error {
+	if p.output == nil {
+		return nil
+	}
+	_, err := p.output.WriteString(text)
+	return err
+}
+
+func (p *publication) openRegistry() error {
+	options, err := p.build.images.options(p.cmd)
+	if err != nil {
+		return err
+	}
+	if p.registry, err = options(); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.registry.Cache.Close)
+	p.options.Limits = p.registry.Limits
+	return nil
+}
+
+// close removes what was made. Nothing of it is of use after an error.
+func (p *publication) close() {
+	for _, c := range slices.Backward(p.closers) {
+		_ = c()
+	}
+}
+
+// prepare checks what can be known before anything is read or built: programs, platforms, and whether the registry
+// accepts a push.
+func (p *publication) prepare() {
+	defer progress(p.cmd, "asking registries")()
+	steps := []pipeline.Step{
+		pipeline.Validate, pipeline.Resolve, pipeline.CheckImages, pipeline.Diff, pipeline.Build, pipeline.Push,
+	}
+	if p.making != "" {
+		steps = slices.Insert(steps, 0, p.making)
+	}
+	if p.sign {
+		steps = append(steps, pipeline.Sign)
+	}
+	skipped := p.skipped
+	if p.dryRun {
+		skipped = append(slices.Clip(skipped), pipeline.Push, pipeline.Sign)
+	}
+	p.run = pipeline.New(strings.Join(p.args, " "), p.build.tags, steps, skipped)
+	ctx := p.cmd.Context()
+	var err error
+	if p.run.Runs(pipeline.Sign) {
+		p.signer, err = pipeline.NewSigner(p.signArgs)
+		p.run.Fail(pipeline.Sign, err)
+	}
+	if p.run.Runs(pipeline.Build) {
+		platforms, closeAll, err := p.build.open(ctx, p.registry)
+		p.closers = append(p.closers, func() error { closeAll(); return nil })
+		p.options.Platforms = platforms
+		p.run.Fail(pipeline.Build, err)
+	}
+	if !slices.Contains(p.skipped, pipeline.Push) {
+		p.run.Fail(pipeline.Push, p.checkPush(ctx))
+	}
+}
+
+// checkPush asks the registries whether they accept a push to each tag.
+func (p *publication) checkPush(ctx context.Context) error {
+	var errs []error
+	for _, tag := range p.build.tags {
+		errs = append(errs, image.CheckPush(ctx, tag, p.registry))
+	}
+	return errors.Join(errs...)
+}
+
+// show adds the problems of a step to its result, as the configuration says.
+func (p *publication) show(r *pipeline.Result, report *problem.Report) error {
+	for _, found := range report.Problems { // where nothing is left of what was made
+		for _, text := range []*string{&found.Pos.File, &found.Message, &found.Fix} {
+			*text = strings.ReplaceAll(*text, p.tmp+string(filepath.Separator), "")
+		}
+	}
+	problems, _, err := unknown(p.config.Baseline, p.config.levels.Apply(report.Problems))
+	if err != nil {
+		return err
+	}
+	report.Problems, report.Version = problems, thisBuild().OpmVersion
+	r.Report(report)
+	return nil
+}
+
+// before returns what the catalog is compared with.
+func (p *publication) before() string { return cmp.Or(p.against, p.build.tags[0]) }

@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/diff"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// maxProblems is how many problems of a step are listed: GitHub shows no summary of more than 1 MiB.
+const maxProblems = 100
+
+// WriteMarkdown writes the summary for the page of a pipeline: a table of the steps, and then what they found.
+func (s *Summary) WriteMarkdown(w io.Writer) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "## %s\n\n", s.title())
+	if s.Digest != "" {
+		size := plural.Number(int(s.step(Build).Image.Size))
+		fmt.Fprintf(&out, "Image %s, %s bytes\n\n", markdown.Code(s.Digest), size)
+	}
+	out.WriteString("| step | status | |\n|---|---|---|\n")
+	for _, r := range s.Steps {
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Step, r.statusText(), markdown.Escape(r.Note))
+	}
+	for _, r := range s.Steps {
+		if err := r.writeDetails(&out); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (s *Summary) title() string {
+	var tags []string
+	for _, t := range s.Tags {
+		tags = append(tags, markdown.Code(t))
+	}
+	to, from := strings.Join(tags, ", "), markdown.Code(s.Catalog)
+	push := s.step(Push)
+	switch {
+	case s.Outcome == Published:
+		return "Published " + to
+	case s.Outcome == Unchanged:
+		return "Unchanged: " + to
+	case s.Outcome == Checked:
+		return "Checked " + from
+	case push != nil && push.Status == Passed:
+		return "Published, but not signed: " + to
+	}
+	return "Not published: " + to
+}
+
+func (s *Summary) step(step Step) *Result {
+	i := slices.IndexFunc(s.Steps, func(r *Result) bool { return r.Step == step })
+	if i < 0 {
+		return nil
+	}
+	return s.Steps[i]
+}
+
+func (r *Result) statusText() string {
+	if r.Status == Failed {
+		return "**failed**"
+	}
+	return string(r.Status)
+}
+
+// writeDetails writes what the step found, the errors first and no hints, and what it changes.
+func (r *Result) writeDetails(out *bytes.Buffer) error {
+	report := problem.Report{Subject: string(r.Step), Most: maxProblems}
+	for _, severity := range []problem.Severity{problem.Error, problem.Warning} {
+		for _, p := range r.problems {
+			if p.Severity == severity {
+				report.Problems = append(report.Problems, p)
+			}
+		}
+	}
+	if len(report.Problems) > 0 {
+		out.WriteByte('\n')
+		if err := report.Write(out, problem.Markdown); err != nil {
+			return err
+		}
+	}
+	if r.Changes != nil && len(r.Changes.Packages) > 0 {
+		out.WriteByte('\n')
+		if err := diff.WriteMarkdown(out, r.Changes); err != nil {
+			return err
+		}
+	}
+	if len(r.Commands) > 0 {
+		fmt.Fprintf(out, "\n### sign\n\n    %s\n", strings.Join(r.Commands, "\n    "))
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/imagecheck"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// finding returns a step that reports an error of a rule.
+func finding(rule string) func(*Result) error {
+	return func(r *Result) error {
+		r.Report(&problem.Report{Problems: []*problem.Problem{{Rule: rule, Severity: problem.Error, Message: "wrong"}}})
+		return nil
+	}
+}
+
+func failing(err error) func(*Result) error { return func(*Result) error { return err } }
+
+var (
+	passing = failing(nil)
+	broken  = failing(errors.New("broken"))
+	placed  = &declcfg.Error{Pos: declcfg.Pos{File: "a.yaml", Line: 1}, Err: errors.New("wrong")}
+	down    = &declcfg.Error{Pos: placed.Pos, Err: fmt.Errorf("pull: %w", image.ErrUnavailable)}
+)
+
+func TestOutcome(t *testing.T) {
+	for _, tt := range []struct {
+		name                   string
+		skipped                []Step
+		validate, images, push func(*Result) error
+		want                   Outcome
+		statuses               string // of the steps
+	}{
+		{"all pass", nil, passing, passing, passing, Published, "passed passed passed"},
+		{"skipped", []Step{Validate}, broken, passing, passing, Published, "skipped passed passed"},
+		{"nothing to push", []Step{Push}, passing, passing, broken, Checked, "passed passed skipped"},
+		{"problem", nil, finding("x"), passing, passing, Rejected, "failed passed blocked"},
+		{"problem and failure", nil, broken, finding("missing"), passing, Rejected, "failed failed blocked"},
+		{"unknown image", nil, passing, finding(imagecheck.Unknown), passing, Broken, "passed failed blocked"},
+		{"failure", nil, broken, passing, passing, Broken, "failed passed blocked"},
+		{"push fails", nil, passing, passing, broken, Broken, "passed passed failed"},
+		{"error with a place", nil, failing(placed), passing, passing, Rejected, "failed passed blocked"},
+		{"registry is down", nil, failing(down), passing, passing, Broken, "failed passed blocked"},
+		{"one is down", nil, failing(errors.Join(down, placed)), passing, passing, Rejected, "failed passed blocked"},
+		{"rejected", nil, func(r *Result) error { r.Reject("no"); return nil }, passing, passing, Rejected, "failed passed blocked"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := New("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Push}, tt.skipped)
+			run.Do(Compose, broken) // not a step of this run
+			run.Do(Validate, tt.validate, Compose)
+			run.Do(CheckImages, tt.images)
+			run.Do(Push, tt.push, Validate, CheckImages)
+			s := run.Summary()
+			var statuses []string
+			for _, r := range s.Steps {
+				statuses = append(statuses, string(r.Status))
+			}
+			if got := strings.Join(statuses, " "); s.Outcome != tt.want || got != tt.statuses {
+				t.Errorf("%s: %s, want %s: %s", s.Outcome, got, tt.want, tt.statuses)
+			}
+			if failed := strings.Contains(tt.statuses, "failed"); (s.Err() != nil) != failed {
+				t.Errorf("the error is %v", s.Err())
+			}
+		})
+	}
+}
+
+// What is known to fail is not done, and a step that is skipped may still fail.
+func TestFail(t *testing.T) {
+	run := New("catalog", nil, []Step{Build, Push}, []Step{Push})
+	run.Fail(Build, errors.New("no base"))
+	run.Fail(Push, nil)
+	run.Do(Build, func(*Result) error { t.Error("it was done"); return nil })
+	if run.Runs(Push) || run.Runs(Sign) || !run.Runs(Build) {
+		t.Error("other steps run than should")
+	}
+	run.Fail(Push, errors.New("no permission"))
+	if err := run.Summary().Err(); err == nil || err.Error() != "build: no base\npush: no permission" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestParseSteps(t *testing.T) {
+	for names, want := range map[string]string{
+		"validate,diff": "[validate diff]", "build": "[build push sign]", "push": "[push sign]", "": "[]",
+	} {
+		var list []string
+		if names != "" {
+			list = strings.Split(names, ",")
+		}
+		if got, err := ParseSteps(list); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q: got %v, %v, want %s", names, got, err, want)
+		}
+	}
+	if _, err := ParseSteps([]string{"bild"}); err == nil || err.Error() != `unknown step "bild" (did you mean "build"?)` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Errors come first, hints are left out, and long lists are cut.
+func TestMarkdown(t *testing.T) {
+	run := New("cat|alog", []string{"registry.example/a:v1"}, []Step{Validate, Push}, nil)
+	run.Do(Validate, func(r *Result) error {
+		report := &problem.Report{}
+		for i := range 2 * maxProblems {
+			report.Problems = append(report.Problems, &problem.Problem{Severity: problem.Warning, Message: fmt.Sprint("w", i)})
+		}
+		report.Problems = append(report.Problems, &problem.Problem{Severity: problem.Info, Message: "i"},
+			&problem.Problem{Severity: problem.Error, Message: "e|1"})
+		r.Report(report)
+		return nil
+	})
+	run.Do(Push, passing, Validate)
+	var out strings.Builder
+	if err := run.Summary().WriteMarkdown(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "## Not published: `registry.example/a:v1`\n\n| step | status | |\n|---|---|---|\n" +
+		"| validate | **failed** | 1 error and 200 warnings and 1 hint in 1 file |\n| push | blocked | needs validate |\n\n" +
+		"### validate: 1 error and 200 warnings in 1 file\n\n- **error** e\\|1\n- **warning** w0\n"
+	if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "- **warning** w98\n- and 101 more\n") {
+		t.Errorf("got\n%s\nwant at its start\n%s", got, want)
+	}
+}

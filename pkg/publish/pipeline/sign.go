@@ -1,0 +1,47 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/shell"
+)
+
+// A Signer signs images with cosign.
+type Signer struct {
+	program string
+	args    []string
+}
+
+// NewSigner returns a Signer that passes args to cosign. It is an error if cosign is not in PATH.
+func NewSigner(args []string) (*Signer, error) {
+	program, err := exec.LookPath("cosign")
+	if err != nil {
+		return nil, errors.New("cosign is not in PATH: install it, or do not sign")
+	}
+	return &Signer{program, args}, nil
+}
+
+// command returns the arguments of cosign for an image, which is named by its digest.
+func (s *Signer) command(image string) []string {
+	return slices.Concat([]string{"sign", "--yes"}, s.args, []string{image})
+}
+
+// CommandLine returns what Sign runs.
+func (s *Signer) CommandLine(image string) string {
+	return shell.Join(append([]string{"cosign"}, s.command(image)...)...)
+}
+
+// Sign signs an image, which is named by its digest. What cosign prints goes to out.
+func (s *Signer) Sign(ctx context.Context, image string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, s.program, s.command(image)...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("cosign: %w", err)
+	}
+	return nil
+}
