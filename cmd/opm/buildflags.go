@@ -76,15 +76,29 @@ func (f *buildFlags) pushed() []string {
 // check rejects flags that contradict each other, and returns those about the content of the image. Without a catalog,
 // dir is "".
 func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
+	if opts, err = f.checkImage(); err != nil {
+		return opts, err
+	}
+	if err := f.checkPlaces(); err != nil {
+		return opts, usageError{err}
+	}
+	if dir == "" {
+		return opts, nil
+	}
+	if _, err = directoryInfo(dir); err != nil {
+		err = fmt.Errorf("build image: %w", err)
+	}
+	return opts, err
+}
+
+// checkImage checks the flags of addImage.
+func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 	for _, tag := range f.tags {
 		if err := checkTag(tag); err != nil {
 			return opts, usageError{fmt.Errorf("--tag %q: %w", tag, err)}
 		}
 	}
-	err = f.checkPlaces()
-	if err == nil {
-		err = f.checkPlatforms()
-	}
+	err = f.checkPlatforms()
 	if err == nil {
 		opts.Labels, err = dockerfile.ParseLabels(f.labels)
 	}
@@ -94,12 +108,7 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	if err != nil {
 		return opts, usageError{err}
 	}
-	if opts.Created, err = sourceDate(); err != nil || dir == "" {
-		return opts, err
-	}
-	if _, err = directoryInfo(dir); err != nil {
-		err = fmt.Errorf("build image: %w", err)
-	}
+	opts.Created, err = sourceDate()
 	return opts, err
 }
 

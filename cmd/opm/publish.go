@@ -14,7 +14,7 @@ func publishCmd() *cobra.Command {
 	var f publishFlags
 	optional := texts(pipeline.Optional())
 	cmd := &cobra.Command{
-		Use:   "publish (DIRECTORY | CONFIG | TEMPLATE...) --tag REF",
+		Use:   "publish (DIRECTORY | CONFIG | TEMPLATE...) (--tag REF | --skip push)",
 		Short: "Check a catalog, build its image and push it, in one run for CI",
 		Long: `Publish a catalog: a directory, what opm compose makes of CONFIG, or what opm render-template
 makes of each TEMPLATE. The steps are those of the commands of the same name:
@@ -29,7 +29,8 @@ problem. Bases, platforms, cosign and, unless push is skipped, the permission to
 first. Nothing is pushed unless all steps pass, and each tag changes last. No file is written but
 --summary: what compose and render-template make is gone at the end.
 
-The summary on standard output is Markdown, unless it is JSON; in the file it is always Markdown.
+The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
+everything; in the file it is always Markdown.
 
 Exit status:
   0  published; or unchanged, since the same image is there; or checked, with --dry-run

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,12 +60,15 @@ func (p *publication) checkFlags() (err error) {
 		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
 	}
 	switch {
-	case len(p.build.tags) == 0:
+	case len(p.build.tags) == 0 && !slices.Contains(p.skipped, pipeline.Push):
 		return usageError{errors.New("--tag is missing: it names the image to publish")}
 	case p.signArgs != nil && !p.sign:
 		return usageError{errors.New("--sign-arg needs --sign")}
 	}
-	if p.options, err = p.build.check(""); err != nil {
+	if p.before() == "" {
+		p.skipped = append(p.skipped, pipeline.Diff)
+	}
+	if p.options, err = p.build.checkImage(); err != nil {
 		return err
 	}
 	return p.diff.checkKinds()
@@ -203,5 +205,10 @@ func (p *publication) show(r *pipeline.Result, report *problem.Report) error {
 	return nil
 }
 
-// before returns what the catalog is compared with.
-func (p *publication) before() string { return cmp.Or(p.against, p.build.tags[0]) }
+// before returns what the catalog is compared with, "" for nothing.
+func (p *publication) before() string {
+	if p.against == "" && len(p.build.tags) > 0 {
+		return p.build.tags[0]
+	}
+	return p.against
+}

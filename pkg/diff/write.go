@@ -76,16 +76,19 @@ func WriteText(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// maxComment is the limit of a comment on GitHub, in characters; other forges allow more.
-const maxComment = 65_536
+// MaxComment is the limit of a comment on GitHub, in characters; other forges allow more.
+const MaxComment = 65_536
 
 // WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above
 // the limit of GitHub are omitted, and the comment says so.
-func WriteMarkdown(w io.Writer, r *Report) error {
+func WriteMarkdown(w io.Writer, r *Report) error { return WriteMarkdownWithin(w, r, MaxComment) }
+
+// WriteMarkdownWithin is WriteMarkdown with another limit.
+func WriteMarkdownWithin(w io.Writer, r *Report, limit int) error {
 	p := prose{name: markdown.Code, text: markdown.Escape, heading: codeTag, strong: strong, arrow: "→"}
 	var text strings.Builder
 	p.writeSummary(&text, r)
-	left := maxComment - utf8.RuneCountInString(text.String()) - maxNotice
+	left := limit - utf8.RuneCountInString(text.String()) - maxNotice
 	leftOut := 0
 	for _, s := range p.sections(r) {
 		folded, more := s.folded(left)

@@ -17,7 +17,7 @@ type Report struct {
 	Rules    *Rules         // that were checked
 	Version  string         // of opm, "" for none
 	Counts   map[string]int // of what was checked, by key, for JSON and YAML; nil for none
-	Most     int            // problems that Markdown lists, with the number of others; 0 means all
+	Limit    int            // characters of the list in Markdown, which counts what it leaves out; 0 means no limit
 }
 
 // A Format is a form in which reports are written.

@@ -344,11 +344,12 @@ func TestSARIFLocations(t *testing.T) {
 	}
 }
 
-// Markdown lists as many problems as asked for, and counts the others.
-func TestMost(t *testing.T) {
-	for most, want := range map[int]string{0: "- **error** a\n- **error** b\n- **error** c\n", 2: "- **error** a\n- **error** b\n- and 1 more\n"} {
-		r := problem.Report{Subject: "catalog", Most: most}
-		for _, message := range []string{"a", "b", "c"} {
+// Markdown lists as many problems as fit, and counts the others.
+func TestLimit(t *testing.T) {
+	const a, b, c = "- **error** ä\n", "- **error** b\n", "- **error** c\n"
+	for limit, want := range map[int]string{0: a + b + c, 42: a + b + c, 41: a + b + "- and 1 more\n", 1: "- and 3 more\n"} {
+		r := problem.Report{Subject: "catalog", Limit: limit}
+		for _, message := range []string{"ä", "b", "c"} {
 			r.Problems = append(r.Problems, &problem.Problem{Severity: problem.Error, Message: message})
 		}
 		var out strings.Builder
@@ -356,7 +357,7 @@ func TestMost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, list, _ := strings.Cut(out.String(), "\n\n"); list != want {
-			t.Errorf("at most %d: got %s, want %s", most, list, want)
+			t.Errorf("limit %d: got %s, want %s", limit, list, want)
 		}
 	}
 }

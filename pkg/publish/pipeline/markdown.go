@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -13,10 +14,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// maxProblems is how many problems of a step are listed: GitHub shows no summary of more than 1 MiB.
-const maxProblems = 100
+// maxList is how many characters the problems of a step take, so that those of all steps fit into a comment.
+const maxList = 10_000
 
-// WriteMarkdown writes the summary for the page of a pipeline: a table of the steps, and then what they found.
+// maxCommands is how many characters are left for the commands of sign.
+const maxCommands = 4096
+
+// WriteMarkdown writes the summary for a comment on a pull request or the page of a pipeline: a table of the steps, and
+// then what they found, as far as it fits.
 func (s *Summary) WriteMarkdown(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "## %s\n\n", s.title())
@@ -29,7 +34,7 @@ func (s *Summary) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Step, r.statusText(), markdown.Escape(r.Note))
 	}
 	for _, r := range s.Steps {
-		if err := r.writeDetails(&out); err != nil {
+		if err := r.writeDetails(&out, diff.MaxComment-utf8.RuneCount(out.Bytes())); err != nil {
 			return err
 		}
 	}
@@ -53,6 +58,8 @@ func (s *Summary) title() string {
 		return "Checked " + from
 	case push != nil && push.Status == Passed:
 		return "Published, but not signed: " + to
+	case push != nil && push.Status == Skipped:
+		return "Failed: " + from
 	}
 	return "Not published: " + to
 }
@@ -72,9 +79,9 @@ func (r *Result) statusText() string {
 	return string(r.Status)
 }
 
-// writeDetails writes what the step found, the errors first and no hints, and what it changes.
-func (r *Result) writeDetails(out *bytes.Buffer) error {
-	report := problem.Report{Subject: string(r.Step), Most: maxProblems}
+// writeDetails writes what the step found, the errors first and no hints, and what it changes in so many characters.
+func (r *Result) writeDetails(out *bytes.Buffer, most int) error {
+	report := problem.Report{Subject: string(r.Step), Limit: maxList}
 	for _, severity := range []problem.Severity{problem.Error, problem.Warning} {
 		for _, p := range r.problems {
 			if p.Severity == severity {
@@ -90,7 +97,7 @@ func (r *Result) writeDetails(out *bytes.Buffer) error {
 	}
 	if r.Changes != nil && len(r.Changes.Packages) > 0 {
 		out.WriteByte('\n')
-		if err := diff.WriteMarkdown(out, r.Changes); err != nil {
+		if err := diff.WriteMarkdownWithin(out, r.Changes, most-maxCommands); err != nil {
 			return err
 		}
 	}
