@@ -68,7 +68,7 @@ func TestMultiply(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(in, "a", "catalog.json"), []byte(`{"package": "a"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := multiply(in, out); err != nil {
+	if err := multiply(in, out, 4); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"a": `{"package": "a"}`, "a-4": `{"package": "a-4"}`} {
@@ -78,8 +78,8 @@ func TestMultiply(t *testing.T) {
 		}
 	}
 	names, err := fs.Glob(os.DirFS(out), "*")
-	if err != nil || len(names) != copies {
-		t.Errorf("packages %v, want %d", names, copies)
+	if err != nil || len(names) != 4 {
+		t.Errorf("packages %v, want 4", names)
 	}
 	if n, err := size(out); err != nil || n != 16+3*18 {
 		t.Errorf("size = %d, %v", n, err)

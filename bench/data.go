@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 )
 
-// copies is how many times the big catalog is in the one that shows growth.
-const copies = 4
-
 // data is where the catalogs are.
 type data struct {
 	dir   string
@@ -21,15 +18,18 @@ type data struct {
 	yaml  string // the same bundles in one YAML file
 	times string // the catalog, copies times over, under other package names
 	log   string // what the last measured command said
+
+	copies int
 }
 
-func dataIn(dir string) data {
+func dataIn(dir string, copies int) data {
 	return data{
-		dir:   dir,
-		big:   filepath.Join(dir, "big-catalog"),
-		yaml:  filepath.Join(dir, "big.yaml"),
-		times: filepath.Join(dir, fmt.Sprintf("big-catalog-x%d", copies)),
-		log:   filepath.Join(dir, "stderr.txt"),
+		dir:    dir,
+		big:    filepath.Join(dir, "big-catalog"),
+		yaml:   filepath.Join(dir, "big.yaml"),
+		times:  filepath.Join(dir, fmt.Sprintf("big-catalog-x%d", copies)),
+		log:    filepath.Join(dir, "stderr.txt"),
+		copies: copies,
 	}
 }
 
@@ -44,7 +44,7 @@ func (d data) prepare(program, archive string) error {
 	}{
 		{d.big, func(target string) error { return unpack(archive, target) }},
 		{d.yaml, func(target string) error { return renderYAML(program, d.big, target) }},
-		{d.times, func(target string) error { return multiply(d.big, target) }},
+		{d.times, func(target string) error { return multiply(d.big, target, d.copies) }},
 	}
 	for _, step := range steps {
 		_, err := os.Stat(step.target)
@@ -94,7 +94,7 @@ func renderYAML(program, catalog, target string) error {
 }
 
 // multiply copies a catalog of one directory a package, each package several times under names of its own.
-func multiply(catalog, target string) error {
+func multiply(catalog, target string, copies int) error {
 	packages, err := os.ReadDir(catalog)
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ func run() error {
 	opm := flag.String("opm", "bin/opm", "the `program` to measure")
 	dir := flag.String("dir", ".bench", "the `directory` of the data")
 	archive := flag.String("archive", "", "the `file` that holds the big catalog, a tar.xz")
+	copies := flag.Int("copies", 4, "how many `times` the big catalog is in the one that shows growth")
 	only := flag.String("rows", "", "measure only the rows whose name has this `text`")
 	runs := flag.Int("runs", 3, "how `many` runs to take the median of")
 	operators := flag.String("operators", "",
@@ -49,7 +50,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	data := dataIn(*dir)
+	data := dataIn(*dir, *copies)
 	if *prepareOnly {
 		return data.prepare(program, *archive)
 	}

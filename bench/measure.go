@@ -67,8 +67,8 @@ func catalogJobs(d data) []job {
 			budget: budget{2 * time.Second, 150 * mb}},
 		{name: "list packages", args: []string{"list", "packages", d.big}, reads: d.big,
 			budget: budget{500 * time.Millisecond, 120 * mb}},
-		{name: fmt.Sprintf("validate, %d times", copies), args: []string{"validate", d.times}, reads: d.times,
-			than: growth{"validate", copies * noiseOfTime, noiseOfRSS}},
+		{name: fmt.Sprintf("validate, %d times", d.copies), args: []string{"validate", d.times}, reads: d.times,
+			than: growth{"validate", float64(d.copies) * noiseOfTime, noiseOfRSS}},
 		{name: "version", args: []string{"version"}, budget: budget{time: 30 * time.Millisecond}, short: true},
 	}
 }

@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
 )
 
 const mb = 1e6
@@ -23,23 +26,19 @@ const mb = 1e6
 type bench struct {
 	program, catalog string
 	dir              string // for what is made
+	runs             int    // how often a server is started, to take the median
 	mixed            time.Duration
 	out              table
 }
 
-// runs is how often a server is started, to take the median.
-const runs = 3
-
 // starts measures servers that start without a cache and with one.
 func (b *bench) starts(ctx context.Context) error {
 	cache := filepath.Join(b.dir, "cache")
-	took, memory, most, err := b.startTimes(ctx)
+	first, err := b.startTimes(ctx)
 	if err != nil {
 		return err
 	}
-	b.out.row("no cache: start to SERVING", took.String(), "1.5 s", took <= 1500*time.Millisecond)
-	b.out.row("memory then (at most until then)", fmt.Sprintf("%d MB (%d MB)", memory/mb, most/mb), "80 MB",
-		memory <= 80*mb)
+	b.startRows("no cache", first, 1500*time.Millisecond)
 
 	s, err := b.start(ctx, "--cache-dir", cache)
 	if err != nil {
@@ -48,12 +47,11 @@ func (b *bench) starts(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if took, memory, most, err = b.startTimes(ctx, "--cache-dir", cache, "--cache-enforce-integrity"); err != nil {
+	again, err := b.startTimes(ctx, "--cache-dir", cache, "--cache-enforce-integrity")
+	if err != nil {
 		return err
 	}
-	b.out.row("cache present: start to SERVING", took.String(), "150 ms", took <= 150*time.Millisecond)
-	b.out.row("memory then (at most until then)", fmt.Sprintf("%d MB (%d MB)", memory/mb, most/mb), "80 MB",
-		memory <= 80*mb)
+	b.startRows("cache present", again, 150*time.Millisecond)
 	size, err := sizeOf(cache)
 	if err != nil {
 		return err
@@ -62,24 +60,38 @@ func (b *bench) starts(ctx context.Context) error {
 	return nil
 }
 
-// startTimes returns the median of what starts take.
-func (b *bench) startTimes(ctx context.Context, args ...string) (took time.Duration, memory, most int64, err error) {
+// A startup is what it takes to start a server.
+type startup struct {
+	took, processor time.Duration
+	memory, most    int64 // then, and until then
+}
+
+func (b *bench) startRows(name string, s startup, budget time.Duration) {
+	got := fmt.Sprintf("%v, %v of a CPU", s.took.Round(time.Millisecond/10), s.processor)
+	b.out.row(name+": start to SERVING", got, budget.String(), s.took <= budget)
+	b.out.row("memory then (at most until then)", fmt.Sprintf("%d MB (%d MB)", s.memory/mb, s.most/mb), "80 MB",
+		s.memory <= 80*mb)
+}
+
+// startTimes returns the median of the times that starts take, with the rest of the last one.
+func (b *bench) startTimes(ctx context.Context, args ...string) (last startup, err error) {
 	var times []time.Duration
-	for range runs {
+	for range b.runs {
 		s, err := b.start(ctx, args...)
 		if err != nil {
-			return 0, 0, 0, err
+			return last, err
 		}
 		times = append(times, s.took)
-		if memory, most, err = s.memory(); err != nil {
-			return 0, 0, 0, err
-		}
-		if err := s.stop(); err != nil {
-			return 0, 0, 0, err
+		var errMemory, errProcessor error
+		last.memory, last.most, errMemory = s.memory()
+		last.processor, errProcessor = s.processor()
+		if err := errors.Join(errMemory, errProcessor, s.stop()); err != nil {
+			return last, err
 		}
 	}
 	slices.Sort(times)
-	return times[runs/2].Round(time.Millisecond / 10), memory, most, nil
+	last.took = times[b.runs/2]
+	return last, nil
 }
 
 func sizeOf(dir string) (int64, error) {
@@ -105,9 +117,12 @@ func (b *bench) answers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	measured := b.grpc(ctx, s)
+	measured := b.connections(ctx, s)
 	if measured == nil {
-		measured = b.http(ctx, socket)
+		measured = b.grpc(ctx, s)
+	}
+	if measured == nil {
+		measured = b.http(ctx, s, socket)
 	}
 	if now, most, err := s.memory(); err == nil {
 		b.out.row("memory in the end (at most)", fmt.Sprintf("%d MB (%d MB)", now/mb, most/mb), "", true)
@@ -130,6 +145,28 @@ func best(run func() error) (time.Duration, error) {
 		shortest = min(shortest, time.Since(start))
 	}
 	return shortest, nil
+}
+
+// connections measures what the server holds for clusters that are connected and ask nothing.
+func (b *bench) connections(ctx context.Context, s *server) error {
+	const idle = 1000
+	before, _, err := s.memory()
+	if err != nil {
+		return err
+	}
+	for range idle {
+		c, err := client.New("unix:"+filepath.Join(b.dir, "socket"), client.Options{})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.WaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	after, _, err := s.memory()
+	b.out.row(fmt.Sprintf("memory for %d idle connections", idle), fmt.Sprintf("%d MB", (after-before)/mb), "", true)
+	return err
 }
 
 // loadTime is how long one kind of call is measured for.
@@ -155,10 +192,17 @@ func (b *bench) grpc(ctx context.Context, s *server) error {
 	got := fmt.Sprintf("%.1f ms, %d messages, %.1f MB", took.Seconds()*1000, messages, float64(bytes)/mb)
 	b.out.row("ListBundles", got, "100 ms", took <= 100*time.Millisecond)
 
-	r := load(8, loadTime, func(i int) (int, error) { return c.bundle(ctx, bundles[i*7919%len(bundles)]) })
+	r := s.load(8, loadTime, func(i int) (int, error) { return c.bundle(ctx, bundles[i*7919%len(bundles)]) })
 	b.out.row("GetBundle, 8 callers", r.String(), "15000/s, p99 4 ms", r.rate() >= 15_000 && r.p99 <= 4*time.Millisecond)
 
-	r = load(64, b.mixed, c.mix(ctx, bundles))
+	packages := map[string]bool{}
+	for _, bundle := range bundles {
+		packages[bundle.GetPackageName()] = true
+	}
+	r = s.load(8, loadTime, c.snapshot(ctx, slices.Collect(maps.Keys(packages))))
+	b.out.row("what OLM asks to resolve, 8 callers", r.String(), "no errors", r.failed == nil)
+
+	r = s.load(64, b.mixed, c.mix(ctx, bundles))
 	b.out.row("all methods, 64 callers", r.String(), "no errors", r.failed == nil)
 	return r.failed
 }
@@ -166,7 +210,7 @@ func (b *bench) grpc(ctx context.Context, s *server) error {
 // root is where the catalog is over HTTP.
 const root = "http://socket/catalogs/catalog/api/v1"
 
-func (b *bench) http(ctx context.Context, socket string) error {
+func (b *bench) http(ctx context.Context, s *server, socket string) error {
 	c := webClient{httpClient(socket)}
 	for _, all := range []struct {
 		name, encoding string
@@ -191,9 +235,9 @@ func (b *bench) http(ctx context.Context, socket string) error {
 		query := url.Values{"schema": {"olm.bundle"}, "name": {names[i*7919%len(names)]}}
 		return c.get(ctx, root+"/metas?"+query.Encode(), "identity")
 	}
-	r := load(1, loadTime, ask)
+	r := s.load(1, loadTime, ask)
 	b.out.row("HTTP /metas for one bundle, 1 caller", r.String(), "1 ms", r.median <= time.Millisecond && r.failed == nil)
-	r = load(16, loadTime, ask)
+	r = s.load(16, loadTime, ask)
 	b.out.row("HTTP /metas for one bundle, 16 callers", r.String(), "10000/s", r.rate() >= 10_000 && r.failed == nil)
 	return r.failed
 }

@@ -112,6 +112,22 @@ func (c caller) question(ctx context.Context, i int, b *api.Bundle) (int, error)
 	return c.bundle(ctx, b)
 }
 
+// snapshot returns a function that asks what OLM Classic asks before it resolves: for all bundles, and for each package.
+func (c caller) snapshot(ctx context.Context, packages []string) func(int) (int, error) {
+	return func(int) (int, error) {
+		_, sum, err := c.stream(ctx, api.Registry_ListBundles_FullMethodName, &api.ListBundlesRequest{})
+		for _, pkg := range packages {
+			if err != nil {
+				return sum, err
+			}
+			var n int
+			n, err = c.unary(ctx, api.Registry_GetPackage_FullMethodName, &api.GetPackageRequest{Name: pkg})
+			sum += n
+		}
+		return sum, err
+	}
+}
+
 // bundle asks for a bundle out of a list, with its manifests.
 func (c caller) bundle(ctx context.Context, b *api.Bundle) (int, error) {
 	return c.unary(ctx, api.Registry_GetBundle_FullMethodName, &api.GetBundleRequest{
@@ -125,14 +141,17 @@ type result struct {
 	bytes       int
 	took        time.Duration // all of them together
 	median, p99 time.Duration // of one
+	processor   time.Duration // that the server used for all of them
 	failed      error         // the first error
 }
 
 func (r result) rate() float64 { return float64(r.calls) / r.took.Seconds() }
 
 func (r result) String() string {
-	text := fmt.Sprintf("%.0f/s, median %v, p99 %v, %.0f KB each", r.rate(),
-		r.median.Round(time.Microsecond), r.p99.Round(time.Microsecond), float64(r.bytes)/float64(max(r.calls, 1))/1000)
+	calls := max(r.calls, 1)
+	text := fmt.Sprintf("%.0f/s, median %v, p99 %v, %.0f KB and %v of a CPU each", r.rate(),
+		r.median.Round(time.Microsecond), r.p99.Round(time.Microsecond), float64(r.bytes)/float64(calls)/1000,
+		(r.processor / time.Duration(calls)).Round(time.Microsecond))
 	if r.failed != nil {
 		text += ": " + r.failed.Error()
 	}

@@ -30,6 +30,7 @@ func main() {
 func run() error {
 	opm := flag.String("opm", "bin/opm", "the `program` to measure")
 	catalog := flag.String("catalog", ".bench/big-catalog", "the `catalog` to serve")
+	runs := flag.Int("runs", 3, "how `often` to start the server, to take the median")
 	mixed := flag.Duration("mixed", 30*time.Second, "how long 64 callers ask all kinds of questions")
 	flag.Parse()
 	program, err := filepath.Abs(*opm)
@@ -41,7 +42,7 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{program: program, catalog: *catalog, dir: dir, mixed: *mixed, out: newTable(os.Stdout)}
+	b := &bench{program: program, catalog: *catalog, dir: dir, runs: max(*runs, 1), mixed: *mixed, out: newTable(os.Stdout)}
 	defer b.out.Flush()
 	if err := b.starts(context.Background()); err != nil {
 		return err

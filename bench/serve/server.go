@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +53,7 @@ func (b *bench) start(ctx context.Context, args ...string) (*server, error) {
 
 // wait waits for the socket, since a client that connects too soon waits for a second, and then for the server.
 func (s *server) wait(ctx context.Context, socket string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		if _, err := os.Stat(socket); err == nil {
@@ -69,6 +71,29 @@ func (s *server) memory() (now, most int64, err error) {
 		return 0, 0, err
 	}
 	return field(string(status), "VmRSS:"), field(string(status), "VmHWM:"), nil
+}
+
+// processor returns how long the server has used processors.
+func (s *server) processor() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	const user, system, tick = 11, 12, 10 * time.Millisecond // fields behind the name, which may hold anything
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	u, errUser := strconv.Atoi(fields[user])
+	k, errSystem := strconv.Atoi(fields[system])
+	return time.Duration(u+k) * tick, errors.Join(errUser, errSystem)
+}
+
+// load makes calls as [load] does, and measures what processor time they take of the server.
+func (s *server) load(callers int, last time.Duration, call func(int) (int, error)) result {
+	before, errBefore := s.processor()
+	r := load(callers, last, call)
+	after, errAfter := s.processor()
+	r.processor = after - before
+	r.failed = cmp.Or(r.failed, errBefore, errAfter)
+	return r
 }
 
 // field returns a number of kilobytes in a status file of the system, in bytes.
