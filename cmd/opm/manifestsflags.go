@@ -56,7 +56,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4, "replicas, at most; with --replicas or less there is no autoscaler")
 	flags.BoolVar(&f.WithCatalogSource, "with-catalogsource", false,
 		"also a CatalogSource with the address of the Deployment; needs --namespace")
-	flags.Int32Var(&f.Shards, "render-job", 0, "instead, a Job that renders the images listed in CATALOG in `COUNT` shards")
+	flags.Int32Var(&f.Shards, "render-job", 0,
+		"instead, a Job that renders the images listed in CATALOG in `COUNT` shards")
 	exclude(cmd, "render-job", "kind")
 	flags.StringVar(&f.AuthSecret, "auth-secret", "",
 		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")

@@ -12,8 +12,9 @@ import (
 
 // addShardFlag adds --shard to a command that asks registries for many images.
 func addShardFlag(cmd *cobra.Command, shard *render.Shard, what string) {
-	cmd.Flags().Var((*shardFlag)(shard), "shard", fmt.Sprintf("only the part `INDEX/COUNT` of the %s, the first being 0/COUNT; "+
-		"COUNT alone takes INDEX from $%s", what, completionIndex))
+	usage := fmt.Sprintf("only part `INDEX/COUNT` of the %s, the first is 0/COUNT; COUNT alone takes INDEX from $%s",
+		what, completionIndex)
+	cmd.Flags().Var((*shardFlag)(shard), "shard", usage)
 	completeNothing(cmd, "shard")
 }
 
