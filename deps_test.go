@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
-		"internal/parallel", "internal/format", "internal/legible",
+		"internal/parallel", "internal/format", "internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {

@@ -32,7 +32,7 @@ spec:
   scope: Namespaced
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: integer, default: 1}}}}}]
 ---
-{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1, caBundle: YQ==,
+{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1, caBundle: Cg==,
   groupPriorityMinimum: 1, versionPriority: 2, service: {name: s, namespace: ns, port: 443}}, status: {conditions: [{type: Available, status: "True"}]}}
 ---
 {kind: Role, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: a, namespace: ns}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}

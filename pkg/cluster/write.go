@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/format"
 )
@@ -18,36 +17,62 @@ import (
 // namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, where the
 // group of Kubernetes itself is core. [Load] reads them again.
 func (s *State) Write(root *os.Root) error {
-	var text []byte
+	w := writer{root: root}
+	defer w.close()
 	for o := range s.All() {
-		name := fileOf(o.Value)
-		raw, err := json.Marshal(o.Value, options)
-		if err != nil {
+		if err := w.write(o.Value); err != nil {
 			return fmt.Errorf("%s: %w", nameOf(o.Value), err)
 		}
-		if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
-			return err
-		}
-		text = format.AppendYAML(text[:0], raw)
-		if err := root.WriteFile(name, text, 0o666); err != nil {
-			return err
-		}
 	}
-	return nil
+	return w.close()
 }
 
-// fileOf returns the file of an object.
-func fileOf(o Kubernetes) string {
-	of := o.GetObjectKind().GroupVersionKind().GroupKind()
+// A writer writes objects. Those of one directory come one after the other, so that it is opened once.
+type writer struct {
+	root *os.Root
+	name string   // of dir
+	dir  *os.Root // that of the last object; nil before the first
+	text []byte
+}
+
+func (w *writer) write(o Kubernetes) error {
+	raw, err := json.Marshal(o, options)
+	if err != nil {
+		return err
+	}
+	if name := dirOf(o); name != w.name {
+		if err := w.close(); err != nil {
+			return err
+		}
+		if err := w.root.MkdirAll(name, 0o777); err != nil {
+			return err
+		}
+		if w.dir, err = w.root.OpenRoot(name); err != nil {
+			return err
+		}
+		w.name = name
+	}
+	w.text = format.AppendYAML(w.text[:0], raw)
+	return w.dir.WriteFile(shorten(o.GetName())+".yaml", w.text, 0o666)
+}
+
+func (w *writer) close() error {
+	if w.dir == nil {
+		return nil
+	}
+	dir := w.dir
+	w.name, w.dir = "", nil
+	return dir.Close()
+}
+
+// dirOf returns the directory of an object.
+func dirOf(o Kubernetes) string {
 	scope := gatheredObjects[0]
 	if ns := o.GetNamespace(); ns != "" {
 		scope = path.Join(gatheredObjects[1], ns)
 	}
-	return path.Join(scope, dirOf(of), shorten(o.GetName())+".yaml")
-}
-
-func dirOf(of schema.GroupKind) string {
-	return strings.ToLower(path.Join(cmp.Or(of.Group, "core"), of.Kind))
+	of := kindAndGroup(o)
+	return path.Join(scope, strings.ToLower(path.Join(cmp.Or(of.Group, "core"), of.Kind)))
 }
 
 // shorten returns a name that fits into that of a file, which has 255 characters: that of an object has up to 253.

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups,
+// certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs.
+//
+// The error joins a [*declcfg.Error] for each problem, by place, or it is that of ctx.
+func (s *State) Check(ctx context.Context) error {
+	c := checker{definitions: s.definitions()}
+	for o := range s.All() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.object = o
+		c.checkName()
+		switch v := o.Value.(type) {
+		case *apiextensionsv1.CustomResourceDefinition:
+			c.checkDefinition(ctx, v)
+		case *Other:
+			c.checkCustomResource(v)
+		}
+		for field, bundle := range certificates(o.Value) {
+			if len(bytes.TrimSpace(bundle)) > 0 && !x509.NewCertPool().AppendCertsFromPEM(bundle) {
+				c.fail("%s: no certificate can be read from it", field)
+			}
+		}
+	}
+	for o := range s.OperatorGroups.All() {
+		if _, err := operatorgroup.Targets(o.Value, func(func(*corev1.Namespace) bool) {}); err != nil {
+			c.object = Object[Kubernetes]{o.Value, o.Pos}
+			c.fail("%w", err)
+		}
+	}
+	slices.SortFunc(c.errs, func(a, b error) int { // those of a schema are in random order
+		return cmp.Or(declcfg.CompareErrors(a, b), strings.Compare(a.Error(), b.Error()))
+	})
+	return errors.Join(c.errs...)
+}
+
+// A checker checks objects, one after the other.
+type checker struct {
+	definitions map[schema.GroupKind]*definition
+	object      Object[Kubernetes]
+	errs        []error
+}
+
+// fail reports an error about the object.
+func (c *checker) fail(format string, args ...any) {
+	err := fmt.Errorf("%s: %w", nameOf(c.object.Value), fmt.Errorf(format, args...))
+	c.errs = append(c.errs, &declcfg.Error{Pos: c.object.Pos, Err: err})
+}
+
+// checkName checks the names of an object. Those of kinds that are not known may be anything that fits into a path.
+func (c *checker) checkName() {
+	o := c.object.Value
+	of := kindAndGroup(o)
+	form := k8sname.Subdomain
+	if kindOf(of) == nil && c.definitions[of] == nil || of.Group == rbacv1.GroupName {
+		form = pathSegment
+	} else if of.Kind == "Namespace" {
+		form = k8sname.Label
+	}
+	if err := form(o.GetName()); err != nil {
+		c.fail("metadata.name: %w", err)
+	}
+	if ns := o.GetNamespace(); ns != "" {
+		if err := k8sname.Label(ns); err != nil {
+			c.fail("metadata.namespace: %w", err)
+		}
+	}
+}
+
+// pathSegment returns what keeps a name from being part of a path.
+func pathSegment(name string) error {
+	if wrong := path.IsValidPathSegmentName(name); len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+// certificates returns the certificates in an object, by field.
+func certificates(o Kubernetes) map[string][]byte {
+	found := map[string][]byte{}
+	webhook := func(i int, config *admissionv1.WebhookClientConfig) {
+		found[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = config.CABundle
+	}
+	switch v := o.(type) {
+	case *APIService:
+		found["spec.caBundle"] = v.Spec.CABundle
+	case *admissionv1.MutatingWebhookConfiguration:
+		for i := range v.Webhooks {
+			webhook(i, &v.Webhooks[i].ClientConfig)
+		}
+	case *admissionv1.ValidatingWebhookConfiguration:
+		for i := range v.Webhooks {
+			webhook(i, &v.Webhooks[i].ClientConfig)
+		}
+	}
+	return found
+}

@@ -1,0 +1,89 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// crd is a definition of As, from line 1; the custom resources of tests follow at line 13.
+const crd = `kind: CustomResourceDefinition
+apiVersion: apiextensions.k8s.io/v1
+metadata: {name: as.x.io}
+spec:
+  group: x.io
+  names: {plural: as, singular: a, kind: A, listKind: AList}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, required: [size], properties: {size: {type: integer, maximum: 9, default: 1},
+      names: {type: array, x-kubernetes-list-type: set, items: {type: string}}, level: {type: string, enum: [low, high]}, spec: {type: object, required: [x]}}}}}
+  - {name: v2, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}
+---
+`
+
+func TestCheck(t *testing.T) {
+	long := strings.Repeat("a", 254)
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", everyKind, ""},
+		{"a custom resource", crd + "{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}, unknown: 1, level: low, names: [a, b]}", ""},
+		{"a wrong type", crd + "{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}, size: big}",
+			`-:13:1: A "ns/a": size: Invalid value: "string": size in body must be of type integer: "string"`},
+		{"several", crd + "{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}, size: 10, level: middle, names: [a, a], spec: {}}",
+			`-:13:1: A "ns/a": level: Unsupported value: "middle": supported values: "low", "high"
+-:13:1: A "ns/a": names[1]: Duplicate value: "a"
+-:13:1: A "ns/a": size: Invalid value: 10: size in body should be less than or equal to 9
+-:13:1: A "ns/a": spec.x: Required value`},
+		{"a version that is not served", crd + "{kind: A, apiVersion: x.io/v2, metadata: {name: a, namespace: ns}}",
+			`-:13:1: A "ns/a": apiVersion: CustomResourceDefinition "as.x.io" does not serve version "v2"`},
+		{"the name of a custom resource", crd + "{kind: A, apiVersion: x.io/v1, metadata: {name: A, namespace: ns}}",
+			`-:13:1: A "ns/A": metadata.name: want lower-case letters, digits, hyphens and dots, a letter or digit around each dot`},
+		{"a definition", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: bs.x.io}\n" +
+			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, versions: " +
+			"[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n" +
+			"---\n{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}}",
+			`-:1:1: CustomResourceDefinition "bs.x.io": metadata.name: Invalid value: "bs.x.io": must be spec.names.plural+"."+spec.group`},
+		{"a schema that is not structural", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
+			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, versions: " +
+			"[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {properties: {a: {}}}}}]}\n" +
+			"---\n{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}}",
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields
+-:1:1: CustomResourceDefinition "as.x.io": spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root`},
+		{"a namespace", "{kind: Namespace, apiVersion: v1, metadata: {name: a.b}}",
+			`-:1:1: Namespace "a.b": metadata.name: want lower-case letters, digits and hyphens, a letter or digit first and last`},
+		{"long names", "{kind: ServiceAccount, apiVersion: v1, metadata: {name: " + long + ", namespace: " + long + "}}",
+			`-:1:1: ServiceAccount "` + long + "/" + long + `": metadata.name: 254 characters, want at most 253
+-:1:1: ServiceAccount "` + long + "/" + long + `": metadata.namespace: 254 characters, want at most 63`},
+		{"roles and unknown kinds have other names", `{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: "system:A"}}
+---
+{kind: User, apiVersion: user.openshift.io/v1, metadata: {name: "kube:admin"}}`, ""},
+		{"a name that is no part of a path", "{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: a/b}}",
+			`-:1:1: ClusterRole "a/b": metadata.name: may not contain '/'`},
+		{"a selector", "{kind: OperatorGroup, apiVersion: operators.coreos.com/v1, metadata: {name: g, namespace: ns}, spec: {selector: {matchExpressions: [{key: a, operator: Like}]}}}",
+			`-:1:1: OperatorGroup "ns/g": "Like" is not a valid label selector operator`},
+		{"certificates", "{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1, caBundle: YQ==}}\n---\n" +
+			"{kind: MutatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: m}, webhooks: [{name: a, clientConfig: {caBundle: Cg==}}, {name: b, clientConfig: {caBundle: YQ==}}]}\n---\n" +
+			"{kind: ValidatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: v}, webhooks: [{name: a, clientConfig: {caBundle: LS0t}}]}",
+			`-:1:1: APIService "v1.y.io": spec.caBundle: no certificate can be read from it
+-:3:1: MutatingWebhookConfiguration "m": webhooks[1].clientConfig.caBundle: no certificate can be read from it
+-:5:1: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: no certificate can be read from it`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if err := load(t, tt.text).Check(t.Context()); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := load(t, everyKind).Check(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// A definition is a CustomResourceDefinition and what its custom resources are checked with.
+type definition struct {
+	*apiextensionsv1.CustomResourceDefinition
+	versions map[string]*version
+}
+
+// A version is a version of an API whose schema is ready for use.
+type version struct {
+	validator validation.SchemaValidator
+	schema    *structural.Structural
+}
+
+// definitions returns the definitions of all custom resources, by kind.
+func (s *State) definitions() map[schema.GroupKind]*definition {
+	all := map[schema.GroupKind]*definition{}
+	for o := range s.CustomResourceDefinitions.All() {
+		of := schema.GroupKind{Group: o.Value.Spec.Group, Kind: o.Value.Spec.Names.Kind}
+		all[of] = &definition{o.Value, map[string]*version{}}
+	}
+	return all
+}
+
+// checkDefinition checks what Kubernetes checks when a definition is created.
+func (c *checker) checkDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition) {
+	internal, err := internalDefinition(d)
+	if err != nil {
+		c.fail("%w", err)
+		return
+	}
+	for _, err := range crdvalidation.ValidateCustomResourceDefinition(ctx, internal) {
+		c.fail("%w", err)
+	}
+}
+
+func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, error) {
+	d, internal := d.DeepCopy(), new(apiextensions.CustomResourceDefinition)
+	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(d)
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(d, internal, nil)
+	return internal, err
+}
+
+// checkCustomResource checks a custom resource against the schema of its definition, if there is one, as Kubernetes
+// does: with defaults, and without unknown fields. CEL rules are not evaluated.
+func (c *checker) checkCustomResource(o *Other) {
+	d := c.definitions[kindAndGroup(o)]
+	if d == nil {
+		return
+	}
+	v, err := d.version(o.GroupVersionKind().Version)
+	if err != nil {
+		c.fail("%w", err)
+		return
+	}
+	if v == nil {
+		return // the definition is reported
+	}
+	raw, err := json.Marshal(o, options)
+	if err == nil {
+		var content map[string]any
+		if err = utiljson.Unmarshal(raw, &content); err == nil {
+			c.checkContent(content, v)
+			return
+		}
+	}
+	c.fail("%w", err)
+}
+
+func (c *checker) checkContent(content map[string]any, v *version) {
+	pruning.Prune(content, v.schema, true)
+	defaulting.Default(content, v.schema)
+	for _, err := range validation.ValidateCustomResource(nil, content, v.validator) {
+		c.fail("%w", err)
+	}
+	for _, err := range listtype.ValidateListSetsAndMaps(nil, v.schema, content) {
+		c.fail("%w", err)
+	}
+}
+
+// version returns a version, nil if its schema cannot be used. The error is about versions that are not there.
+func (d *definition) version(name string) (*version, error) {
+	v, ok := d.versions[name]
+	if ok {
+		return v, nil
+	}
+	found := false
+	for _, v := range d.Spec.Versions {
+		found = found || v.Name == name && v.Served
+	}
+	if !found {
+		return nil, fmt.Errorf("apiVersion: CustomResourceDefinition %q does not serve version %q", d.Name, name)
+	}
+	v, err := d.compile(name)
+	if err != nil {
+		v = nil
+	}
+	d.versions[name] = v
+	return v, nil
+}
+
+func (d *definition) compile(name string) (*version, error) {
+	internal, err := internalDefinition(d.CustomResourceDefinition)
+	if err != nil {
+		return nil, err
+	}
+	props, err := apiextensions.GetSchemaForVersion(internal, name)
+	if err != nil {
+		return nil, err
+	}
+	if props == nil || props.OpenAPIV3Schema == nil {
+		return nil, errors.New("no schema")
+	}
+	v := new(version)
+	if v.validator, _, err = validation.NewSchemaValidator(props.OpenAPIV3Schema); err != nil {
+		return nil, err
+	}
+	v.schema, err = structural.NewStructural(props.OpenAPIV3Schema)
+	return v, err
+}
