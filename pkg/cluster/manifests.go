@@ -2,13 +2,12 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -18,7 +17,7 @@ type Manifests struct {
 	Image      string                          // of the bundle
 	Properties []declcfg.Property              // of the bundle, but for manifests and olm.csv.metadata
 	CSV        *v1alpha1.ClusterServiceVersion // nil if it has none
-	Others     []*unstructured.Unstructured    // in the order of the bundle
+	Others     []Kubernetes                    // in the order of the bundle; [Decode] gives their types
 
 	// Partial is set for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion says neither
 	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions without schemas.
@@ -64,10 +63,12 @@ func (m *Manifests) add(p *declcfg.Property) error {
 	}
 	if m.CSV == nil && declcfg.IsCSV(text) {
 		m.CSV = new(v1alpha1.ClusterServiceVersion)
-		return json.Unmarshal(text, m.CSV, options)
+		within, err := unmarshal(text, m.CSV)
+		m.CSV.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ClusterServiceVersionKind))
+		return inField(within, err)
 	}
-	other := new(unstructured.Unstructured)
-	if err := other.UnmarshalJSON(text); err != nil {
+	other, err := Decode(text)
+	if err != nil {
 		return err
 	}
 	m.Others = append(m.Others, other)
@@ -109,29 +110,27 @@ func (m *Manifests) infer(b *declcfg.Bundle) error {
 
 // addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns, without schemas.
 func (m *Manifests) addDefinitions() {
-	versions := map[string][]any{}
-	var names []string
-	kinds := map[string]string{}
+	known := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range m.CSV.Spec.CustomResourceDefinitions.Owned {
-		if _, ok := versions[d.Name]; !ok {
-			names = append(names, d.Name)
+		crd := known[d.Name]
+		if crd == nil {
+			plural, group, _ := strings.Cut(d.Name, ".")
+			crd = &apiextensionsv1.CustomResourceDefinition{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+				ObjectMeta: metav1.ObjectMeta{Name: d.Name},
+				Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+					Group: group, Scope: apiextensionsv1.NamespaceScoped,
+					Names: apiextensionsv1.CustomResourceDefinitionNames{
+						Plural: plural, Singular: strings.ToLower(d.Kind), Kind: d.Kind, ListKind: d.Kind + "List",
+					},
+				},
+			}
+			known[d.Name] = crd
+			m.Others = append(m.Others, crd)
 		}
-		kinds[d.Name] = d.Kind
-		versions[d.Name] = append(versions[d.Name], map[string]any{
-			"name": d.Version, "served": true, "storage": len(versions[d.Name]) == 0,
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: d.Version, Served: true, Storage: len(crd.Spec.Versions) == 0,
 		})
-	}
-	for _, name := range names {
-		plural, group, _ := strings.Cut(name, ".")
-		m.Others = append(m.Others, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1",
-			"kind":       "CustomResourceDefinition",
-			"metadata":   map[string]any{"name": name},
-			"spec": map[string]any{
-				"group": group, "scope": "Namespaced", "versions": slices.Clip(versions[name]),
-				"names": map[string]any{"plural": plural, "singular": strings.ToLower(kinds[name]), "kind": kinds[name]},
-			},
-		}})
 	}
 }
 

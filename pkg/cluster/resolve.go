@@ -68,26 +68,43 @@ func (q *Question) assume(format string, args ...any) {
 	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
 }
 
-// V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
-func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
+// AssumeV1 adds what is assumed of the ClusterCatalogs.
+func (q *Question) AssumeV1() {
 	for _, c := range q.clusterCatalogs {
 		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
-			q.assume("ClusterCatalog %q is not being served: its contents are not given", c.Name)
+			q.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
 		}
 	}
+}
+
+// missing says why the cluster cannot read a catalog.
+func missing(c *resolve.Catalog) string {
+	if c.Index != nil {
+		return "it is assumed to be down"
+	}
+	return "its contents are not given"
+}
+
+// V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
+func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
+	q.AssumeV1()
 	return func(yield func(*resolve.Extension, *resolve.V1) bool) {
 		for o := range q.ClusterExtensions.All() {
-			e := o.Value.Question()
-			e.Pos = o.Pos
-			answer := o.Value.rollingOut(e)
-			if answer == nil {
-				answer = e.V1(q.clusterCatalogs)
-			}
-			if !yield(e, answer) {
+			if !yield(q.Extension(o)) {
 				return
 			}
 		}
 	}
+}
+
+// Extension returns what OLM v1 is asked about a ClusterExtension, and what it answers.
+func (q *Question) Extension(o Object[*Extension]) (*resolve.Extension, *resolve.V1) {
+	e := o.Value.Question()
+	e.Pos = o.Pos
+	if answer := o.Value.rollingOut(e); answer != nil {
+		return e, answer
+	}
+	return e, e.V1(q.clusterCatalogs)
 }
 
 // rollingOut returns the answer to e if a bundle is being rolled out, nil if not.

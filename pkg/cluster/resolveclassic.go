@@ -108,16 +108,16 @@ func (q *Question) AssumeClassic() {
 	for _, c := range q.catalogSources {
 		_, seen := slices.BinarySearch(namespaces, c.Namespace)
 		if c.Failure != nil && (c.Namespace == q.global || seen) {
-			q.assume("CatalogSource %s/%s cannot be read: its contents are not given", c.Namespace, c.Name)
+			q.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, missing(c))
 		}
 	}
-	missing := map[string]bool{}
+	absent := map[string]bool{}
 	for o := range q.Subscriptions.All() {
 		if spec := o.Value.Spec; q.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
-			missing[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
+			absent[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(missing)) {
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
 		q.assume("there is no CatalogSource %s: it is neither in the state nor given", name)
 	}
 }

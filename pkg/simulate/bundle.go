@@ -42,10 +42,7 @@ func (b *bundle) objects() []cluster.Kubernetes {
 	if b.CSV != nil {
 		all = append(all, b.CSV)
 	}
-	for _, o := range b.Others {
-		all = append(all, o)
-	}
-	return all
+	return append(all, b.Others...)
 }
 
 // propertiesText returns the value of the annotation operatorframework.io/properties.

@@ -99,7 +99,7 @@ func (r *run) install(answer *cluster.Namespace) {
 		}, computed("what is resolved for a Subscription becomes its currentCSV"))
 	}
 	for _, s := range answer.Updated {
-		r.remember(answer.Name, s)
+		r.remember(Ref{v1alpha1.SubscriptionKind, answer.Name, s.Name}, s.InstalledCSV, s.CurrentCSV)
 	}
 }
 
@@ -166,21 +166,12 @@ func installs(answer *cluster.Namespace) string {
 	return strings.Join(names, ", ")
 }
 
-// remember adds the currentCSV of a Subscription to those that it had.
-func (r *run) remember(namespace string, s resolve.Subscription) {
-	key := namespace + "/" + s.Name
-	if len(r.history[key]) == 0 && s.InstalledCSV != "" {
-		r.history[key] = []string{s.InstalledCSV}
-	}
-	r.history[key] = append(r.history[key], s.CurrentCSV)
-}
-
 // circle returns how the Subscriptions of an answer are updated in a circle, "" if none of them is.
 func (r *run) circle(answer *cluster.Namespace) string {
 	for _, s := range answer.Updated {
-		history := r.history[answer.Name+"/"+s.Name] // since the first update
-		if i := slices.Index(history, s.CurrentCSV); i >= 0 {
-			return strings.Join(append(slices.Clone(history[i:]), s.CurrentCSV), " -> ")
+		ref := Ref{v1alpha1.SubscriptionKind, answer.Name, s.Name}
+		if circle := r.circleOf(ref, s.CurrentCSV); circle != "" {
+			return circle
 		}
 	}
 	return ""

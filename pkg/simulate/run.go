@@ -21,7 +21,8 @@ type run struct {
 
 	unpacking map[string]bool     // by what is installed
 	bundles   map[string]*bundle  // by catalog and name
-	history   map[string][]string // the currentCSVs of a Subscription
+	history   map[string][]string // what a Subscription or ClusterExtension had installed, by its Ref
+	settled   map[string]Wait     // what ClusterExtensions wait for that do not change any more, by name
 }
 
 func newRun(state *cluster.State, opts Options) *run {
@@ -30,14 +31,21 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]bool{}, bundles: map[string]*bundle{}, history: map[string][]string{},
+		settled: map[string]Wait{},
 	}
 }
 
 // ask adds the catalogs. Their contents do not change, so one question is enough.
 func (r *run) ask() error {
 	q, err := r.State.Question(r.opts.Cluster)
+	if err != nil {
+		return err
+	}
 	r.question = q
-	return err
+	q.AssumeClassic()
+	q.AssumeV1()
+	r.Assumed = append(r.Assumed, q.Assumed...)
+	return nil
 }
 
 // A reason is why an object changes or waits.

@@ -42,7 +42,7 @@ func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 type controller func(context.Context, *run) error
 
 // controllers are those of OLM, in the order in which they act in a step.
-var controllers = []controller{subscriptions, resolution, plans, waiting}
+var controllers = []controller{subscriptions, resolution, plans, extensions, waiting}
 
 // Run simulates a cluster. The state stays as it is.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
