@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // Manifests are the objects that a bundle installs, as far as a catalog has them.
@@ -148,4 +149,34 @@ func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
 		}
 	}
 	return nil
+}
+
+// BundleNames returns the names of all bundles of the catalogs.
+func (q *Question) BundleNames() []string {
+	var names []string
+	for _, c := range q.catalogSources {
+		if c.Index == nil {
+			continue
+		}
+		for _, p := range c.Index.Packages() {
+			for _, b := range p.Bundles {
+				names = append(names, b.Meta.Name)
+			}
+		}
+	}
+	return names
+}
+
+// InstalledProperties returns the properties of the bundle that a ClusterExtension has installed, and false if no
+// ClusterCatalog has it any more.
+func (q *Question) InstalledProperties(e *Extension) (properties []resolve.Property, ok bool) {
+	for _, c := range q.clusterCatalogs {
+		if c.Index == nil || e.Spec.Source.Catalog == nil {
+			continue
+		}
+		if in, ok := c.Operator(e.Spec.Source.Catalog.PackageName, e.Status.Install.Bundle.Name); ok {
+			return in.Properties, true
+		}
+	}
+	return nil, false
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,18 +71,25 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	update(r, &r.State.ClusterExtensions, o, func(e *cluster.Extension) {
 		changed(e)
 		e.Status.Conditions = conditions
-	}, strings.Join(parts, ", "), why)
+	}, cmp.Or(strings.Join(parts, ", "), "nothing to install"), why)
 	if answer.Outcome == resolve.Failed {
 		return Wait{For: "a change, since it is not resolved: " + answer.Message, Verdict: Computed}
 	}
 	return Wait{}
 }
 
-// extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says which are new.
+// isNormal reports whether a condition is what a ClusterExtension without trouble has.
+func isNormal(c resolve.Condition) bool {
+	return c.Reason == "Succeeded" || c.Reason == "NotDeprecated"
+}
+
+// extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says what there
+// is to tell of them.
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {
 		i := slices.IndexFunc(all, func(o metav1.Condition) bool { return o.Type == c.Type })
+		tell := i >= 0 || !isNormal(c)
 		if i < 0 {
 			i = len(all)
 			all = append(all, metav1.Condition{Type: c.Type})
@@ -90,7 +98,7 @@ func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (al
 		set.ObservedGeneration, set.LastTransitionTime = all[i].ObservedGeneration, all[i].LastTransitionTime
 		if set != all[i] {
 			all[i] = set
-			if c.Type != "Installed" || c.Status != metav1.ConditionTrue {
+			if tell {
 				news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
 			}
 		}

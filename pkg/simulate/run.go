@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -45,7 +47,8 @@ func (r *run) ask() error {
 	q.AssumeClassic()
 	q.AssumeV1()
 	r.Assumed = append(r.Assumed, q.Assumed...)
-	return nil
+	_, _, err = r.openShiftVersion()
+	return cmp.Or(r.checkNames(), err)
 }
 
 // A reason is why an object changes or waits.

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -31,6 +32,9 @@ type Result struct {
 	Steps   int      `json:"steps"`   // in which something changed
 	Assumed []string `json:"assumed"` // what neither the state nor the options say
 
+	// OpenShift is nil if its version is not known.
+	OpenShift *OpenShift `json:"openshift,omitempty"`
+
 	State *cluster.State `json:"-"` // after the last step
 }
 
@@ -44,13 +48,15 @@ type controller func(context.Context, *run) error
 // controllers are those of OLM, in the order in which they act in a step.
 var controllers = []controller{subscriptions, resolution, plans, extensions, waiting}
 
-// Run simulates a cluster. The state stays as it is.
+// Run simulates a cluster. The state stays as it is. The error is that of ctx, or about a name or version in the
+// options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	r := newRun(state, opts)
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
-	return r.loop(ctx, controllers)
+	result, err := r.loop(ctx, controllers)
+	return result, cmp.Or(err, r.openShift())
 }
 
 // loop runs the controllers until nothing changes in a step.

@@ -35,8 +35,26 @@ func (r *Result) WriteText(out io.Writer) error {
 	for _, o := range r.Waiting {
 		fmt.Fprintf(w, "  %s waits for %s%s\n", legible.Name(o.Object.String()), sentence(o.For), mark(o.Verdict))
 	}
+	for _, line := range r.OpenShift.lines() {
+		fmt.Fprintln(w, sentence(line))
+	}
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// lines are the verdict in words.
+func (o *OpenShift) lines() []string {
+	if o == nil {
+		return nil
+	}
+	if o.Upgradeable {
+		return []string{"OpenShift " + o.Version + " can be updated to the next minor version"}
+	}
+	lines := []string{"OpenShift " + o.Version + " cannot be updated to the next minor version:"}
+	for _, b := range o.Blocked {
+		lines = append(lines, b.Message)
+	}
+	return lines
 }
 
 func sentence(text string) string { return legible.Text(legible.Message(text)) }
@@ -79,6 +97,10 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 		return markdown.Code(o.Object.String()) + " for " + markdown.Escape(o.For+mark(o.Verdict))
 	})
 	writeList(w, "Assumed", r.Assumed, markdown.Escape)
+	if lines := r.OpenShift.lines(); lines != nil {
+		fmt.Fprintf(w, "\n%s\n", markdown.Escape(lines[0]))
+		writeList(w, "Blocked", lines[1:], markdown.Escape)
+	}
 	_, err := io.WriteString(out, w.String())
 	return err
 }
