@@ -76,6 +76,9 @@ var arrows = map[string][]string{
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
 		"internal/parallel", "internal/format", "internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup",
 	},
+	"pkg/cluster/rbac": {
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",
+	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json, "pkg/resolve",

@@ -1,0 +1,134 @@
+package rbac
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// A level is one of the roles of Kubernetes to which APIs are opened.
+type level struct {
+	name  string
+	verbs []string
+}
+
+var viewVerbs = []string{"get", "list", "watch"}
+
+var levels = []level{
+	{"admin", []string{"*"}},
+	{"edit", []string{"create", "update", "patch", "delete"}},
+	{"view", viewVerbs},
+}
+
+// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to those who are admin, edit or view in
+// a namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is about
+// the first API from which OLM cannot make them.
+func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error) {
+	var roles []*rbacv1.ClusterRole
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		plural, group, ok := strings.Cut(d.Name, ".")
+		if !ok {
+			return nil, fmt.Errorf("invalid parsing of name '%v', got %v", d.Name, []string{d.Name})
+		}
+		crd := &metav1.ObjectMeta{Name: d.Name}
+		a := access{
+			api:   schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind},
+			name:  d.Name + "-" + d.Version + "-",
+			owner: owner("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd),
+		}
+		for _, l := range levels {
+			roles = append(roles, a.role("", l.name, rule(l.verbs, group, plural)))
+		}
+		see := rule([]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions")
+		see.ResourceNames = []string{d.Name}
+		roles = append(roles, a.role("crd", "view", see))
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		service := &metav1.ObjectMeta{Name: d.Version + "." + d.Group}
+		a := access{
+			api:   schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind},
+			name:  d.Name + "-" + d.Version + "-",
+			owner: owner("apiregistration.k8s.io/v1", "APIService", service),
+		}
+		for _, l := range levels {
+			roles = append(roles, a.role("", l.name, rule(l.verbs, d.Group, d.Name)))
+		}
+	}
+	return roles, nil
+}
+
+func rule(verbs []string, group, resource string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{group}, Resources: []string{resource}}
+}
+
+// An access makes ClusterRoles for an API.
+type access struct {
+	api   schema.GroupVersionKind
+	name  string
+	owner metav1.OwnerReference
+}
+
+func (a *access) role(prefix, level string, rule rbacv1.PolicyRule) *rbacv1.ClusterRole {
+	return &rbacv1.ClusterRole{
+		TypeMeta: typeMeta(kindClusterRole),
+		ObjectMeta: metav1.ObjectMeta{
+			Name: a.name + prefix + level,
+			Labels: map[string]string{
+				labelManaged: "true",
+				"rbac.authorization.k8s.io/aggregate-to-" + level: "true",
+				aggregate(a.api, level):                           "true",
+			},
+			OwnerReferences: []metav1.OwnerReference{a.owner},
+		},
+		Rules: []rbacv1.PolicyRule{rule},
+	}
+}
+
+// aggregate returns the label with which the ClusterRoles of an OperatorGroup select those of an API.
+func aggregate(api schema.GroupVersionKind, level string) string {
+	return "olm.opgroup.permissions/aggregate-to-" + hashAPI(api) + "-" + level
+}
+
+// ForGroup returns the ClusterRoles of an OperatorGroup, which aggregate those of its APIs.
+func ForGroup(group *operatorsv1.OperatorGroup, apis []schema.GroupVersionKind) []*rbacv1.ClusterRole {
+	var roles []*rbacv1.ClusterRole
+	for _, l := range levels {
+		role := &rbacv1.ClusterRole{
+			TypeMeta: typeMeta(kindClusterRole),
+			ObjectMeta: metav1.ObjectMeta{
+				Name: groupRoleName(group, l.name),
+				Labels: map[string]string{
+					labelManaged: "true", labelOwner: group.Name, labelOwnerNamespace: group.Namespace,
+					labelOwnerKind: operatorsv1.OperatorGroupKind,
+				},
+			},
+		}
+		var labels []string
+		for _, api := range apis {
+			labels = append(labels, aggregate(api, l.name))
+		}
+		slices.Sort(labels)
+		for _, label := range slices.Compact(labels) {
+			if role.AggregationRule == nil {
+				role.AggregationRule = &rbacv1.AggregationRule{}
+			}
+			selectors := &role.AggregationRule.ClusterRoleSelectors
+			*selectors = append(*selectors, metav1.LabelSelector{MatchLabels: map[string]string{label: "true"}})
+		}
+		roles = append(roles, role)
+	}
+	return roles
+}
+
+func groupRoleName(group *operatorsv1.OperatorGroup, level string) string {
+	const most = 253
+	suffix := "." + level + "-" + hashText([]byte(group.Namespace+"/"+group.Name+"/"+level))
+	name := "olm.og." + group.Name
+	return name[:min(len(name), most-len(suffix))] + suffix
+}

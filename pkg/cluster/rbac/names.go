@@ -1,0 +1,113 @@
+package rbac
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"hash/fnv"
+	"math/big"
+	"strconv"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kinds.
+const (
+	kindRole               = "Role"
+	kindRoleBinding        = "RoleBinding"
+	kindClusterRole        = "ClusterRole"
+	kindClusterRoleBinding = "ClusterRoleBinding"
+)
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// Labels.
+const (
+	labelManaged        = "olm.managed"
+	labelOwner          = "olm.owner"
+	labelOwnerNamespace = "olm.owner.namespace"
+	labelOwnerKind      = "olm.owner.kind"
+	labelContent        = "olm.permissions.hash"
+)
+
+// ownerLabels returns the labels of what OLM creates for a ClusterServiceVersion.
+func ownerLabels(csv *v1alpha1.ClusterServiceVersion, content string) map[string]string {
+	return map[string]string{
+		labelManaged: "true", labelContent: content,
+		labelOwner: csv.Name, labelOwnerNamespace: csv.Namespace, labelOwnerKind: v1alpha1.ClusterServiceVersionKind,
+	}
+}
+
+// ownedBy returns the reference to a ClusterServiceVersion of what is deleted with it.
+func ownedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
+	return []metav1.OwnerReference{owner(
+		v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, csv,
+	)}
+}
+
+func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
+	no := false
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &no, BlockOwnerDeletion: &no,
+	}
+}
+
+// roleName returns the name of the Role, and of its binding, for one of the permissions of a ClusterServiceVersion.
+func roleName(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) string {
+	return withHash(csv.Name+"-"+p.ServiceAccountName, hash(struct {
+		Name       string                                  `json:"name"`
+		Permission *v1alpha1.StrategyDeploymentPermissions `json:"permission"`
+	}{csv.Name, p}))
+}
+
+// clusterRoleName returns the name of the ClusterRole, and of its binding, for one of the clusterPermissions.
+func clusterRoleName(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) string {
+	return withHash(csv.Name, hash(struct {
+		Name       string                                  `json:"name"`
+		Namespace  string                                  `json:"namespace"`
+		Permission *v1alpha1.StrategyDeploymentPermissions `json:"permission"`
+	}{csv.Name, csv.Namespace, p}))
+}
+
+// withHash appends a hash to a name. Like OLM it shortens names of more than 63 characters, but not those that have 63
+// without the hyphen.
+func withHash(base, hash string) string {
+	const most = 63
+	if len(base)+len(hash) > most {
+		base = base[:most-len(hash)-1]
+	}
+	return base + "-" + hash
+}
+
+func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
+	return hash(struct {
+		RoleRef  rbacv1.RoleRef   `json:"roleRef"`
+		Subjects []rbacv1.Subject `json:"subjects"`
+	}{ref, subjects})
+}
+
+// hash returns what OLM puts in names and labels for a value: the SHA-224 of its JSON and a line break, in base 62. The
+// JSON must be that of encoding/json, which escapes <, > and &.
+func hash(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // no value here has a type that JSON does not know
+	}
+	return hashText(append(text, '\n'))
+}
+
+func hashText(text []byte) string {
+	sum := sha256.Sum224(text)
+	return new(big.Int).SetBytes(sum[:]).Text(62)
+}
+
+// hashAPI returns what OLM puts in labels for an API.
+func hashAPI(api schema.GroupVersionKind) string {
+	h := fnv.New64a()
+	h.Write([]byte(api.Kind + "." + api.Version + "." + api.Group))
+	return strconv.FormatUint(h.Sum64(), 16)
+}
