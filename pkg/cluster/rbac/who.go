@@ -1,0 +1,215 @@
+package rbac
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// An Operator is what an operator may do, and who may use its APIs.
+type Operator struct {
+	Package   string   `json:"package,omitempty"`   // "" for one of a cluster
+	Namespace string   `json:"namespace,omitempty"` // in which it is installed; "" for one of a catalog
+	Name      string   `json:"name"`                // of its ClusterServiceVersion
+	Watches   []string `json:"watches,omitempty"`   // namespaces, if it is installed; "" is all of them
+	Grants    []Grant  `json:"grants"`              // by service account
+	APIs      []Access `json:"apis"`
+
+	// AllNamespaces is true if the operator can watch all namespaces. Then its OperatorGroup decides whether what it may
+	// do in its namespaces it may do in all.
+	AllNamespaces bool `json:"allNamespaces"`
+
+	// NotEvaluable is why Grants are not known, "" if they are.
+	NotEvaluable string `json:"notEvaluable,omitempty"`
+}
+
+// A Grant is what a service account may do.
+type Grant struct {
+	ServiceAccount string              `json:"serviceAccount"`
+	Scope          Scope               `json:"scope"`
+	Rules          []rbacv1.PolicyRule `json:"rules"`
+}
+
+// A Scope is where a service account may do something.
+type Scope string
+
+// The scopes.
+const (
+	Namespaces Scope = "namespaces" // its own and those that the operator watches
+	Cluster    Scope = "cluster"    // all namespaces, and what is in none
+)
+
+// An Access is to whom an API is opened.
+type Access struct {
+	Kind     string `json:"kind"`
+	Version  string `json:"version"`
+	Group    string `json:"group"`
+	Resource string `json:"resource"`
+	Opened   []Open `json:"opened"`
+}
+
+// An Open is what those with one of the roles of Kubernetes, in a namespace, may do with objects of an API there.
+type Open struct {
+	Role  string   `json:"role"` // admin, edit or view
+	Verbs []string `json:"verbs"`
+}
+
+// Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is annotated
+// with the namespaces that it watches.
+func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
+	o := &Operator{Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
+	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
+		Type: v1alpha1.InstallModeTypeAllNamespaces, Supported: true,
+	})
+	if targets, ok := csv.Annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
+		o.Namespace, o.Watches = csv.Namespace, strings.Split(targets, ",")
+	}
+	accounts, err := ForOperator(csv)
+	if err != nil {
+		o.NotEvaluable = fmt.Sprintf("install strategy invalid: %v", err)
+		return o
+	}
+	for _, a := range accounts {
+		o.grant(a)
+	}
+	return o
+}
+
+func (o *Operator) grant(a *Account) {
+	cluster := a.ClusterRoles
+	if slices.Contains(o.Watches, corev1.NamespaceAll) {
+		cluster = append(a.Lift().ClusterRoles, cluster...)
+	} else {
+		var rules []rbacv1.PolicyRule
+		for _, r := range a.Roles {
+			rules = append(rules, r.Rules...)
+		}
+		o.add(Grant{a.Name, Namespaces, rules})
+	}
+	var rules []rbacv1.PolicyRule
+	for _, r := range cluster {
+		rules = append(rules, r.Rules...)
+	}
+	o.add(Grant{a.Name, Cluster, rules})
+}
+
+func (o *Operator) add(g Grant) {
+	if len(g.Rules) > 0 {
+		o.Grants = append(o.Grants, g)
+	}
+}
+
+// accesses returns to whom the APIs of a ClusterServiceVersion are opened. Those that OLM cannot open are left out.
+func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
+	opened := make([]Open, len(levels))
+	for i, l := range levels {
+		opened[i] = Open{l.name, l.verbs}
+	}
+	all := []Access{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if plural, group, ok := strings.Cut(d.Name, "."); ok {
+			all = append(all, Access{d.Kind, d.Version, group, plural, opened})
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		all = append(all, Access{d.Kind, d.Version, d.Group, d.Name, opened})
+	}
+	return all
+}
+
+// OfBundle returns what the operator of a bundle would be granted. A bundle with olm.csv.metadata in place of its
+// manifests says nothing about permissions.
+func OfBundle(b *declcfg.Bundle) *Operator {
+	o, why := ofManifest(b)
+	if o == nil {
+		m := b.CSVMetadata()
+		o = Of(withoutPermissions(m))
+		o.NotEvaluable = why
+	}
+	o.Package, o.Name = b.Package, b.Name
+	return o
+}
+
+func ofManifest(b *declcfg.Bundle) (o *Operator, why string) {
+	manifest, err := b.ManifestCSV()
+	if manifest == nil {
+		if err != nil {
+			return nil, err.Error()
+		}
+		return nil, "the catalog has no manifests of the bundle, which alone have permissions"
+	}
+	csv := new(v1alpha1.ClusterServiceVersion)
+	if err := json.Unmarshal(manifest, csv); err != nil {
+		return nil, fmt.Sprintf("ClusterServiceVersion: %v", err)
+	}
+	csv.Namespace, csv.Annotations = "", nil // as in a catalog
+	return Of(csv), ""
+}
+
+// withoutPermissions returns the ClusterServiceVersion that olm.csv.metadata is from, as far as that says.
+func withoutPermissions(m *declcfg.CSVMetadata) *v1alpha1.ClusterServiceVersion {
+	csv := new(v1alpha1.ClusterServiceVersion)
+	csv.Spec.InstallStrategy.StrategyName = v1alpha1.InstallStrategyNameDeployment
+	for _, mode := range m.InstallModes {
+		csv.Spec.InstallModes = append(csv.Spec.InstallModes, v1alpha1.InstallMode{
+			Type: v1alpha1.InstallModeType(mode.Type), Supported: mode.Supported,
+		})
+	}
+	for _, d := range m.CRDDescriptions.Owned {
+		crds := &csv.Spec.CustomResourceDefinitions.Owned
+		*crds = append(*crds, v1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind})
+	}
+	for _, d := range m.APIServiceDefinitions.Owned {
+		services := &csv.Spec.APIServiceDefinitions.Owned
+		*services = append(*services, v1alpha1.APIServiceDescription{
+			Name: d.Name, Group: d.Group, Version: d.Version, Kind: d.Kind,
+		})
+	}
+	return csv
+}
+
+// OfCatalog returns what the operators of a catalog would be granted, by package: of each, the head of the default
+// channel. The sources of the catalog must still be open.
+func OfCatalog(index *declcfg.Index) ([]*Operator, error) {
+	var operators []*Operator
+	for _, p := range index.Packages() {
+		meta := headOf(p)
+		if meta == nil {
+			continue // not a valid package
+		}
+		v, err := meta.Decode()
+		if err != nil {
+			return nil, err
+		}
+		operators = append(operators, OfBundle(v.(*declcfg.Bundle)))
+	}
+	return operators, nil
+}
+
+// headOf returns the bundle at the head of the default channel, nil if there is none.
+func headOf(p *declcfg.PackageIndex) *declcfg.Meta {
+	if len(p.Packages) == 0 {
+		return nil
+	}
+	for _, c := range p.Channels {
+		if c.Value.Name != p.Packages[0].Value.DefaultChannel {
+			continue
+		}
+		heads := graph.New(c.Value.Entries).Heads()
+		for _, b := range p.Bundles {
+			if len(heads) > 0 && b.Value.Name == heads[0] {
+				return b.Meta
+			}
+		}
+	}
+	return nil
+}
