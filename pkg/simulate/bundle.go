@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -36,13 +37,22 @@ func (r *run) bundle(namespace, catalog, name string) (*bundle, error) {
 	return b, b.err
 }
 
-// objects returns the objects that the bundle installs, the ClusterServiceVersion first.
-func (b *bundle) objects() []cluster.Kubernetes {
-	var all []cluster.Kubernetes
-	if b.CSV != nil {
-		all = append(all, b.CSV)
+// objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion, the
+// other manifests, and the service accounts with their permissions.
+func (b *bundle) objects(namespace string) ([]cluster.Kubernetes, error) {
+	if b.CSV == nil {
+		return b.Others, nil
 	}
-	return append(all, b.Others...)
+	csv := *b.CSV // which shares all but the namespace
+	csv.Namespace = namespace
+	all := append([]cluster.Kubernetes{&csv}, b.Others...)
+	accounts, err := rbac.ForOperator(&csv)
+	for _, a := range accounts {
+		for o := range a.All() {
+			all = append(all, o.(cluster.Kubernetes))
+		}
+	}
+	return all, err
 }
 
 // propertiesText returns the value of the annotation operatorframework.io/properties.

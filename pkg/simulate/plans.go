@@ -90,7 +90,8 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
 			Path: b.Image, Identifier: c.Bundle, Replaces: c.Replaces, Properties: propertiesText(b.Properties),
 			CatalogSourceRef: &corev1.ObjectReference{Namespace: c.CatalogNamespace, Name: c.Catalog},
 		})
-		for _, o := range b.objects() {
+		objects, _ := b.objects(answer.Name) // the error is told before
+		for _, o := range objects {
 			plan.Status.Plan = append(plan.Status.Plan, &v1alpha1.Step{
 				Resolving: c.Bundle, Status: v1alpha1.StepStatusUnknown, Resource: bundleStep(c, o, b),
 			})
@@ -117,13 +118,19 @@ func generatedStep(s resolve.Subscription) v1alpha1.StepResource {
 	}
 }
 
-// bundleStep creates an object of a bundle. As in a cluster, its manifest is a reference to the ConfigMap that the
-// bundle is unpacked into.
-func bundleStep(c resolve.Choice, o cluster.Kubernetes, b *bundle) v1alpha1.StepResource {
+// stepKind returns the kind of an object as a step has it: there, a Secret of a bundle is another kind.
+func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
 		gvk.Kind = "BundleSecret"
 	}
+	return gvk
+}
+
+// bundleStep creates an object of a bundle. As in a cluster, its manifest is a reference to the ConfigMap that the
+// bundle is unpacked into.
+func bundleStep(c resolve.Choice, o cluster.Kubernetes, b *bundle) v1alpha1.StepResource {
+	gvk := stepKind(o)
 	return v1alpha1.StepResource{
 		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
 		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(),

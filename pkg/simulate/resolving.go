@@ -111,6 +111,16 @@ func (r *run) unpack(answer *cluster.Namespace) bool {
 			failing = append(failing, c.Bundle)
 		}
 	}
+	if err := r.unpackable(answer); err != nil {
+		r.blocked[answer.Name] = Wait{For: "a bundle that can be unpacked: " + err.Error(), Verdict: Computed}
+		r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
+			setCondition(status, resolve.Condition{
+				Type: string(v1alpha1.SubscriptionBundleUnpackFailed), Status: metav1.ConditionTrue,
+				Reason: "ErrorPreventedUnpacking", Message: err.Error(),
+			})
+		}, computed("OLM cannot read the manifests of the bundle"))
+		return false
+	}
 	if key := bundlesOf(answer); !r.unpacking[key] {
 		r.unpacking[key] = true
 		if !r.tells(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed) || len(failing) == 0 {
@@ -136,6 +146,20 @@ func (r *run) unpack(answer *cluster.Namespace) bool {
 		})
 	}, assumed("nothing of the namespace is installed while one bundle cannot be unpacked: "+names))
 	return false
+}
+
+// unpackable returns an error about a bundle whose manifests cannot be read.
+func (r *run) unpackable(answer *cluster.Namespace) error {
+	for _, c := range answer.Install {
+		b, err := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
+		if err == nil {
+			_, err = b.objects(answer.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("bundle %s: %w", c.Bundle, err)
+		}
+	}
+	return nil
 }
 
 // tells reports whether all Subscriptions of a namespace have a condition.

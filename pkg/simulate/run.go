@@ -101,3 +101,24 @@ func remove[P cluster.Kubernetes](r *run, s *cluster.Store[P], o cluster.Object[
 	s.Delete(o.Value.GetNamespace(), o.Value.GetName())
 	r.event(Deleted, o.Value, Event{Place: o.Pos, Text: text, Why: why.why, Verdict: why.verdict})
 }
+
+// put creates an object of any kind, or replaces the one of its name, and reports whether it is new.
+func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
+	of := o.GetObjectKind().GroupVersionKind().GroupKind()
+	old, ok := r.State.Get(of, o.GetNamespace(), o.GetName())
+	if ok {
+		o.SetUID(old.Value.GetUID())
+		o.SetResourceVersion(old.Value.GetResourceVersion())
+		o.SetCreationTimestamp(old.Value.GetCreationTimestamp())
+		if equality.Semantic.DeepEqual(old.Value, o) {
+			return false
+		}
+	}
+	action := Created
+	if ok {
+		action = Updated
+	}
+	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
+	r.event(action, o, Event{Place: old.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+	return !ok
+}

@@ -34,16 +34,29 @@ const (
 	labelContent        = "olm.permissions.hash"
 )
 
-// ownerLabels returns the labels of what OLM creates for a ClusterServiceVersion.
-func ownerLabels(csv *v1alpha1.ClusterServiceVersion, content string) map[string]string {
+// OwnerLabels returns the labels of what OLM creates for a ClusterServiceVersion.
+func OwnerLabels(csv *v1alpha1.ClusterServiceVersion) map[string]string {
 	return map[string]string{
-		labelManaged: "true", labelContent: content,
-		labelOwner: csv.Name, labelOwnerNamespace: csv.Namespace, labelOwnerKind: v1alpha1.ClusterServiceVersionKind,
+		labelManaged: "true", labelOwner: csv.Name, labelOwnerNamespace: csv.Namespace,
+		labelOwnerKind: v1alpha1.ClusterServiceVersionKind,
 	}
 }
 
-// ownedBy returns the reference to a ClusterServiceVersion of what is deleted with it.
-func ownedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
+// IsOwned reports whether an object has the owner labels of a ClusterServiceVersion.
+func IsOwned(o metav1.Object, csv *v1alpha1.ClusterServiceVersion) bool {
+	labels := o.GetLabels()
+	return labels[labelOwner] == csv.Name && labels[labelOwnerNamespace] == csv.Namespace &&
+		labels[labelOwnerKind] == v1alpha1.ClusterServiceVersionKind
+}
+
+func ownerLabels(csv *v1alpha1.ClusterServiceVersion, content string) map[string]string {
+	labels := OwnerLabels(csv)
+	labels[labelContent] = content
+	return labels
+}
+
+// OwnedBy returns the reference to a ClusterServiceVersion of what is deleted with it.
+func OwnedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
 	return []metav1.OwnerReference{owner(
 		v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, csv,
 	)}
@@ -58,7 +71,7 @@ func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
 
 // roleName returns the name of the Role, and of its binding, for one of the permissions of a ClusterServiceVersion.
 func roleName(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) string {
-	return withHash(csv.Name+"-"+p.ServiceAccountName, hash(struct {
+	return withHash(csv.Name+"-"+p.ServiceAccountName, Hash(struct {
 		Name       string                                  `json:"name"`
 		Permission *v1alpha1.StrategyDeploymentPermissions `json:"permission"`
 	}{csv.Name, p}))
@@ -66,7 +79,7 @@ func roleName(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymen
 
 // clusterRoleName returns the name of the ClusterRole, and of its binding, for one of the clusterPermissions.
 func clusterRoleName(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) string {
-	return withHash(csv.Name, hash(struct {
+	return withHash(csv.Name, Hash(struct {
 		Name       string                                  `json:"name"`
 		Namespace  string                                  `json:"namespace"`
 		Permission *v1alpha1.StrategyDeploymentPermissions `json:"permission"`
@@ -84,15 +97,15 @@ func withHash(base, hash string) string {
 }
 
 func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
-	return hash(struct {
+	return Hash(struct {
 		RoleRef  rbacv1.RoleRef   `json:"roleRef"`
 		Subjects []rbacv1.Subject `json:"subjects"`
 	}{ref, subjects})
 }
 
-// hash returns what OLM puts in names and labels for a value: the SHA-224 of its JSON and a line break, in base 62. The
+// Hash returns what OLM puts in names and labels for a value: the SHA-224 of its JSON and a line break, in base 62. The
 // JSON must be that of encoding/json, which escapes <, > and &.
-func hash(v any) string {
+func Hash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // no value here has a type that JSON does not know

@@ -97,7 +97,7 @@ func account(accounts map[string]*Account, csv *v1alpha1.ClusterServiceVersion, 
 			a.ServiceAccount = &corev1.ServiceAccount{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: rbacv1.ServiceAccountKind},
 				ObjectMeta: metav1.ObjectMeta{
-					Name: name, Namespace: csv.Namespace, OwnerReferences: ownedBy(csv), Labels: map[string]string{labelManaged: "true"},
+					Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: map[string]string{labelManaged: "true"},
 				},
 			}
 		}
@@ -112,14 +112,14 @@ func (a *Account) addRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.Strat
 	a.Roles = append(a.Roles, &rbacv1.Role{
 		TypeMeta: typeMeta(kindRole),
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: csv.Namespace, OwnerReferences: ownedBy(csv), Labels: ownerLabels(csv, hash(p.Rules)),
+			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: ownerLabels(csv, Hash(p.Rules)),
 		},
 		Rules: p.Rules,
 	})
 	a.RoleBindings = append(a.RoleBindings, &rbacv1.RoleBinding{
 		TypeMeta: typeMeta(kindRoleBinding),
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: csv.Namespace, OwnerReferences: ownedBy(csv),
+			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv),
 			Labels: ownerLabels(csv, bindingHash(ref, subjects)),
 		},
 		RoleRef: ref, Subjects: subjects,
@@ -131,7 +131,7 @@ func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha
 	ref, subjects := bind(kindClusterRole, name), subjects(csv, p)
 	a.ClusterRoles = append(a.ClusterRoles, &rbacv1.ClusterRole{
 		TypeMeta:   typeMeta(kindClusterRole),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, hash(p.Rules))},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, Hash(p.Rules))},
 		Rules:      p.Rules,
 	})
 	a.ClusterRoleBindings = append(a.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
@@ -195,5 +195,5 @@ func moveTo(o metav1.Object, copied *v1alpha1.ClusterServiceVersion) {
 	labels[v1alpha1.CopiedLabelKey] = o.GetNamespace()
 	labels[labelOwnerNamespace] = copied.Namespace
 	o.SetNamespace(copied.Namespace)
-	o.SetOwnerReferences(ownedBy(copied))
+	o.SetOwnerReferences(OwnedBy(copied))
 }

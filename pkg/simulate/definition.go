@@ -1,0 +1,91 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// definition creates or updates a CustomResourceDefinition. Its names are assumed to be accepted.
+func (x *execution) definition(
+	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *bundle,
+) (v1alpha1.StepStatus, error) {
+	crd = crd.DeepCopy()
+	crd.Labels = with(crd.Labels, labelManaged, "true")
+	why := computed("InstallPlan " + x.plan.Name + " has it")
+	if b.Partial {
+		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
+	}
+	old, ok := x.State.CustomResourceDefinitions.Get("", crd.Name)
+	if !ok {
+		accept(crd)
+		create(x.run, &x.State.CustomResourceDefinitions, crd, "versions "+versionsOf(crd), why)
+		return v1alpha1.StepStatusCreated, nil
+	}
+	if b.Partial {
+		addVersions(crd, old.Value)
+	}
+	for _, stored := range old.Value.Status.StoredVersions {
+		if !slices.ContainsFunc(crd.Spec.Versions, isVersion(stored)) {
+			return step.Status, fmt.Errorf("risk of data loss updating %q: new CRD removes version %s that is listed as a stored "+
+				"version on the existing CRD", crd.Name, stored)
+		}
+	}
+	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec, c.Annotations = crd.Spec, crd.Annotations
+		for key, value := range crd.Labels {
+			c.Labels = with(c.Labels, key, value)
+		}
+		accept(c)
+	}, "versions "+versionsOf(crd), why)
+	return v1alpha1.StepStatusPresent, nil
+}
+
+func isVersion(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name }
+}
+
+func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
+	var names []string
+	for _, v := range crd.Spec.Versions {
+		names = append(names, v.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// addVersions keeps all that is known of the definition in the cluster, and adds only versions to it.
+func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
+	versions := slices.Clone(old.Spec.Versions)
+	for _, v := range crd.Spec.Versions {
+		if !slices.ContainsFunc(versions, isVersion(v.Name)) {
+			v.Storage = false
+			versions = append(versions, v)
+		}
+	}
+	crd.Spec = *old.Spec.DeepCopy()
+	crd.Spec.Versions, crd.Annotations = versions, old.Annotations
+}
+
+// accept sets the status that a cluster gives to a definition.
+func accept(crd *apiextensionsv1.CustomResourceDefinition) {
+	status := &crd.Status
+	status.AcceptedNames = crd.Spec.Names
+	for _, of := range []apiextensionsv1.CustomResourceDefinitionConditionType{
+		apiextensionsv1.NamesAccepted, apiextensionsv1.Established,
+	} {
+		isIt := func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == of }
+		if !slices.ContainsFunc(status.Conditions, isIt) {
+			status.Conditions = append(status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
+				Type: of, Status: apiextensionsv1.ConditionTrue,
+			})
+		}
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Storage && !slices.Contains(status.StoredVersions, v.Name) {
+			status.StoredVersions = append(status.StoredVersions, v.Name)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// An execution takes the steps of an InstallPlan.
+type execution struct {
+	*run
+	plan    *v1alpha1.InstallPlan
+	objects map[string][]cluster.Kubernetes // of bundles, by name
+}
+
+// take takes the steps that are not taken yet, up to the first that fails.
+func (x *execution) take() error {
+	for _, step := range x.plan.Status.Plan {
+		switch step.Status {
+		case v1alpha1.StepStatusPresent, v1alpha1.StepStatusCreated:
+			continue
+		case v1alpha1.StepStatusUnknown, v1alpha1.StepStatusNotPresent, v1alpha1.StepStatusWaitingForAPI:
+		default:
+			return v1alpha1.ErrInvalidInstallPlan
+		}
+		status, err := x.step(step)
+		step.Status = status
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
+	inNamespace, permitted := permittedKinds[step.Resource.Kind]
+	switch {
+	case step.Resource.Kind == v1alpha1.SubscriptionKind:
+		return x.subscription(step)
+	case !permitted:
+		return v1alpha1.StepStatusUnsupportedResource, v1alpha1.ErrInvalidInstallPlan
+	}
+	b, err := x.bundle(step.Resource.CatalogSourceNamespace, step.Resource.CatalogSource, step.Resolving)
+	if err != nil {
+		return step.Status, err
+	}
+	o, err := x.object(b, step)
+	if err != nil {
+		return step.Status, err
+	}
+	switch o := o.(type) {
+	case *v1alpha1.ClusterServiceVersion:
+		return x.operator(step, o, b)
+	case *apiextensionsv1.CustomResourceDefinition:
+		return x.definition(step, o, b)
+	}
+	return x.other(step, o, inNamespace), nil
+}
+
+// permittedKinds are the kinds of objects that a bundle may have, and whether they are in a namespace.
+var permittedKinds = map[string]bool{
+	v1alpha1.ClusterServiceVersionKind: true,
+	"CustomResourceDefinition":         false,
+	"BundleSecret":                     true, // a Secret
+	"ConfigMap":                        true,
+	"Service":                          true,
+	"ServiceAccount":                   true,
+	"Role":                             true,
+	"RoleBinding":                      true,
+	"ClusterRole":                      false,
+	"ClusterRoleBinding":               false,
+	"PrometheusRule":                   true,
+	"ServiceMonitor":                   true,
+	"PodDisruptionBudget":              true,
+	"PriorityClass":                    false,
+	"VerticalPodAutoscaler":            true,
+	"ConsoleYAMLSample":                false,
+	"ConsoleQuickStart":                false,
+	"ConsoleCLIDownload":               false,
+	"ConsoleLink":                      false,
+	"ConsolePlugin":                    false,
+	"NetworkPolicy":                    true,
+}
+
+// object returns the object of a step.
+func (x *execution) object(b *bundle, step *v1alpha1.Step) (cluster.Kubernetes, error) {
+	if x.objects[step.Resolving] == nil {
+		all, err := b.objects(x.plan.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		x.objects[step.Resolving] = all
+	}
+	for _, o := range x.objects[step.Resolving] {
+		if stepKind(o).Kind == step.Resource.Kind && o.GetName() == step.Resource.Name {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("bundle %s has no %s %s", step.Resolving, step.Resource.Kind, step.Resource.Name)
+}
+
+const (
+	annotationGeneratedBy = "olm.generated-by"
+	annotationProperties  = "operatorframework.io/properties"
+	labelManaged          = "olm.managed"
+)
+
+// subscription creates a Subscription for a dependency.
+func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
+	s := new(v1alpha1.Subscription)
+	if err := json.Unmarshal([]byte(step.Resource.Manifest), s); err != nil {
+		return step.Status, fmt.Errorf("error parsing step manifest: %s: %w", step.Resource.Name, err)
+	}
+	if _, ok := x.State.Subscriptions.Get(x.plan.Namespace, s.Name); ok {
+		return v1alpha1.StepStatusPresent, nil
+	}
+	s.Namespace = x.plan.Namespace
+	s.Annotations = with(s.Annotations, annotationGeneratedBy, x.plan.Name)
+	s.Labels = with(s.Labels, labelManaged, "true")
+	create(x.run, &x.State.Subscriptions, s, fmt.Sprintf("startingCSV %s", s.Spec.StartingCSV),
+		computed("OLM subscribes to what it installs as a dependency"))
+	return v1alpha1.StepStatusCreated, nil
+}
+
+// with returns a copy of a map with an entry.
+func with(m map[string]string, key, value string) map[string]string {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// operator creates a ClusterServiceVersion. One of its name stays as it is.
+func (x *execution) operator(
+	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *bundle,
+) (v1alpha1.StepStatus, error) {
+	if _, ok := x.State.ClusterServiceVersions.Get(x.plan.Namespace, csv.Name); ok {
+		return v1alpha1.StepStatusPresent, nil
+	}
+	if !slices.Contains(x.plan.Spec.ClusterServiceVersionNames, csv.Name) && x.competes(csv) {
+		return step.Status, fmt.Errorf("pre-existing CRD owners found for owned CRD(s) of dependent CSV %s", csv.Name)
+	}
+	created := *csv // which shares what is not changed
+	created.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
+	created.Labels = with(csv.Labels, labelManaged, "true")
+	for _, l := range x.plan.Status.BundleLookups {
+		if l.Identifier == csv.Name {
+			created.Spec.Replaces = l.Replaces
+		}
+	}
+	text := "a new operator"
+	if created.Spec.Replaces != "" {
+		text = "spec.replaces " + created.Spec.Replaces
+	}
+	why := computed("InstallPlan " + x.plan.Name + " has it")
+	if b.Partial {
+		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
+		text += ", deployments and permissions unknown"
+	}
+	create(x.run, &x.State.ClusterServiceVersions, &created, text, why)
+	return v1alpha1.StepStatusCreated, nil
+}
+
+// competes reports whether another operator of the namespace owns a CustomResourceDefinition of this one.
+func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
+	owns := map[string]bool{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		owns[d.Name] = true
+	}
+	for o := range x.State.ClusterServiceVersions.In(csv.Namespace) {
+		for _, d := range o.Value.Spec.CustomResourceDefinitions.Owned {
+			if owns[d.Name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// other creates an object of another kind, or replaces the one of its name.
+func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
+	o = o.DeepCopyObject().(cluster.Kubernetes)
+	csv := &v1alpha1.ClusterServiceVersion{}
+	csv.Name, csv.Namespace = step.Resolving, x.plan.Namespace
+	if found, ok := x.State.ClusterServiceVersions.Get(csv.Namespace, csv.Name); ok {
+		csv.UID = found.Value.UID
+	}
+	if inNamespace {
+		o.SetNamespace(x.plan.Namespace)
+		o.SetOwnerReferences(rbac.OwnedBy(csv))
+		o.SetLabels(with(o.GetLabels(), labelManaged, "true"))
+	} else {
+		labels := o.GetLabels()
+		for key, value := range rbac.OwnerLabels(csv) {
+			labels = with(labels, key, value)
+		}
+		o.SetLabels(labels)
+	}
+	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
+		return v1alpha1.StepStatusCreated
+	}
+	return v1alpha1.StepStatusPresent
+}
