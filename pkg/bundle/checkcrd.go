@@ -6,44 +6,14 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
-
-// The API versions of definitions.
-const (
-	crdV1      = "apiextensions.k8s.io/v1"
-	crdV1beta1 = "apiextensions.k8s.io/v1beta1"
 )
 
 // checkDefinition checks what Kubernetes checks when the definition is created. Like upstream, it ignores problems of
 // schemas and of everything with status in its path, such as spec.subresources.status.
 func (c *checker) checkDefinition(m *manifest) {
-	internal := new(apiextensions.CustomResourceDefinition)
-	var ptr jsontext.Pointer
-	var err error
-	switch m.apiVersion {
-	case crdV1:
-		crd := new(apiextensionsv1.CustomResourceDefinition)
-		if ptr, err = decode(m.printed, crd); err == nil {
-			apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
-			err = apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
-				crd, internal, nil)
-		}
-	case crdV1beta1:
-		crd := new(apiextensionsv1beta1.CustomResourceDefinition)
-		if ptr, err = decode(m.printed, crd); err == nil {
-			apiextensionsv1beta1.SetObjectDefaults_CustomResourceDefinition(crd)
-			err = apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
-				crd, internal, nil)
-		}
-	default:
-		c.find("crd-type", m.document, "/apiVersion", "%q: want %s or %s", m.apiVersion, crdV1, crdV1beta1)
-		return
-	}
+	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
 	if err != nil {
 		c.find("crd-type", m.document, ptr, "%w", err)
 		return

@@ -20,7 +20,7 @@ const (
 
 const (
 	kindCSV = declcfg.KindCSV
-	kindCRD = "CustomResourceDefinition"
+	kindCRD = declcfg.KindCRD
 )
 
 // manifests is what the directory of that name holds.

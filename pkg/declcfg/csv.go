@@ -2,6 +2,7 @@ package declcfg
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,8 +10,11 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// KindCSV is the kind of a ClusterServiceVersion.
-const KindCSV = "ClusterServiceVersion"
+// Kinds of manifests.
+const (
+	KindCSV = "ClusterServiceVersion"
+	KindCRD = "CustomResourceDefinition"
+)
 
 // IsCSV reports whether a manifest, given in JSON, is a ClusterServiceVersion. As in opm its API version does not
 // matter.
@@ -43,19 +47,34 @@ func readCSV(manifest jsontext.Value) *CSVMetadata {
 	return &m
 }
 
+// Manifests yields the manifests that b carries as olm.bundle.object, in JSON, in the order of its properties. An error
+// is about one that cannot be decoded.
+func (b *Bundle) Manifests() iter.Seq2[jsontext.Value, error] {
+	return func(yield func(jsontext.Value, error) bool) {
+		for i := range b.Properties {
+			if b.Properties[i].Type != PropertyBundleObject {
+				continue
+			}
+			manifest, err := b.Properties[i].manifest()
+			if err != nil {
+				err = fmt.Errorf("properties[%d]: %w", i, err)
+			}
+			if !yield(manifest, err) {
+				return
+			}
+		}
+	}
+}
+
 // ManifestCSV returns the first ClusterServiceVersion that b carries as olm.bundle.object, in JSON, nil for none. The
 // error is about the first manifest before it that cannot be decoded.
 func (b *Bundle) ManifestCSV() (csv jsontext.Value, failed error) {
-	for i := range b.Properties {
-		if b.Properties[i].Type != PropertyBundleObject {
-			continue
-		}
-		manifest, err := b.Properties[i].manifest()
+	for manifest, err := range b.Manifests() {
 		switch {
 		case err == nil && IsCSV(manifest):
 			return manifest, failed
 		case err != nil && failed == nil:
-			failed = fmt.Errorf("properties[%d]: %w", i, err)
+			failed = err
 		}
 	}
 	return nil, failed
