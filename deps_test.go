@@ -92,6 +92,11 @@ var arrows = map[string][]string{
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry",
 	},
+	"pkg/crdcheck": {
+		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
+		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
+		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json,
+	},
 	"pkg/validate": {
 		"pkg/problem", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,

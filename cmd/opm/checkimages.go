@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
-	return f.report(cmd, c, report)
+	return f.printSummed(cmd, f.format, c, imagesReport(report), report.Summary())
 }
 
 func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
@@ -128,15 +127,4 @@ func imagesReport(report *imagecheck.Report) *problem.Report {
 		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(),
 		Counts: map[string]int{"images": report.Images},
 	}
-}
-
-// report prints what was found, and sums it up on standard error.
-func (f *imageCheck) report(cmd *cobra.Command, c *config, report *imagecheck.Report) error {
-	out := imagesReport(report)
-	err := f.print(cmd, cmd.OutOrStdout(), f.format, c, out)
-	if err != nil && !errors.Is(err, errReported) || f.writeBaseline {
-		return err
-	}
-	_, printErr := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", report.Summary())
-	return cmp.Or(printErr, err)
 }

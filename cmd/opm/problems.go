@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -143,6 +144,18 @@ func (f *reportFlags) print(
 		err = errReported
 	}
 	return err
+}
+
+// printSummed is print to standard output, with a summary on standard error.
+func (f *reportFlags) printSummed(
+	cmd *cobra.Command, format string, c *config, report *problem.Report, summary string,
+) error {
+	err := f.print(cmd, cmd.OutOrStdout(), format, c, report)
+	if err != nil && !errors.Is(err, errReported) || f.writeBaseline {
+		return err
+	}
+	_, printErr := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", summary)
+	return cmp.Or(printErr, err)
 }
 
 // unknown returns the problems that are not in the named baseline, and what is there but is no problem any more.

@@ -37,6 +37,7 @@ Exit status:
 	addGroup(root, "Catalogs:",
 		buildCmd(),
 		catalogSourceCmd(),
+		checkCRDsCmd(),
 		checkImagesCmd(),
 		composeCmd(),
 		convertTemplateCmd("opm"),

@@ -1,0 +1,149 @@
+// Package crdcheck reports updates that OLM refuses because of what they change in CustomResourceDefinitions. It needs
+// no cluster: the definitions are in the catalog, in bundle directories or in the images of bundles.
+//
+//	bundles, err := crdcheck.Read(ctx, image.SpoolOptions{}, catalog.Sources...)
+//	if err != nil {
+//		return err
+//	}
+//	defer bundles.Close()
+//	report, err := bundles.Check(ctx, crdcheck.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	err = problem.WriteText(os.Stdout, report.Problems, false)
+//
+// OLM v1 checks definitions with sigs.k8s.io/crdify, and so does this package.
+package crdcheck
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// Options are what is checked, and how. The zero value checks everything that needs no image and no cluster.
+type Options struct {
+	Package string            // whose updates are checked; "" for all
+	OLM     []graph.Semantics // none means both
+
+	// Images opens the images of bundles whose manifests are not in the catalog. Without it, these are not checked.
+	Images Images
+
+	// Resources are the custom resources of a cluster, and its definitions. Nil means that they are not known.
+	Resources []*unstructured.Unstructured
+
+	// Comparing is called with the number of pairs of definitions that are to be compared, and then Compared after each
+	// with its name; calls of Compared may run at once. They may be nil.
+	Comparing func(pairs int)
+	Compared  func(name string)
+}
+
+// A pair is two definitions of one name that differ.
+type pair struct {
+	name          string
+	before, after digest
+}
+
+// A verdict is the findings about a pair.
+type verdict struct {
+	pair     pair
+	findings map[graph.Semantics][]Finding
+	err      error // of reading one of them
+}
+
+// Check checks the updates. Equal pairs of definitions are compared once. The error is that of ctx, or that of the
+// images as a whole.
+func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
+	if len(opts.OLM) == 0 {
+		opts.OLM = []graph.Semantics{graph.Classic, graph.V1}
+	}
+	updates, err := b.updates(opts.Package)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Images != nil {
+		if err := b.pull(ctx, updates, opts.Images); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.library.finish(); err != nil {
+		return nil, err
+	}
+	verdicts := b.compare(ctx, pairsOf(updates), opts)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return newReport(updates, verdicts, opts), nil
+}
+
+// pairsOf returns all pairs of the updates, each once.
+func pairsOf(updates []update) []pair {
+	var pairs []pair
+	seen := map[pair]bool{}
+	for _, u := range updates {
+		for _, from := range u.from {
+			for p := range differences(from, u.to) {
+				if !seen[p] {
+					seen[p] = true
+					pairs = append(pairs, p)
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// differences yields the definitions that differ in two bundles. One that only one of them has does not matter to OLM.
+func differences(from, to *node) func(yield func(pair) bool) {
+	return func(yield func(pair) bool) {
+		if from.err != nil || to.err != nil {
+			return
+		}
+		for i, name := range to.names {
+			before, ok := from.find(name)
+			if after := to.digests[i]; ok && before != after && !yield(pair{name, before, after}) {
+				return
+			}
+		}
+	}
+}
+
+func (b *Bundles) compare(ctx context.Context, pairs []pair, opts Options) map[pair]verdict {
+	if opts.Comparing != nil {
+		opts.Comparing(len(pairs))
+	}
+	compare := func(p pair) verdict {
+		v := b.library.compare(p, opts)
+		if opts.Compared != nil {
+			opts.Compared(p.name)
+		}
+		return v
+	}
+	verdicts := make(map[pair]verdict, len(pairs))
+	for v := range parallel.Map(ctx, 0, slices.Values(pairs), compare) {
+		verdicts[v.pair] = v
+	}
+	return verdicts
+}
+
+func (l *library) compare(p pair, opts Options) verdict {
+	v := verdict{pair: p, findings: map[graph.Semantics][]Finding{}}
+	before, err := l.read(p.before)
+	if err != nil {
+		v.err = err
+		return v
+	}
+	after, err := l.read(p.after)
+	if err != nil {
+		v.err = err
+		return v
+	}
+	for _, olm := range opts.OLM {
+		v.findings[olm] = Compare(olm, before, after, opts.Resources)
+	}
+	return v
+}

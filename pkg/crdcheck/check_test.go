@@ -1,0 +1,163 @@
+package crdcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// writeBundle writes the directory of a bundle of package kiln, whose field size has that schema.
+func writeBundle(t testing.TB, dir, version, size string) {
+	t.Helper()
+	files := map[string]string{
+		"manifests/csv.yaml": fmt.Sprintf(`{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion,
+			metadata: {name: kiln.v%s}, spec: {version: %[1]s}}`, version),
+		"manifests/crd.yaml": head + fmt.Sprintf(`
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {size: %s}}}}
+`, size),
+		"metadata/annotations.yaml": "annotations: {operators.operatorframework.io.bundle.package.v1: kiln}",
+	}
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkCatalog checks a catalog of one file.
+func checkCatalog(t testing.TB, catalog string, opts Options) (*Report, error) {
+	t.Helper()
+	source := declcfg.Source{Name: "c", FS: fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}}
+	bundles, err := Read(t.Context(), image.SpoolOptions{}, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bundles.Close()
+	return bundles.Check(t.Context(), opts)
+}
+
+// openDirectories opens bundle directories as if they were images.
+func openDirectories(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+	return render.Open(ctx, refs, render.Options{Bundles: &bundle.Options{}, Skipped: failed})
+}
+
+// catalogOf returns a catalog with a bundle for each directory, v1 and so on, and these entries.
+func catalogOf(entries string, dirs ...string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "{schema: olm.channel, package: kiln, name: stable, entries: [%s]}\n", entries)
+	for i, dir := range dirs {
+		fmt.Fprintf(&text, "---\n{schema: olm.bundle, package: kiln, name: v%d, image: %q, "+
+			"properties: [{type: olm.package, value: {packageName: kiln, version: %[1]d.0.0}}]}\n", i+1, dir)
+	}
+	return text.String()
+}
+
+func TestEqualPairsAreComparedOnce(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	writeBundle(t, a, "1.0.0", "{type: string}")
+	writeBundle(t, b, "2.0.0", "{type: integer}")
+	const entries = "{name: v1}, {name: v2, replaces: v1}, {name: v3, skipRange: <3.0.0}, {name: v4, replaces: v3}, {name: v5, replaces: v4}"
+	var pairs int
+	var opened [][]string
+	report, err := checkCatalog(t, catalogOf(entries, a, a, b, b, a), Options{
+		Images: func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+			opened = append(opened, refs)
+			return openDirectories(ctx, refs, failed)
+		},
+		Comparing: func(n int) { pairs = n },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(opened) != 1 || len(opened[0]) != 2 {
+		t.Errorf("opened %q, want both directories once", opened)
+	}
+	want := map[graph.Semantics]int{graph.V1: 3}
+	if pairs != 2 || report.Compared != 2 || report.Updates != 5 || report.Unchecked != 0 || !maps.Equal(report.Refused, want) {
+		t.Errorf("%d pairs, %+v", pairs, report)
+	}
+	var found []string
+	for _, p := range report.Problems {
+		if p.Rule == "v1-type" {
+			found = append(found, fmt.Sprintf("%s %q", p.Path, p.Names))
+		}
+	}
+	if want := []string{
+		`package "kiln": bundle "v3" ["kilns.pottery.example" "v1: ^.size" "v1" "v2"]`,
+		`package "kiln": bundle "v5" ["kilns.pottery.example" "v1: ^.size" "v4"]`,
+	}; !slices.Equal(found, want) {
+		t.Errorf("got %q, want %q", found, want)
+	}
+}
+
+// TestNotChecked has bundles whose manifests nobody knows.
+func TestNotChecked(t *testing.T) {
+	a := t.TempDir()
+	writeBundle(t, a, "1.0.0", "{type: string}")
+	const entries = "{name: v1, replaces: v0}, {name: v2, replaces: v1}, {name: v3, replaces: v2}"
+	catalog := catalogOf(entries, a, filepath.Join(a, "missing"), a)
+	for _, tt := range []struct {
+		name   string
+		images Images
+		want   []string
+	}{
+		{"a directory that is missing", openDirectories, []string{"not-in-catalog v1", "manifests v2"}},
+		{"no images", nil, []string{"manifests v1", "not-in-catalog v1", "manifests v2", "manifests v3"}},
+	} {
+		report, err := checkCatalog(t, catalog, Options{Images: tt.images})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range report.Problems {
+			_, name, _ := strings.Cut(p.Path, `bundle "`)
+			got = append(got, p.Rule+" "+strings.TrimSuffix(name, `"`))
+		}
+		if !slices.Equal(got, tt.want) || report.Unchecked != 3 || len(report.Refused) != 0 {
+			t.Errorf("%s: %q, %+v", tt.name, got, report)
+		}
+	}
+	failed := errors.New("no registry")
+	if _, err := checkCatalog(t, catalog, Options{
+		Images: func(context.Context, []string, func(string, error)) (*render.Catalog, error) { return nil, failed },
+	}); !errors.Is(err, failed) {
+		t.Errorf("got %v, want %v", err, failed)
+	}
+}
+
+// TestManyUpdates has ranges of all versions, of which there are too many to check.
+func TestManyUpdates(t *testing.T) {
+	var entries []string
+	dirs := make([]string, 2000)
+	for i := range dirs {
+		entries = append(entries, fmt.Sprintf("{name: v%d, skipRange: '>=0.0.0'}", i+1))
+	}
+	start := time.Now()
+	_, err := checkCatalog(t, catalogOf(strings.Join(entries, ", "), dirs...), Options{})
+	if err == nil || !strings.Contains(err.Error(), `package "kiln": more than 1000000 updates`) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,97 @@
+package crdcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// compareClassic returns the findings of OLM Classic. It reports all, OLM the first.
+func compareClassic(before, after *definition, resources []*unstructured.Unstructured) []Finding {
+	if len(after.Spec.Versions) == 0 {
+		return []Finding{{
+			Rule: "classic-versions", CRD: after.Name, Message: "could not find any versions in the new CRD",
+		}}
+	}
+	var found []Finding
+	for i := range after.Spec.Versions {
+		v := &after.Spec.Versions[i]
+		if served := versionOf(before, v.Name); v.Served && served != nil && served.Served {
+			found = append(found, checkResources(after, v, resources)...)
+		}
+	}
+	for _, name := range before.Status.StoredVersions {
+		if versionOf(after, name) == nil {
+			found = append(found, Finding{
+				Rule: "classic-stored-version", CRD: after.Name, Field: name,
+				Message: fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s "+
+					"that is listed as a stored version on the existing CRD", after.Name, name),
+			})
+		}
+	}
+	return found
+}
+
+// versionOf returns the version of that name, or nil.
+func versionOf(crd *definition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &crd.Spec.Versions[i]
+}
+
+// checkResources returns the resources that a version does not accept. Those of other versions have the same fields,
+// unless a webhook converts them.
+func checkResources(
+	crd *definition, v *apiextensionsv1.CustomResourceDefinitionVersion, resources []*unstructured.Unstructured,
+) []Finding {
+	if len(resources) == 0 || v.Schema.OpenAPIV3Schema == nil {
+		return nil
+	}
+	finding := Finding{Rule: "classic-resource", CRD: crd.Name, Field: v.Name}
+	webhook := crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
+	if webhook {
+		finding.Severity = problem.Warning
+	}
+	restrictive := func(err error) Finding {
+		finding.Message = fmt.Sprintf("error validating existing CRs against new CRD's schema for %q: %v", crd.Name, err)
+		return finding
+	}
+	validator, err := newValidator(v.Schema.OpenAPIV3Schema)
+	if err != nil {
+		return []Finding{restrictive(err)}
+	}
+	var found []Finding
+	for _, r := range resources {
+		kind := r.GroupVersionKind()
+		if kind.Group != crd.Spec.Group || kind.Kind != crd.Spec.Names.Kind || webhook && kind.Version != v.Name {
+			continue
+		}
+		kind.Version = v.Name
+		if errs := validation.ValidateCustomResource(nil, r.UnstructuredContent(), validator); len(errs) > 0 {
+			name := strings.TrimPrefix(r.GetNamespace()+"/"+r.GetName(), "/")
+			found = append(found, restrictive(fmt.Errorf(
+				"error validating %s %q: updated validation is too restrictive: %w", kind, name, errs.ToAggregate())))
+		}
+	}
+	return found
+}
+
+func newValidator(s *schema) (validation.SchemaValidator, error) {
+	internal := new(apiextensions.JSONSchemaProps)
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s, internal, nil); err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(internal)
+	return validator, err
+}

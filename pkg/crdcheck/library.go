@@ -1,0 +1,124 @@
+package crdcheck
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A library holds the definitions of bundles, equal ones once. Calls of add may run at once; definitions can be read
+// after finish.
+type library struct {
+	store *spool.Store
+
+	mu    sync.Mutex
+	texts map[digest]*io.SectionReader
+}
+
+// A digest identifies a definition by what an update may change.
+type digest [sha256.Size]byte
+
+// contents are the definitions of a bundle.
+type contents struct {
+	names   []string // of the definitions
+	digests []digest
+	err     error // why they are not known
+}
+
+// find returns the digest of the definition of that name.
+func (c *contents) find(name string) (digest, bool) {
+	for i := range c.names {
+		if c.names[i] == name {
+			return c.digests[i], true
+		}
+	}
+	return digest{}, false
+}
+
+func newLibrary(opts spool.Options) *library {
+	return &library{store: spool.NewStore(opts), texts: map[digest]*io.SectionReader{}}
+}
+
+// add adds the definitions of a bundle. The error in what it returns is [bundle.ErrNoManifests] for a bundle that is to
+// be read from its image.
+func (l *library) add(b *declcfg.Bundle) *contents {
+	c := &contents{err: bundle.ErrNoManifests}
+	for manifest, err := range b.Manifests() {
+		if err != nil {
+			c.err = err
+			return c
+		}
+		var crd comparedParts
+		if err := json.Unmarshal(manifest, &crd, document.Lenient); err != nil {
+			c.err = err
+			return c
+		}
+		switch crd.Kind {
+		case declcfg.KindCSV:
+			c.err = nil
+		case declcfg.KindCRD:
+			d, err := l.addText(crd)
+			if err != nil {
+				c.err = err
+				return c
+			}
+			c.names, c.digests = append(c.names, crd.Metadata.Name), append(c.digests, d)
+		}
+	}
+	return c
+}
+
+// comparedParts are those of a definition that an update may change.
+type comparedParts struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec   jsontext.Value `json:"spec"`
+	Status struct {
+		StoredVersions jsontext.Value `json:"storedVersions"`
+	} `json:"status"`
+}
+
+func (l *library) addText(crd comparedParts) (digest, error) {
+	text, err := json.Marshal(crd, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return digest{}, err
+	}
+	text = format.AppendCompact(nil, text)
+	d := digest(sha256.Sum256(text))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.texts[d] != nil {
+		return d, nil
+	}
+	l.texts[d], err = l.store.Add(bytes.NewReader(text))
+	return d, err
+}
+
+// read returns a definition.
+func (l *library) read(d digest) (*definition, error) {
+	text, err := io.ReadAll(io.NewSectionReader(l.texts[d], 0, l.texts[d].Size()))
+	if err != nil {
+		return nil, err
+	}
+	return bundle.DecodeCRD(text)
+}
+
+func (l *library) finish() error { return l.store.Finish() }
+
+func (l *library) close() error { return l.store.Close() }
+
+var errNoImage = errors.New("the catalog has neither manifests nor an image")

@@ -1,0 +1,182 @@
+package crdcheck
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A Report is the result of a check.
+type Report struct {
+	// Problems are by place. Their names are the definition, the field, and the bundles that the one at the place
+	// updates.
+	Problems []*problem.Problem
+
+	Updates   int // from one bundle to another
+	Unchecked int // updates of which something could not be checked
+	Refused   map[graph.Semantics]int
+	Compared  int // pairs of definitions
+
+	olm            []graph.Semantics
+	knowsResources bool
+}
+
+// Summary says how many updates there are and how many are refused.
+func (r *Report) Summary() string {
+	var refused []string
+	for _, olm := range r.olm {
+		refused = append(refused, fmt.Sprintf("%s refuses %s", title(olm), plural.Number(r.Refused[olm])))
+	}
+	text := fmt.Sprintf("of %s %s", plural.Of(r.Updates, "update"), strings.Join(refused, " and "))
+	if r.Unchecked > 0 {
+		text += fmt.Sprintf("; %s cannot be checked", plural.Number(r.Unchecked))
+	}
+	if !r.evaluatesResources() {
+		text += "; custom resources were not evaluated"
+	}
+	return text
+}
+
+// evaluatesResources is also true where nobody looks at resources.
+func (r *Report) evaluatesResources() bool {
+	return r.knowsResources || !slices.Contains(r.olm, graph.Classic)
+}
+
+func title(olm graph.Semantics) string {
+	if olm == graph.Classic {
+		return "OLM Classic"
+	}
+	return "OLM v1"
+}
+
+// A reporter makes the problems of one bundle.
+type reporter struct {
+	report   *Report
+	verdicts map[pair]verdict
+	to       *node
+	refusals []*refusal
+	byText   map[string]*refusal // by rule and words
+}
+
+// A refusal is a problem of the updates from some bundles, whose names are between its words.
+type refusal struct {
+	*problem.Problem
+	before, after string
+	from          []string
+}
+
+func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Report {
+	r := &Report{
+		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.Resources != nil,
+	}
+	unread := map[*node]int{} // updates by the bundle that cannot be read
+	for _, u := range updates {
+		r.Updates += len(u.from)
+		p := reporter{report: r, verdicts: verdicts, to: u.to, byText: map[string]*refusal{}}
+		for _, from := range u.from {
+			p.update(from, unread)
+		}
+		r.Problems = append(r.Problems, p.problems()...)
+	}
+	for n, count := range unread {
+		p := n.problem("manifests", "")
+		p.Names = []string{n.ref}
+		p.Message = fmt.Sprintf("%s not checked, since its manifests cannot be read: %v",
+			plural.Words(count, "update is", "updates are"), n.err)
+		r.Problems = append(r.Problems, p)
+	}
+	if !r.evaluatesResources() && r.Compared > 0 {
+		rule := Rules().Of("resources")
+		r.Problems = append(r.Problems, &problem.Problem{
+			Rule: rule.Name, Severity: rule.Severity, Fix: rule.Fix,
+			Message: "custom resources are not known, so they were not evaluated for OLM Classic",
+		})
+	}
+	problem.Sort(r.Problems)
+	return r
+}
+
+// update adds the problems of the update of a bundle.
+func (p *reporter) update(from *node, unread map[*node]int) {
+	if from.err != nil || p.to.err != nil {
+		p.report.Unchecked++
+		if errors.Is(from.err, errNotInCatalog) {
+			p.add(from, Finding{Rule: "not-in-catalog"}, "the update from ", " is not checked: "+from.err.Error())
+			return
+		}
+		for _, n := range []*node{from, p.to} {
+			if n.err != nil {
+				unread[n]++
+			}
+		}
+		return
+	}
+	refused, broken := map[graph.Semantics]bool{}, false
+	for d := range differences(from, p.to) {
+		v := p.verdicts[d]
+		if v.err != nil {
+			broken = true
+			p.add(from, Finding{Rule: "crd", CRD: d.name}, "the update from ", " is not checked: "+v.err.Error())
+		}
+		for _, olm := range p.report.olm {
+			for _, f := range v.findings[olm] {
+				refused[olm] = refused[olm] || f.Severity != problem.Warning
+				p.add(from, f, title(olm)+" refuses the update from ", ": "+f.Message)
+			}
+		}
+	}
+	if broken {
+		p.report.Unchecked++
+	}
+	for olm, ok := range refused {
+		if ok {
+			p.report.Refused[olm]++
+		}
+	}
+}
+
+func (p *reporter) add(from *node, f Finding, before, after string) {
+	key := f.Rule + "\x00" + after
+	r := p.byText[key]
+	if r == nil {
+		r = &refusal{Problem: p.to.problem(f.Rule, f.Severity), before: before, after: after}
+		for _, name := range []string{f.CRD, f.Field} {
+			if name != "" {
+				r.Names = append(r.Names, name)
+			}
+		}
+		p.byText[key] = r
+		p.refusals = append(p.refusals, r)
+	}
+	r.from = append(r.from, from.Name)
+}
+
+func (p *reporter) problems() []*problem.Problem {
+	var all []*problem.Problem
+	for _, r := range p.refusals {
+		last := len(r.from) - 1
+		from := strconv.Quote(r.from[last])
+		if last > 0 {
+			from += " and " + plural.Words(last, "other", "others")
+		}
+		r.Message = r.before + from + r.after
+		r.Names = append(r.Names, r.from...)
+		all = append(all, r.Problem)
+	}
+	return all
+}
+
+// problem returns a problem with the bundle, with the severity of the rule unless there is another.
+func (n *node) problem(rule string, severity problem.Severity) *problem.Problem {
+	return &problem.Problem{
+		Rule: rule, Severity: cmp.Or(severity, Rules().Of(rule).Severity), Pos: n.pos, Package: n.pkg,
+		Path: fmt.Sprintf("package %q: bundle %q", n.pkg, n.Name),
+	}
+}

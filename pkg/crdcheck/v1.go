@@ -1,0 +1,123 @@
+package crdcheck
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/crdify/pkg/config"
+	"sigs.k8s.io/crdify/pkg/runner"
+	"sigs.k8s.io/crdify/pkg/validations"
+	"sigs.k8s.io/crdify/pkg/validations/property"
+	"sigs.k8s.io/crdify/pkg/validators/crd"
+	"sigs.k8s.io/crdify/pkg/validators/version"
+	"sigs.k8s.io/crdify/pkg/validators/version/same"
+	"sigs.k8s.io/crdify/pkg/validators/version/served"
+)
+
+// v1Config is the configuration with which OLM v1 runs crdify.
+var v1Config = config.Config{
+	Conversion: config.ConversionPolicyIgnore,
+	Validations: []config.ValidationConfig{
+		{Name: "description", Enforcement: config.EnforcementPolicyNone},
+		{
+			Name:          "enum",
+			Enforcement:   config.EnforcementPolicyError,
+			Configuration: map[string]any{"additionPolicy": property.AdditionPolicyAllow},
+		},
+	},
+}
+
+// A v1Checker runs the checks of crdify.
+type v1Checker struct {
+	crd    *crd.Validator
+	same   *same.Validator
+	served *served.Validator
+}
+
+// v1Check returns the checks of OLM v1, which any number of goroutines may run.
+var v1Check = sync.OnceValue(func() *v1Checker {
+	registry := runner.DefaultRegistry()
+	all, err := validations.LoadValidationsFromRegistry(registry)
+	if err == nil {
+		all, err = validations.ConfigureValidations(all, registry, v1Config)
+	}
+	if err != nil {
+		panic(err) // the configuration is part of the program
+	}
+	delete(all, "required") // replaced
+	checks := make([]validations.Validation, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		checks = append(checks, all[name])
+	}
+	properties := append(validations.ComparatorsForValidations[schema](checks...), ourChecks...)
+	return &v1Checker{
+		crd.New(crd.WithComparators(validations.ComparatorsForValidations[definition](checks...)...)),
+		same.New(same.WithComparators(properties...)),
+		served.New(served.WithComparators(properties...), served.WithConversionPolicy(v1Config.Conversion)),
+	}
+})
+
+type (
+	definition = apiextensionsv1.CustomResourceDefinition
+	schema     = apiextensionsv1.JSONSchemaProps
+)
+
+// compareV1 returns the findings of OLM v1. It does not look at definitions of version v1beta1, which a cluster does
+// not accept.
+func compareV1(before, after *definition) []Finding {
+	if after.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+		return nil
+	}
+	check := v1Check()
+	var found []Finding
+	add := func(field string, results []validations.ComparisonResult) {
+		for _, r := range results {
+			slices.Sort(r.Errors)
+			for _, text := range r.Errors {
+				text = r.Name + ": " + text
+				if field != "" {
+					text = field + ": " + text
+				}
+				found = append(found, Finding{
+					Rule: "v1-" + kebab(r.Name), CRD: after.Name, Field: field,
+					Message: fmt.Sprintf("validating upgrade for CRD %q: %s", after.Name, text),
+				})
+			}
+		}
+	}
+	add("", check.crd.Validate(before, after))
+	for _, versions := range [][]version.VersionedPropertyComparisonResult{
+		check.same.Validate(before, after), check.served.Validate(before, after),
+	} {
+		slices.SortStableFunc(versions, func(a, b version.VersionedPropertyComparisonResult) int {
+			return cmp.Compare(a.Version, b.Version)
+		})
+		for _, v := range versions {
+			slices.SortFunc(v.PropertyComparisons, func(a, b validations.PropertyComparisonResult) int {
+				return cmp.Compare(a.Property, b.Property)
+			})
+			for _, p := range v.PropertyComparisons {
+				add(v.Version+": "+p.Property, p.ComparisonResults)
+			}
+		}
+	}
+	return found
+}
+
+// kebab turns maxItems into max-items.
+func kebab(name string) string {
+	var words strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			words.WriteByte('-')
+		}
+		words.WriteRune(unicode.ToLower(r))
+	}
+	return words.String()
+}
