@@ -77,8 +77,8 @@ func samePages(t *testing.T, docs, dir string, pages map[string]string) {
 // commandPage returns the page of a command: what its help says, with links.
 func commandPage(c *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n", c.CommandPath(), cmp.Or(c.Long, c.Short+"."))
-	writeBlock(&b, c.UsageString())
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n## Usage\n\n", c.CommandPath(), cmp.Or(c.Long, c.Short+"."))
+	writeBlock(&b, strings.TrimPrefix(c.UsageString(), "Usage:\n  "))
 	var related []*cobra.Command
 	if c.HasParent() {
 		related = append(related, c.Parent())
@@ -101,6 +101,10 @@ func dashed(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath()
 func manPage(t *testing.T, c *cobra.Command) string {
 	t.Helper()
 	c.DisableAutoGenTag = true
+	if c.HasAvailableSubCommands() {
+		c.Use = c.Name() + " COMMAND"
+		c.DisableFlagsInUseLine = true
+	}
 	var b bytes.Buffer
 	err := doc.GenMan(c, &doc.GenManHeader{Source: "opm", Manual: "opm", Date: &time.Time{}}, &b)
 	if err != nil {
