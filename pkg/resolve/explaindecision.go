@@ -8,6 +8,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // explain says why a decision is as it is. On an error it says what is known so far.
@@ -305,8 +306,12 @@ func (q *question) whyNotOffered(r *request, e *entry) (what, detail string) {
 	if len(e.edges.Skips) > 0 {
 		has = append(has, "skips "+some(e.edges.Skips, "and"))
 	}
-	if e.edges.SkipRange != "" {
-		has = append(has, fmt.Sprintf("has the skipRange %q, which %s is not in", e.edges.SkipRange, current.version))
+	if text := e.edges.SkipRange; text != "" {
+		why := current.version.String() + " is not in"
+		if _, err := graph.ParseRange(text); err != nil {
+			why = "is not valid"
+		}
+		has = append(has, fmt.Sprintf("has the skipRange %q, which %s", text, why))
 	}
 	if has == nil {
 		has = []string{"replaces nothing"}
