@@ -3,13 +3,22 @@
 package test
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m, "..") }
+func TestMain(m *testing.M) {
+	if os.Getenv(envGH) == "" {
+		program.Main(m, "..")
+	} else if err := gh(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // opm runs opm with stdin as its standard input.
 func opm(t *testing.T, stdin string, args ...string) program.Result {

@@ -1,0 +1,290 @@
+package test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rhysd/actionlint"
+	"go.yaml.in/yaml/v4"
+)
+
+// The types of files for other programs have the keys that we use: another key is a mistake.
+type (
+	// An action is action.yml, see https://docs.github.com/actions/reference/workflows-and-actions/metadata-syntax.
+	action struct {
+		Name, Description string
+		Inputs            map[string]struct{ Description, Default string }
+		Outputs           map[string]struct{ Description, Value string }
+		Runs              struct {
+			Using string
+			Steps []actionStep
+		}
+	}
+	actionStep struct {
+		Name       string
+		ID         string `yaml:"id,omitempty"`
+		If         string `yaml:"if,omitempty"`
+		Shell, Run string
+		Env        map[string]string
+	}
+
+	// A hook is in .pre-commit-hooks.yaml, see https://pre-commit.com/#creating-new-hooks.
+	hook struct {
+		ID, Name, Description, Entry, Language string
+		Args                                   []string
+		TypesOr                                []string `yaml:"types_or"`
+		PassFilenames                          *bool    `yaml:"pass_filenames"`
+	}
+	preCommitConfig struct {
+		Repos []struct {
+			Repo, Rev string
+			Hooks     []struct{ ID, Files string }
+		}
+	}
+
+	// A gitlabCI is .gitlab-ci.yml, see https://docs.gitlab.com/ci/yaml.
+	gitlabCI struct {
+		Variables map[string]string
+		Template  gitlabJob `yaml:".opm"`
+		Check     gitlabJob
+		Publish   gitlabJob
+	}
+	gitlabJob struct {
+		Extends, Image string
+		Variables      map[string]string
+		BeforeScript   []string `yaml:"before_script"`
+		Script         []string
+		Rules          []struct{ If string }
+		ResourceGroup  string `yaml:"resource_group"`
+		Artifacts      struct {
+			When  string
+			Paths []string
+		}
+		Retry struct {
+			Max       int
+			ExitCodes int `yaml:"exit_codes"`
+		}
+	}
+
+	// A tektonObject is a Task or a Pipeline, see https://tekton.dev/docs/pipelines/pipeline-api.
+	tektonObject struct {
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string
+		Metadata   struct{ Name string }
+		Spec       struct {
+			Description string
+			Params      []tektonParam
+			Workspaces  []struct {
+				Name, Description string
+				Optional          bool
+			}
+			Steps []tektonStep
+			Tasks []tektonTask
+		}
+	}
+	tektonParam struct {
+		Name, Description, Type string
+		Default                 any
+	}
+	tektonStep struct {
+		Name, Image   string
+		WorkingDir    string `yaml:"workingDir"`
+		Env           []tektonValue
+		Command, Args []string
+	}
+	tektonTask struct {
+		Name     string
+		RunAfter []string `yaml:"runAfter"`
+		Retries  int
+		TaskRef  struct {
+			Name, Resolver string
+			Params         []tektonValue
+		} `yaml:"taskRef"`
+		Params     []tektonValue
+		Workspaces []struct{ Name, Workspace string }
+	}
+	tektonValue struct{ Name, Value string }
+)
+
+// readYAML reads a file of the repository strictly.
+func readYAML[T any](t *testing.T, name string, options ...yaml.Option) (v T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Load(text, &v, append(options, yaml.WithKnownFields())...); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// lint returns what actionlint says about a workflow of a repository that has the action in its root, with shellcheck
+// where that is installed.
+func lint(t *testing.T, workflow string) {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := os.ReadFile("../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "action.yml"), string(text))
+	shellcheck, _ := exec.LookPath("shellcheck")
+	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{Shellcheck: shellcheck, WorkingDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := actionlint.NewProject(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := linter.Lint(filepath.Join(dir, "workflow.yaml"), []byte(workflow), project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range found {
+		t.Errorf("%v\n%s", e, workflow)
+	}
+}
+
+// The example workflows are valid, and give the action inputs that it has.
+func TestWorkflows(t *testing.T) {
+	names, err := filepath.Glob("../examples/ci/github-*.yaml")
+	if err != nil || len(names) < 2 {
+		t.Fatalf("found %v, %v", names, err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		workflow := strings.Replace(string(text), "opm-toolchain/opm@main", "./", 1)
+		if workflow == string(text) {
+			t.Errorf("%s does not use the action", name)
+		}
+		lint(t, workflow)
+	}
+}
+
+// The steps of the action are valid as those of a workflow, which is what linters know.
+func TestAction(t *testing.T) {
+	a := readYAML[action](t, "action.yml")
+	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" {
+		t.Errorf("got %+v", a)
+	}
+	inputs, outputs := map[string]any{}, map[string]string{}
+	for name, input := range a.Inputs {
+		inputs[name] = map[string]string{"type": "string", "description": input.Description, "default": input.Default}
+	}
+	for name, output := range a.Outputs {
+		outputs[name] = output.Value
+	}
+	workflow, err := yaml.Marshal(map[string]any{
+		"on": map[string]any{"workflow_call": map[string]any{"inputs": inputs}},
+		"jobs": map[string]any{"action": map[string]any{
+			"runs-on": "ubuntu-latest", "outputs": outputs, "steps": a.Runs.Steps,
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint(t, string(workflow))
+}
+
+func TestPreCommitHooks(t *testing.T) {
+	config := readYAML[preCommitConfig](t, "examples/ci/pre-commit-config.yaml")
+	hooks := map[string]bool{}
+	for _, h := range readYAML[[]hook](t, ".pre-commit-hooks.yaml") {
+		hooks[h.ID] = true
+		if h.Name == "" || h.Description == "" || !strings.HasPrefix(h.Entry, "opm ") || h.Language != "golang" {
+			t.Errorf("got %+v", h)
+		}
+	}
+	for _, h := range config.Repos[0].Hooks {
+		if !hooks[h.ID] || h.Files == "" {
+			t.Errorf("the example uses %+v", h)
+		}
+		delete(hooks, h.ID)
+	}
+	if len(hooks) > 0 {
+		t.Errorf("the example does not use %v", hooks)
+	}
+}
+
+// The shell of GitLab's jobs is valid.
+func TestGitlab(t *testing.T) {
+	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
+	for _, job := range []gitlabJob{ci.Check, ci.Publish} {
+		if job.Extends != ".opm" || len(job.Rules) == 0 {
+			t.Errorf("got %+v", job)
+		}
+		script := strings.Join(append(ci.Template.BeforeScript, job.Script...), "\n") + "\n"
+		for _, linter := range []string{"sh -n", "shellcheck --shell=sh -"} {
+			args := strings.Fields(linter)
+			if _, err := exec.LookPath(args[0]); err != nil {
+				continue
+			}
+			cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+			cmd.Stdin = strings.NewReader(script)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", linter, err, out)
+			}
+		}
+	}
+}
+
+// Tekton's objects name params, workspaces and tasks that there are.
+func TestTekton(t *testing.T) {
+	task, pipeline := readTekton(t)
+	for _, name := range []string{"opm-image", "catalog", "tag", "args"} {
+		if !strings.Contains(fmt.Sprint(task.Spec.Steps), "$(params."+name) {
+			t.Errorf("the task does not use its param %s", name)
+		}
+	}
+	used := pipeline.Spec.Tasks[1]
+	if used.TaskRef.Name != task.Metadata.Name || used.RunAfter[0] != pipeline.Spec.Tasks[0].Name {
+		t.Errorf("got %+v", used)
+	}
+	given, declared := map[string]bool{}, map[string]bool{}
+	for _, p := range used.Params {
+		given[p.Name] = true
+	}
+	for _, p := range pipeline.Spec.Params {
+		declared["$(params."+p.Name+")"] = true
+	}
+	for _, p := range task.Spec.Params {
+		if p.Default == nil && !given[p.Name] {
+			t.Errorf("the pipeline does not give the param %s", p.Name)
+		}
+		delete(given, p.Name)
+	}
+	for _, task := range pipeline.Spec.Tasks {
+		for _, p := range task.Params {
+			if !declared[p.Value] {
+				t.Errorf("the pipeline does not have %s", p.Value)
+			}
+		}
+		for _, w := range task.Workspaces {
+			if !strings.Contains(fmt.Sprint(pipeline.Spec.Workspaces), "{"+w.Workspace+" ") {
+				t.Errorf("the pipeline does not have the workspace %s", w.Workspace)
+			}
+		}
+	}
+	if len(given) > 0 {
+		t.Errorf("the task does not have the params %v", given)
+	}
+}
+
+func readTekton(t *testing.T) (task, pipeline tektonObject) {
+	t.Helper()
+	all := readYAML[[]tektonObject](t, "examples/ci/tekton.yaml", yaml.WithAllDocuments())
+	if len(all) != 2 || all[0].Kind != "Task" || all[1].Kind != "Pipeline" {
+		t.Fatalf("got %+v", all)
+	}
+	return all[0], all[1]
+}
