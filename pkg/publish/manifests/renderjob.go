@@ -88,7 +88,7 @@ func shardsSize(references int) resource.Quantity {
 	return *resource.NewQuantity(max(1024, int64(references))*mebi, resource.BinarySI)
 }
 
-// renderPod renders one shard. It requests what opm took for 1,068 references to images of published bundles, 158 MB,
+// renderPod renders one shard. It requests what opm took for 1,068 references to images of published bundles, 154 MiB,
 // and may have twice that for larger ones.
 func (o *Options) renderPod() corev1.PodSpec {
 	mounts := []struct {

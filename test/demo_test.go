@@ -1,0 +1,21 @@
+package test
+
+import (
+	"bytes"
+	"os/exec"
+	"testing"
+)
+
+// TestDemo runs what make demo runs, to the bundle that a client finds in the served image.
+func TestDemo(t *testing.T) {
+	opm, err := exec.LookPath("opm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "scripts/demo.sh", opm)
+	cmd.Dir = ".."
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.HasSuffix(out, []byte("\nloom, channel weekly: loom.v0.5.0\n")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
