@@ -22,6 +22,9 @@ import (
 // because only tests can use a package main, and so that their libraries are not in opm.
 func TestReference(t *testing.T) {
 	pages := map[string]string{}
+	for name, text := range rulePages() {
+		pages["reference/rules/"+name] = text
+	}
 	for _, c := range commands(rootCmd()) {
 		if strings.HasPrefix(c.CommandPath(), "opm alpha") { // the same commands again
 			continue
@@ -30,9 +33,10 @@ func TestReference(t *testing.T) {
 		c.Long = markdown(c.Long)
 		pages["reference/commands/"+pageOf(c)] = commandPage(c)
 		pages["man/"+dashed(c)+".1"] = manPage(t, c)
-	}
-	for name, text := range rulePages() {
-		pages["reference/rules/"+name] = text
+		rules := "reference/rules/" + strings.TrimPrefix(pageOf(c), "opm-")
+		if c.Flags().Lookup("rules") != nil && pages[rules] == "" {
+			t.Errorf("the rules of %s have no page", c.CommandPath())
+		}
 	}
 	for _, dir := range []string{"reference/commands", "reference/rules", "man"} {
 		samePages(t, "../../docs", dir, pages)

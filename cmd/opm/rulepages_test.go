@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -18,6 +19,7 @@ func rulePages() map[string]string {
 		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules(), lines),
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
+		"check-crds.md":      rulePage("opm check-crds", crdcheck.Rules(), ""),
 	}
 }
 
@@ -39,10 +41,16 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", title)
 		group := rules.Group(title)
 		for _, r := range group {
-			fmt.Fprintf(&b, "| [%s](#%[1]s) | %s | %s |\n", r.Name, r.Severity, escape.Replace(r.Summary))
+			name := r.Name
+			if r.Reason != "" {
+				name = fmt.Sprintf("[%s](#%[1]s)", name)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, r.Severity, escape.Replace(r.Summary))
 		}
 		for _, r := range group {
-			explain(&b, r)
+			if r.Reason != "" {
+				explain(&b, r)
+			}
 		}
 	}
 	if rules.Example != "" {
@@ -54,7 +62,7 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 
 func explain(b *strings.Builder, r problem.Rule) {
 	summary := strings.ToUpper(r.Summary[:1]) + r.Summary[1:] + ". "
-	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.Name, escape.Replace(strings.TrimSpace(summary+r.Reason)))
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.Name, escape.Replace(summary+r.Reason))
 	if r.Fix != "" {
 		fmt.Fprintf(b, "\nTo do: %s.\n", escape.Replace(r.Fix))
 	}
