@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
@@ -22,6 +25,9 @@ STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" 
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
 so that OLM Classic resolves nothing where it is visible.
 
+With --write, the objects as they are in the end are written to a directory like that of "oc adm
+must-gather", which can be a STATE again.
+
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.
 
@@ -30,7 +36,8 @@ ClusterExtensions ask for is installed. Otherwise it is 1.`,
 		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
   opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
-  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts`,
+  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result`,
 		Args:              atLeastOne("STATE"),
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -45,6 +52,8 @@ type simulateFlags struct {
 	images  imageFlags
 	options simulate.Options
 	down    []string
+	diff    bool
+	write   string
 	format  string
 }
 
@@ -61,6 +70,9 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes any more)")
 	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
+	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
+	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	completeWith(cmd, directories, "write")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown")
 	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
 	addReadFlags(cmd, &f.images)
@@ -86,6 +98,16 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	r, err := simulate.Run(cmd.Context(), state, f.options)
 	if err != nil {
 		return err
+	}
+	if f.diff {
+		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
+			return err
+		}
+	}
+	if f.write != "" {
+		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
+			return fmt.Errorf("--write %s: %w", f.write, err)
+		}
 	}
 	done()
 	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -149,14 +150,12 @@ func (x *execution) operator(
 	if !slices.Contains(x.plan.Spec.ClusterServiceVersionNames, csv.Name) && x.competes(csv) {
 		return step.Status, fmt.Errorf("pre-existing CRD owners found for owned CRD(s) of dependent CSV %s", csv.Name)
 	}
-	created := *csv // which shares what is not changed
-	created.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
-	created.Labels = with(csv.Labels, labelManaged, "true")
-	for _, l := range x.plan.Status.BundleLookups {
-		if l.Identifier == csv.Name {
-			created.Spec.Replaces = l.Replaces
-		}
+	replaces, err := replacedBy(step)
+	if err != nil {
+		return step.Status, err
 	}
+	created := planned(csv, replaces, b)
+	created.Labels = with(csv.Labels, labelManaged, "true")
 	text := "a new operator"
 	if created.Spec.Replaces != "" {
 		text = "spec.replaces " + created.Spec.Replaces
@@ -166,8 +165,22 @@ func (x *execution) operator(
 		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
 		text += ", deployments and permissions unknown"
 	}
-	create(x.run, &x.State.ClusterServiceVersions, &created, text, why)
+	create(x.run, &x.State.ClusterServiceVersions, created, text, why)
 	return v1alpha1.StepStatusCreated, nil
+}
+
+// replacedBy returns what the ClusterServiceVersion of a step replaces: its manifest says so, or the reference to it.
+func replacedBy(step *v1alpha1.Step) (string, error) {
+	var manifest struct {
+		unpacked
+		Spec struct {
+			Replaces string `json:"replaces"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(step.Resource.Manifest), &manifest); err != nil {
+		return "", fmt.Errorf("error parsing step manifest: %s: %w", step.Resource.Name, err)
+	}
+	return cmp.Or(manifest.Replaces, manifest.Spec.Replaces), nil
 }
 
 // competes reports whether another operator of the namespace owns a CustomResourceDefinition of this one.

@@ -80,7 +80,7 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 
 // isNormal reports whether a condition is what a ClusterExtension without trouble has.
 func isNormal(c resolve.Condition) bool {
-	return c.Reason == "Succeeded" || c.Reason == "NotDeprecated"
+	return slices.Contains([]string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}, c.Reason)
 }
 
 // extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says what there

@@ -75,30 +75,43 @@ func (r *run) createPlan(answer *cluster.Namespace) string {
 	return plan.Name
 }
 
-// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and then the objects of each bundle.
+// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle. Those
+// of bundles without an image are in the catalog, and come before what is unpacked from images.
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
+	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
-		plan.Status.Plan = append(plan.Status.Plan, &v1alpha1.Step{
-			Resolving: s.StartingCSV, Status: v1alpha1.StepStatusUnknown, Resource: generatedStep(s),
-		})
+		listed = append(listed, newStep(s.StartingCSV, generatedStep(s)))
 	}
 	catalogs := map[string]bool{}
 	for _, c := range answer.Install {
 		catalogs[c.Catalog] = true
 		b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
-		plan.Status.BundleLookups = append(plan.Status.BundleLookups, v1alpha1.BundleLookup{
-			Path: b.Image, Identifier: c.Bundle, Replaces: c.Replaces, Properties: propertiesText(b.Properties),
-			CatalogSourceRef: &corev1.ObjectReference{Namespace: c.CatalogNamespace, Name: c.Catalog},
-		})
-		objects, _ := b.objects(answer.Name) // the error is told before
+		objects, _ := b.objects(answer.Name) // errors are told before
 		for _, o := range objects {
-			plan.Status.Plan = append(plan.Status.Plan, &v1alpha1.Step{
-				Resolving: c.Bundle, Status: v1alpha1.StepStatusUnknown, Resource: bundleStep(c, o, b),
+			if b.Image == "" {
+				listed = append(listed, newStep(c.Bundle, bundleStep(c, o, listedManifest(c, o, b))))
+			} else {
+				unpacked = append(unpacked, newStep(c.Bundle, bundleStep(c, o, reference(c, b))))
+			}
+		}
+		if b.Image != "" {
+			plan.Status.BundleLookups = append(plan.Status.BundleLookups, v1alpha1.BundleLookup{
+				Path: b.Image, Identifier: c.Bundle, Replaces: c.Replaces, Properties: propertiesText(b.Properties),
+				CatalogSourceRef: &corev1.ObjectReference{Namespace: c.CatalogNamespace, Name: c.Catalog},
 			})
 		}
-		plan.Spec.ClusterServiceVersionNames = append(plan.Spec.ClusterServiceVersionNames, c.Bundle)
+	}
+	plan.Status.Plan = append(v1alpha1.OrderSteps(listed), unpacked...)
+	for _, step := range plan.Status.Plan {
+		if step.Resource.Kind == v1alpha1.ClusterServiceVersionKind {
+			plan.Spec.ClusterServiceVersionNames = append(plan.Spec.ClusterServiceVersionNames, step.Resource.Name)
+		}
 	}
 	plan.Status.CatalogSources = slices.Sorted(maps.Keys(catalogs))
+}
+
+func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
+	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
 }
 
 // generatedStep creates a Subscription.
@@ -127,19 +140,38 @@ func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	return gvk
 }
 
-// bundleStep creates an object of a bundle. As in a cluster, its manifest is a reference to the ConfigMap that the
-// bundle is unpacked into.
-func bundleStep(c resolve.Choice, o cluster.Kubernetes, b *bundle) v1alpha1.StepResource {
+// bundleStep creates an object of a bundle.
+func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha1.StepResource {
 	gvk := stepKind(o)
 	return v1alpha1.StepResource{
 		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
-		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(),
-		Manifest: jsonText(unpacked{
-			Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
-			CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
-			Properties: propertiesText(b.Properties),
-		}),
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(), Manifest: manifest,
 	}
+}
+
+// listedManifest returns the manifest of an object that the catalog has.
+func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *bundle) string {
+	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
+		return jsonText(planned(csv, c.Replaces, b))
+	}
+	return jsonText(o)
+}
+
+// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares what is not changed.
+func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *bundle) *v1alpha1.ClusterServiceVersion {
+	changed := *csv
+	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
+	changed.Spec.Replaces = replaces
+	return &changed
+}
+
+// reference returns the manifest of an object that is unpacked from an image: it refers to the ConfigMap with it.
+func reference(c resolve.Choice, b *bundle) string {
+	return jsonText(unpacked{
+		Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
+		CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
+		Properties: propertiesText(b.Properties),
+	})
 }
 
 // An unpacked refers to the ConfigMap that a bundle is unpacked into.

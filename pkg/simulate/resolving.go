@@ -121,8 +121,9 @@ func (r *run) unpack(answer *cluster.Namespace) bool {
 		}, computed("OLM cannot read the manifests of the bundle"))
 		return false
 	}
-	if key := bundlesOf(answer); !r.unpacking[key] {
-		r.unpacking[key] = true
+	key, step := r.images(answer), r.Steps+1
+	if since, ok := r.unpacking[key]; key != "" && (!ok || since == step) {
+		r.unpacking[key] = step
 		if !r.tells(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed) || len(failing) == 0 {
 			r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 				setCondition(status, resolve.Condition{
@@ -172,13 +173,15 @@ func (r *run) tells(namespace string, of v1alpha1.SubscriptionConditionType) boo
 	return true
 }
 
-// bundlesOf returns what an answer installs, as a key.
-func bundlesOf(answer *cluster.Namespace) string {
-	key := []string{answer.Name}
+// images returns the images of what an answer installs, as a key.
+func (r *run) images(answer *cluster.Namespace) string {
+	var images []string
 	for _, c := range answer.Install {
-		key = append(key, c.Catalog, c.CatalogNamespace, c.Bundle)
+		if b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle); b.Image != "" {
+			images = append(images, b.Image)
+		}
 	}
-	return strings.Join(key, "\n")
+	return strings.Join(images, " ")
 }
 
 // installs says what an answer installs.

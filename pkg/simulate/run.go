@@ -21,7 +21,7 @@ type run struct {
 	synced, resolved map[string]int
 	blocked          map[string]Wait
 
-	unpacking map[string]bool     // by what is installed
+	unpacking map[string]int      // the step in which that began, by the images of bundles
 	bundles   map[string]*bundle  // by catalog and name
 	history   map[string][]string // what a Subscription or ClusterExtension had installed, by its Ref
 	settled   map[string]Wait     // what ClusterExtensions wait for that do not change any more, by name
@@ -32,7 +32,7 @@ func newRun(state *cluster.State, opts Options) *run {
 	return &run{
 		opts: opts, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
-		unpacking: map[string]bool{}, bundles: map[string]*bundle{}, history: map[string][]string{},
+		unpacking: map[string]int{}, bundles: map[string]*bundle{}, history: map[string][]string{},
 		settled: map[string]Wait{},
 	}
 }

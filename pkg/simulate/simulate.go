@@ -35,6 +35,9 @@ type Result struct {
 	// OpenShift is nil if its version is not known.
 	OpenShift *OpenShift `json:"openshift,omitempty"`
 
+	// Changes are set by who wants them written; see [cluster.Diff].
+	Changes []cluster.Difference `json:"changes,omitempty"`
+
 	State *cluster.State `json:"-"` // after the last step
 }
 

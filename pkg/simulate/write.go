@@ -8,6 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
 // actionSigns are how the timeline shows what happens to an object.
@@ -37,6 +38,10 @@ func (r *Result) WriteText(out io.Writer) error {
 	}
 	for _, line := range r.OpenShift.lines() {
 		fmt.Fprintln(w, sentence(line))
+	}
+	if len(r.Changes) > 0 {
+		fmt.Fprintln(w)
+		_ = cluster.WriteDiff(w, r.Changes) // which takes any text
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
@@ -101,6 +106,10 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 		fmt.Fprintf(w, "\n%s\n", markdown.Escape(lines[0]))
 		writeList(w, "Blocked", lines[1:], markdown.Escape)
 	}
+	if len(r.Changes) > 0 {
+		fmt.Fprint(w, "\nChanges:\n\n")
+		r.writeChanges(w)
+	}
 	_, err := io.WriteString(out, w.String())
 	return err
 }
@@ -113,5 +122,14 @@ func writeList[T any](w io.Writer, title string, all []T, text func(T) string) {
 	fmt.Fprintf(w, "\n%s:\n\n", title)
 	for _, v := range all {
 		fmt.Fprintf(w, "- %s\n", text(v))
+	}
+}
+
+// writeChanges writes the changes as code, in a block that none of them ends.
+func (r *Result) writeChanges(w io.Writer) {
+	var text strings.Builder
+	_ = cluster.WriteDiff(&text, r.Changes)
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprintf(w, "    %s", line)
 	}
 }
