@@ -25,6 +25,7 @@ type run struct {
 	bundles   map[string]*bundle  // by catalog and name
 	history   map[string][]string // what a Subscription or ClusterExtension had installed, by its Ref
 	settled   map[string]Wait     // what ClusterExtensions wait for that do not change any more, by name
+	grouping  *grouping           // of operatorGroups, nil before the first step
 }
 
 func newRun(state *cluster.State, opts Options) *run {

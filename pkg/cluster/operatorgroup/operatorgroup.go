@@ -92,14 +92,14 @@ var recovered = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonTooManyOperatorGroups:           "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonNoTargetNamespaces:              "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonUnsupportedOperatorGroup:        "InstallModes now support target namespaces",
+	v1alpha1.CSVReasonInvalidInstallModes:             "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict: "OperatorGroup no longer intersecting with conflicting owner",
 	v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs: "static OperatorGroup and intersecting groups now " +
 		"support providedAPIs",
 }
 
 // Recovered returns the message with which an operator that failed for a reason of this package returns to the phase
-// Pending. It reports false for other reasons. InvalidInstallModes is one of them: when such an operator is corrected,
-// OLM looks at its requirements, as after any other failure.
+// Pending. It reports false for other reasons.
 func Recovered(reason v1alpha1.ConditionReason) (message string, ok bool) {
 	message, ok = recovered[reason]
 	return message, ok

@@ -148,7 +148,7 @@ func TestUnsupportedMode(t *testing.T) {
 	}
 }
 
-// The end of a failure has a message of its own for all reasons but InvalidInstallModes.
+// The end of each failure has a message.
 func TestRecovered(t *testing.T) {
 	for reason, want := range map[v1alpha1.ConditionReason]string{
 		"NoOperatorGroup":                             "InstallModes now support target namespaces",
@@ -157,7 +157,7 @@ func TestRecovered(t *testing.T) {
 		"UnsupportedOperatorGroup":                    "InstallModes now support target namespaces",
 		"InterOperatorGroupOwnerConflict":             "OperatorGroup no longer intersecting with conflicting owner",
 		"CannotModifyStaticOperatorGroupProvidedAPIs": "static OperatorGroup and intersecting groups now support providedAPIs",
-		"InvalidInstallModes":                         "",
+		"InvalidInstallModes":                         "InstallModes now support target namespaces",
 		v1alpha1.CSVReasonRequirementsNotMet:          "",
 	} {
 		if got, ok := operatorgroup.Recovered(reason); got != want || ok != (want != "") {

@@ -1,0 +1,212 @@
+package simulate
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
+)
+
+// A group is an OperatorGroup.
+type group = cluster.Object[*operatorsv1.OperatorGroup]
+
+// A grouping is what the controller of OperatorGroups remembers.
+type grouping struct {
+	*run
+	seen   int                                                 // Events that were considered
+	index  *operatorgroup.Index                                // the groups as they are
+	groups map[types.NamespacedName]*operatorsv1.OperatorGroup // as the index knows them
+	wrong  map[types.NamespacedName]error                      // why the targets of a group cannot be found
+
+	// first has the APIs that a group keeps because its operators come before others in this simulation.
+	first map[types.NamespacedName]operatorgroup.APIs
+}
+
+func newGrouping(r *run) *grouping {
+	return &grouping{
+		run: r, seen: -1, index: operatorgroup.NewIndex(),
+		groups: map[types.NamespacedName]*operatorsv1.OperatorGroup{},
+		wrong:  map[types.NamespacedName]error{},
+		first:  map[types.NamespacedName]operatorgroup.APIs{},
+	}
+}
+
+// operatorGroups finds what OperatorGroups target, labels these namespaces, and decides which operators are members.
+// It does so before the operators act.
+func operatorGroups(ctx context.Context, r *run) error {
+	if r.grouping == nil {
+		r.grouping = newGrouping(r)
+	}
+	g := r.grouping
+	if moved := g.namespacesChanged(); g.target(moved) || moved {
+		g.label()
+	}
+	if err := g.admit(ctx); err != nil {
+		return err
+	}
+	g.prune()
+	return nil
+}
+
+// namespacesChanged reports whether a namespace has changed since the targets were found.
+func (g *grouping) namespacesChanged() bool {
+	from := g.seen
+	g.seen = len(g.Events)
+	return from < 0 || slices.ContainsFunc(g.Events[from:], func(e Event) bool { return e.Object.Kind == "Namespace" })
+}
+
+func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
+	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+}
+
+// target updates the status of the groups and the index, and reports whether a group targets something else. If no
+// namespace has changed, the targets of a group are what they were.
+func (g *grouping) target(moved bool) (changed bool) {
+	namespaces := func(yield func(*corev1.Namespace) bool) {
+		for o := range g.State.Namespaces.All() {
+			if !yield(o.Value) {
+				return
+			}
+		}
+	}
+	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
+		o, key := g.setCondition(o), keyOf(o.Value)
+		if moved || g.groups[key] == nil {
+			var targets []string
+			targets, g.wrong[key] = operatorgroup.Targets(o.Value, namespaces)
+			if g.wrong[key] == nil && !sameNames(targets, o.Value.Status.Namespaces) {
+				changed = true
+				o = update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
+					og.Status.Namespaces = targets
+				}, "targets "+targetsOf(targets), computed(whyTargets(o.Value)))
+			}
+		}
+		if err := g.wrong[key]; err != nil {
+			wait(g.run, o, "targets that can be found: "+err.Error(), Computed)
+		}
+		g.know(o)
+	}
+	return changed
+}
+
+// know puts a group into the index.
+func (g *grouping) know(o group) {
+	if key := keyOf(o.Value); g.groups[key] != o.Value {
+		g.groups[key] = o.Value
+		g.index.Put(o.Value)
+	}
+}
+
+// sameNames reports whether two lists have the same names, in any order. The first is sorted.
+func sameNames(names, others []string) bool {
+	return len(names) == len(others) && slices.Equal(names, slices.Sorted(slices.Values(others)))
+}
+
+func whyTargets(g *operatorsv1.OperatorGroup) string {
+	switch {
+	case len(g.Spec.TargetNamespaces) > 0:
+		return "spec.targetNamespaces names them"
+	case g.Spec.Selector == nil:
+		return "it has neither spec.targetNamespaces nor spec.selector"
+	case len(g.Spec.Selector.MatchLabels)+len(g.Spec.Selector.MatchExpressions) == 0:
+		return "spec.selector is empty"
+	default:
+		return "spec.selector selects them"
+	}
+}
+
+// setCondition says in a group whether it is the only one of its namespace.
+func (g *grouping) setCondition(o group) group {
+	of := operatorsv1.MutlipleOperatorGroupCondition
+	found := meta.FindStatusCondition(o.Value.Status.Conditions, of) != nil
+	alone := g.alone(o.Value.Namespace)
+	switch {
+	case !alone && !found:
+		const message = "Multiple OperatorGroup found in the same namespace"
+		return update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
+			og.Status.Conditions = append(og.Status.Conditions, metav1.Condition{
+				Type: of, Status: metav1.ConditionTrue, Reason: operatorsv1.MultipleOperatorGroupsReason, Message: message,
+			})
+		}, "condition "+of+" is True: "+message, computed("a namespace has one OperatorGroup"))
+	case alone && found:
+		return update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
+			meta.RemoveStatusCondition(&og.Status.Conditions, of)
+		}, "condition "+of+" is removed", computed("the namespace has one OperatorGroup"))
+	}
+	return o
+}
+
+// alone reports whether a namespace has no more than one group.
+func (g *grouping) alone(namespace string) bool {
+	n := 0
+	for range g.State.OperatorGroups.In(namespace) {
+		n++
+	}
+	return n < 2
+}
+
+// label gives namespaces the labels of the groups that target them, and removes those of groups that do not. Groups that
+// target all namespaces have no label, nor do those without a uid, which were not read from a cluster.
+func (g *grouping) label() {
+	wanted := map[string][]string{}
+	for o := range g.State.OperatorGroups.All() {
+		key, _, err := o.Value.OGLabelKeyAndValue()
+		if err != nil || g.wrong[keyOf(o.Value)] != nil {
+			continue
+		}
+		for _, ns := range o.Value.Status.Namespaces {
+			wanted[ns] = append(wanted[ns], key)
+		}
+	}
+	var changed []cluster.Object[*corev1.Namespace]
+	for _, o := range slices.Collect(g.State.Namespaces.All()) {
+		labels := maps.Clone(o.Value.Labels)
+		maps.DeleteFunc(labels, func(key, _ string) bool { return operatorsv1.IsOperatorGroupLabel(key) })
+		if keys := wanted[o.Value.Name]; labels == nil && len(keys) > 0 {
+			labels = map[string]string{}
+		}
+		for _, key := range wanted[o.Value.Name] {
+			labels[key] = ""
+		}
+		if !maps.Equal(labels, o.Value.Labels) {
+			o.Value = o.Value.DeepCopy()
+			o.Value.Labels = labels
+			g.State.Namespaces.Put(o)
+			changed = append(changed, o)
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	text := "labels of the OperatorGroups that target it"
+	if n := len(changed) - 1; n > 0 {
+		text += "; also of " + plural.Of(n, "other namespace")
+	}
+	g.event(Updated, changed[0].Value, Event{
+		Place: changed[0].Pos, Text: text, Why: "OperatorGroups label the namespaces that they name or select", Verdict: Computed,
+	})
+}
+
+// targetsOf returns targets for people.
+func targetsOf(names []string) string {
+	const most = 5
+	switch {
+	case len(names) == 0:
+		return "no namespaces"
+	case slices.Contains(names, metav1.NamespaceAll):
+		return "all namespaces"
+	case len(names) <= most+1:
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + plural.Number(len(names)-most) + " others"
+}
