@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
@@ -12,6 +13,7 @@ import (
 type run struct {
 	Result
 	opts     Options
+	input    *cluster.State    // as it was at first
 	question *cluster.Question // about the State as it is
 
 	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
@@ -26,15 +28,17 @@ type run struct {
 	history   map[string][]string // what a Subscription or ClusterExtension had installed, by its Ref
 	settled   map[string]Wait     // what ClusterExtensions wait for that do not change any more, by name
 	grouping  *grouping           // of operatorGroups, nil before the first step
+
+	copied map[types.NamespacedName]copying // what the copies of an operator were last made of
 }
 
 func newRun(state *cluster.State, opts Options) *run {
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
 	return &run{
-		opts: opts, Result: result,
+		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]int{}, bundles: map[string]*bundle{}, history: map[string][]string{},
-		settled: map[string]Wait{},
+		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{},
 	}
 }
 

@@ -49,7 +49,9 @@ func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 type controller func(context.Context, *run) error
 
 // controllers are those of OLM, in the order in which they act in a step.
-var controllers = []controller{subscriptions, resolution, plans, operatorGroups, extensions, waiting}
+var controllers = []controller{
+	operatorGroups, subscriptions, resolution, plans, operators, copies, groupRoles, extensions, waiting,
+}
 
 // Run simulates a cluster. The state stays as it is. The error is that of ctx, or about a name or version in the
 // options.

@@ -1,0 +1,175 @@
+package simulate
+
+import (
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// install creates what an operator runs.
+func (ns *installed) install(o csv) {
+	strategy, err := rbac.Strategy(o.Value)
+	if err != nil {
+		ns.invalidStrategy(o, err)
+		return
+	}
+	why := computed("it is part of the operator")
+	for _, spec := range strategy.DeploymentSpecs {
+		ns.deploy(o, spec, why)
+	}
+	for _, d := range o.Value.GetOwnedAPIServiceDescriptions() {
+		ensure(ns.run, &ns.State.APIServices, newAPIService(o.Value, d), "for "+o.Value.Name, why)
+	}
+	if err := ns.installWebhooks(o.Value); err != nil {
+		o = ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting,
+			"Webhook install failed: conversionWebhook not ready", computed("OLM cannot set up a conversion webhook"))
+		wait(ns.run, o, "its conversion webhook: "+err.Error(), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,
+		"waiting for install components to report healthy", computed("everything that it runs is created"))
+}
+
+// deploy creates a Deployment, or takes it over from the operator that is replaced.
+func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, why reason) {
+	set := func(d *appsv1.Deployment) {
+		d.Labels, d.OwnerReferences, d.Spec = map[string]string{}, rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
+		for _, labels := range []map[string]string{spec.Label, rbac.OwnerLabels(o.Value)} {
+			for k, v := range labels {
+				d.Labels[k] = v
+			}
+		}
+		d.Spec.Template.Annotations = merged(d.Spec.Template.Annotations, o.Value.Annotations)
+	}
+	if found, ok := ns.State.Deployments.Get(o.Value.Namespace, spec.Name); ok {
+		update(ns.run, &ns.State.Deployments, found, set, "as "+o.Value.Name+" has it", why)
+		return
+	}
+	d := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: o.Value.Namespace},
+	}
+	set(d)
+	create(ns.run, &ns.State.Deployments, d, "for "+o.Value.Name, why)
+}
+
+// merged returns the entries of both maps; those of the second count.
+func merged(first, second map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, m := range []map[string]string{first, second} {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+func newAPIService(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription) *cluster.APIService {
+	port := d.ContainerPort
+	if port == 0 {
+		port = 443
+	}
+	return &cluster.APIService{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Labels: rbac.OwnerLabels(c)},
+		Spec: cluster.APIServiceSpec{
+			Service: &cluster.ServiceReference{Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Port: &port},
+			Group:   d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
+		},
+	}
+}
+
+// isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they
+// are assumed.
+func isAvailable(s *cluster.APIService) bool {
+	conditions := s.Status.Conditions
+	return len(conditions) == 0 || slices.ContainsFunc(conditions, func(c cluster.APIServiceCondition) bool {
+		return c.Type == "Available" && c.Status == metav1.ConditionTrue
+	})
+}
+
+// check waits for what an operator runs.
+func (ns *installed) check(o csv) {
+	if ns.broken(o) {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install timeout",
+			assumed("the operator never becomes ready"))
+		return
+	}
+	ns.ready(o)
+}
+
+// ready lets an operator succeed.
+func (ns *installed) ready(o csv) {
+	ns.run.assume("the pods of operators become ready")
+	ns.phase(o, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
+		"install strategy completed with no errors", assumed("its pods become ready"))
+}
+
+// broken reports whether an operator is assumed to fail.
+func (ns *installed) broken(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
+
+// unhealthy are the reasons to fail that depend on what runs, which a simulation does not know.
+var unhealthy = []v1alpha1.ConditionReason{
+	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
+	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
+}
+
+// ensure creates an object if there is none of its name.
+func ensure[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, text string, why reason) {
+	if _, ok := s.Get(o.GetNamespace(), o.GetName()); !ok {
+		create(r, s, o, text, why)
+	}
+}
+
+// assume notes what neither the state nor the options say.
+func (r *run) assume(what string) {
+	if !slices.Contains(r.Assumed, what) {
+		r.Assumed = append(r.Assumed, what)
+	}
+}
+
+// collect deletes what an operator that is gone owned, as Kubernetes and OLM do.
+func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
+	s, why := r.State, computed("what has owners goes with the last of them")
+	collect(r, &s.Deployments, gone, why)
+	collect(r, &s.ServiceAccounts, gone, why)
+	collect(r, &s.Roles, gone, why)
+	collect(r, &s.RoleBindings, gone, why)
+	collectLabelled(r, &s.ClusterRoles, gone, why)
+	collectLabelled(r, &s.ClusterRoleBindings, gone, why)
+	collectLabelled(r, &s.APIServices, gone, why)
+	collectLabelled(r, &s.MutatingWebhooks, gone, why)
+	collectLabelled(r, &s.ValidatingWebhooks, gone, why)
+}
+
+// collect deletes the objects in the namespace of gone whose owners are all gone.
+func collect[P cluster.Kubernetes](
+	r *run, s *cluster.Store[P], gone *v1alpha1.ClusterServiceVersion, why reason,
+) {
+	isGone := func(ref metav1.OwnerReference) bool {
+		_, exists := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)
+		return ref.Kind == v1alpha1.ClusterServiceVersionKind && !exists
+	}
+	for o := range s.In(gone.Namespace) {
+		owners := o.Value.GetOwnerReferences()
+		if len(owners) > 0 && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return !isGone(ref) }) {
+			remove(r, s, o, "of "+gone.Name, why)
+		}
+	}
+}
+
+// collectLabelled deletes the objects that are in no namespace and whose labels name gone as their owner.
+func collectLabelled[P cluster.Kubernetes](
+	r *run, s *cluster.Store[P], gone *v1alpha1.ClusterServiceVersion, why reason,
+) {
+	for o := range s.In("") {
+		if rbac.IsOwned(o.Value, gone) {
+			remove(r, s, o, "of "+gone.Name, why)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What OLM says of APIs that more than one operator owns.
+var (
+	errOwnsCRD        = errors.New("conflicting CRD owner in namespace")
+	errOwnsAPIService = errors.New("unable to adopt APIService")
+)
+
+// named returns an operator as it is now, nil if it is not there, or a copy.
+func (ns *installed) named(name string) *csv {
+	o, ok := ns.State.ClusterServiceVersions.Get(ns.namespace, name)
+	if !ok || o.Value.IsCopied() {
+		return nil
+	}
+	return &o
+}
+
+// replacedBy returns the operator that o replaces, nil if it is not there.
+func (ns *installed) replacedBy(o csv) *csv { return ns.named(o.Value.Spec.Replaces) }
+
+// replacementOf returns the operator that replaces o, nil for none. If there are several, OLM takes any.
+func (ns *installed) replacementOf(o csv) *csv {
+	for _, name := range ns.replacements[o.Value.Name] {
+		if next := ns.named(name); next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
+// age returns how many operators are replaced by those before o: what OLM does with an operator depends on whether the
+// one it replaces is gone.
+func (ns *installed) age(o csv) int {
+	seen := map[string]bool{}
+	for previous := &o; previous != nil && !seen[previous.Value.Name]; previous = ns.replacedBy(*previous) {
+		seen[previous.Value.Name] = true
+	}
+	return len(seen)
+}
+
+// upgradeable returns why an operator must not be replaced, nil if it may.
+func (ns *installed) upgradeable(o *csv) error {
+	found, ok := ns.State.OperatorConditions.Get(o.Value.Namespace, o.Value.Name)
+	if !ok {
+		return nil
+	}
+	condition := found.Value
+	if c := meta.FindStatusCondition(condition.Spec.Overrides, operatorsv2.Upgradeable); c != nil {
+		if c.Status == metav1.ConditionTrue {
+			return nil
+		}
+		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
+	}
+	c := meta.FindStatusCondition(condition.Status.Conditions, operatorsv2.Upgradeable)
+	switch {
+	case c == nil:
+		return nil
+	case c.ObservedGeneration != condition.Generation:
+		return fmt.Errorf("the operatorcondition status %q=%q is outdated", c.Type, c.Status)
+	case c.Status == metav1.ConditionFalse:
+		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
+	}
+	return nil
+}
+
+// ownerConflict returns the error about an API of o that another operator owns, or another namespace.
+func (ns *installed) ownerConflict(o csv) error {
+	chain := ns.chain(o)
+	for _, other := range ns.all {
+		if chain[other.Value.Name] {
+			continue
+		}
+		for _, owned := range o.Value.Spec.CustomResourceDefinitions.Owned {
+			if other.Value.OwnsCRD(owned.Name) {
+				return errOwnsCRD
+			}
+		}
+	}
+	for _, owned := range o.Value.GetOwnedAPIServiceDescriptions() {
+		if service, ok := ns.State.APIServices.Get("", owned.GetName()); ok && !ns.adopts(chain, service.Value.Labels) {
+			return errOwnsAPIService
+		}
+	}
+	return nil
+}
+
+// adopts reports whether an operator may take over what has these labels: it is its own, or that of one it replaces or
+// that is gone.
+func (ns *installed) adopts(chain map[string]bool, labels map[string]string) bool {
+	name, namespace := labels["olm.owner"], labels["olm.owner.namespace"]
+	if name == "" || namespace == "" {
+		return false
+	}
+	if namespace == ns.namespace && chain[name] {
+		return true
+	}
+	_, exists := ns.State.ClusterServiceVersions.Get(namespace, name)
+	return !exists
+}
+
+// chain returns the names of o, of what it replaces, and of what replaces it.
+func (ns *installed) chain(o csv) map[string]bool {
+	names := map[string]bool{o.Value.Name: true}
+	for next := ns.replacementOf(o); next != nil && !names[next.Value.Name]; next = ns.replacementOf(*next) {
+		names[next.Value.Name] = true
+	}
+	for previous := ns.replacedBy(o); previous != nil && !names[previous.Value.Name]; previous = ns.replacedBy(*previous) {
+		names[previous.Value.Name] = true
+	}
+	return names
+}
+
+// replacing deletes an operator once the one that replaces it runs. Of a chain, the oldest goes first.
+func (ns *installed) replacing(o csv) {
+	if previous := ns.replacedBy(o); previous != nil {
+		wait(ns.run, o, "ClusterServiceVersion "+previous.Value.Name+", which it replaces, to be deleted", Computed)
+		return
+	}
+	next := ns.replacementOf(o)
+	if next == nil {
+		wait(ns.run, o, "a replacement: marked as replacement, but no replacement CSV found in cluster", Computed)
+		return
+	}
+	if ns.failForward() {
+		next = ns.end(*next)
+	}
+	if next.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded {
+		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s, which replaces it, to succeed: phase %s",
+			next.Value.Name, orNone(string(next.Value.Status.Phase))), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+		"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
+		computed("its replacement succeeded"))
+}
+
+// end returns the last operator of a chain of replacements.
+func (ns *installed) end(o csv) *csv {
+	last, seen := &o, map[string]bool{}
+	for next := last; next != nil && !seen[next.Value.Name]; next = ns.replacementOf(*next) {
+		last = next
+		seen[next.Value.Name] = true
+	}
+	return last
+}
+
+// deleteOperator deletes an operator. What it owns goes with it.
+func (ns *installed) deleteOperator(o csv) {
+	remove(ns.run, &ns.State.ClusterServiceVersions, o, "replaced", computed("its replacement runs"))
+	ns.collect(o.Value)
+}

@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// What OLM says of webhooks that it does not install.
+var (
+	errRepeatedWebhook = errors.New("CSV contains repeated WebhookDescription name")
+	errAllGroups       = errors.New("webhook rules cannot include all groups")
+	errOLMGroup        = errors.New("webhook rules cannot include the OLM group")
+	errWebhookGroup    = errors.New("webhook rules cannot include MutatingWebhookConfiguration or " +
+		"ValidatingWebhookConfiguration resources")
+	errConversionModes = errors.New("unable to manage conversion webhook: " +
+		"CSVs with conversion webhooks must support only AllNamespaces")
+	errConversionCRDs = errors.New("unable to manager conversion webhook: " +
+		"conversion webhook must have at least one CRD specified")
+	errPreserve = errors.New("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")
+)
+
+// checkWebhooks returns what OLM does not allow of the webhooks of an operator.
+func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
+	seen := map[string]bool{}
+	for _, d := range c.Spec.WebhookDefinitions {
+		if seen[d.GenerateName] {
+			return errRepeatedWebhook
+		}
+		seen[d.GenerateName] = true
+		for _, rule := range d.Rules {
+			if err := checkWebhookRule(rule.Rule); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkWebhookRule(rule admissionv1.Rule) error {
+	protected := []string{"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+	switch {
+	case slices.Contains(rule.APIGroups, "*"):
+		return errAllGroups
+	case slices.Contains(rule.APIGroups, "operators.coreos.com"):
+		return errOLMGroup
+	case slices.Contains(rule.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(rule.Resources, func(r string) bool { return slices.Contains(protected, r) }):
+		return errWebhookGroup
+	}
+	return nil
+}
+
+// serviceOf returns the name of the Service that OLM creates for a Deployment.
+func serviceOf(deployment string) string {
+	return strings.ReplaceAll(deployment, ".", "-") + "-service"
+}
+
+// installWebhooks creates the configurations of the webhooks of an operator. Their certificates are not known here. The
+// error is about conversion webhooks, of which OLM only says that they are not ready.
+func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
+	var selector *metav1.LabelSelector
+	if ns.group != nil {
+		selector, _ = ns.group.NamespaceLabelSelector() // nil, for all, if the group has no UID yet
+	}
+	why := computed("webhookdefinitions of the operator")
+	for i := range c.Spec.WebhookDefinitions {
+		d := &c.Spec.WebhookDefinitions[i]
+		switch d.Type {
+		case v1alpha1.ValidatingAdmissionWebhook:
+			ensure(ns.run, &ns.State.ValidatingWebhooks, &admissionv1.ValidatingWebhookConfiguration{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+				ObjectMeta: webhookMeta(c, d),
+				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(c.Namespace, selector, nil)},
+			}, "for "+c.Name, why)
+		case v1alpha1.MutatingAdmissionWebhook:
+			ensure(ns.run, &ns.State.MutatingWebhooks, &admissionv1.MutatingWebhookConfiguration{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
+				ObjectMeta: webhookMeta(c, d),
+				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(c.Namespace, selector, nil)},
+			}, "for "+c.Name, why)
+		case v1alpha1.ConversionWebhook:
+			if err := ns.convert(c, d, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly; here it
+// ends in the name of the operator.
+func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) metav1.ObjectMeta {
+	prefix := d.GenerateName + "-"
+	labels := rbac.OwnerLabels(c)
+	labels["olm.webhook-description-generate-name"] = d.GenerateName
+	labels["olm.webhook-description-hash"] = rbac.Hash(d)
+	return metav1.ObjectMeta{GenerateName: prefix, Name: prefix + c.Namespace + "-" + c.Name, Labels: labels}
+}
+
+// convert sets up the conversion of CustomResourceDefinitions by a webhook.
+func (ns *installed) convert(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, why reason) error {
+	switch {
+	case !onlyAllNamespaces(c):
+		return errConversionModes
+	case len(d.ConversionCRDs) == 0:
+		return errConversionCRDs
+	}
+	for _, name := range d.ConversionCRDs {
+		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
+		switch {
+		case !ok:
+			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
+		case !c.OwnsCRD(name):
+			return fmt.Errorf("csv %s does not own CRD %s", c.Name, name)
+		case o.Value.Spec.PreserveUnknownFields:
+			return errPreserve
+		}
+		update(ns.run, &ns.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Conversion = conversion(c, d, crd.Spec.Conversion)
+		}, "converted by "+c.Name, why)
+	}
+	return nil
+}
+
+// onlyAllNamespaces reports whether an operator supports AllNamespaces and nothing else.
+func onlyAllNamespaces(c *v1alpha1.ClusterServiceVersion) bool {
+	return !slices.ContainsFunc(c.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
+		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
+	})
+}
+
+func conversion(
+	c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, before *apiextensionsv1.CustomResourceConversion,
+) *apiextensionsv1.CustomResourceConversion {
+	path := "/"
+	if d.WebhookPath != nil {
+		path = *d.WebhookPath
+	}
+	config := &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
+		Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Path: &path, Port: &d.ContainerPort,
+	}}
+	if before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
+		config.CABundle = before.Webhook.ClientConfig.CABundle
+	}
+	return &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: config, ConversionReviewVersions: d.AdmissionReviewVersions,
+		},
+	}
+}
