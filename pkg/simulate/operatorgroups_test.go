@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
-
-var updateFiles = flag.Bool("update", false, "write what is expected into testdata")
 
 // Each file has rows: a state NAME.yaml and what happens to it, NAME.
 func TestOperatorGroups(t *testing.T) {
@@ -39,13 +36,13 @@ func TestOperatorGroups(t *testing.T) {
 			var got string
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) {
 				got = grouped(t, string(f.Data))
-				if got != want[name] && !*updateFiles {
+				if got != want[name] && !*updateTables {
 					t.Errorf("got\n%s\nwant\n%s", got, want[name])
 				}
 			})
 			rows.Files = append(rows.Files, f, txtar.File{Name: name, Data: []byte(got)})
 		}
-		if *updateFiles {
+		if *updateTables {
 			if err := os.WriteFile(file, txtar.Format(rows), 0o666); err != nil {
 				t.Fatal(err)
 			}
