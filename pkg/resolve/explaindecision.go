@@ -32,7 +32,9 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 		}
 	}
 	if r != nil {
-		out.reject(x.q.notOffered(r, x.variables[v].entry)...)
+		reasons, more := x.q.notOffered(r, x.variables[v].entry, maxRejected-out.told)
+		out.reject(reasons...)
+		out.MoreRejected += more
 	}
 	return out, nil
 }
@@ -238,26 +240,31 @@ func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
 }
 
 // notOffered says why newer bundles of the package are no candidates of a Subscription: those with a higher version
-// than the chosen one, the highest first, and each once.
-func (q *question) notOffered(r *request, chosen *entry) []*Reason {
+// than the chosen one, the highest first, and each once. It returns at most the given number of reasons, and how many
+// there are more.
+func (q *question) notOffered(r *request, chosen *entry, most int) (reasons []*Reason, more int) {
+	known := map[*bundle]int{} // index of newer, or -1 for a candidate
+	for _, e := range r.candidates {
+		known[e.bundle] = -1
+	}
 	var newer []*entry
 	for _, e := range q.packageEntries(r) {
-		sameBundle := func(other *entry) bool { return other.bundle == e.bundle }
-		isNewer := e.version != nil && chosen.version != nil && e.version.GT(*chosen.version)
-		if !isNewer || slices.ContainsFunc(r.candidates, sameBundle) {
+		if e.version == nil || chosen.version == nil || !e.version.GT(*chosen.version) {
 			continue
 		}
-		i := slices.IndexFunc(newer, sameBundle)
-		if i < 0 {
+		i, ok := known[e.bundle]
+		switch {
+		case !ok:
+			known[e.bundle] = len(newer)
 			newer = append(newer, e)
-		} else if newer[i].channel.name != r.Channel {
+		case i >= 0 && newer[i].channel.name != r.Channel:
 			newer[i] = e
 		}
 	}
 	slices.SortStableFunc(newer, func(a, b *entry) int { return b.version.Compare(*a.version) })
-	var reasons []*Reason
+	more = max(0, len(newer)-most)
 	detailed := map[string]bool{}
-	for _, e := range newer {
+	for _, e := range newer[:len(newer)-more] {
 		what, detail := q.whyNotOffered(r, e)
 		if detail != "" && !detailed[what] {
 			detailed[what] = true
@@ -268,7 +275,7 @@ func (q *question) notOffered(r *request, chosen *entry) []*Reason {
 			names: []string{e.bundle.name}, what: what,
 		})
 	}
-	return reasons
+	return reasons, more
 }
 
 // packageEntries returns the entries of the package of a Subscription in its catalogs.

@@ -18,11 +18,15 @@ func (q *question) request(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
+	byName := map[string][]*entry{}
+	for _, e := range entries {
+		enter(byName, e.bundle.name, e)
+	}
 	for _, e := range sorted {
 		if current != nil && !e.updates(current) {
 			continue
 		}
-		same := named(entries, e.bundle.name) // also in other channels, even where they do not offer it
+		same := byName[e.bundle.name] // also in other channels, even where they do not offer it
 		if err := q.reach(ctx, slices.Clone(same)); err != nil {
 			return err
 		}
