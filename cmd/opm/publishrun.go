@@ -87,7 +87,8 @@ func (p *publication) findCatalog() (err error) {
 		case isTemplate(arg):
 			p.making = pipeline.Template
 		case len(p.args) > 1:
-			err = usageError{fmt.Errorf("%s is not a template: want one directory, one config of opm compose, or templates", arg)}
+			const want = "one directory, one config of opm compose, or templates"
+			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
 		case holdsObjects(p.cmd.Context(), arg, true):
 			err = fmt.Errorf("publish: %s is a file of a catalog: want its directory", arg)
 		default:

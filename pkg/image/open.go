@@ -51,8 +51,8 @@ type Options struct {
 // ErrNotFound is wrapped by the error for an image that the registry, layout or archive does not have.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable is wrapped by the error for an image of a registry that cannot be reached, fails, or refuses access, so
-// that nobody knows whether it has the image.
+// ErrUnavailable is wrapped by the error for an image of a registry that cannot be reached, fails, or refuses access:
+// it may have the image.
 var ErrUnavailable = errors.New("registry unavailable")
 
 // An Opener opens images, which share connections, tokens and downloads: no digest is fetched twice. Calls may run at

@@ -59,8 +59,8 @@ func CheckPush(ctx context.Context, ref string, opts Options) error {
 	})
 }
 
-// Pushed returns the digest of what a registry has as ref, which Push would replace, or "" if it has nothing. Mirrors are
-// not asked. The options are those of Push.
+// Pushed returns the digest of what a registry has as ref, which Push would replace, or "" if it has nothing. Mirrors
+// are not asked. The options are those of Push.
 func Pushed(ctx context.Context, ref string, opts Options) (digest string, err error) {
 	err = pushTo(ctx, ref, opts, func(d destination) error {
 		desc, err := remote.Get(d.ref, remote.WithContext(ctx), remote.WithTransport(d.transport),

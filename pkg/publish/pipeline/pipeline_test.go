@@ -37,20 +37,20 @@ func TestOutcome(t *testing.T) {
 		skipped                []Step
 		validate, images, push func(*Result) error
 		want                   Outcome
-		statuses               string // of the steps
+		statuses               string // of the steps: passed, failed, skipped or blocked
 	}{
-		{"all pass", nil, passing, passing, passing, Published, "passed passed passed"},
-		{"skipped", []Step{Validate}, broken, passing, passing, Published, "skipped passed passed"},
-		{"nothing to push", []Step{Push}, passing, passing, broken, Checked, "passed passed skipped"},
-		{"problem", nil, finding("x"), passing, passing, Rejected, "failed passed blocked"},
-		{"problem and failure", nil, broken, finding("missing"), passing, Rejected, "failed failed blocked"},
-		{"unknown image", nil, passing, finding(imagecheck.Unknown), passing, Broken, "passed failed blocked"},
-		{"failure", nil, broken, passing, passing, Broken, "failed passed blocked"},
-		{"push fails", nil, passing, passing, broken, Broken, "passed passed failed"},
-		{"error with a place", nil, failing(placed), passing, passing, Rejected, "failed passed blocked"},
-		{"registry is down", nil, failing(down), passing, passing, Broken, "failed passed blocked"},
-		{"one is down", nil, failing(errors.Join(down, placed)), passing, passing, Rejected, "failed passed blocked"},
-		{"rejected", nil, func(r *Result) error { r.Reject("no"); return nil }, passing, passing, Rejected, "failed passed blocked"},
+		{"all pass", nil, passing, passing, passing, Published, "ppp"},
+		{"skipped", []Step{Validate}, broken, passing, passing, Published, "spp"},
+		{"nothing to push", []Step{Push}, passing, passing, broken, Checked, "pps"},
+		{"problem", nil, finding("x"), passing, passing, Rejected, "fpb"},
+		{"problem and failure", nil, broken, finding("missing"), passing, Rejected, "ffb"},
+		{"unknown image", nil, passing, finding(imagecheck.Unknown), passing, Broken, "pfb"},
+		{"failure", nil, broken, passing, passing, Broken, "fpb"},
+		{"push fails", nil, passing, passing, broken, Broken, "ppf"},
+		{"error with a place", nil, failing(placed), passing, passing, Rejected, "fpb"},
+		{"registry is down", nil, failing(down), passing, passing, Broken, "fpb"},
+		{"one is down", nil, failing(errors.Join(down, placed)), passing, passing, Rejected, "fpb"},
+		{"rejected", nil, func(r *Result) error { r.Reject("no"); return nil }, passing, passing, Rejected, "fpb"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := New("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Push}, tt.skipped)
@@ -59,14 +59,14 @@ func TestOutcome(t *testing.T) {
 			run.Do(CheckImages, tt.images)
 			run.Do(Push, tt.push, Validate, CheckImages)
 			s := run.Summary()
-			var statuses []string
+			var statuses string
 			for _, r := range s.Steps {
-				statuses = append(statuses, string(r.Status))
+				statuses += string(r.Status[:1])
 			}
-			if got := strings.Join(statuses, " "); s.Outcome != tt.want || got != tt.statuses {
-				t.Errorf("%s: %s, want %s: %s", s.Outcome, got, tt.want, tt.statuses)
+			if s.Outcome != tt.want || statuses != tt.statuses {
+				t.Errorf("%s: %s, want %s: %s", s.Outcome, statuses, tt.want, tt.statuses)
 			}
-			if failed := strings.Contains(tt.statuses, "failed"); (s.Err() != nil) != failed {
+			if failed := strings.Contains(tt.statuses, "f"); (s.Err() != nil) != failed {
 				t.Errorf("the error is %v", s.Err())
 			}
 		})
