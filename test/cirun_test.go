@@ -50,6 +50,11 @@ func newProject(t *testing.T) *ciProject {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a runner with Linux")
 	}
+	for _, tool := range []string{"curl", "git", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
 	p := &ciProject{distribution: newDistribution(t, "htpasswd"), dir: t.TempDir(), config: t.TempDir()}
 	p.tag = p.host + "/crafts:v1"
 	bundle, err := name.NewTag(p.host + "/kiln:v1.0.0")

@@ -139,7 +139,7 @@ func (p *publication) openRegistry() error {
 	return nil
 }
 
-// close removes what was made. Nothing of it is of use after an error.
+// close removes what was made.
 func (p *publication) close() {
 	for _, c := range slices.Backward(p.closers) {
 		_ = c()
@@ -190,20 +190,30 @@ func (p *publication) checkPush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// show adds the problems of a step to its result, as the configuration says.
+// show adds what a check found to its result, as the configuration says.
 func (p *publication) show(r *pipeline.Result, report *problem.Report) error {
-	for _, found := range report.Problems { // where nothing is left of what was made
+	problems, _, err := unknown(p.config.Baseline, p.config.levels.Apply(p.withoutTmp(report.Problems)))
+	if err != nil {
+		return err
+	}
+	report.Problems = problems
+	r.Report(report)
+	return nil
+}
+
+// refuse adds the problems that keep a step from its work, whatever the configuration says.
+func (p *publication) refuse(r *pipeline.Result, problems []*problem.Problem) {
+	r.Report(&problem.Report{Subject: "catalog", Problems: p.withoutTmp(problems)})
+}
+
+// withoutTmp removes the directory of what is made from the places of problems: it is gone when these are read.
+func (p *publication) withoutTmp(problems []*problem.Problem) []*problem.Problem {
+	for _, found := range problems {
 		for _, text := range []*string{&found.Pos.File, &found.Message, &found.Fix} {
 			*text = strings.ReplaceAll(*text, p.tmp+string(filepath.Separator), "")
 		}
 	}
-	problems, _, err := unknown(p.config.Baseline, p.config.levels.Apply(report.Problems))
-	if err != nil {
-		return err
-	}
-	report.Problems, report.Version = problems, thisBuild().OpmVersion
-	r.Report(report)
-	return nil
+	return problems
 }
 
 // before returns what the catalog is compared with, "" for nothing.

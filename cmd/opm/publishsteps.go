@@ -46,7 +46,8 @@ func (p *publication) compose(r *pipeline.Result) error {
 	}
 	result, err := f.compose(p.cmd, p.args[0])
 	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok && wrong.Unwrap() == nil {
-		return p.show(r, &problem.Report{Subject: "catalog", Problems: wrong.Problems})
+		p.refuse(r, wrong.Problems)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -210,7 +211,8 @@ func (p *publication) buildImage(r *pipeline.Result) error {
 	}
 	built, err := p.build.build(p.cmd, p.dir, p.options)
 	if invalid, ok := errors.AsType[*publish.InvalidError](err); ok {
-		return p.show(r, &problem.Report{Subject: "catalog", Problems: invalid.Report.Problems})
+		p.refuse(r, invalid.Report.Problems)
+		return nil
 	}
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ type Result struct {
 	Found    *problem.Result  `json:"found,omitzero"`    // what validate, resolve and check-images print
 	Changes  *diff.Report     `json:"changes,omitzero"`  // what diff prints
 	Image    *publish.Summary `json:"image,omitzero"`    // what build prints
-	Commands []string         `json:"commands,omitzero"` // that sign ran or, if nothing is pushed, would run
+	Commands []string         `json:"commands,omitzero"` // that sign ran
 
 	problems []*problem.Problem
 	rejected bool // something is wrong with the catalog
