@@ -27,9 +27,9 @@ the CATALOG, which is a directory, a file, an archive, "-" for standard input, o
 A CatalogSource extracts the catalog, and the opm of the cluster serves it. If that is this opm,
 say --cluster-opm: it uses the store in the image, and the memory to request is set.
 
-With --render-job, CATALOG is a list of images to render, one a line, and --image is one of this
-opm: an indexed Job renders them in COUNT shards, to a volume that all pods can write to.
-opm render merges the shards.`,
+With --render-job, CATALOG is a list of references to images, one a line, and --image has this
+opm: an indexed Job renders the references in COUNT shards, into a volume that all its pods
+mount. opm render merges the shards.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart
   opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1`,

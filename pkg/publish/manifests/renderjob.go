@@ -91,33 +91,11 @@ func shardsSize(references int) resource.Quantity {
 // renderPod renders one shard. It requests what opm took for 1,068 references to images of published bundles, 154 MiB,
 // and may have twice that for larger ones.
 func (o *Options) renderPod() corev1.PodSpec {
-	mounts := []struct {
-		name, dir string
-		source    corev1.VolumeSource
-		readOnly  bool
-	}{
-		{"references", referencesDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: o.Name},
-		}}, true},
-		{"shards", shardsDir, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-			ClaimName: o.Name,
-		}}, false},
-		{"temp", tempDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false},
-		{"auth", authDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.AuthSecret}}, true},
-	}
-	args := []string{
-		"render", "--refs-file", path.Join(referencesDir, referencesFile), "--shard", strconv.Itoa(int(o.Shards)),
-		"--output-file", path.Join(shardsDir, "shard-$(JOB_COMPLETION_INDEX).json"),
-	}
-	if o.AuthSecret == "" {
-		mounts = mounts[:len(mounts)-1]
-	} else {
-		args = append(args, "--authfile", path.Join(authDir, corev1.DockerConfigJsonKey))
-	}
 	security := podSecurity()
 	security.FSGroup = new(int64(user)) // may write to the volume
 	c := corev1.Container{
-		Name: "render", Image: o.Image, ImagePullPolicy: o.pullPolicy(), Args: args, SecurityContext: containerSecurity(),
+		Name: "render", Image: o.Image, ImagePullPolicy: o.pullPolicy(), Args: o.renderArgs(),
+		SecurityContext: containerSecurity(),
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("160Mi"),
@@ -129,10 +107,45 @@ func (o *Options) renderPod() corev1.PodSpec {
 		AutomountServiceAccountToken: new(false), SecurityContext: security, RestartPolicy: corev1.RestartPolicyNever,
 		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
 	}
-	for _, m := range mounts {
+	for _, m := range o.renderMounts() {
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: m.name, MountPath: m.dir, ReadOnly: m.readOnly})
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: m.name, VolumeSource: m.source})
 	}
 	pod.Containers = []corev1.Container{c}
 	return pod
+}
+
+func (o *Options) renderArgs() []string {
+	args := []string{
+		"render", "--refs-file", path.Join(referencesDir, referencesFile), "--shard", strconv.Itoa(int(o.Shards)),
+		"--output-file", path.Join(shardsDir, "shard-$(JOB_COMPLETION_INDEX).json"),
+	}
+	if o.AuthSecret != "" {
+		args = append(args, "--authfile", path.Join(authDir, corev1.DockerConfigJsonKey))
+	}
+	return args
+}
+
+// A mount is a volume of a pod, and where its container has it.
+type mount struct {
+	name, dir string
+	source    corev1.VolumeSource
+	readOnly  bool
+}
+
+func (o *Options) renderMounts() []mount {
+	mounts := []mount{
+		{"references", referencesDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: o.Name},
+		}}, true},
+		{"shards", shardsDir, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: o.Name,
+		}}, false},
+		{"temp", tempDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false},
+	}
+	if o.AuthSecret != "" {
+		secret := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.AuthSecret}}
+		mounts = append(mounts, mount{"auth", authDir, secret, true})
+	}
+	return mounts
 }
