@@ -123,6 +123,10 @@ var arrows = map[string][]string{
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		"github.com/distribution/reference", json, "internal/regular",
 	},
+	"pkg/bundle/plain": {
+		"pkg/bundle", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
+		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json,
+	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
 		"internal/tarfs", "github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",

@@ -26,6 +26,7 @@ func bundleCmd(path string) *cobra.Command {
 		bundleBuildCmd(path),
 		bundleExtractCmd(path),
 		bundleGenerateCmd(path),
+		bundleManifestsCmd(path),
 		bundleUnpackCmd(path),
 		bundleValidateCmd(path),
 	)

@@ -13,20 +13,37 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API.
-var installable = setOf(
-	kindCSV, kindCRD, "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "ServiceAccount", "Secret",
-	"ConfigMap", "PrometheusRule", "ServiceMonitor", "PodMonitor", "PodDisruptionBudget", "PriorityClass",
-	"VerticalPodAutoscaler", "ConsoleYAMLSample", "ConsoleQuickStart", "ConsoleCLIDownload", "ConsoleLink",
-	"ConsolePlugin", "NetworkPolicy",
-)
+// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API. Those with true are
+// put into the namespace of the operator.
+var installable = map[string]bool{
+	kindCSV:                 true,
+	kindCRD:                 false,
+	"ClusterRole":           false,
+	"ClusterRoleBinding":    false,
+	"Role":                  true,
+	"RoleBinding":           true,
+	"Service":               true,
+	"ServiceAccount":        true,
+	"Secret":                true,
+	"ConfigMap":             true,
+	"PrometheusRule":        true,
+	"ServiceMonitor":        true,
+	"PodMonitor":            true,
+	"PodDisruptionBudget":   true,
+	"PriorityClass":         false,
+	"VerticalPodAutoscaler": false, // though it is
+	"ConsoleYAMLSample":     false,
+	"ConsoleQuickStart":     false,
+	"ConsoleCLIDownload":    false,
+	"ConsoleLink":           false,
+	"ConsolePlugin":         false,
+	"NetworkPolicy":         true,
+}
 
-func setOf(names ...string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
+// Installable reports whether OLM installs manifests of a kind, and puts them into the namespace of the operator.
+func Installable(kind string) (namespaced, ok bool) {
+	namespaced, ok = installable[kind]
+	return namespaced, ok
 }
 
 func (c *checker) checkManifest(m *manifest, mediaType string) {
@@ -34,7 +51,7 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		c.find("unreadable", m.document, "", "not a manifest: the object has no kind")
 		return
 	}
-	if mediaType == MediaTypeRegistry && !installable[m.kind] {
+	if _, ok := Installable(m.kind); !ok && mediaType == MediaTypeRegistry {
 		c.find("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
 		return
 	}

@@ -77,3 +77,11 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 		}
 	}
 }
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}

@@ -27,6 +27,7 @@ const (
 type manifests struct {
 	csv     *manifest
 	crds    []*manifest
+	others  []*manifest        // neither of these
 	objects []declcfg.Property // of all manifests, by file name
 }
 
@@ -73,6 +74,8 @@ func (p *parser) add(all *manifests, m *manifest) {
 		all.csv = m
 	case kindCRD:
 		all.crds = append(all.crds, m)
+	default:
+		all.others = append(all.others, m)
 	}
 	all.objects = append(all.objects, bundleObject(m.printed))
 }

@@ -90,6 +90,12 @@ func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 
 func element(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
+// An annotatedProperty is one in the annotation of a ClusterServiceVersion.
+type annotatedProperty struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
 // annotated returns the properties in the annotation of a ClusterServiceVersion, as far as they can be read.
 func (p *parser) annotated(m *manifest, annotations map[string]string) []candidate {
 	value, ok := annotations[annotationProperties]
@@ -97,10 +103,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 		return nil
 	}
 	ptr := pointer("metadata", "annotations", annotationProperties)
-	var properties []struct {
-		Type  string          `json:"type"`
-		Value json.RawMessage `json:"value"`
-	}
+	var properties []annotatedProperty
 	if err := json.Unmarshal([]byte(value), &properties); err != nil {
 		p.warn(m.errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
 	}

@@ -27,26 +27,29 @@ type File struct {
 
 // Text returns the objects in one text, as YAML or JSON.
 func (s *Set) Text(f Format) ([]byte, error) {
-	var trees []tree
-	var text []byte
+	var trees []map[string]any
 	for _, o := range s.objects {
 		t, err := o.tree()
 		if err != nil {
 			return nil, err
 		}
 		trees = append(trees, t)
-		if f == JSON {
-			continue
-		}
-		if text != nil {
+	}
+	return Encode(trees, f)
+}
+
+// Encode returns objects of Kubernetes in one text, as documents of YAML or as a List in JSON.
+func Encode(objects []map[string]any, f Format) (text []byte, err error) {
+	if f == JSON {
+		return encode(tree{"apiVersion": "v1", "kind": "List", "items": objects}, f)
+	}
+	for i, o := range objects {
+		if i > 0 {
 			text = append(text, "---\n"...)
 		}
-		if text, err = appendYAML(text, t); err != nil {
+		if text, err = appendYAML(text, o); err != nil {
 			return nil, err
 		}
-	}
-	if f == JSON {
-		return encode(tree{"apiVersion": "v1", "kind": "List", "items": trees}, f)
 	}
 	return text, nil
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/bundle/plain"
+	"github.com/opm-toolchain/opm/pkg/publish/manifests"
+)
+
+func bundleManifestsCmd(path string) *cobra.Command {
+	var f bundleManifestsFlags
+	cmd := &cobra.Command{
+		Use:   "manifests BUNDLE",
+		Short: "Print the manifests that OLM v1 applies for a bundle",
+		Long: `Print what a bundle of type registry+v1 becomes when OLM v1 installs it, in the order of kubectl
+apply: service accounts, roles, CustomResourceDefinitions, deployments, webhooks and their
+certificates. The namespace has to exist. A bundle that OLM v1 refuses is an error.
+
+The operator watches all namespaces, or that of --watch-namespace, for which OLM v1 needs its
+feature SingleOwnNamespaceInstallSupport. With --openshift-version, a bundle that would keep that
+cluster from its next minor version is reported on standard error.
+
+A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, in an OCI layout
+(oci:DIRECTORY[:TAG]) or in an archive.`,
+		Example: "  " + path + ` manifests bundle --namespace kilns
+  ` + path + ` manifests registry.example/pottery/kiln-bundle:v2.0.0 -n kilns --certificates service-ca -o json`,
+		Args:              exactArgs("BUNDLE"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "install the operator in `NAMESPACE`")
+	flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
+	choiceVar(cmd, &f.certificates, "certificates", "", string(plain.CertManager), "who makes certificates of webhooks",
+		string(plain.CertManager), string(plain.ServiceCA), noCertificates)
+	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from its next version")
+	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML), "output format",
+		string(manifests.YAML), string(manifests.JSON))
+	completeNothing(cmd, "namespace", "watch-namespace", "openshift-version")
+	f.images.add(cmd)
+	return cmd
+}
+
+// noCertificates is the value of --certificates for a cluster without webhooks.
+const noCertificates = "none"
+
+// bundleManifestsFlags are the flags of bundle manifests.
+type bundleManifestsFlags struct {
+	options      plain.Options
+	certificates string
+	openShift    string
+	format       string
+	images       imageFlags
+}
+
+func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	images, err := f.images.open(cmd)
+	if err != nil {
+		return err
+	}
+	text, err := f.manifests(cmd, ref, images)
+	if err := errors.Join(err, images.close()); err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+func (f *bundleManifestsFlags) check() error {
+	if f.options.Namespace == "" {
+		return errors.New("--namespace is required")
+	}
+	for flag, name := range map[string]string{"namespace": f.options.Namespace, "watch-namespace": f.options.Watch} {
+		if err := k8sname.Label(name); name != "" && err != nil {
+			return fmt.Errorf("--%s: %q is not a valid name: %w", flag, name, err)
+		}
+	}
+	if f.certificates != noCertificates {
+		f.options.Certificates = plain.Certificates(f.certificates)
+	}
+	return nil
+}
+
+// manifests returns the text to print.
+func (f *bundleManifestsFlags) manifests(cmd *cobra.Command, ref string, images *images) ([]byte, error) {
+	contents, err := f.read(cmd, ref, images)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := plain.Objects(contents, f.options)
+	if err != nil {
+		return nil, err
+	}
+	if f.openShift != "" {
+		version, err := plain.ParseOpenShiftVersion(f.openShift)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--openshift-version: %w", err)}
+		}
+		if e := plain.BlocksOpenShift(contents, version); e != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
+		}
+	}
+	var trees []map[string]any
+	for _, o := range objects {
+		trees = append(trees, o.Object)
+	}
+	return manifests.Encode(trees, manifests.Format(f.format))
+}
+
+func (f *bundleManifestsFlags) read(cmd *cobra.Command, ref string, images *images) (*bundle.Contents, error) {
+	opts, err := new(bundleFlags).options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	b, err := openBundleRef(cmd.Context(), ref, images, "manifests", "metadata")
+	if err != nil {
+		return nil, err
+	}
+	contents, err := bundle.ReadContents(b.files, b.name, *opts)
+	return contents, errors.Join(err, b.close())
+}

@@ -1,0 +1,104 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Contents are the manifests of a bundle of type registry+v1.
+type Contents struct {
+	Package string
+
+	// CSV has the properties in metadata/ behind those of its annotation olm.properties, as in OLM v1.
+	CSV *v1alpha1.ClusterServiceVersion
+
+	// CRDs are of version v1, since no cluster with OLM v1 has another one, and without status. They and Others are in the
+	// order of their files.
+	CRDs   []*apiextensionsv1.CustomResourceDefinition
+	Others []*unstructured.Unstructured
+
+	files map[any]*manifest
+}
+
+// ReadContents reads the manifests of the bundle that fsys holds. Errors are those of [Parse], and all values that do
+// not fit the types of Kubernetes and OLM, with their places; positions begin with name.
+func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
+	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
+	all, meta := p.readManifests(), p.readMetadata()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	c := &Contents{
+		Package: string(meta.annotations.Package), CSV: new(v1alpha1.ClusterServiceVersion), files: map[any]*manifest{},
+	}
+	p.decodeInto(c, all.csv, c.CSV)
+	for _, m := range all.crds {
+		crd := new(apiextensionsv1.CustomResourceDefinition)
+		if m.apiVersion != crdV1 {
+			p.fail(m.errorIn("/apiVersion", fmt.Errorf("no cluster with OLM v1 has version %q, want %s", m.apiVersion, crdV1)))
+		} else if p.decodeInto(c, m, crd) {
+			c.CRDs = append(c.CRDs, crd)
+		}
+	}
+	for _, m := range all.others {
+		other := new(unstructured.Unstructured)
+		if err := other.UnmarshalJSON(m.printed); err != nil {
+			p.fail(m.errorIn("", err))
+			continue
+		}
+		c.Others, c.files[other] = append(c.Others, other), m
+	}
+	p.annotateProperties(c, meta)
+	return c, p.err()
+}
+
+// decodeInto decodes a manifest, and reports whether it could.
+func (p *parser) decodeInto(c *Contents, m *manifest, v any) bool {
+	c.files[v] = m
+	ptr, err := decode(m.printed, v)
+	if err != nil {
+		p.fail(m.errorIn(ptr, err))
+	}
+	return err == nil
+}
+
+// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion.
+func (p *parser) annotateProperties(c *Contents, meta *metadata) {
+	var properties []annotatedProperty
+	if text, ok := c.CSV.Annotations[annotationProperties]; ok {
+		if err := json.Unmarshal([]byte(text), &properties); err != nil {
+			ptr := pointer("metadata", "annotations", annotationProperties)
+			p.fail(c.files[c.CSV].errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
+			return
+		}
+	}
+	if len(meta.properties) == 0 {
+		return
+	}
+	for _, d := range meta.properties {
+		properties = append(properties, annotatedProperty{string(d.Type), json.RawMessage(d.Value)})
+	}
+	text, err := json.Marshal(properties)
+	if err != nil {
+		p.fail(meta.from.properties.errorIn("/properties", err))
+		return
+	}
+	if c.CSV.Annotations == nil {
+		c.CSV.Annotations = map[string]string{}
+	}
+	c.CSV.Annotations[annotationProperties] = string(text)
+}
+
+// ErrorIn returns an error about the value at ptr of an object of the contents, with its place.
+func (c *Contents) ErrorIn(object any, ptr jsontext.Pointer, err error) *declcfg.Error {
+	return c.files[object].errorIn(ptr, err)
+}

@@ -1,0 +1,60 @@
+package plain
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Certificates say who makes the certificates of webhooks. Without anybody, OLM refuses bundles with webhooks.
+type Certificates string
+
+// Those that OLM v1 knows.
+const (
+	CertManager Certificates = "cert-manager"
+	ServiceCA   Certificates = "service-ca" // of OpenShift
+)
+
+// secretName returns the name of the secret, and of the certificate, of a deployment.
+func secretName(deployment string) string { return named(serviceName(deployment), "cert") }
+
+// trust makes the API server trust the certificate of a deployment.
+func (g *generator) trust(meta *metav1.ObjectMeta, deployment string) {
+	switch g.Certificates {
+	case CertManager:
+		annotate(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+secretName(deployment))
+	case ServiceCA:
+		annotate(meta, "service.beta.openshift.io/inject-cabundle", "true")
+	}
+}
+
+func annotate(meta *metav1.ObjectMeta, key, value string) {
+	metav1.SetMetaDataAnnotation(meta, key, value)
+}
+
+// certificates adds the issuer and the certificate of each deployment that serves webhooks, for cert-manager.
+func (g *generator) certificates() {
+	if g.Certificates != CertManager {
+		return
+	}
+	const apiVersion = "cert-manager.io/v1"
+	for _, d := range g.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if !g.hasWebhooks(d.Name) {
+			continue
+		}
+		name := secretName(d.Name)
+		issuer := named(name, "selfsigned-issuer")
+		object := func(kind, name string, spec map[string]any) {
+			g.objects = append(g.objects, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": apiVersion, "kind": kind,
+				"metadata": map[string]any{"namespace": g.Namespace, "name": name}, "spec": spec,
+			}})
+		}
+		object("Issuer", issuer, map[string]any{"selfSigned": map[string]any{}})
+		object("Certificate", name, map[string]any{
+			"secretName": name,
+			"usages":     []any{"server auth"},
+			"dnsNames":   []any{serviceName(d.Name) + "." + g.Namespace + ".svc"},
+			"issuerRef":  map[string]any{"name": issuer},
+		})
+	}
+}

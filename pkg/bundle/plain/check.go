@@ -1,0 +1,243 @@
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// check returns why OLM refuses a bundle. It looks at what a bundle supports first, and at the options last.
+func check(b *bundle.Contents, opts Options) error {
+	c := &checker{Contents: b, errs: nil}
+	for _, checks := range [][]func(){
+		{func() { c.support(opts) }},
+		{c.deployments, c.definitions, c.conversions, c.webhooks, c.rules, c.others},
+		{func() { c.watch(opts) }},
+	} {
+		for _, check := range checks {
+			check()
+		}
+		if c.errs != nil {
+			slices.SortStableFunc(c.errs, declcfg.CompareErrors)
+			return errors.Join(c.errs...)
+		}
+	}
+	return nil
+}
+
+// A checker collects the reasons, in the words of OLM.
+type checker struct {
+	*bundle.Contents
+	errs []error
+}
+
+// refuse adds a reason, which is the value at ptr of the ClusterServiceVersion.
+func (c *checker) refuse(ptr jsontext.Pointer, format string, args ...any) {
+	c.refuseObject(c.CSV, ptr, format, args...)
+}
+
+func (c *checker) refuseObject(object any, ptr jsontext.Pointer, format string, args ...any) {
+	c.errs = append(c.errs, c.ErrorIn(object, ptr, fmt.Errorf(format, args...)))
+}
+
+// The places of lists in a ClusterServiceVersion.
+const (
+	atModes       = jsontext.Pointer("/spec/installModes")
+	atAPIServices = jsontext.Pointer("/spec/apiservicedefinitions/owned")
+	atOwned       = jsontext.Pointer("/spec/customresourcedefinitions/owned")
+	atWebhooks    = jsontext.Pointer("/spec/webhookdefinitions")
+	atDeployments = jsontext.Pointer("/spec/install/spec/deployments")
+)
+
+func element(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
+
+// modes returns the install modes that a bundle supports, in the order of OLM's messages.
+func (c *checker) modes() []string {
+	var modes []string
+	for _, m := range c.CSV.Spec.InstallModes {
+		if m.Supported {
+			modes = append(modes, string(m.Type))
+		}
+	}
+	slices.Sort(modes)
+	return slices.Compact(modes)
+}
+
+func (c *checker) supports(mode v1alpha1.InstallModeType) bool {
+	return slices.Contains(c.modes(), string(mode))
+}
+
+// support checks that OLM v1 supports bundles of this kind at all.
+func (c *checker) support(opts Options) {
+	if len(c.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
+		c.refuse(atAPIServices, "unsupported bundle: apiServiceDefintions are not supported")
+	}
+	if len(c.CSV.Spec.WebhookDefinitions) > 0 && opts.Certificates == "" {
+		c.refuse(atWebhooks, "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil")
+	}
+	switch {
+	case c.supports(v1alpha1.InstallModeTypeAllNamespaces):
+	case opts.Watch == "":
+		c.refuse(atModes, "unsupported bundle: bundle does not support AllNamespaces install mode")
+	case !c.supports(v1alpha1.InstallModeTypeSingleNamespace) && !c.supports(v1alpha1.InstallModeTypeOwnNamespace):
+		c.refuse(atModes, "unsupported bundle: bundle must support at least one of "+
+			"[AllNamespaces SingleNamespace OwnNamespace] install modes")
+	}
+}
+
+// watch checks the namespace to watch.
+func (c *checker) watch(opts Options) {
+	own, single := c.supports(v1alpha1.InstallModeTypeOwnNamespace), c.supports(v1alpha1.InstallModeTypeSingleNamespace)
+	const invalid = "invalid ClusterExtension configuration: invalid configuration: "
+	switch {
+	case opts.Watch == "":
+	case !own && !single:
+		c.refuse(atModes, invalid+"unknown field %q", "watchNamespace")
+	case !single && opts.Watch != opts.Namespace:
+		c.refuse(atModes, invalid+"invalid value %q: watchNamespace must be %q (the namespace where the operator is "+
+			"installed) because this operator only supports OwnNamespace install mode", opts.Watch, opts.Namespace)
+	case !own && opts.Watch == opts.Namespace:
+		c.refuse(atModes, invalid+"invalid value %q: watchNamespace must be different from %q (the install namespace) "+
+			"because this operator uses SingleNamespace install mode to watch a different namespace",
+			opts.Watch, opts.Namespace)
+	}
+}
+
+func (c *checker) deployments() {
+	seen := map[string]bool{}
+	for i, d := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if seen[d.Name] {
+			c.refuse(element(atDeployments, i),
+				"cluster service version contains duplicate strategy deployment spec '%s'", d.Name)
+		}
+		seen[d.Name] = true
+		if errs := validation.IsDNS1123Subdomain(d.Name); len(errs) > 0 {
+			c.refuse(element(atDeployments, i), "invalid cluster service version strategy deployment name '%s': %s",
+				d.Name, strings.Join(errs, ", "))
+		}
+	}
+}
+
+func (c *checker) definitions() {
+	seen := map[string]bool{}
+	for _, crd := range c.CRDs {
+		if seen[crd.Name] {
+			c.refuseObject(crd, "", "bundle contains duplicate custom resource definition '%s'", crd.Name)
+		}
+		seen[crd.Name] = true
+	}
+	for i, owned := range c.CSV.Spec.CustomResourceDefinitions.Owned {
+		if !seen[owned.Name] {
+			c.refuse(element(atOwned, i),
+				"cluster service definition references owned custom resource definition '%s' not found in bundle", owned.Name)
+		}
+	}
+}
+
+// conversions checks the webhooks that convert custom resources.
+func (c *checker) conversions() {
+	owned := map[string]bool{}
+	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
+		owned[d.Name] = true
+	}
+	converting := map[string]string{} // webhooks by definition
+	modes := c.modes()
+	for i, w := range c.CSV.Spec.WebhookDefinitions {
+		if w.Type != v1alpha1.ConversionWebhook {
+			continue
+		}
+		at := element(atWebhooks, i)
+		if !slices.Equal(modes, []string{string(v1alpha1.InstallModeTypeAllNamespaces)}) {
+			c.refuse(at, "bundle contains conversion webhook %q and supports install modes %v - conversion webhooks are only "+
+				"supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes)
+		}
+		for _, name := range w.ConversionCRDs {
+			if first, ok := converting[name]; ok {
+				c.refuse(at, "conversion webhooks [%s,%s] reference same custom resource definition '%s'",
+					min(first, w.GenerateName), max(first, w.GenerateName), name)
+			}
+			converting[name] = w.GenerateName
+			if !owned[name] {
+				c.refuse(at, "conversion webhook '%s' references custom resource definition '%s' not owned bundle",
+					w.GenerateName, name)
+			}
+		}
+	}
+	for _, crd := range c.CRDs {
+		if _, ok := converting[crd.Name]; ok && crd.Spec.PreserveUnknownFields {
+			c.refuseObject(crd, "/spec/preserveUnknownFields", "custom resource definition '%s' must have "+
+				".spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion", crd.Name)
+		}
+	}
+}
+
+func (c *checker) webhooks() {
+	type identity struct {
+		kind v1alpha1.WebhookAdmissionType
+		name string
+	}
+	seen := map[identity]bool{}
+	for i, w := range c.CSV.Spec.WebhookDefinitions {
+		at := element(atWebhooks, i)
+		if !slices.ContainsFunc(c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+			func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == w.DeploymentName }) {
+			c.refuse(at, "webhook of type '%s' with name '%s' references non-existent deployment '%s'",
+				w.Type, w.GenerateName, w.DeploymentName)
+		}
+		id := identity{w.Type, w.GenerateName}
+		if seen[id] {
+			c.refuse(at, "duplicate webhook '%s' of type '%s'", w.GenerateName, w.Type)
+		}
+		seen[id] = true
+		if errs := validation.IsDNS1123Subdomain(w.GenerateName); len(errs) > 0 {
+			c.refuse(at, "webhook of type '%s' has invalid name '%s': %s", w.Type, w.GenerateName, strings.Join(errs, ","))
+		}
+	}
+}
+
+// hooks are the resources that no webhook may guard, which could not be removed any more.
+var hooks = []string{
+	"*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations", "validatingwebhookconfiguration",
+	"validatingwebhookconfigurations",
+}
+
+// rules checks what admission webhooks guard.
+func (c *checker) rules() {
+	for i, w := range c.CSV.Spec.WebhookDefinitions {
+		if w.Type == v1alpha1.ConversionWebhook {
+			continue
+		}
+		at := element(atWebhooks, i)
+		for _, rule := range w.Rules {
+			for _, group := range rule.APIGroups {
+				if group == "*" || group == "olm.operatorframework.io" {
+					c.refuse(at, "webhook %q contains forbidden rule: admission webhook rules cannot reference API group %q",
+						w.GenerateName, group)
+				}
+				for _, resource := range rule.Resources {
+					if group == "admissionregistration.k8s.io" && slices.Contains(hooks, strings.ToLower(resource)) {
+						c.refuse(at, "webhook %q contains forbidden rule: admission webhook rules cannot reference resource %q "+
+							"for API group %q", w.GenerateName, resource, group)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) others() {
+	for _, o := range c.Others {
+		if _, ok := bundle.Installable(o.GetKind()); !ok {
+			c.refuseObject(o, "/kind", "bundle contains unsupported resource: Name: %s, Kind: %s", o.GetName(), o.GetKind())
+		}
+	}
+}

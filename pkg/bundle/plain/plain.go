@@ -1,0 +1,112 @@
+// Package plain turns a bundle of type registry+v1 into the manifests that OLM v1 applies for a ClusterExtension.
+//
+//	contents, err := bundle.ReadContents(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	objects, err := plain.Objects(contents, plain.Options{Namespace: "oak-system"})
+//
+// Their names, their order and the reasons for which a bundle is refused are those of operator-controller. Where it has
+// no order, such as that of service accounts, ours is by name.
+package plain
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/opm-toolchain/opm/pkg/bundle"
+)
+
+// Options are those of a ClusterExtension, and of OLM.
+type Options struct {
+	// Namespace is where the operator is installed. It is required.
+	Namespace string
+
+	// Watch is the namespace that the operator watches: that of the operator itself, or another. Without it the operator
+	// watches all namespaces. OLM v1 allows it if its feature SingleOwnNamespaceInstallSupport is enabled.
+	Watch string
+
+	Certificates Certificates // of webhooks
+}
+
+// Objects returns the objects in the order in which they are applied. The error joins a [*declcfg.Error] for each reason
+// why OLM v1 refuses the bundle or the options, in its words.
+func Objects(c *bundle.Contents, opts Options) ([]*unstructured.Unstructured, error) {
+	if err := check(c, opts); err != nil {
+		return nil, err
+	}
+	g := &generator{Contents: c, Options: opts}
+	for _, generate := range []func(){
+		g.serviceAccounts, g.roles, g.clusterRoles, g.definitions, g.others, g.deployments, g.webhooks, g.services,
+		g.certificates,
+	} {
+		generate()
+	}
+	return g.objects, errors.Join(g.errs...)
+}
+
+// A generator makes the objects of a bundle.
+type generator struct {
+	*bundle.Contents
+	Options
+	objects []*unstructured.Unstructured
+	errs    []error
+}
+
+// add adds an object of Kubernetes, of which nothing is kept that only a cluster sets.
+func (g *generator) add(object runtime.Object) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		g.errs = append(g.errs, err)
+		return
+	}
+	u := &unstructured.Unstructured{Object: tree}
+	delete(tree, "status")
+	unstructured.RemoveNestedField(tree, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(tree, "spec", "template", "metadata", "creationTimestamp")
+	g.objects = append(g.objects, u)
+}
+
+// meta returns the metadata of an object in the namespace.
+func (g *generator) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: g.Namespace, Name: name}
+}
+
+// definitions adds the CustomResourceDefinitions, with the webhooks that convert their resources.
+func (g *generator) definitions() {
+	for _, crd := range g.CRDs {
+		crd = crd.DeepCopy()
+		for i := range g.CSV.Spec.WebhookDefinitions {
+			w := &g.CSV.Spec.WebhookDefinitions[i]
+			if w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, crd.Name) {
+				g.convert(crd, w)
+			}
+		}
+		g.add(crd)
+	}
+}
+
+// others adds the other manifests.
+func (g *generator) others() {
+	for _, o := range g.Others {
+		o = o.DeepCopy()
+		if namespaced, _ := bundle.Installable(o.GetKind()); namespaced {
+			o.SetNamespace(g.Namespace)
+		}
+		g.objects = append(g.objects, o)
+	}
+}
+
+// named returns the name of an object with a suffix, cut in front of it as in OLM.
+func named(base, suffix string) string {
+	const most = 63
+	if len(base)+len(suffix) > most {
+		base = base[:most-len(suffix)-1]
+	}
+	return base + "-" + suffix
+}

@@ -1,0 +1,535 @@
+package plain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"go.uber.org/goleak"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// spec is that of a ClusterServiceVersion with everything that becomes an object.
+const spec = `
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions: {owned: [{name: kilns.pottery.example, version: v1, kind: Kiln}]}
+  install:
+    strategy: deployment
+    spec:
+      permissions:
+      - serviceAccountName: kiln-operator
+        rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
+      clusterPermissions:
+      - rules: [{apiGroups: [pottery.example], resources: [kilns], verbs: ["*"]}]
+      - serviceAccountName: kiln-operator
+        rules: [{apiGroups: [pottery.example], resources: [kilns], verbs: ["*"]}]
+      deployments:
+      - name: kiln.operator
+        label: {app: kiln}
+        spec:
+          replicas: 1
+          selector: {matchLabels: {app: kiln}}
+          template:
+            metadata: {annotations: {pod: "true"}, labels: {app: kiln}}
+            spec:
+              volumes: [{name: certs, emptyDir: {}}, {name: data, emptyDir: {}}]
+              containers:
+              - name: manager
+                image: registry.example/kiln:v1
+                volumeMounts:
+                - {name: certs, mountPath: /tmp/k8s-webhook-server/serving-certs}
+                - {name: data, mountPath: /data}
+`
+
+const webhooks = `
+  webhookdefinitions:
+  - {type: ValidatingAdmissionWebhook, generateName: vkiln, deploymentName: kiln.operator, containerPort: 443, targetPort: 9443,
+     admissionReviewVersions: [v1], sideEffects: None, webhookPath: /validate}
+  - {type: MutatingAdmissionWebhook, generateName: mkiln, deploymentName: kiln.operator, containerPort: 8443,
+     admissionReviewVersions: [v1], sideEffects: None}
+  - {type: ConversionWebhook, generateName: ckiln, deploymentName: kiln.operator, containerPort: 443, targetPort: 9443,
+     admissionReviewVersions: [v1], sideEffects: None, conversionCRDs: [kilns.pottery.example]}
+`
+
+const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kilns.pottery.example}
+spec:
+  group: pottery.example
+  scope: Namespaced
+  names: {kind: Kiln, plural: kilns}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+
+// read reads a bundle with that spec of its ClusterServiceVersion, and more files.
+func read(t testing.TB, spec string, more map[string]string) *bundle.Contents {
+	t.Helper()
+	files := fstest.MapFS{
+		"manifests/crd.yaml": {Data: []byte(definition)},
+		"manifests/csv.yaml": {Data: []byte("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n" +
+			"metadata: {name: kiln.v1.0.0, annotations: {capabilities: Basic}}\nspec:" + spec)},
+		"metadata/annotations.yaml": {Data: []byte("annotations: {operators.operatorframework.io.bundle.package.v1: kiln}")},
+	}
+	for name, text := range more {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	c, err := bundle.ReadContents(files, "kiln", bundle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// list returns objects as lines.
+func list(objects []*unstructured.Unstructured) string {
+	var text strings.Builder
+	for _, o := range objects {
+		fmt.Fprintf(&text, "%s %s/%s\n", o.GetKind(), o.GetNamespace(), o.GetName())
+	}
+	return text.String()
+}
+
+func TestObjects(t *testing.T) {
+	const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: glazes, namespace: elsewhere}}"
+	c := read(t, spec+webhooks, map[string]string{
+		"manifests/glazes.yaml": configMap,
+		"manifests/role.yaml":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: potter}}",
+	})
+	objects, err := Objects(c, Options{Namespace: "studio", Certificates: CertManager})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := list(objects)
+	for _, line := range []string{
+		"ServiceAccount studio/kiln-operator\nClusterRole /kiln.v1.0.0-default-",
+		"\nCustomResourceDefinition /kilns.pottery.example\nConfigMap studio/glazes\nClusterRole /potter\n" +
+			"Deployment studio/kiln.operator\nValidatingWebhookConfiguration studio/vkiln\n" +
+			"MutatingWebhookConfiguration studio/mkiln\nService studio/kiln-operator-service\n" +
+			"Issuer studio/kiln-operator-service-cert-selfsigned-issuer\nCertificate studio/kiln-operator-service-cert\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("want %q in\n%s", line, got)
+		}
+	}
+	if again, _ := Objects(c, Options{Namespace: "studio", Certificates: CertManager}); list(again) != got {
+		t.Errorf("the second time\n%s", list(again))
+	}
+	strict(t, objects)
+}
+
+// TestRoleNames has names that operator-controller gave to roles.
+func TestRoleNames(t *testing.T) {
+	leases := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: all},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: all},
+		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}
+	tests := []struct {
+		csv, account, watch string
+		want                string
+	}{
+		{
+			"argocd-operator.v0.6.0", "argocd-operator-controller-manager", "argocd-system",
+			"Role argocd-system/argocd-operator.v0-22gmilmgp91wu25is5i2ec598hni8owq3l71bbkl7iz3",
+		},
+		{
+			"webhook-operator.v0.0.5", "webhook-operator-controller-manager", "",
+			"ClusterRole /webhook-operator.v-1zfvwth88plw3th2midra1jqduroo1q7omiagjujsiu3",
+		},
+	}
+	for _, tt := range tests {
+		c := read(t, spec, nil)
+		c.CSV.Name = tt.csv
+		strategy := &c.CSV.Spec.InstallStrategy.StrategySpec
+		strategy.ClusterPermissions = nil
+		strategy.Permissions[0].ServiceAccountName, strategy.Permissions[0].Rules = tt.account, leases
+		c.CSV.Spec.InstallModes[0].Type = "OwnNamespace"
+		if tt.watch == "" {
+			c.CSV.Spec.InstallModes[0].Type = "AllNamespaces"
+		}
+		objects, err := Objects(c, Options{Namespace: "argocd-system", Watch: tt.watch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := list(objects); !strings.Contains(got, tt.want+"\n") {
+			t.Errorf("want %s in\n%s", tt.want, got)
+		}
+	}
+}
+
+var all = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+
+// TestNamespaces watches all namespaces, another one and that of the operator.
+func TestNamespaces(t *testing.T) {
+	const modes = "installModes: [{type: AllNamespaces, supported: true}"
+	for _, tt := range []struct{ watch, want string }{
+		{"", "ClusterRole ClusterRoleBinding ClusterRole ClusterRoleBinding ClusterRole ClusterRoleBinding"},
+		{"kilns", "Role RoleBinding ClusterRole ClusterRoleBinding ClusterRole ClusterRoleBinding"},
+		{"studio", "Role RoleBinding ClusterRole ClusterRoleBinding ClusterRole ClusterRoleBinding"},
+	} {
+		c := read(t, strings.Replace(spec, modes, modes+
+			", {type: OwnNamespace, supported: true}, {type: SingleNamespace, supported: true}", 1), nil)
+		objects, err := Objects(c, Options{Namespace: "studio", Watch: tt.watch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, o := range objects {
+			if strings.Contains(o.GetKind(), "Role") {
+				kinds = append(kinds, o.GetKind())
+			}
+			if o.GetKind() == "Role" && o.GetNamespace() != tt.watch {
+				t.Errorf("the role is in %q, want it in %q", o.GetNamespace(), tt.watch)
+			}
+			if o.GetKind() == "Deployment" {
+				annotations, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "annotations")
+				if got := fmt.Sprint(annotations); got != "map[capabilities:Basic olm.targetNamespaces:"+tt.watch+" pod:true]" {
+					t.Errorf("annotations of the pod: %s", got)
+				}
+			}
+		}
+		if got := strings.Join(kinds, " "); got != tt.want {
+			t.Errorf("watching %q: got %s, want %s", tt.watch, got, tt.want)
+		}
+	}
+}
+
+// find returns the object of a kind.
+func find[T any](t testing.TB, objects []*unstructured.Unstructured, kind string) *T {
+	t.Helper()
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
+	if i < 0 {
+		t.Fatalf("no %s", kind)
+	}
+	v := new(T)
+	decodeStrict(t, objects[i], v)
+	return v
+}
+
+func TestWebhooks(t *testing.T) {
+	c := read(t, spec+webhooks, nil)
+	for _, tt := range []struct {
+		certificates              Certificates
+		onWebhook, onService, end string
+	}{
+		{CertManager, "map[cert-manager.io/inject-ca-from:studio/kiln-operator-service-cert]", "map[]", "Certificate"},
+		{
+			ServiceCA, "map[service.beta.openshift.io/inject-cabundle:true]",
+			"map[service.beta.openshift.io/serving-cert-secret-name:kiln-operator-service-cert]", "Service",
+		},
+	} {
+		objects, err := Objects(c, Options{Namespace: "studio", Certificates: tt.certificates})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := objects[len(objects)-1].GetKind(); got != tt.end {
+			t.Errorf("the last object is a %s, want a %s", got, tt.end)
+		}
+		crd := find[apiextensionsv1.CustomResourceDefinition](t, objects, "CustomResourceDefinition")
+		validating := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
+		mutating := find[admissionv1.MutatingWebhookConfiguration](t, objects, "MutatingWebhookConfiguration")
+		service := find[corev1.Service](t, objects, "Service")
+		for what, annotations := range map[string]map[string]string{
+			"the definition": crd.Annotations, "the validating": validating.Annotations, "the mutating": mutating.Annotations,
+		} {
+			if got := fmt.Sprint(annotations); got != tt.onWebhook {
+				t.Errorf("annotations of %s: %s, want %s", what, got, tt.onWebhook)
+			}
+		}
+		if got := fmt.Sprint(service.Annotations); got != tt.onService {
+			t.Errorf("annotations of the service: %s, want %s", got, tt.onService)
+		}
+		client := crd.Spec.Conversion.Webhook.ClientConfig.Service
+		if got := fmt.Sprintf("%s/%s:%d%s", client.Namespace, client.Name, *client.Port, *client.Path); got !=
+			"studio/kiln-operator-service:443/" {
+			t.Errorf("the definition is converted at %s", got)
+		}
+		var ports []string
+		for _, p := range service.Spec.Ports {
+			ports = append(ports, fmt.Sprintf("%s %d %s", p.Name, p.Port, p.TargetPort.String()))
+		}
+		if want := []string{"443 443 9443", "8443 8443 8443"}; !slices.Equal(ports, want) {
+			t.Errorf("ports %q, want %q", ports, want)
+		}
+		pod := find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec
+		var mounts []string
+		for i, m := range pod.Containers[0].VolumeMounts {
+			mounts = append(mounts, m.Name+"="+pod.Volumes[i].Name+" "+m.MountPath)
+		}
+		if want := []string{
+			"data=data /data", "webhook-cert=webhook-cert /tmp/k8s-webhook-server/serving-certs",
+			"apiservice-cert=apiservice-cert /apiserver.local.config/certificates",
+		}; !slices.Equal(mounts, want) {
+			t.Errorf("mounts %q, want %q", mounts, want)
+		}
+	}
+}
+
+// TestRefused has a bundle and options that OLM refuses, for one reason each.
+func TestRefused(t *testing.T) {
+	all := Options{Namespace: "studio", Certificates: CertManager}
+	watching := func(namespace string) Options {
+		return Options{Namespace: "studio", Watch: namespace, Certificates: CertManager}
+	}
+	modes := func(modes ...string) *strings.Replacer {
+		text := "installModes: ["
+		for _, m := range modes {
+			text += "{type: " + m + ", supported: true}, "
+		}
+		return strings.NewReplacer("installModes: [{type: AllNamespaces, supported: true}", strings.TrimSuffix(text, ", "))
+	}
+	const duplicate = "- {type: MutatingAdmissionWebhook, generateName: mkiln, deploymentName: kiln.operator}\n"
+	tests := []struct {
+		name   string
+		change *strings.Replacer
+		opts   Options
+		want   string
+	}{
+		{"an API service", strings.NewReplacer("  install:\n", "  apiservicedefinitions: {owned: [{name: kilns}]}\n  install:\n"), all,
+			"kiln/manifests/csv.yaml:8:34: spec.apiservicedefinitions.owned: unsupported bundle: apiServiceDefintions are not supported"},
+		{"no certificates", strings.NewReplacer(), Options{Namespace: "studio"},
+			"unsupported bundle: webhookDefinitions are not supported: certificate provider is nil"},
+		{"no install modes", modes(), all, "spec.installModes: unsupported bundle: bundle does not support AllNamespaces install mode"},
+		{"several namespaces only", modes("MultiNamespace"), watching("kilns"), "unsupported bundle: bundle must support at least one of " +
+			"[AllNamespaces SingleNamespace OwnNamespace] install modes"},
+		{"all namespaces only", modes("AllNamespaces"), watching("kilns"),
+			`invalid ClusterExtension configuration: invalid configuration: unknown field "watchNamespace"`},
+		{"own namespace only", strings.NewReplacer("ConversionWebhook", "ValidatingAdmissionWebhook", "{type: AllNamespaces", "{type: OwnNamespace"),
+			watching("kilns"), `invalid value "kilns": watchNamespace must be "studio" (the namespace where the operator is installed) ` +
+				"because this operator only supports OwnNamespace install mode"},
+		{"another namespace only", strings.NewReplacer("ConversionWebhook", "ValidatingAdmissionWebhook", "{type: AllNamespaces", "{type: SingleNamespace"),
+			watching("studio"), `invalid value "studio": watchNamespace must be different from "studio" (the install namespace) ` +
+				"because this operator uses SingleNamespace install mode to watch a different namespace"},
+		{"a conversion webhook in some namespaces", modes("AllNamespaces", "OwnNamespace"), all,
+			`spec.webhookdefinitions[2]: bundle contains conversion webhook "ckiln" and supports install modes [AllNamespaces OwnNamespace]` +
+				" - conversion webhooks are only supported for bundles that only support AllNamespaces install mode"},
+		{"a conversion webhook of another kind", strings.NewReplacer("conversionCRDs: [kilns.", "conversionCRDs: [pots."), all,
+			"conversion webhook 'ckiln' references custom resource definition 'pots.pottery.example' not owned bundle"},
+		{"two conversion webhooks", strings.NewReplacer("conversionCRDs: [kilns.pottery.example]",
+			"conversionCRDs: [kilns.pottery.example, kilns.pottery.example]"), all,
+			"conversion webhooks [ckiln,ckiln] reference same custom resource definition 'kilns.pottery.example'"},
+		{"a webhook of no deployment", strings.NewReplacer("mkiln, deploymentName: kiln.operator", "mkiln, deploymentName: kiln"), all,
+			"spec.webhookdefinitions[1]: webhook of type 'MutatingAdmissionWebhook' with name 'mkiln' references non-existent deployment 'kiln'"},
+		{"two webhooks of a name", strings.NewReplacer("  - {type: MutatingAdmissionWebhook", "  "+duplicate+"  - {type: MutatingAdmissionWebhook"), all,
+			"spec.webhookdefinitions[2]: duplicate webhook 'mkiln' of type 'MutatingAdmissionWebhook'"},
+		{"a webhook for everything", strings.NewReplacer("webhookPath: /validate",
+			`rules: [{apiGroups: ["*"], apiVersions: [v1], resources: [kilns], operations: [CREATE]}]`), all,
+			`webhook "vkiln" contains forbidden rule: admission webhook rules cannot reference API group "*"`},
+		{"a webhook for webhooks", strings.NewReplacer("webhookPath: /validate",
+			`rules: [{apiGroups: [admissionregistration.k8s.io], apiVersions: [v1], resources: [MutatingWebhookConfigurations], operations: [CREATE]}]`), all,
+			`cannot reference resource "MutatingWebhookConfigurations" for API group "admissionregistration.k8s.io"`},
+		{"no definition", strings.NewReplacer("owned: [{name: kilns.pottery.example, version: v1, kind: Kiln}",
+			"owned: [{name: pots.pottery.example, version: v1, kind: Pot}, {name: kilns.pottery.example, version: v1, kind: Kiln}"), all,
+			"spec.customresourcedefinitions.owned[0]: cluster service definition references owned custom resource definition " +
+				"'pots.pottery.example' not found in bundle"},
+		{"a deployment with a bad name", strings.NewReplacer("kiln.operator", "Kiln"), all,
+			"invalid cluster service version strategy deployment name 'Kiln': a lowercase RFC 1123 subdomain"},
+		{"two deployments of a name", strings.NewReplacer("      deployments:\n", "      deployments:\n      - {name: kiln.operator}\n"), all,
+			"spec.install.spec.deployments[1]: cluster service version contains duplicate strategy deployment spec 'kiln.operator'"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			objects, err := Objects(read(t, tt.change.Replace(spec+webhooks), nil), tt.opts)
+			if err == nil {
+				t.Fatalf("accepted:\n%s", list(objects))
+			}
+			if lines := strings.Split(err.Error(), "\n"); !strings.Contains(lines[0], tt.want) || objects != nil {
+				t.Errorf("got  %q\nwant %q", lines, tt.want)
+			}
+		})
+	}
+	c := read(t, spec, map[string]string{"manifests/pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: pot}}"})
+	const want = "kiln/manifests/pod.yaml:1:24: kind: bundle contains unsupported resource: Name: pot, Kind: Pod"
+	if _, err := Objects(c, all); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	for _, tt := range []struct{ value, current, want string }{
+		{`"4.20"`, "4.19", ""},
+		{`"4.20"`, "4.20", "the olm.maxOpenShiftVersion is 4.20"},
+		{"4.19", "4.20", "the olm.maxOpenShiftVersion is 4.19"},
+		{`"4.23"`, "4.22", ""},
+		{`"5.0"`, "4.23", "the olm.maxOpenShiftVersion is 5.0"},
+		{`"5.1"`, "4.23", ""},
+		{`"4.23"`, "5.0", "the olm.maxOpenShiftVersion is 4.23"},
+		{`"v4.20"`, "4.19", `olm.maxOpenShiftVersion: "v4.20" is not a version of OpenShift: want X.Y, such as 4.20`},
+		{`"4.20.1"`, "4.19", `"4.20.1" is not a version`},
+		{"[]", "4.19", "want a number or text"},
+		{`"4.20"}, {type: olm.maxOpenShiftVersion, value: "4.21"`, "4.19", "olm.maxOpenShiftVersion is defined more than once"},
+	} {
+		c := read(t, spec, map[string]string{
+			"metadata/properties.yaml": "properties: [{type: other, value: 1}, {type: olm.maxOpenShiftVersion, value: " + tt.value + "}]",
+		})
+		current, err := ParseOpenShiftVersion(tt.current)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := BlocksOpenShift(c, current)
+		if (e == nil) != (tt.want == "") || e != nil && !strings.Contains(e.Error(), tt.want) {
+			t.Errorf("%s with %s: got %v, want %q", tt.value, tt.current, e, tt.want)
+		}
+	}
+}
+
+// types are those of the objects that are made, by API version and kind.
+var types = map[string]func() any{
+	"v1 ServiceAccount": func() any { return new(corev1.ServiceAccount) },
+	"v1 Service":        func() any { return new(corev1.Service) },
+	"v1 ConfigMap":      func() any { return new(corev1.ConfigMap) },
+	"v1 Secret":         func() any { return new(corev1.Secret) },
+
+	"apps/v1 Deployment": func() any { return new(appsv1.Deployment) },
+
+	"rbac.authorization.k8s.io/v1 Role":               func() any { return new(rbacv1.Role) },
+	"rbac.authorization.k8s.io/v1 RoleBinding":        func() any { return new(rbacv1.RoleBinding) },
+	"rbac.authorization.k8s.io/v1 ClusterRole":        func() any { return new(rbacv1.ClusterRole) },
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": func() any { return new(rbacv1.ClusterRoleBinding) },
+
+	"apiextensions.k8s.io/v1 CustomResourceDefinition": func() any {
+		return new(apiextensionsv1.CustomResourceDefinition)
+	},
+	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": func() any {
+		return new(admissionv1.ValidatingWebhookConfiguration)
+	},
+	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration": func() any {
+		return new(admissionv1.MutatingWebhookConfiguration)
+	},
+}
+
+func decodeStrict(t testing.TB, o *unstructured.Unstructured, v any) {
+	t.Helper()
+	text, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+	}
+}
+
+// strict decodes objects into their types, which have to have all their fields.
+func strict(t testing.TB, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		if v := types[o.GetAPIVersion()+" "+o.GetKind()]; v != nil {
+			decodeStrict(t, o, v())
+		}
+	}
+}
+
+// TestPublished makes the manifests of published bundles, for each install mode that they support.
+func TestPublished(t *testing.T) {
+	dirs, err := filepath.Glob(shared.Path(t, "data/operators") + "/*/*")
+	if err != nil || len(dirs) < 80 {
+		t.Fatalf("%d bundles, %v", len(dirs), err)
+	}
+	made := 0
+	for _, dir := range dirs {
+		c, err := bundle.ReadContents(os.DirFS(dir), filepath.Base(filepath.Dir(dir)), bundle.Options{})
+		if err != nil {
+			if !strings.Contains(err.Error(), "no cluster with OLM v1 has version") {
+				t.Errorf("%s: %v", dir, err)
+			}
+			continue
+		}
+		for _, watch := range []string{"", "studio", "kilns"} {
+			opts := Options{Namespace: "studio", Watch: watch, Certificates: CertManager}
+			objects, err := Objects(c, opts)
+			if err != nil {
+				if want := supported(c, watch); want || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%s watching %q: %v", dir, watch, err)
+				}
+				continue
+			}
+			made++
+			strict(t, objects)
+			again, _ := Objects(c, opts)
+			if a, b := encode(t, objects), encode(t, again); a != b {
+				t.Errorf("%s: the second time it differs", dir)
+			}
+			checkPublished(t, c, objects, watch)
+		}
+	}
+	if made < len(dirs) {
+		t.Errorf("only %d bundles and modes are supported", made)
+	}
+}
+
+// supported reports whether the install modes of a bundle allow to watch a namespace.
+func supported(c *bundle.Contents, watch string) bool {
+	mode := map[string]string{"": "AllNamespaces", "studio": "OwnNamespace", "kilns": "SingleNamespace"}[watch]
+	for _, m := range c.CSV.Spec.InstallModes {
+		if string(m.Type) == mode {
+			return m.Supported
+		}
+	}
+	return false
+}
+
+func encode(t testing.TB, objects []*unstructured.Unstructured) string {
+	text, err := json.Marshal(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// checkPublished counts objects of each kind.
+func checkPublished(t testing.TB, c *bundle.Contents, objects []*unstructured.Unstructured, watch string) {
+	t.Helper()
+	got, want := map[string]int{}, map[string]int{}
+	for _, o := range objects {
+		got[o.GetKind()]++
+	}
+	for _, o := range c.Others {
+		want[o.GetKind()]++
+	}
+	strategy := &c.CSV.Spec.InstallStrategy.StrategySpec
+	want["CustomResourceDefinition"] += len(c.CRDs)
+	want["Deployment"] += len(strategy.DeploymentSpecs)
+	scope := "Cluster"
+	if watch != "" {
+		scope = ""
+	}
+	for _, kind := range []string{"Role", "RoleBinding"} {
+		want["Cluster"+kind] += len(strategy.ClusterPermissions)
+		want[scope+kind] += len(strategy.Permissions)
+	}
+	for kind, n := range want {
+		switch kind {
+		case "Service", "ServiceAccount": // and those of webhooks and permissions
+			if got[kind] < n {
+				t.Errorf("%s: %d %s, want %d or more", c.CSV.Name, got[kind], kind, n)
+			}
+		default:
+			if got[kind] != n {
+				t.Errorf("%s: %d %s, want %d", c.CSV.Name, got[kind], kind, n)
+			}
+		}
+	}
+	if n := got["Service"] - want["Service"]; got["Certificate"] != n || got["Issuer"] != n {
+		t.Errorf("%s: %d services of webhooks, %d issuers and %d certificates", c.CSV.Name, n, got["Issuer"], got["Certificate"])
+	}
+}

@@ -1,0 +1,146 @@
+package plain
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// serviceName returns the name of the service in front of a deployment.
+func serviceName(deployment string) string {
+	return named(strings.ReplaceAll(deployment, ".", "-"), "service")
+}
+
+// webhooks adds the configurations of admission webhooks, those that validate first.
+func (g *generator) webhooks() {
+	for _, kind := range []v1alpha1.WebhookAdmissionType{
+		v1alpha1.ValidatingAdmissionWebhook, v1alpha1.MutatingAdmissionWebhook,
+	} {
+		for i := range g.CSV.Spec.WebhookDefinitions {
+			switch w := &g.CSV.Spec.WebhookDefinitions[i]; {
+			case w.Type != kind:
+			case kind == v1alpha1.ValidatingAdmissionWebhook:
+				g.validating(w)
+			default:
+				g.mutating(w)
+			}
+		}
+	}
+}
+
+func (g *generator) validating(w *v1alpha1.WebhookDescription) {
+	name := strings.TrimSuffix(w.GenerateName, "-")
+	meta := g.meta(name)
+	g.trust(&meta, w.DeploymentName)
+	g.add(&admissionv1.ValidatingWebhookConfiguration{
+		TypeMeta: admission("ValidatingWebhookConfiguration"), ObjectMeta: meta,
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: name, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+			ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+			AdmissionReviewVersions: w.AdmissionReviewVersions, ClientConfig: g.client(w), NamespaceSelector: g.selector(),
+		}},
+	})
+}
+
+func (g *generator) mutating(w *v1alpha1.WebhookDescription) {
+	name := strings.TrimSuffix(w.GenerateName, "-")
+	meta := g.meta(name)
+	g.trust(&meta, w.DeploymentName)
+	g.add(&admissionv1.MutatingWebhookConfiguration{
+		TypeMeta: admission("MutatingWebhookConfiguration"), ObjectMeta: meta,
+		Webhooks: []admissionv1.MutatingWebhook{{
+			Name: name, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+			ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+			AdmissionReviewVersions: w.AdmissionReviewVersions, ClientConfig: g.client(w), NamespaceSelector: g.selector(),
+			ReinvocationPolicy: w.ReinvocationPolicy,
+		}},
+	})
+}
+
+func admission(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// client returns where a webhook is.
+func (g *generator) client(w *v1alpha1.WebhookDescription) admissionv1.WebhookClientConfig {
+	return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
+		Namespace: g.Namespace, Name: serviceName(w.DeploymentName), Path: w.WebhookPath, Port: &w.ContainerPort,
+	}}
+}
+
+// selector returns the namespaces whose objects a webhook sees, nil for all.
+func (g *generator) selector() *metav1.LabelSelector {
+	if g.Watch == "" {
+		return nil
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: []string{g.Watch},
+	}}}
+}
+
+// convert makes a webhook convert the resources of a definition.
+func (g *generator) convert(crd *apiextensionsv1.CustomResourceDefinition, w *v1alpha1.WebhookDescription) {
+	path := "/"
+	if w.WebhookPath != nil {
+		path = *w.WebhookPath
+	}
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
+				Namespace: g.Namespace, Name: serviceName(w.DeploymentName), Path: &path, Port: &w.ContainerPort,
+			}},
+			ConversionReviewVersions: w.AdmissionReviewVersions,
+		},
+	}
+	g.trust(&crd.ObjectMeta, w.DeploymentName)
+}
+
+// services adds the services in front of the deployments that serve webhooks.
+func (g *generator) services() {
+	for _, d := range g.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if !g.hasWebhooks(d.Name) {
+			continue
+		}
+		var ports []corev1.ServicePort
+		for i := range g.CSV.Spec.WebhookDefinitions {
+			if w := &g.CSV.Spec.WebhookDefinitions[i]; w.DeploymentName == d.Name {
+				ports = append(ports, portOf(w))
+			}
+		}
+		slices.SortFunc(ports, func(a, b corev1.ServicePort) int {
+			return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.TargetPort.IntValue(), b.TargetPort.IntValue()),
+				cmp.Compare(a.TargetPort.String(), b.TargetPort.String()))
+		})
+		meta := g.meta(serviceName(d.Name))
+		if g.Certificates == ServiceCA {
+			annotate(&meta, "service.beta.openshift.io/serving-cert-secret-name", secretName(d.Name))
+		}
+		spec := corev1.ServiceSpec{Ports: slices.Compact(ports)}
+		if d.Spec.Selector != nil {
+			spec.Selector = d.Spec.Selector.MatchLabels
+		}
+		g.add(&corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta, Spec: spec})
+	}
+}
+
+// portOf returns the port of a service for a webhook.
+func portOf(w *v1alpha1.WebhookDescription) corev1.ServicePort {
+	port := int32(443)
+	if w.ContainerPort > 0 {
+		port = w.ContainerPort
+	}
+	target := intstr.FromInt32(port)
+	if w.TargetPort != nil {
+		target = *w.TargetPort
+	}
+	return corev1.ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: target}
+}
