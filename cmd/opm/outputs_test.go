@@ -50,6 +50,9 @@ var printingJSON = map[string][]string{
 	"resolve-state":   {"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml"},
 	"simulate":        {"simulate cluster.yaml --catalog crafts=catalog --approve", "simulate cluster.yaml"},
 	"search":          {"search catalog pottery", "search PUBLISHED redhat"},
+	"simulate-check-operatorgroup": {
+		"simulate cluster.yaml --check-operatorgroup operatorgroup.yaml", "simulate cluster.yaml --check-operatorgroup cluster.yaml",
+	},
 	"updates":         {"updates catalog --simulate", "updates catalog --no-channel", "updates PUBLISHED"},
 	"updates-explain": {"updates catalog --package kiln --explain 1.0.0 1.1.1"},
 	"validate":        {"validate catalog", "validate broken", "validate templates/basic.yaml", "validate PUBLISHED"},

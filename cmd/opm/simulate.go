@@ -31,13 +31,17 @@ must-gather", which can be a STATE again.
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.
 
+With --check-operatorgroup, nothing else is simulated than what an OperatorGroup would do to the
+operators of the cluster. The exit status is 1 if one of them would fail.
+
 The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
 ClusterExtensions ask for is installed. Otherwise it is 1.`,
 		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
   opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
-  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result`,
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
+  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml`,
 		Args:              atLeastOne("STATE"),
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -54,6 +58,7 @@ type simulateFlags struct {
 	down    []string
 	diff    bool
 	write   string
+	group   string
 	format  string
 }
 
@@ -73,6 +78,10 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
 	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
 	completeWith(cmd, directories, "write")
+	flags.StringVar(&f.group, "check-operatorgroup", "",
+		"show only what the OperatorGroup in this `FILE` would break if it was added")
+	completeWith(cmd, files, "check-operatorgroup")
+	exclude(cmd, "check-operatorgroup", "catalog", "steps", "approve", "fail", "fail-unpack", "diff", "write")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown")
 	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
 	addReadFlags(cmd, &f.images)
@@ -86,6 +95,9 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{errors.New("--solver-timeout: want more than 0")}
 	}
 	f.state.paths = args
+	if f.group != "" {
+		return f.checkGroup(cmd)
+	}
 	done := progress(cmd, "simulating")
 	defer done()
 	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)

@@ -132,6 +132,23 @@ func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedN
 	return sorted(found.Delete(e))
 }
 
+// Shared returns the namespaces that two groups of the index both target, sorted, with those that they are in. [""] means
+// all; nil is for groups that share nothing.
+func (x *Index) Shared(a, b types.NamespacedName) []string {
+	e, other := x.groups[a], x.groups[b]
+	switch {
+	case e == nil || other == nil:
+		return nil
+	case e.all && other.all:
+		return []string{metav1.NamespaceAll}
+	case e.all:
+		return sets.List(other.targets)
+	case other.all:
+		return sets.List(e.targets)
+	}
+	return sets.List(e.targets.Intersection(other.targets))
+}
+
 func intersect(a, b sets.Set[string]) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -229,6 +229,29 @@ func TestIndexAgrees(t *testing.T) {
 	}
 }
 
+func TestShared(t *testing.T) {
+	x := operatorgroup.NewIndex(newGroup("n/all", "*", ""), newGroup("m/all", "*", ""), newGroup("n/some", "b,a", ""),
+		newGroup("b/other", "c", ""), newGroup("n/none", "", ""))
+	name := func(text string) types.NamespacedName {
+		g := newGroup(text, "", "")
+		return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+	}
+	for _, tt := range []struct{ a, b, want string }{
+		{"n/all", "m/all", `[""]`},
+		{"n/all", "n/some", `["a" "b" "n"]`},
+		{"n/some", "b/other", `["b"]`},
+		{"n/none", "n/all", `[]`},
+		{"n/none", "n/some", `[]`},
+		{"n/unknown", "n/some", `[]`},
+	} {
+		for _, order := range [][2]string{{tt.a, tt.b}, {tt.b, tt.a}} {
+			if got := fmt.Sprintf("%q", x.Shared(name(order[0]), name(order[1]))); got != tt.want {
+				t.Errorf("%v share %s, want %s", order, got, tt.want)
+			}
+		}
+	}
+}
+
 // rivals compares a group with each other.
 func rivals(g *operatorsv1.OperatorGroup, apis operatorgroup.APIs, all []*operatorsv1.OperatorGroup) []types.NamespacedName {
 	surface := func(g *operatorsv1.OperatorGroup) []string {
