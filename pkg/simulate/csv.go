@@ -129,19 +129,19 @@ func (ns *installed) transition(o csv) {
 }
 
 // phase sets the phase of an operator. The times of its status are empty: a simulation knows none.
-func (ns *installed) phase(
+func (r *run) phase(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 ) csv {
-	return ns.phaseAnd(o, phase, reason, message, why, nil)
+	return r.phaseAnd(o, phase, reason, message, why, nil)
 }
 
 // phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil.
-func (ns *installed) phaseAnd(
+func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 	rows []v1alpha1.RequirementStatus,
 ) csv {
 	text := fmt.Sprintf("phase %s, reason %s: %s", phase, reason, message)
-	return update(ns.run, &ns.State.ClusterServiceVersions, o, func(c *v1alpha1.ClusterServiceVersion) {
+	return update(r, &r.State.ClusterServiceVersions, o, func(c *v1alpha1.ClusterServiceVersion) {
 		if rows != nil {
 			c.SetRequirementStatus(rows)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -199,14 +198,11 @@ func (g *grouping) label() {
 
 // targetsOf returns targets for people.
 func targetsOf(names []string) string {
-	const most = 5
 	switch {
 	case len(names) == 0:
 		return "no namespaces"
 	case slices.Contains(names, metav1.NamespaceAll):
 		return "all namespaces"
-	case len(names) <= most+1:
-		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:most], ", ") + " and " + plural.Number(len(names)-most) + " others"
+	return some(names)
 }

@@ -142,7 +142,7 @@ func repaired(before, after *run) []Membership {
 }
 
 // membership says why an operator fails.
-func (r *run) membership(o operator) Membership {
+func (r *run) membership(o csv) Membership {
 	m := Membership{Object: refTo(o.Value), Place: o.Pos, Reason: o.Value.Status.Reason, Message: o.Value.Status.Message}
 	for _, e := range r.Events {
 		if e.Object == m.Object {
@@ -218,7 +218,7 @@ func (c *GroupCheck) siblings() string {
 	for _, ref := range c.Siblings {
 		names = append(names, ref.Name)
 	}
-	return "the namespace has an OperatorGroup already: " + targetsOf(names) + "; OLM installs nothing where there are two"
+	return "the namespace has an OperatorGroup already: " + some(names) + "; OLM installs nothing where there are two"
 }
 
 func (s *SharedGroup) sentence() string {

@@ -11,12 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
 )
-
-// An operator is a ClusterServiceVersion.
-type operator = cluster.Object[*v1alpha1.ClusterServiceVersion]
 
 // admit decides about all operators that are not copies: which of them are members of the group of their namespace.
 func (g *grouping) admit(ctx context.Context) error {
@@ -35,7 +31,7 @@ func (g *grouping) admit(ctx context.Context) error {
 }
 
 // decide decides about an operator. OLM does nothing with those whose APIs it cannot read.
-func (g *grouping) decide(o operator, groups []group) {
+func (g *grouping) decide(o csv, groups []group) {
 	apis, err := operatorgroup.Provided(o.Value)
 	if err != nil {
 		return
@@ -62,7 +58,7 @@ func (g *grouping) decide(o operator, groups []group) {
 	}
 	message, failed := operatorgroup.Recovered(o.Value.Status.Reason)
 	if failed && o.Value.Status.Phase == v1alpha1.CSVPhaseFailed {
-		g.setPhase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message,
+		g.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message,
 			computed("what it failed for is over"))
 	}
 }
@@ -78,8 +74,8 @@ var whyNoMember = map[v1alpha1.ConditionReason]string{
 
 // annotate writes the group into the annotations of an operator.
 func (g *grouping) annotate(
-	o operator, og *operatorsv1.OperatorGroup,
-) operator {
+	o csv, og *operatorsv1.OperatorGroup,
+) csv {
 	wanted := map[string]string{
 		operatorsv1.OperatorGroupAnnotationKey:          og.Name,
 		operatorsv1.OperatorGroupNamespaceAnnotationKey: og.Namespace,
@@ -105,7 +101,7 @@ func (g *grouping) annotate(
 
 // agree returns the verdict about an operator that provides these APIs, after its group has changed as it says.
 func (g *grouping) agree(
-	o operator, og group, apis operatorgroup.APIs,
+	o csv, og group, apis operatorgroup.APIs,
 ) operatorgroup.Verdict {
 	for {
 		og, _ = g.State.OperatorGroups.Get(og.Value.Namespace, og.Value.Name)
@@ -149,11 +145,8 @@ func (g *grouping) whyConflict(og *operatorsv1.OperatorGroup, apis operatorgroup
 	why := "OperatorGroups that provide one of its APIs where " + og.Name + " does: " + namesOf(v.Rivals)
 	for _, rival := range v.Rivals {
 		if g.first[rival].HasAny(apis.UnsortedList()...) {
-			order := fmt.Sprintf("OLM looks at the operators of OperatorGroup %s before those of %s, which provide the same "+
-				"APIs; in a cluster it may be the other way round, and the former fail", rival, keyOf(og))
-			if !slices.Contains(g.Assumed, order) {
-				g.Assumed = append(g.Assumed, order)
-			}
+			g.assume(fmt.Sprintf("OLM looks at the operators of OperatorGroup %s before those of %s, which provide the same "+
+				"APIs; in a cluster it may be the other way round, and the former fail", rival, keyOf(og)))
 			return assumed(why)
 		}
 	}
@@ -165,15 +158,15 @@ func namesOf(groups []types.NamespacedName) string {
 	for _, name := range groups {
 		names = append(names, name.String())
 	}
-	return targetsOf(names)
+	return some(names)
 }
 
 // fail sets the phase of an operator to Failed, and waits for a change.
-func (g *grouping) fail(o operator, failure *operatorgroup.Failure, why reason) {
+func (g *grouping) fail(o csv, failure *operatorgroup.Failure, why reason) {
 	conflict := v1alpha1.CSVReasonInterOperatorGroupOwnerConflict
 	isStatic := failure.Reason == v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs
 	if !isStatic || o.Value.Status.Reason != conflict { // which OLM leaves as it is
-		o = g.setPhase(o, v1alpha1.CSVPhaseFailed, failure.Reason, failure.Message, why)
+		o = g.phase(o, v1alpha1.CSVPhaseFailed, failure.Reason, failure.Message, why)
 	}
 	wait(g.run, o, "a change, since it failed: "+failure.Message, why.verdict)
 }
@@ -186,19 +179,6 @@ func (g *grouping) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
 				computed("an operator does not run while other OperatorGroups provide its APIs"))
 		}
 	}
-}
-
-// setPhase sets the phase of an operator, if it is another. The times of its status are empty: a simulation knows none.
-func (g *grouping) setPhase(
-	o operator, phase v1alpha1.ClusterServiceVersionPhase,
-	because v1alpha1.ConditionReason, message string, why reason,
-) operator {
-	if s := &o.Value.Status; s.Phase == phase && s.Reason == because && s.Message == message {
-		return o
-	}
-	return update(g.run, &g.State.ClusterServiceVersions, o, func(c *v1alpha1.ClusterServiceVersion) {
-		c.SetPhase(phase, because, message, nil)
-	}, fmt.Sprintf("phase %s, reason %s: %s", phase, because, message), why)
 }
 
 // prune removes the APIs from the annotation of each group that no operator of its namespace provides any more.
