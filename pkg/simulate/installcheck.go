@@ -41,7 +41,9 @@ func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Objec
 func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
 	var groups []*operatorsv1.OperatorGroup
 	for o := range r.State.OperatorGroups.In(namespace) {
-		groups = append(groups, o.Value)
+		if len(o.Value.Status.Namespaces) > 0 {
+			groups = append(groups, o.Value)
+		}
 	}
 	switch len(groups) {
 	case 0:
