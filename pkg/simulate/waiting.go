@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
 // waiting says what Subscriptions wait for.
@@ -14,29 +17,30 @@ func waiting(_ context.Context, r *run) error {
 			wait(r, o, blocked.For, blocked.Verdict)
 			continue
 		}
-		csv, ok := r.State.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
+		csv, installed := r.State.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
 		switch {
-		case ok && csv.Value.Status.Phase == v1alpha1.CSVPhaseSucceeded:
-		case ok:
+		case installed && csv.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded:
 			wait(r, o, "ClusterServiceVersion "+csv.Value.Name+", which is in phase "+orNone(string(csv.Value.Status.Phase)),
 				Computed)
-		case status.InstallPlanRef != nil:
-			r.waitForPlan(o.Value)
+		case !installed, status.GetCondition(v1alpha1.SubscriptionInstallPlanFailed).Status == corev1.ConditionTrue:
+			r.waitForPlan(o)
 		}
 	}
 	return nil
 }
 
-// waitForPlan says what a Subscription waits for whose operator an InstallPlan should create.
-func (r *run) waitForPlan(s *v1alpha1.Subscription) {
-	name := s.Status.InstallPlanRef.Name
+// waitForPlan says what a Subscription waits for whose InstallPlan is not complete.
+func (r *run) waitForPlan(o cluster.Object[*v1alpha1.Subscription]) {
+	if o.Value.Status.InstallPlanRef == nil {
+		return
+	}
+	name := o.Value.Status.InstallPlanRef.Name
 	what := "InstallPlan " + name + ", which is not there"
-	if p, ok := r.State.InstallPlans.Get(s.Namespace, name); ok {
+	if p, ok := r.State.InstallPlans.Get(o.Value.Namespace, name); ok {
 		what = "InstallPlan " + name + ", which is in phase " + string(p.Value.Status.Phase)
 		if p.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
 			what = "approval of InstallPlan " + name
 		}
 	}
-	o, _ := r.State.Subscriptions.Get(s.Namespace, s.Name)
 	wait(r, o, what, Computed)
 }
