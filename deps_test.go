@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/cluster/rbac": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",
-		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown",
+		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "pkg/cluster", "pkg/resolve",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {

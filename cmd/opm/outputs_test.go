@@ -53,6 +53,9 @@ var printingJSON = map[string][]string{
 	"simulate-check-operatorgroup": {
 		"simulate cluster.yaml --check-operatorgroup operatorgroup.yaml", "simulate cluster.yaml --check-operatorgroup cluster.yaml",
 	},
+	"simulate-who-can-what": {
+		"simulate --who-can-what --catalog crafts=catalog", "simulate --who-can-what --catalog old=PUBLISHED",
+	},
 	"updates":         {"updates catalog --simulate", "updates catalog --no-channel", "updates PUBLISHED"},
 	"updates-explain": {"updates catalog --package kiln --explain 1.0.0 1.1.1"},
 	"validate":        {"validate catalog", "validate broken", "validate templates/basic.yaml", "validate PUBLISHED"},

@@ -34,6 +34,11 @@ or --fail-unpack says otherwise. What depends on that is marked as assumed.
 With --check-operatorgroup, nothing else is simulated than what an OperatorGroup would do to the
 operators of the cluster. The exit status is 1 if one of them would fail.
 
+With --who-can-what nothing is simulated. Instead, the permissions of each operator in STATE are
+shown, and to which roles of Kubernetes its APIs are opened; with --catalog, also those of the
+operators that catalogs would install, and STATE may be missing. Operators of catalogs with
+olm.csv.metadata in place of manifests say nothing about permissions.
+
 The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
 ClusterExtensions ask for is installed. Otherwise it is 1.`,
 		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
@@ -41,8 +46,9 @@ ClusterExtensions ask for is installed. Otherwise it is 1.`,
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
-  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml`,
-		Args:              atLeastOne("STATE"),
+  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
+  opm simulate --who-can-what --catalog crafts=catalog`,
+		Args:              f.args,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -59,6 +65,7 @@ type simulateFlags struct {
 	diff    bool
 	write   string
 	group   string
+	who     bool
 	format  string
 }
 
@@ -82,9 +89,20 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 		"show only what the OperatorGroup in this `FILE` would break if it was added")
 	completeWith(cmd, files, "check-operatorgroup")
 	exclude(cmd, "check-operatorgroup", "catalog", "steps", "approve", "fail", "fail-unpack", "diff", "write")
+	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown")
 	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
 	addReadFlags(cmd, &f.images)
+	exclude(cmd, "who-can-what", "approve", "catalog-down", "diff", "fail", "fail-unpack", "kube-version", "ocp-version",
+		"steps", "write")
+}
+
+// args wants a state, except for what the catalogs alone tell.
+func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
+	if f.who && len(f.state.catalogs) > 0 {
+		return nil
+	}
+	return atLeastOne("STATE")(cmd, args)
 }
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
@@ -97,6 +115,9 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	f.state.paths = args
 	if f.group != "" {
 		return f.checkGroup(cmd)
+	}
+	if f.who {
+		return f.whoCanWhat(cmd)
 	}
 	done := progress(cmd, "simulating")
 	defer done()

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,13 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // An Operator is what an operator may do, and who may use its APIs.
 type Operator struct {
-	Package   string   `json:"package,omitempty"`   // "" for one of a cluster
+	Catalog   string   `json:"catalog,omitempty"` // "" for one of a cluster
+	Package   string   `json:"package,omitempty"`
 	Namespace string   `json:"namespace,omitempty"` // in which it is installed; "" for one of a catalog
 	Name      string   `json:"name"`                // of its ClusterServiceVersion
 	Watches   []string `json:"watches,omitempty"`   // namespaces, if it is installed; "" is all of them
@@ -66,12 +68,12 @@ type Open struct {
 // Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is annotated
 // with the namespaces that it watches.
 func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
-	o := &Operator{Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
+	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
 	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
 		Type: v1alpha1.InstallModeTypeAllNamespaces, Supported: true,
 	})
 	if targets, ok := csv.Annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
-		o.Namespace, o.Watches = csv.Namespace, strings.Split(targets, ",")
+		o.Watches = strings.Split(targets, ",")
 	}
 	accounts, err := ForOperator(csv)
 	if err != nil {
@@ -126,88 +128,66 @@ func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
 	return all
 }
 
-// OfBundle returns what the operator of a bundle would be granted. A bundle with olm.csv.metadata in place of its
-// manifests says nothing about permissions.
-func OfBundle(b *declcfg.Bundle) *Operator {
-	o, why := ofManifest(b)
-	if o == nil {
-		m := b.CSVMetadata()
-		o = Of(withoutPermissions(m))
-		o.NotEvaluable = why
-	}
-	o.Package, o.Name = b.Package, b.Name
-	return o
-}
-
-func ofManifest(b *declcfg.Bundle) (o *Operator, why string) {
-	manifest, err := b.ManifestCSV()
-	if manifest == nil {
-		if err != nil {
-			return nil, err.Error()
+// OfState returns what the operators of a cluster are granted, by namespace and name.
+func OfState(state *cluster.State) []*Operator {
+	var operators []*Operator
+	for o := range state.ClusterServiceVersions.All() {
+		if !o.Value.IsCopied() {
+			operators = append(operators, Of(o.Value))
 		}
-		return nil, "the catalog has no manifests of the bundle, which alone have permissions"
 	}
-	csv := new(v1alpha1.ClusterServiceVersion)
-	if err := json.Unmarshal(manifest, csv); err != nil {
-		return nil, fmt.Sprintf("ClusterServiceVersion: %v", err)
-	}
-	csv.Namespace, csv.Annotations = "", nil // as in a catalog
-	return Of(csv), ""
-}
-
-// withoutPermissions returns the ClusterServiceVersion that olm.csv.metadata is from, as far as that says.
-func withoutPermissions(m *declcfg.CSVMetadata) *v1alpha1.ClusterServiceVersion {
-	csv := new(v1alpha1.ClusterServiceVersion)
-	csv.Spec.InstallStrategy.StrategyName = v1alpha1.InstallStrategyNameDeployment
-	for _, mode := range m.InstallModes {
-		csv.Spec.InstallModes = append(csv.Spec.InstallModes, v1alpha1.InstallMode{
-			Type: v1alpha1.InstallModeType(mode.Type), Supported: mode.Supported,
-		})
-	}
-	for _, d := range m.CRDDescriptions.Owned {
-		crds := &csv.Spec.CustomResourceDefinitions.Owned
-		*crds = append(*crds, v1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind})
-	}
-	for _, d := range m.APIServiceDefinitions.Owned {
-		services := &csv.Spec.APIServiceDefinitions.Owned
-		*services = append(*services, v1alpha1.APIServiceDescription{
-			Name: d.Name, Group: d.Group, Version: d.Version, Kind: d.Kind,
-		})
-	}
-	return csv
+	return operators
 }
 
 // OfCatalog returns what the operators of a catalog would be granted, by package: of each, the head of the default
-// channel. The sources of the catalog must still be open.
-func OfCatalog(index *declcfg.Index) ([]*Operator, error) {
+// channel, or, if there is no olm.package, of all bundles, as of a bundle that was rendered alone. The sources of the
+// catalog must still be open.
+func OfCatalog(c *resolve.Catalog) []*Operator {
 	var operators []*Operator
-	for _, p := range index.Packages() {
-		meta := headOf(p)
-		if meta == nil {
-			continue // not a valid package
+	for _, p := range c.Index.Packages() {
+		for _, b := range chosen(p) {
+			if b.Value == nil {
+				continue // it could not be read
+			}
+			o := ofBundle(b.Meta)
+			o.Catalog, o.Package, o.Name = c.Name, p.Name, b.Value.Name
+			operators = append(operators, o)
 		}
-		v, err := meta.Decode()
-		if err != nil {
-			return nil, err
-		}
-		operators = append(operators, OfBundle(v.(*declcfg.Bundle)))
 	}
-	return operators, nil
+	return operators
 }
 
-// headOf returns the bundle at the head of the default channel, nil if there is none.
-func headOf(p *declcfg.PackageIndex) *declcfg.Meta {
+// ofBundle returns what the operator of a bundle would be granted. A bundle with olm.csv.metadata in place of its
+// manifests says nothing about permissions.
+func ofBundle(bundle *declcfg.Meta) *Operator {
+	m, err := cluster.ReadManifests(bundle)
+	switch {
+	case err != nil:
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: err.Error()}
+	case m.CSV == nil:
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: "the bundle has no ClusterServiceVersion"}
+	}
+	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not those of a cluster
+	o := Of(m.CSV)
+	if m.Partial {
+		o.NotEvaluable = "the catalog has no manifests of the bundle, which alone have permissions"
+	}
+	return o
+}
+
+// chosen returns the bundle at the head of the default channel, nil if there is none, or all bundles.
+func chosen(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary] {
 	if len(p.Packages) == 0 {
-		return nil
+		return p.Bundles
 	}
 	for _, c := range p.Channels {
 		if c.Value.Name != p.Packages[0].Value.DefaultChannel {
 			continue
 		}
 		heads := graph.New(c.Value.Entries).Heads()
-		for _, b := range p.Bundles {
-			if len(heads) > 0 && b.Value.Name == heads[0] {
-				return b.Meta
+		for i, b := range p.Bundles {
+			if len(heads) > 0 && b.Value != nil && b.Value.Name == heads[0] {
+				return p.Bundles[i : i+1]
 			}
 		}
 	}

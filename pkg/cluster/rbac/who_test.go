@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -14,11 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // catalog returns the index of a catalog with a package of each property.
-func catalog(t *testing.T, properties ...string) *declcfg.Index {
+func catalog(t *testing.T, properties ...string) *resolve.Catalog {
 	t.Helper()
 	var text strings.Builder
 	for i, p := range properties {
@@ -28,13 +31,17 @@ func catalog(t *testing.T, properties ...string) *declcfg.Index {
 {"schema":"olm.bundle","package":"p%[1]d","name":"p.v2","image":"x","properties":[%[2]s]}
 `, i, p)
 	}
-	index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{
-		Name: "catalog", FS: fstest.MapFS{"c.json": {Data: []byte(text.String())}},
-	})
+	return readCatalog(t, fstest.MapFS{"c.json": {Data: []byte(text.String())}})
+}
+
+func readCatalog(t *testing.T, fsys fs.FS) *resolve.Catalog {
+	t.Helper()
+	c, err := resolve.ReadCatalog(t.Context(), declcfg.Source{Name: "catalog", FS: fsys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return index
+	c.Name = "crafts"
+	return c
 }
 
 // property returns an olm.bundle.object.
@@ -62,16 +69,22 @@ func TestWho(t *testing.T) {
 	const metadata = `{"type":"olm.csv.metadata","value":{"installModes":[{"type":"AllNamespaces","supported":true}],
 "crdDescriptions":{"owned":[{"name":"kilns.example.com","version":"v1","kind":"Kiln"}]},
 "apiServiceDefinitions":{"owned":[{"name":"glazes","group":"glaze.example.com","version":"v1beta1","kind":"Glaze"}]}}}`
-	operators, err := OfCatalog(catalog(t, property(t, kiln), property(t, other), metadata, property(t, script),
-		`{"type":"olm.bundle.object","value":[]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, targets := range []string{"", "a,operators", "b"} {
+	operators := OfCatalog(catalog(t, property(t, kiln), property(t, other), metadata, property(t, script),
+		`{"type":"olm.bundle.object","value":[]}`, `{"type":"olm.bundle.object","value":{"data":"e2tpbmQ6IFNlcnZpY2UsIGFwaVZlcnNpb246IHYxLCBtZXRhZGF0YToge25hbWU6IHh9fQ=="}}`))
+	var state cluster.State
+	for name, targets := range map[string]string{"all": "", "two": "a,operators", "one": "b", "copy": "c", "new": "new"} {
 		installed := kiln.DeepCopy()
-		installed.Annotations = map[string]string{operatorsv1.OperatorGroupTargetsAnnotationKey: targets}
-		operators = append(operators, Of(installed))
+		installed.Name = name
+		switch name {
+		case "copy":
+			installed.Labels = map[string]string{v1alpha1.CopiedLabelKey: "other"}
+		case "new":
+		default:
+			installed.Annotations = map[string]string{operatorsv1.OperatorGroupTargetsAnnotationKey: targets}
+		}
+		state.ClusterServiceVersions.Put(cluster.Object[*v1alpha1.ClusterServiceVersion]{Value: installed})
 	}
+	operators = append(operators, OfState(&state)...)
 	var text, marked strings.Builder
 	if err := WriteText(&text, operators); err != nil {
 		t.Fatal(err)
@@ -91,35 +104,34 @@ func TestWho(t *testing.T) {
 // Packages that are not valid are ignored.
 func TestWhoIsNotThere(t *testing.T) {
 	for _, text := range []string{
-		`{"schema":"olm.bundle","package":"p","name":"p.v1","image":"x"}`,
 		`{"schema":"olm.package","name":"p","defaultChannel":"none"}`,
 		`{"schema":"olm.package","name":"p","defaultChannel":"c"}{"schema":"olm.channel","package":"p","name":"c",
 "entries":[{"name":"a","replaces":"b"},{"name":"b","replaces":"a"}]}`,
 		`{"schema":"olm.package","name":"p","defaultChannel":"c"}{"schema":"olm.channel","package":"p","name":"c",
 "entries":[{"name":"a"}]}`,
 	} {
-		index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{
-			Name: "catalog", FS: fstest.MapFS{"c.json": {Data: []byte(text)}},
-		})
-		if err != nil {
-			t.Fatal(err)
+		if operators := OfCatalog(readCatalog(t, fstest.MapFS{"c.json": {Data: []byte(text)}})); len(operators) > 0 {
+			t.Errorf("%s: got %v", text, operators)
 		}
-		if operators, err := OfCatalog(index); len(operators) > 0 || err != nil {
-			t.Errorf("%s: got %v, %v", text, operators, err)
-		}
+	}
+}
+
+// Bundles that were rendered alone have no package.
+func TestWhoOfBundle(t *testing.T) {
+	text := `{"schema":"olm.bundle","package":"p","name":"p.v1","image":"x"}{"schema":"olm.bundle","package":"p","name":"p.v2"}`
+	operators := OfCatalog(readCatalog(t, fstest.MapFS{"c.json": {Data: []byte(text)}}))
+	if len(operators) != 2 || operators[1].Name != "p.v2" {
+		t.Errorf("got %v", operators)
 	}
 }
 
 // A published catalog either has the permissions of an operator, or it is said that it has not.
 func TestWhoOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
-		index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		operators, err := OfCatalog(index)
-		if err != nil || len(operators) != len(index.Packages()) {
-			t.Errorf("%s: %d operators, error %v", dir, len(operators), err)
+		c := readCatalog(t, os.DirFS(dir))
+		operators := OfCatalog(c)
+		if len(operators) != len(c.Index.Packages()) {
+			t.Errorf("%s: %d operators", dir, len(operators))
 		}
 		for _, o := range operators {
 			if (len(o.Grants) > 0) == (o.NotEvaluable != "") {

@@ -49,8 +49,8 @@ func (s style) write(w io.Writer, operators []*Operator) error {
 
 func (s style) title(o *Operator) string {
 	switch {
-	case o.Package != "":
-		return s.name(o.Name) + " of package " + s.name(o.Package)
+	case o.Catalog != "":
+		return s.name(o.Name) + " of package " + s.name(o.Package) + " in catalog " + s.name(o.Catalog)
 	case o.Namespace != "":
 		return s.name(o.Name) + " in namespace " + s.name(o.Namespace)
 	}
@@ -93,7 +93,7 @@ func (s style) scope(o *Operator, scope Scope) string {
 	switch {
 	case scope == Cluster:
 		return "in the whole cluster"
-	case len(o.Watches) > 0:
+	case o.Namespace != "":
 		others := slices.DeleteFunc(slices.Clone(o.Watches), func(n string) bool { return n == o.Namespace })
 		return "in " + s.list(append([]string{o.Namespace}, others...))
 	case o.AllNamespaces:
