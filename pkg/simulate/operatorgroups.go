@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 
@@ -57,12 +58,21 @@ func operatorGroups(ctx context.Context, r *run) error {
 	return nil
 }
 
-// namespacesChanged reports whether a namespace has changed since the targets were found.
+// namespacesChanged reports whether a namespace has changed since the targets were found, but for the labels that the
+// controller itself sets, or there are other groups.
 func (g *grouping) namespacesChanged() bool {
 	from := g.seen
 	g.seen = len(g.Events)
-	return from < 0 || slices.ContainsFunc(g.Events[from:], func(e Event) bool { return e.Object.Kind == "Namespace" })
+	if from < 0 || len(g.groups) != g.State.OperatorGroups.Len() {
+		return true
+	}
+	return slices.ContainsFunc(g.Events[from:], func(e Event) bool {
+		return e.Object.Kind == "Namespace" && e.Why != whyLabels
+	})
 }
+
+// whyLabels is why namespaces get labels. They do not matter to selectors: nobody knows the uid of a group beforehand.
+const whyLabels = "OperatorGroups label the namespaces that they name or select"
 
 func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
@@ -71,18 +81,15 @@ func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 // target updates the status of the groups and the index, and reports whether a group targets something else. If no
 // namespace has changed, the targets of a group are what they were.
 func (g *grouping) target(moved bool) (changed bool) {
-	namespaces := func(yield func(*corev1.Namespace) bool) {
-		for o := range g.State.Namespaces.All() {
-			if !yield(o.Value) {
-				return
-			}
-		}
+	var labels labelled
+	if moved {
+		labels = g.labelled()
 	}
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		o, key := g.setCondition(o), keyOf(o.Value)
-		if moved || g.groups[key] == nil {
+		if moved {
 			var targets []string
-			targets, g.wrong[key] = operatorgroup.Targets(o.Value, namespaces)
+			targets, g.wrong[key] = operatorgroup.Targets(o.Value, labels.candidates(o.Value))
 			if g.wrong[key] == nil && !sameNames(targets, o.Value.Status.Namespaces) {
 				changed = true
 				o = update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
@@ -96,6 +103,35 @@ func (g *grouping) target(moved bool) (changed bool) {
 		g.know(o)
 	}
 	return changed
+}
+
+// A labelled is namespaces by label, and all of them by the zero label.
+type labelled map[label][]*corev1.Namespace
+
+type label struct{ key, value string }
+
+func (g *grouping) labelled() labelled {
+	all := labelled{}
+	for o := range g.State.Namespaces.All() {
+		all[label{}] = append(all[label{}], o.Value)
+		for key, value := range o.Value.Labels {
+			all[label{key, value}] = append(all[label{key, value}], o.Value)
+		}
+	}
+	return all
+}
+
+// candidates yields the namespaces that a group may select: those with one of the labels that it asks for.
+func (l labelled) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Namespace] {
+	fewest := l[label{}]
+	if g.Spec.Selector != nil {
+		for key, value := range g.Spec.Selector.MatchLabels {
+			if some := l[label{key, value}]; len(some) < len(fewest) {
+				fewest = some
+			}
+		}
+	}
+	return slices.Values(fewest)
 }
 
 // know puts a group into the index.
@@ -192,7 +228,7 @@ func (g *grouping) label() {
 		text += "; also of " + plural.Of(n, "other namespace")
 	}
 	g.event(Updated, changed[0].Value, Event{
-		Place: changed[0].Pos, Text: text, Why: "OperatorGroups label the namespaces that they name or select", Verdict: Computed,
+		Place: changed[0].Pos, Text: text, Why: whyLabels, Verdict: Computed,
 	})
 }
 

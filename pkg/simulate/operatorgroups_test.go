@@ -4,10 +4,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
@@ -89,4 +96,69 @@ func groupedState(t *testing.T, state *cluster.State) *Result {
 		t.Errorf("it does not come to rest:\n%s", timeline(result))
 	}
 	return result
+}
+
+// The order of the objects in the input does not matter.
+func TestOperatorGroupsInAnyOrder(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/operatorgroups/apis.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if !strings.HasSuffix(f.Name, ".yaml") {
+			continue
+		}
+		objects := strings.Split(string(f.Data), "\n---\n")
+		slices.Reverse(objects)
+		first, second := groupedState(t, loaded(t, string(f.Data))), groupedState(t, loaded(t, strings.Join(objects, "\n---\n")))
+		if got, want := timeline(second), timeline(first); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, want)
+		}
+	}
+}
+
+// manyGroups returns a State of n namespaces, of which each twentieth has an OperatorGroup that selects the next 20, and
+// of operators in three of five groups: some groups have the operators of others.
+func manyGroups(n int) *cluster.State {
+	s := &cluster.State{}
+	for i := range n {
+		ns := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		ns.Name, ns.Labels = fmt.Sprintf("ns%d", i), map[string]string{"tenant": strconv.Itoa(i / 20)}
+		s.Namespaces.Put(cluster.Object[*corev1.Namespace]{Value: ns})
+	}
+	for i := range n / 20 {
+		og := &operatorsv1.OperatorGroup{TypeMeta: metav1.TypeMeta{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup"}}
+		og.Namespace, og.Name, og.UID = fmt.Sprintf("ns%d", i*20), "g", types.UID(strconv.Itoa(i))
+		og.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tenant": strconv.Itoa(i)}}
+		s.OperatorGroups.Put(group{Value: og})
+		if i%5 > 2 {
+			continue
+		}
+		c := &v1alpha1.ClusterServiceVersion{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.ClusterServiceVersionAPIVersion, Kind: "ClusterServiceVersion"}}
+		c.Namespace, c.Name, c.Status.Phase = og.Namespace, fmt.Sprintf("op%d", i%50), v1alpha1.CSVPhaseSucceeded
+		for _, mode := range []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeOwnNamespace} {
+			c.Spec.InstallModes = append(c.Spec.InstallModes, v1alpha1.InstallMode{Type: mode, Supported: true})
+		}
+		for j := range 5 {
+			c.Spec.CustomResourceDefinitions.Owned = append(c.Spec.CustomResourceDefinitions.Owned,
+				v1alpha1.CRDDescription{Name: fmt.Sprintf("as%d.op%d.io", j, i%50), Kind: fmt.Sprintf("A%d", j), Version: "v1"})
+		}
+		s.ClusterServiceVersions.Put(csv{Value: c})
+	}
+	return s
+}
+
+// The work grows with the namespaces and groups, not with their square: 10,000 namespaces, 500 groups and 300 operators.
+func BenchmarkOperatorGroups(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		s := manyGroups(n)
+		b.Run(fmt.Sprintf("%d namespaces", n), func(b *testing.B) {
+			for b.Loop() {
+				result, err := newRun(s, Options{}).loop(b.Context(), []controller{operatorGroups})
+				if err != nil || !result.Idle || len(result.Waiting) > 0 {
+					b.Fatal(err, result.Waiting)
+				}
+			}
+		})
+	}
 }
