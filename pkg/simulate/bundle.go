@@ -3,8 +3,9 @@ package simulate
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
@@ -58,14 +59,14 @@ func (b *bundle) objects(namespace string) ([]cluster.Kubernetes, error) {
 // propertiesText returns the value of the annotation operatorframework.io/properties.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
-		Type  string          `json:"type"`
-		Value json.RawMessage `json:"value"`
+		Type  string         `json:"type"`
+		Value jsontext.Value `json:"value"`
 	}
 	text := struct {
 		Properties []property `json:"properties"`
 	}{[]property{}}
 	for _, p := range properties {
-		text.Properties = append(text.Properties, property{p.Type, json.RawMessage(p.Value)})
+		text.Properties = append(text.Properties, property{p.Type, p.Value})
 	}
 	return jsonText(text)
 }

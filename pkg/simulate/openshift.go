@@ -49,7 +49,10 @@ func (r *run) openShift() error {
 		}
 	}
 	for o := range r.State.ClusterExtensions.All() {
-		properties, _ := r.question.InstalledProperties(o.Value)
+		properties, ok := r.question.InstalledProperties(o.Value)
+		if name := o.Value.Status.Install.Bundle.Name; !ok && name != "" {
+			r.assume(fmt.Sprintf("no catalog has %s: it is not known which version of OpenShift it supports", name))
+		}
 		block(refTo(o.Value), o.Pos, blocksV1(o.Value, properties, version))
 	}
 	r.OpenShift.Upgradeable = len(r.OpenShift.Blocked) == 0

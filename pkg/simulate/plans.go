@@ -2,11 +2,12 @@ package simulate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -185,9 +186,9 @@ type unpacked struct {
 	Properties             string `json:"properties"`
 }
 
-// jsonText returns a value that can be encoded as JSON.
+// jsonText returns a value, which can be encoded, in JSON as clients of Kubernetes write it.
 func jsonText(v any) string {
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(v, jsonv1.DefaultOptionsV1())
 	if err != nil {
 		panic(err)
 	}
