@@ -109,7 +109,7 @@ func (t *textWriter) decision(d *Decision) {
 		t.rejected(r)
 	}
 	if d.MoreRejected > 0 {
-		t.line(1, "nor %s", plural.Words(d.MoreRejected, "other candidate", "other candidates"))
+		t.line(1, "nor %s", plural.Of(d.MoreRejected, "other candidate"))
 	}
 	t.changes(1, "would give "+d.wanted, d.Changes)
 }
