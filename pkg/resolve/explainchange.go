@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/blang/semver/v4"
 
@@ -265,10 +264,10 @@ func (x *explainer) editRequirement(i int) []edit {
 			edits = x.q.widen(r, v.entry, d.property)
 		}
 	}
-	if e := newProvider(d.requirement); e != nil {
+	if c := newProvider(d.requirement, x.q.Name); c != nil {
 		edits = append(edits, edit{
 			Change: Change{Text: text}, size: sizeProvider,
-			namespace: func(ns *Namespace) { ns.Catalogs = append(ns.Catalogs, catalogOfOne(*e, ns.Name)) },
+			namespace: func(ns *Namespace) { ns.Catalogs = append(ns.Catalogs, c) },
 		})
 	}
 	return edits
@@ -322,15 +321,21 @@ func (q *question) versions(pkg string) []string {
 	return versions
 }
 
-// newProvider returns a bundle that satisfies a requirement and provides nothing else, nil if there is none.
-func newProvider(r requirement) *entry {
+// newProvider returns a catalog with a bundle that satisfies a requirement and provides nothing else, nil if there is
+// none.
+func newProvider(r requirement, namespace string) *Catalog {
 	const name = "new"
-	e := &entry{&bundle{name: name}, &channel{name: name, isDefault: true}, declcfg.Entry{Name: name}}
+	c := &Catalog{Name: name, Namespace: namespace}
+	ch := &channel{catalog: c, name: name, isDefault: true}
+	e := &entry{&bundle{name: name}, ch, declcfg.Entry{Name: name}}
 	e.provide(r)
 	if ok, err := r.holds(context.Background(), e); !ok || err != nil {
 		return nil
 	}
-	return e
+	ch.entries = []*entry{e}
+	ch.order = func() ([]*entry, error) { return ch.entries, nil }
+	c.once.Do(func() { c.listing = (&listing{channels: []*channel{ch}}).index() })
+	return c
 }
 
 // provide adds to an entry what a requirement demands, as far as it is known.
@@ -370,16 +375,4 @@ func (r *requiredPackage) example() string {
 		}
 	}
 	return ""
-}
-
-// catalogOfOne returns a catalog with one entry.
-func catalogOfOne(e entry, namespace string) *Catalog {
-	c := &Catalog{Name: "new", Namespace: namespace}
-	ch := *e.channel
-	ch.catalog = c
-	e.channel = &ch
-	ch.entries = []*entry{&e}
-	ch.order = sync.OnceValues(func() ([]*entry, error) { return order(ch.entries) })
-	c.once.Do(func() { c.listing = (&listing{channels: []*channel{&ch}}).index() })
-	return c
 }

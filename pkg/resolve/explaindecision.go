@@ -84,7 +84,7 @@ func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) err
 			})
 			continue
 		}
-		if len(s.constraints) == len(x.Constraints) {
+		if isEarlier := func(i int) bool { return i >= len(x.Constraints) }; !slices.ContainsFunc(s.core, isEarlier) {
 			likely = s.core
 		}
 		out.reject(s.each([]int{v})...)
@@ -102,19 +102,34 @@ func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) err
 // installed operators too, or else because of earlier decisions. The constraints that are likely are tried before all.
 // It returns nil if there is no reason.
 func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*story, error) {
-	for _, listed := range [][]int{x.around(v), likely, nil} {
-		core, err := contradiction(ctx, x.Problem, v, listed)
-		if core != nil || err != nil {
-			return x.story(x.Constraints, core), err
+	constraints := append(slices.Clip(x.Constraints), mandatory(before)...)
+	all := make([]int, len(constraints))
+	for i := range all {
+		all[i] = i
+	}
+	for _, among := range [][]int{x.around(v), likely, all[:len(x.Constraints)], all} {
+		p := x.Problem
+		p.Constraints = nil
+		for _, i := range among {
+			p.Constraints = append(p.Constraints, constraints[i])
+		}
+		p.Constraints = append(p.Constraints, mandatory([]int{v})...)
+		_, err := p.Solve(ctx)
+		unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err)
+		if !ok && err != nil {
+			return nil, err
+		}
+		if ok {
+			var core []int
+			for _, i := range unsatisfiable.Core {
+				if i < len(among) { // the last says that v is chosen
+					core = append(core, among[i])
+				}
+			}
+			return x.story(constraints, core), nil
 		}
 	}
-	p := x.Problem
-	p.Constraints = append(slices.Clip(p.Constraints), mandatory(before)...)
-	core, err := contradiction(ctx, p, v, nil)
-	if core == nil {
-		return nil, err
-	}
-	return x.story(p.Constraints, core), nil
+	return nil, nil
 }
 
 // around returns the constraints of what a variable may require: all that matters where nothing else is chosen.
@@ -135,46 +150,14 @@ func (x *explainer) around(v int) []int {
 		}
 	}
 	for i, c := range x.Constraints {
-		if c.Kind != solver.AtMostOne {
-			continue
-		}
-		members := 0
-		for _, other := range c.Others {
-			if reached[other] {
-				members++
-			}
-		}
-		if members > 1 {
+		isReached := func(v int) bool { return reached[v] }
+		first := slices.IndexFunc(c.Others, isReached)
+		if c.Kind == solver.AtMostOne && first >= 0 && slices.ContainsFunc(c.Others[first+1:], isReached) {
 			constraints = append(constraints, i)
 		}
 	}
 	slices.Sort(constraints)
 	return constraints
-}
-
-// contradiction returns the constraints that contradict that a variable is chosen, nil if none do: of those listed, or
-// of all if that is nil.
-func contradiction(ctx context.Context, p solver.Problem, v int, listed []int) ([]int, error) {
-	constraints := p.Constraints
-	if listed != nil {
-		constraints = nil
-		for _, i := range listed {
-			constraints = append(constraints, p.Constraints[i])
-		}
-	}
-	p.Constraints = append(slices.Clip(constraints), mandatory([]int{v})...)
-	_, err := p.Solve(ctx)
-	unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err)
-	if !ok {
-		return nil, err
-	}
-	core := slices.DeleteFunc(unsatisfiable.Core, func(i int) bool { return i == len(constraints) })
-	if listed != nil {
-		for k, i := range core {
-			core[k] = listed[i]
-		}
-	}
-	return core, nil
 }
 
 func mandatory(variables []int) []solver.Constraint {

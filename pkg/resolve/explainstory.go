@@ -265,17 +265,16 @@ func addReason(reasons []*Reason, r *Reason) []*Reason {
 		last.Places = last.Places[:min(len(last.Places), maxListed)]
 		r, reasons = &last, reasons[:n-1]
 	}
-	what := r.what
-	if len(r.names) > 1 {
-		what = ofMany(what)
-	}
-	r.Text = some(r.names, "and") + " " + what
+	r.Text = some(r.names, "and") + " " + r.says()
 	return append(reasons, r)
 }
 
-// ofMany turns what is said of one bundle, such as "is deprecated", into what is said of several.
-func ofMany(what string) string {
-	verb, rest, _ := strings.Cut(what, " ")
+// says returns what the reason says of its bundles: of several, "is deprecated" becomes "are deprecated".
+func (r *Reason) says() string {
+	if len(r.names) == 1 {
+		return r.what
+	}
+	verb, rest, _ := strings.Cut(r.what, " ")
 	switch verb {
 	case "is":
 		verb = "are"
@@ -295,20 +294,16 @@ func (s *story) place(i int) func(v int) place {
 		if r := s.request(v); r != nil {
 			return place{pos: r.Pos}
 		}
-		entry, property := s.variables[v].entry, -1
-		switch c := s.constraints[i]; c.Kind {
+		e := s.variables[v].entry
+		switch s.constraints[i].Kind {
 		case solver.Dependency:
-			property = s.dependencies[i].property
-		case solver.Prohibited:
-			isIt := func(p Property) bool { return p.Type == declcfg.PropertyDeprecated }
-			property = slices.IndexFunc(entry.properties, isIt)
+			return e.propertyPlace(s.dependencies[i].property)
 		case solver.Conflict:
-			return entry.edgePlace()
+			return e.edgePlace()
+		case solver.Prohibited:
+			return e.placeOf(func(p Property) bool { return p.Type == declcfg.PropertyDeprecated })
 		}
-		if property < 0 {
-			return entry.bundle.place()
-		}
-		return entry.propertyPlace(property)
+		return e.bundle.place()
 	}
 }
 
@@ -325,13 +320,15 @@ func (s *story) shared(f Fact) func(v int) place {
 		}
 		return false
 	}
-	return func(v int) place {
-		e := s.variables[v].entry
-		if i := slices.IndexFunc(e.properties, says); i >= 0 {
-			return e.propertyPlace(i)
-		}
-		return e.bundle.place()
+	return func(v int) place { return s.variables[v].entry.placeOf(says) }
+}
+
+// placeOf returns the place of the first property of a kind, or else of the bundle.
+func (b *bundle) placeOf(isIt func(Property) bool) place {
+	if i := slices.IndexFunc(b.properties, isIt); i >= 0 {
+		return b.propertyPlace(i)
 	}
+	return b.place()
 }
 
 // edgePlace returns the place of the entry in its channel.

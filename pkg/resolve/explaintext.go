@@ -65,15 +65,6 @@ func (t *textWriter) reason(indent int, text string, r *Reason) {
 	}
 }
 
-// rejected writes a reason of what was not chosen.
-func (t *textWriter) rejected(r *Reason) {
-	what := r.what
-	if len(r.names) > 1 {
-		what = ofMany(what)
-	}
-	t.reason(1, "not "+some(r.names, "and")+", which "+what, r)
-}
-
 // places writes the first of the known places in parentheses.
 func places(all []declcfg.Pos) string {
 	var texts []string
@@ -106,7 +97,7 @@ func (t *textWriter) decision(d *Decision) {
 		t.line(1, "rather than %s: %s", p.over, p.Rule)
 	}
 	for _, r := range d.Rejected {
-		t.rejected(r)
+		t.reason(1, "not "+some(r.names, "and")+", which "+r.says(), r)
 	}
 	if d.MoreRejected > 0 {
 		t.line(1, "nor %s", plural.Of(d.MoreRejected, "other candidate"))

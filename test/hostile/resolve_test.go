@@ -95,7 +95,7 @@ func TestResolveStateSlow(t *testing.T) {
 		pkg       func(i int) int
 		code      int
 	}{
-		{"in as many namespaces", n, func(i int) string { return fmt.Sprint("ns", i) }, func(i int) int { return i }, 0},
+		{"in as many namespaces", 3000, func(i int) string { return fmt.Sprint("ns", i) }, func(i int) int { return i }, 0},
 		{"of one package in one namespace", n, func(int) string { return "ns0" }, func(int) int { return 0 }, 0},
 		{"of packages that are missing", 1000, func(i int) string { return fmt.Sprint("ns", i%10) }, func(i int) int { return n + i }, 1},
 	} {
