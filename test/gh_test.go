@@ -140,6 +140,6 @@ func query(comments []comment, filter string) error {
 		if err, ok := result.(error); ok {
 			return err
 		}
-		fmt.Println(result)
+		fmt.Fprintln(os.Stdout, result)
 	}
 }
