@@ -71,6 +71,24 @@ func TestPublishRefused(t *testing.T) {
 	}
 }
 
+// Whoever may not read an image can still push one.
+func TestPublishWithoutReading(t *testing.T) {
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodPut && strings.Contains(req.URL.Path, "/manifests/") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		inner.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	tag := strings.TrimPrefix(server.URL, "http://") + "/crafts:v1"
+	got := opm(t, copyExamples(t), "publish catalog -t "+tag+" -i scratch --use-http --skip check-images,diff")
+	if got.code != 0 || !strings.HasPrefix(got.stdout, "## Published ") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
 // Nothing is left of what was made, whether the run succeeds or not.
 func TestPublishLeavesNothing(t *testing.T) {
 	dir, tmp := copyExamples(t), t.TempDir()

@@ -223,16 +223,14 @@ func (p *publication) buildImage(r *pipeline.Result) error {
 	return nil
 }
 
-// push pushes the image, unless it is at every tag already.
+// push pushes the image, unless it is at every tag already. Some registries answer 403 where there is no image yet, and
+// some users may only push.
 func (p *publication) push(r *pipeline.Result) error {
 	defer progress(p.cmd, "pushing")()
 	ctx, unchanged := p.cmd.Context(), true
 	for _, tag := range p.build.tags {
 		digest, err := image.Pushed(ctx, tag, p.registry)
-		if err != nil {
-			return err
-		}
-		unchanged = unchanged && digest == p.built.Summary.Digest
+		unchanged = unchanged && err == nil && digest == p.built.Summary.Digest
 	}
 	if unchanged {
 		p.run.Unchanged()
