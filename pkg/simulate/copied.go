@@ -24,6 +24,12 @@ import (
 // they ask for there. Before that it deletes copies that have become wrong.
 func copies(ctx context.Context, r *run) error {
 	c := &copier{run: r, enabled: true, permissions: sync.OnceValue(r.authorizer)}
+	c.namespaces = sync.OnceValue(func() (names []string) {
+		for o := range r.State.Namespaces.All() {
+			names = append(names, o.Value.Name)
+		}
+		return names
+	})
 	if config, ok := r.State.OLMConfigs.Get("", "cluster"); ok {
 		c.enabled = config.Value.CopiedCSVsAreEnabled()
 	}
@@ -51,6 +57,7 @@ type copier struct {
 	*run
 	enabled     bool                    // copies of operators that watch all namespaces
 	permissions func() *rbac.Authorizer // as in installed
+	namespaces  func() []string         // the names of all
 
 	changed bool // a copy of such an operator was missing, or should not have been there
 }
@@ -93,7 +100,8 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 		return
 	}
 	targets := c.targets(group)
-	if !isDone && c.copyTo(targets, o) {
+	if !isDone {
+		c.copyTo(targets, o)
 		c.copied[key] = now
 	}
 	if !isGlobal {
@@ -101,11 +109,11 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 	}
 }
 
-// copyTo copies an operator to namespaces. It reports false if that would be too many copies.
-func (c *copier) copyTo(targets []string, o csv) bool {
+// copyTo copies an operator to namespaces, unless that would be too many copies.
+func (c *copier) copyTo(targets []string, o csv) {
 	if c.State.ClusterServiceVersions.Len()+len(targets) > maxCopies {
 		c.assume(fmt.Sprintf("copies that would make ClusterServiceVersions more than %s are ignored", plural.Number(maxCopies)))
-		return false
+		return
 	}
 	prototype := copyOf(o.Value)
 	var copied []string
@@ -118,7 +126,6 @@ func (c *copier) copyTo(targets []string, o csv) bool {
 		c.changed = c.changed || len(copied) > 0
 	}
 	c.say(Created, o, copied, "copied to "+some(copied), "operators are shown in the namespaces that they watch")
-	return true
 }
 
 // targets returns the namespaces, apart from its own, that a group targets and that exist.
@@ -129,9 +136,7 @@ func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
 	}
 	var names []string
 	if named := group.Status.Namespaces; slices.Contains(named, corev1.NamespaceAll) {
-		for o := range c.State.Namespaces.All() {
-			names = append(names, o.Value.Name)
-		}
+		names = slices.Clone(c.namespaces())
 	} else {
 		for _, name := range slices.Sorted(slices.Values(named)) {
 			if _, ok := c.State.Namespaces.Get("", name); ok || !known {

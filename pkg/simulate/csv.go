@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -47,7 +46,7 @@ func (r *run) installedIn(namespace string) *installed {
 		}
 	}
 	if len(ns.replacements) > 0 {
-		slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(ns.age(a), ns.age(b)) })
+		ns.sort()
 	}
 	return ns
 }

@@ -1,8 +1,11 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
@@ -38,14 +41,22 @@ func (ns *installed) replacementOf(o csv) *csv {
 	return nil
 }
 
-// age returns how many operators are replaced by those before o: what OLM does with an operator depends on whether the
-// one it replaces is gone.
-func (ns *installed) age(o csv) int {
-	seen := map[string]bool{}
-	for previous := &o; previous != nil && !seen[previous.Value.Name]; previous = ns.replacedBy(*previous) {
-		seen[previous.Value.Name] = true
+// sort puts operators behind those that they replace: what OLM does with one depends on whether the other is gone.
+func (ns *installed) sort() {
+	ages := map[string]int{} // how many operators are replaced before, by name
+	var age func(csv) int
+	age = func(o csv) int {
+		name := o.Value.Name
+		if n, ok := ages[name]; ok {
+			return n
+		}
+		ages[name] = 0 // ends a circle
+		if previous := ns.replacedBy(o); previous != nil {
+			ages[name] = age(*previous) + 1
+		}
+		return ages[name]
 	}
-	return len(seen)
+	slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
 }
 
 // upgradeable returns why an operator must not be replaced, nil if it may.
@@ -75,19 +86,19 @@ func (ns *installed) upgradeable(o *csv) error {
 
 // ownerConflict returns the error about an API of o that another operator owns, or another namespace.
 func (ns *installed) ownerConflict(o csv) error {
-	chain := ns.chain(o)
+	chain := sync.OnceValue(func() map[string]bool { return ns.chain(o) })
 	for _, other := range ns.all {
-		if chain[other.Value.Name] {
+		if other.Value.Name == o.Value.Name {
 			continue
 		}
 		for _, owned := range o.Value.Spec.CustomResourceDefinitions.Owned {
-			if other.Value.OwnsCRD(owned.Name) {
+			if other.Value.OwnsCRD(owned.Name) && !chain()[other.Value.Name] {
 				return errOwnsCRD
 			}
 		}
 	}
 	for _, owned := range o.Value.GetOwnedAPIServiceDescriptions() {
-		if service, ok := ns.State.APIServices.Get("", owned.GetName()); ok && !ns.adopts(chain, service.Value.Labels) {
+		if service, ok := ns.State.APIServices.Get("", owned.GetName()); ok && !ns.adopts(chain(), service.Value.Labels) {
 			return errOwnsAPIService
 		}
 	}
