@@ -155,3 +155,34 @@ status:
 		t.Errorf("got:\n%s", text)
 	}
 }
+
+// The rows about requirements are those that OLM writes.
+func TestRequirementRows(t *testing.T) {
+	state, err := os.ReadFile("testdata/requirements.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{KubeVersion: "1.31.0"}
+	result, err := newRun(loaded(t, string(state)), opts).loop(t.Context(), []controller{operators})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := result.State.ClusterServiceVersions.Get("ns", "kiln.v1")
+	rows, err := yaml.Marshal(o.Value.Status.RequirementStatus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/requirements.golden"
+	if *updateTables {
+		if err := os.WriteFile(golden, rows, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(rows) != string(want) {
+		t.Errorf("got:\n%s", rows)
+	}
+}
