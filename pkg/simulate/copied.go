@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// copies copies the ClusterServiceVersions of operators to the namespaces that they watch, and gives the operators what
-// they ask for there. Before that it deletes copies that have become wrong.
+// copies keeps copies of the ClusterServiceVersions of operators in the namespaces that they watch, and gives the
+// operators there what they ask for.
 func copies(ctx context.Context, r *run) error {
 	c := &copier{run: r, enabled: true, permissions: sync.OnceValue(r.authorizer)}
 	c.namespaces = sync.OnceValue(func() (names []string) {
@@ -112,7 +112,8 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 // copyTo copies an operator to namespaces, unless that would be too many copies.
 func (c *copier) copyTo(targets []string, o csv) {
 	if c.State.ClusterServiceVersions.Len()+len(targets) > maxCopies {
-		c.assume(fmt.Sprintf("copies that would make ClusterServiceVersions more than %s are ignored", plural.Number(maxCopies)))
+		c.assume(fmt.Sprintf(
+			"copies that would make ClusterServiceVersions more than %s are ignored", plural.Number(maxCopies)))
 		return
 	}
 	prototype := copyOf(o.Value)
@@ -211,7 +212,8 @@ func (c *copier) deleteWrong() {
 		c.State.ClusterServiceVersions.Delete(o.Value.Namespace, o.Value.Name)
 		c.collect(o.Value)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(gone), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, key := range slices.SortedFunc(maps.Keys(gone), byName) {
 		var namespaces []string
 		for _, o := range gone[key] {
 			namespaces = append(namespaces, o.Value.Namespace)
@@ -266,9 +268,11 @@ func (c *copier) setCondition() {
 	condition := metav1.Condition{Type: operatorsv1.DisabledCopiedCSVsConditionType, Status: metav1.ConditionFalse}
 	switch {
 	case c.enabled && c.changed:
-		condition.Reason, condition.Message = "CopiedCSVsEnabled", "Copied CSVs are enabled and at least one copied CSVs is missing"
+		condition.Reason = "CopiedCSVsEnabled"
+		condition.Message = "Copied CSVs are enabled and at least one copied CSVs is missing"
 	case c.enabled:
-		condition.Reason, condition.Message = "CopiedCSVsEnabled", "Copied CSVs are enabled and present across the cluster"
+		condition.Reason = "CopiedCSVsEnabled"
+		condition.Message = "Copied CSVs are enabled and present across the cluster"
 	case c.changed:
 		condition.Reason = "CopiedCSVsDisabled"
 		condition.Message = "Copied CSVs are disabled and at least one unexpected copied CSV was found for an operator " +

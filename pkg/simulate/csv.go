@@ -214,8 +214,8 @@ func (ns *installed) succeeded(o csv) {
 		return
 	}
 	if ns.broken(o) {
-		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy, "installing: waiting for deployment to become ready",
-			assumed("the operator is not ready any more"))
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
+			"installing: waiting for deployment to become ready", assumed("the operator is not ready any more"))
 		return
 	}
 	ns.openAPIs(o)
@@ -225,7 +225,7 @@ func (ns *installed) succeeded(o csv) {
 func (ns *installed) failed(o csv) {
 	if next := ns.replacementOf(o); next != nil && ns.failForward() {
 		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
-			fmt.Sprintf("Fail Forward is enabled, allowing %s csv to be replaced by csv: %s", o.Value.Status.Phase, next.Value.Name),
+			"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Value.Name,
 			computed("upgradeStrategy of the OperatorGroup"))
 		return
 	}

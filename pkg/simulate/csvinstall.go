@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -38,12 +39,8 @@ func (ns *installed) install(o csv) {
 // deploy creates a Deployment, or takes it over from the operator that is replaced.
 func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, why reason) {
 	set := func(d *appsv1.Deployment) {
-		d.Labels, d.OwnerReferences, d.Spec = map[string]string{}, rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
-		for _, labels := range []map[string]string{spec.Label, rbac.OwnerLabels(o.Value)} {
-			for k, v := range labels {
-				d.Labels[k] = v
-			}
-		}
+		d.OwnerReferences, d.Spec = rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
+		d.Labels = merged(spec.Label, rbac.OwnerLabels(o.Value))
 		d.Spec.Template.Annotations = merged(d.Spec.Template.Annotations, o.Value.Annotations)
 	}
 	if found, ok := ns.State.Deployments.Get(o.Value.Namespace, spec.Name); ok {
@@ -61,11 +58,8 @@ func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, why rea
 // merged returns the entries of both maps; those of the second count.
 func merged(first, second map[string]string) map[string]string {
 	all := map[string]string{}
-	for _, m := range []map[string]string{first, second} {
-		for k, v := range m {
-			all[k] = v
-		}
-	}
+	maps.Copy(all, first)
+	maps.Copy(all, second)
 	return all
 }
 

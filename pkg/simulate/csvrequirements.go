@@ -46,16 +46,16 @@ func (f *findings) missing() string {
 		if row.Status == v1alpha1.RequirementStatusReasonPresent || row.Status == deploymentFound {
 			continue
 		}
-		text := string(row.Status)
+		found := []string{string(row.Status)}
 		if row.Message != "" {
-			text += ": " + row.Message
+			found[0] += ": " + row.Message
 		}
 		for _, d := range row.Dependents {
 			if d.Status != v1alpha1.DependentStatusReasonSatisfied {
-				text += "; " + d.Message
+				found = append(found, d.Message)
 			}
 		}
-		missing = append(missing, fmt.Sprintf("%s %s (%s)", row.Kind, row.Name, text))
+		missing = append(missing, fmt.Sprintf("%s %s (%s)", row.Kind, row.Name, strings.Join(found, "; ")))
 	}
 	return strings.Join(missing, ", ")
 }
@@ -292,8 +292,8 @@ func (ns *installed) findRules(
 	return nil
 }
 
-// known notes what is assumed of a kind that a state has no objects of, and returns whether it has some. The manifests of a
-// whole cluster have.
+// known notes what is assumed of a kind that a state has no objects of, and returns whether it has some. The
+// manifests of a whole cluster have.
 func (ns *installed) known(has bool, kind string, f *findings) bool {
 	if !has {
 		ns.assume(f, "the state has no "+kind+": those that operators need are assumed to be there")

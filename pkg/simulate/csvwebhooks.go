@@ -25,7 +25,8 @@ var (
 		"CSVs with conversion webhooks must support only AllNamespaces")
 	errConversionCRDs = errors.New("unable to manager conversion webhook: " +
 		"conversion webhook must have at least one CRD specified")
-	errPreserve = errors.New("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")
+	errPreserve = errors.New("crd.Spec.PreserveUnknownFields must be false " +
+		"to let API Server call webhook to do the conversion")
 )
 
 // checkWebhooks returns what OLM does not allow of the webhooks of an operator.
@@ -96,8 +97,8 @@ func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 	return nil
 }
 
-// webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly; here it
-// ends in the name of the operator.
+// webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly;
+// here it ends in the name of the operator.
 func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) metav1.ObjectMeta {
 	prefix := d.GenerateName + "-"
 	labels := rbac.OwnerLabels(c)

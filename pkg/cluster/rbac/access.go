@@ -26,9 +26,9 @@ var levels = []level{
 	{"view", viewVerbs},
 }
 
-// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to those who are admin, edit or view in
-// a namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is about
-// the first API from which OLM cannot make them.
+// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to those who are admin, edit or view
+// in a namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is
+// about the first API from which OLM cannot make them.
 func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error) {
 	var roles []*rbacv1.ClusterRole
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {

@@ -1,6 +1,6 @@
 // Package rbac makes the objects with which OLM Classic grants permissions: to an operator what its
-// ClusterServiceVersion asks for, to the users of a cluster the APIs that operators provide. It also says what a service
-// account may do, and what a catalog would grant to whom.
+// ClusterServiceVersion asks for, to the users of a cluster the APIs that operators provide. It also says what a
+// service account may do, and what a catalog would grant to whom.
 //
 //	accounts, err := rbac.ForOperator(csv)
 //	for _, account := range accounts {
@@ -97,7 +97,8 @@ func account(accounts map[string]*Account, csv *v1alpha1.ClusterServiceVersion, 
 			a.ServiceAccount = &corev1.ServiceAccount{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: rbacv1.ServiceAccountKind},
 				ObjectMeta: metav1.ObjectMeta{
-					Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: map[string]string{labelManaged: "true"},
+					Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv),
+					Labels: map[string]string{labelManaged: "true"},
 				},
 			}
 		}
@@ -150,10 +151,10 @@ func subjects(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymen
 }
 
 // seeNamespaces is what OLM adds to a Role that it lifts.
-var seeNamespaces = rbacv1.PolicyRule{Verbs: viewVerbs, APIGroups: []string{corev1.GroupName}, Resources: []string{"namespaces"}}
+var seeNamespaces = rule(viewVerbs, corev1.GroupName, "namespaces")
 
-// Lift returns the ClusterRoles and bindings that OLM makes of Roles and their bindings for an operator that watches all
-// namespaces. They have the names and labels of the Roles, and may also read namespaces.
+// Lift returns the ClusterRoles and bindings that OLM makes of Roles and their bindings for an operator that watches
+// all namespaces. They have the names and labels of the Roles, and may also read namespaces.
 func (a *Account) Lift() *Account {
 	lifted := &Account{Name: a.Name}
 	for _, r := range a.Roles {

@@ -295,12 +295,12 @@ func hasPermissions(permissions []v1alpha1.StrategyDeploymentPermissions, accoun
 func sameRules(got, want []rbacv1.PolicyRule) error {
 	for _, r := range got {
 		if ok, err := Covers(want, r); !ok {
-			return fmt.Errorf("granted, but not asked for: %v %v", r, err)
+			return fmt.Errorf("granted, but not asked for: %v (%w)", r, err)
 		}
 	}
 	for _, r := range want {
 		if ok, err := Covers(got, r); !ok {
-			return fmt.Errorf("asked for, but not granted: %v %v", r, err)
+			return fmt.Errorf("asked for, but not granted: %v (%w)", r, err)
 		}
 	}
 	return nil

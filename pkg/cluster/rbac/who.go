@@ -65,8 +65,8 @@ type Open struct {
 	Verbs []string `json:"verbs"`
 }
 
-// Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is annotated
-// with the namespaces that it watches.
+// Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is
+// annotated with the namespaces that it watches.
 func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
 	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
 	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
