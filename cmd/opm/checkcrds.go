@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -50,9 +51,11 @@ catalog image.`,
 	choiceVar(cmd, &check.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
 	check.reportFlags.add(cmd)
+	flags.StringArrayVar(&check.state.paths, "state", nil,
+		"evaluate the custom resources of the cluster with the manifests in this `PATH`; may be repeated")
 	flags.IntVar(&check.jobs, "jobs", 0, "open `N` images in parallel (default 8, or the number of CPUs if higher)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
-	exclude(cmd, "rules", "jobs", "lock", "olm", "package")
+	exclude(cmd, "rules", "jobs", "lock", "olm", "package", "state")
 	completeNothing(cmd, "jobs")
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
@@ -67,6 +70,7 @@ type crdCheck struct {
 	pkg    string // "" is all
 	jobs   int
 	lock   string
+	state  stateFlags
 	images imageFlags
 }
 
@@ -103,6 +107,13 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 			return nil, err
 		}
 	}
+	var state *cluster.State
+	if f.state.paths != nil {
+		var err error
+		if state, err = f.state.readState(cmd); err != nil {
+			return nil, err
+		}
+	}
 	bundles, err := f.readBundles(cmd, refs, &opts)
 	if err != nil {
 		return nil, err
@@ -113,6 +124,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 	}
 	w := workOf(cmd)
 	check := crdcheck.Options{
+		State:     state,
 		Package:   f.pkg,
 		Comparing: func(pairs int) { w.count(pairs, "CustomResourceDefinitions") },
 		Compared:  w.did,

@@ -19,9 +19,8 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -33,8 +32,9 @@ type Options struct {
 	// Images opens the images of bundles whose manifests are not in the catalog. Without it, these are not checked.
 	Images Images
 
-	// Resources are the custom resources of a cluster, and its definitions. Nil means that they are not known.
-	Resources []*unstructured.Unstructured
+	// State has the custom resources of a cluster, and its definitions, which say in which versions they are stored. Nil
+	// means that these are not known.
+	State *cluster.State
 
 	// Comparing is called with the number of pairs of definitions that are to be compared, and then Compared after each
 	// with its name; calls of Compared may run at once. They may be nil.
@@ -73,7 +73,11 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 	if err := b.library.finish(); err != nil {
 		return nil, err
 	}
-	verdicts := b.compare(ctx, pairsOf(updates), opts)
+	resources, err := resourcesOf(opts.State)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := b.compare(ctx, pairsOf(updates), resources, opts)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -112,12 +116,12 @@ func differences(from, to *node) func(yield func(pair) bool) {
 	}
 }
 
-func (b *Bundles) compare(ctx context.Context, pairs []pair, opts Options) map[pair]verdict {
+func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, opts Options) map[pair]verdict {
 	if opts.Comparing != nil {
 		opts.Comparing(len(pairs))
 	}
 	compare := func(p pair) verdict {
-		v := b.library.compare(p, opts)
+		v := b.library.compare(p, known, opts)
 		if opts.Compared != nil {
 			opts.Compared(p.name)
 		}
@@ -130,7 +134,7 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, opts Options) map[p
 	return verdicts
 }
 
-func (l *library) compare(p pair, opts Options) verdict {
+func (l *library) compare(p pair, known resources, opts Options) verdict {
 	v := verdict{pair: p, findings: map[graph.Semantics][]Finding{}}
 	before, err := l.read(p.before)
 	if err != nil {
@@ -142,8 +146,9 @@ func (l *library) compare(p pair, opts Options) verdict {
 		v.err = err
 		return v
 	}
+	stored(opts.State, before)
 	for _, olm := range opts.OLM {
-		v.findings[olm] = Compare(olm, before, after, opts.Resources)
+		v.findings[olm] = Compare(olm, before, after, known.of(after))
 	}
 	return v
 }

@@ -74,7 +74,7 @@ func checkResources(
 	var found []Finding
 	for _, r := range resources {
 		kind := r.GroupVersionKind()
-		if kind.Group != crd.Spec.Group || kind.Kind != crd.Spec.Names.Kind || webhook && kind.Version != v.Name {
+		if webhook && kind.Version != v.Name {
 			continue
 		}
 		kind.Version = v.Name
@@ -87,7 +87,7 @@ func checkResources(
 	return found
 }
 
-func newValidator(s *schema) (validation.SchemaValidator, error) {
+func newValidator(s *props) (validation.SchemaValidator, error) {
 	internal := new(apiextensions.JSONSchemaProps)
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s, internal, nil); err != nil {
 		return nil, err

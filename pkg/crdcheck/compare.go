@@ -20,7 +20,7 @@ type Finding struct {
 }
 
 // Compare returns the changes of a CustomResourceDefinition, which [bundle.DecodeCRD] decoded, for which a version of
-// OLM refuses an update. Resources are the custom resources of the cluster; only OLM Classic looks at them.
+// OLM refuses an update. Resources are its custom resources in the cluster; only OLM Classic looks at them.
 //
 // If before has no stored versions in its status, these are taken to be its storage version. Any number of goroutines
 // may compare, and the same definitions.

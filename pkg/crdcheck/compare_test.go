@@ -258,7 +258,6 @@ func TestResources(t *testing.T) {
 			"metadata": map[string]any{"namespace": "studio", "name": "small"}, "size": "s",
 		}},
 		{Object: map[string]any{"apiVersion": "pottery.example/v1", "kind": "Kiln", "size": "long"}},
-		{Object: map[string]any{"apiVersion": "v1", "kind": "Kiln", "size": "s"}},
 	}
 	const refused = `error validating existing CRs against new CRD's schema for "kilns.pottery.example": ` +
 		`error validating pottery.example/v1, Kind=Kiln "studio/small": updated validation is too restrictive: ` +

@@ -74,7 +74,7 @@ type refusal struct {
 
 func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Report {
 	r := &Report{
-		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.Resources != nil,
+		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.State != nil,
 	}
 	unread := map[*node]int{} // updates by the bundle that cannot be read
 	for _, u := range updates {

@@ -55,7 +55,7 @@ var v1Check = sync.OnceValue(func() *v1Checker {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		checks = append(checks, all[name])
 	}
-	properties := append(validations.ComparatorsForValidations[schema](checks...), ourChecks...)
+	properties := append(validations.ComparatorsForValidations[props](checks...), ourChecks...)
 	return &v1Checker{
 		crd.New(crd.WithComparators(validations.ComparatorsForValidations[definition](checks...)...)),
 		same.New(same.WithComparators(properties...)),
@@ -65,7 +65,7 @@ var v1Check = sync.OnceValue(func() *v1Checker {
 
 type (
 	definition = apiextensionsv1.CustomResourceDefinition
-	schema     = apiextensionsv1.JSONSchemaProps
+	props      = apiextensionsv1.JSONSchemaProps
 )
 
 // compareV1 returns the findings of OLM v1. It does not look at definitions of version v1beta1, which a cluster does

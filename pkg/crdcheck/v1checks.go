@@ -15,7 +15,7 @@ import (
 
 // ourChecks are added to the checks of crdify v0.6.0: oneOf, which later versions have, and two whose texts differ from
 // run to run there, which hides findings that are compared by their text. The last one has to be the last.
-var ourChecks = []validations.Comparator[schema]{
+var ourChecks = []validations.Comparator[props]{
 	check{"oneOf", compareOneOf},
 	check{"required", compareRequired},
 	check{"unhandled", compareRest},
@@ -24,15 +24,15 @@ var ourChecks = []validations.Comparator[schema]{
 // A check compares one property of a schema, and resets what it compared.
 type check struct {
 	name    string
-	compare func(before, after *schema) error
+	compare func(before, after *props) error
 }
 
 // Compare implements [validations.Comparator].
-func (c check) Compare(before, after *schema) validations.ComparisonResult {
+func (c check) Compare(before, after *props) validations.ComparisonResult {
 	return validations.HandleErrors(c.name, config.EnforcementPolicyError, c.compare(before, after))
 }
 
-func compareRequired(before, after *schema) error {
+func compareRequired(before, after *props) error {
 	added := slices.DeleteFunc(slices.Sorted(slices.Values(after.Required)), func(name string) bool {
 		return slices.Contains(before.Required, name)
 	})
@@ -43,7 +43,7 @@ func compareRequired(before, after *schema) error {
 	return fmt.Errorf("new required fields: %v", slices.Compact(added))
 }
 
-func compareOneOf(before, after *schema) error {
+func compareOneOf(before, after *props) error {
 	had, has := texts(before.OneOf), texts(after.OneOf)
 	before.OneOf, after.OneOf = nil, nil
 	if len(had) == 0 && len(has) > 0 {
@@ -57,7 +57,7 @@ func compareOneOf(before, after *schema) error {
 }
 
 // texts returns schemas as text to compare, sorted.
-func texts(schemas []schema) []string {
+func texts(schemas []props) []string {
 	var all []string
 	for i := range schemas {
 		s := schemas[i]
@@ -73,7 +73,7 @@ func texts(schemas []schema) []string {
 }
 
 // compareRest finds the changes that no other check has compared and reset.
-func compareRest(before, after *schema) error {
+func compareRest(before, after *props) error {
 	var changes []string
 	had, has := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
 	for i := range had.NumField() {

@@ -1,0 +1,50 @@
+package crdcheck
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+)
+
+// resources are the custom resources of a cluster.
+type resources map[schema.GroupKind][]*unstructured.Unstructured
+
+func resourcesOf(s *cluster.State) (resources, error) {
+	if s == nil {
+		return nil, nil
+	}
+	all := resources{}
+	for of, store := range s.Others {
+		for o := range store.All() {
+			u := new(unstructured.Unstructured)
+			text, err := json.Marshal(o.Value)
+			if err == nil {
+				err = u.UnmarshalJSON(text)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", o.Pos, err)
+			}
+			all[of] = append(all[of], u)
+		}
+	}
+	return all, nil
+}
+
+// of returns the resources that a definition defines.
+func (r resources) of(crd *definition) []*unstructured.Unstructured {
+	return r[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}]
+}
+
+// stored sets the versions in which a cluster stores the resources of a definition, if it has them.
+func stored(s *cluster.State, crd *definition) {
+	if s == nil {
+		return
+	}
+	if in, ok := s.CustomResourceDefinitions.Get("", crd.Name); ok {
+		crd.Status.StoredVersions = in.Value.Status.StoredVersions
+	}
+}
