@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,7 @@ func simulateCmd() *cobra.Command {
 		Use:   "simulate STATE...",
 		Short: "Show what OLM does in a cluster, step by step",
 		Long: `Show what OLM Classic and OLM v1 do with the objects of a cluster, step by step until nothing
-changes any more: what they create, update (~) and delete, what they refuse, and why.
+changes any more: what they create (+), update (~) and delete (-), what they refuse, and why.
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
@@ -40,7 +39,8 @@ operators that catalogs would install, and STATE may be missing. Operators of ca
 olm.csv.metadata in place of manifests say nothing about permissions.
 
 The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
-ClusterExtensions ask for is installed. Otherwise it is 1.`,
+ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
+cluster refuses, are errors with their places; the others are simulated all the same.`,
 		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
   opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
@@ -54,55 +54,6 @@ ClusterExtensions ask for is installed. Otherwise it is 1.`,
 	}
 	f.add(cmd)
 	return cmd
-}
-
-// simulateFlags are the flags of simulate.
-type simulateFlags struct {
-	state   stateFlags
-	images  imageFlags
-	options simulate.Options
-	down    []string
-	diff    bool
-	write   string
-	group   string
-	who     bool
-	format  string
-}
-
-func (f *simulateFlags) add(cmd *cobra.Command) {
-	flags, o := cmd.Flags(), &f.options
-	f.state.addCatalogs(cmd)
-	flags.StringArrayVar(&f.down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
-	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
-	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
-	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
-		"assume that the bundle image of this `CSV` cannot be unpacked")
-	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
-	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
-	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes any more)")
-	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
-		"give up on a namespace after this `TIME`: undecided")
-	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
-	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
-	completeWith(cmd, directories, "write")
-	flags.StringVar(&f.group, "check-operatorgroup", "",
-		"show only what the OperatorGroup in this `FILE` would break if it was added")
-	completeWith(cmd, files, "check-operatorgroup")
-	exclude(cmd, "check-operatorgroup", "catalog", "steps", "approve", "fail", "fail-unpack", "diff", "write")
-	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown")
-	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
-	addReadFlags(cmd, &f.images)
-	exclude(cmd, "who-can-what", "approve", "catalog-down", "diff", "fail", "fail-unpack", "kube-version", "ocp-version",
-		"steps", "write")
-}
-
-// args wants a state, except for what the catalogs alone tell.
-func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
-	if f.who && len(f.state.catalogs) > 0 {
-		return nil
-	}
-	return atLeastOne("STATE")(cmd, args)
 }
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
@@ -119,9 +70,22 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	if f.who {
 		return f.whoCanWhat(cmd)
 	}
+	return f.simulate(cmd)
+}
+
+// simulate simulates what can be read of the state, even if that is not all.
+func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	done := progress(cmd, "simulating")
 	defer done()
-	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
+	if err := f.state.check(); err != nil {
+		return err
+	}
+	state, refused := f.state.readState(cmd)
+	if state == nil {
+		return refused
+	}
+	refused = errors.Join(refused, state.Check(cmd.Context()))
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs)
 	if err != nil {
 		return err
 	}
@@ -132,8 +96,23 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.compare(state, r); err != nil {
+		return err
+	}
+	done()
+	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
+		return err
+	}
+	if refused == nil && !r.Done() {
+		return errReported
+	}
+	return refused
+}
+
+// compare adds the differences to the result, and writes its objects, as the flags say.
+func (f *simulateFlags) compare(before *cluster.State, r *simulate.Result) (err error) {
 	if f.diff {
-		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
+		if r.Changes, err = cluster.Diff(before, r.State); err != nil {
 			return err
 		}
 	}
@@ -141,13 +120,6 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
 			return fmt.Errorf("--write %s: %w", f.write, err)
 		}
-	}
-	done()
-	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
-		return err
-	}
-	if !r.Done() {
-		return errReported
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ func resolution(ctx context.Context, r *run) error {
 
 // apply does what OLM does with an answer.
 func (r *run) apply(answer *cluster.Namespace) {
+	if answer.OrderSensitive {
+		r.assume("OLM may resolve namespace " + answer.Name + " otherwise: the answer depends on a random order")
+	}
 	switch answer.Outcome {
 	case resolve.Resolved:
 		r.install(answer)

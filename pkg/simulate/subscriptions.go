@@ -167,7 +167,7 @@ func conditionText(of, status, reason, message string) string {
 		text += ", reason " + reason
 	}
 	if message != "" {
-		text += ": " + message
+		text += ": " + strings.TrimSpace(message)
 	}
 	return text
 }
