@@ -90,6 +90,9 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
+	if err := warnOfRefused(cmd, state); err != nil {
+		return err
+	}
 	f.options.Cluster = f.state.options(catalogs)
 	f.options.Cluster.Down = f.down
 	r, err := simulate.Run(cmd.Context(), state, f.options)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -23,20 +24,23 @@ import (
 )
 
 // Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups,
-// certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs.
-//
-// The error joins a [*declcfg.Error] for each problem, by place, or it is that of ctx.
-func (s *State) Check(ctx context.Context) error {
+// certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs. The problems are
+// sorted by place. The error is that of ctx.
+func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions()}
 	for o := range s.All() {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		c.object = o
 		c.checkName()
 		switch v := o.Value.(type) {
 		case *apiextensionsv1.CustomResourceDefinition:
 			c.checkDefinition(ctx, v)
+		case *operatorsv1.OperatorGroup:
+			if _, err := operatorgroup.Targets(v, func(func(*corev1.Namespace) bool) {}); err != nil {
+				c.fail("%w", err)
+			}
 		case *Other:
 			c.checkCustomResource(v)
 		}
@@ -46,29 +50,23 @@ func (s *State) Check(ctx context.Context) error {
 			}
 		}
 	}
-	for o := range s.OperatorGroups.All() {
-		if _, err := operatorgroup.Targets(o.Value, func(func(*corev1.Namespace) bool) {}); err != nil {
-			c.object = Object[Kubernetes]{o.Value, o.Pos}
-			c.fail("%w", err)
-		}
-	}
-	slices.SortFunc(c.errs, func(a, b error) int { // those of a schema are in random order
+	slices.SortFunc(c.problems, func(a, b *declcfg.Error) int { // those of a schema are in random order
 		return cmp.Or(declcfg.CompareErrors(a, b), strings.Compare(a.Error(), b.Error()))
 	})
-	return errors.Join(c.errs...)
+	return c.problems, nil
 }
 
 // A checker checks objects, one after the other.
 type checker struct {
 	definitions map[schema.GroupKind]*definition
 	object      Object[Kubernetes]
-	errs        []error
+	problems    []*declcfg.Error
 }
 
 // fail reports an error about the object.
 func (c *checker) fail(format string, args ...any) {
 	err := fmt.Errorf("%s: %w", nameOf(c.object.Value), fmt.Errorf(format, args...))
-	c.errs = append(c.errs, &declcfg.Error{Pos: c.object.Pos, Err: err})
+	c.problems = append(c.problems, &declcfg.Error{Pos: c.object.Pos, Err: err})
 }
 
 // checkName checks the names of an object. Those of kinds that are not known may be anything that fits into a path.

@@ -69,11 +69,15 @@ func TestCheck(t *testing.T) {
 -:5:1: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: no certificate can be read from it`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := ""
-			if err := load(t, tt.text).Check(t.Context()); err != nil {
-				got = err.Error()
+			problems, err := load(t, tt.text).Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got != tt.want {
+			var lines []string
+			for _, p := range problems {
+				lines = append(lines, p.Error())
+			}
+			if got := strings.Join(lines, "\n"); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
@@ -83,7 +87,7 @@ func TestCheck(t *testing.T) {
 func TestCheckIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := load(t, everyKind).Check(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := load(t, everyKind).Check(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -52,8 +52,8 @@ func TestManyObjects(t *testing.T) {
 		t.Errorf("%d MB of memory for %d MB of text", used>>20, len(text)>>20)
 	}
 	start = time.Now()
-	if err := s.Check(t.Context()); err != nil {
-		t.Error(err)
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("%d problems, %v", len(problems), err)
 	}
 	within("check", 40*time.Second)
 	differences, err := cluster.Diff(s, s.Clone())

@@ -40,6 +40,12 @@ func (w *writer) write(o Kubernetes) error {
 	if err != nil {
 		return err
 	}
+	of := kindAndGroup(o)
+	for _, part := range []string{o.GetNamespace(), of.Group, of.Kind, o.GetName()} {
+		if err := pathSegment(part); err != nil {
+			return fmt.Errorf("no file can have the name %q: %w", part, err)
+		}
+	}
 	if name := dirOf(o); name != w.name {
 		if err := w.close(); err != nil {
 			return err

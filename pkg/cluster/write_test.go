@@ -135,6 +135,25 @@ status:
 	}
 }
 
+// Nothing is written outside of the directory, or over another file.
+func TestWriteStrangeNames(t *testing.T) {
+	for _, manifest := range []string{
+		`{kind: A, apiVersion: x.io/v1, metadata: {name: ../../a}}`,
+		`{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ..}}`,
+		`{kind: ../../../A, apiVersion: x.io/v1, metadata: {name: a}}`,
+		`{kind: A, apiVersion: ../v1, metadata: {name: a}}`,
+	} {
+		root, err := os.OpenRoot(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		if err := load(t, manifest).Write(root); err == nil || !strings.Contains(err.Error(), "no file can have the name") {
+			t.Errorf("%s: got %v", manifest, err)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	const first = `{kind: Namespace, apiVersion: v1, metadata: {name: a, labels: {x/y: "1", z: "2"}}}`
 	for _, tt := range []struct{ name, before, after, want string }{
