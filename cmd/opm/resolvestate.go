@@ -124,15 +124,6 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	return state, cmp.Or(files.Unchanged(), err)
 }
 
-// warnOfRefused warns of objects that a cluster refuses or cannot use.
-func warnOfRefused(cmd *cobra.Command, state *cluster.State) error {
-	problems, err := state.Check(cmd.Context())
-	for _, p := range problems {
-		fmt.Fprintln(cmd.ErrOrStderr(), placed(p.Pos, "warning", p.Message()))
-	}
-	return err
-}
-
 func (f *stateFlags) options(catalogs []*resolve.Catalog) cluster.Options {
 	return cluster.Options{Catalogs: catalogs, Priorities: f.priorities, Global: f.global}
 }

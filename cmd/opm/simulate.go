@@ -84,15 +84,18 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	if state == nil {
 		return refused
 	}
-	refused = errors.Join(refused, state.Check(cmd.Context()))
+	problems, err := state.Check(cmd.Context())
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		refused = errors.Join(refused, p)
+	}
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	if err := warnOfRefused(cmd, state); err != nil {
-		return err
-	}
 	f.options.Cluster = f.state.options(catalogs)
 	f.options.Cluster.Down = f.down
 	r, err := simulate.Run(cmd.Context(), state, f.options)
