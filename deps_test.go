@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/solver", "internal/legible", "internal/nearest", "internal/plural",
-		"pkg/problem", "internal/parallel",
+		"pkg/problem", "internal/parallel", "internal/installmode",
 	},
 	"pkg/simulate": {
 		"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery", "github.com/operator-framework/api",
@@ -125,7 +125,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/bundle/plain": {
 		"pkg/bundle", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json,
+		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
@@ -157,6 +157,7 @@ var arrows = map[string][]string{
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},
 	"internal/markdown":    {"internal/legible"},
+	"internal/installmode": {},
 	"internal/layout":      {"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -40,23 +41,24 @@ func (r *v1Resolver) checkBundle(best *offer) error {
 	}
 	failed := &applyError{bundle: b.Value.Name, version: best.steps[0].To.Version.String()}
 	csv := read.CSVMetadata()
-	modes := installModes{}
+	var names []string
 	for _, m := range csv.InstallModes {
-		modes[m.Type] = m.Supported
+		if m.Supported {
+			names = append(names, m.Type)
+		}
 	}
+	modes := installmode.Of(names...)
 	switch {
 	case len(csv.APIServiceDefinitions.Owned) > 0:
 		failed.err = errors.New("unsupported bundle: apiServiceDefintions are not supported") // as OLM spells it
-	case len(modes) == 0: // it has no metadata
-	case r.Config == nil && !modes["AllNamespaces"]:
-		failed.err = errors.New("unsupported bundle: bundle does not support AllNamespaces install mode")
-	case !modes["AllNamespaces"] && !modes.watchOne():
-		failed.err = errors.New("unsupported bundle: bundle must support at least one of " +
-			"[AllNamespaces SingleNamespace OwnNamespace] install modes")
-	case r.Config != nil:
-		if err := modes.checkConfig(r.Config, r.Namespace); err != nil {
-			failed.err = fmt.Errorf("invalid ClusterExtension configuration: invalid configuration: %w", err)
-			failed.terminal = true
+	case len(csv.InstallModes) == 0: // it has no metadata
+	default:
+		failed.err = modes.Check(r.Config != nil)
+		if failed.err != nil || r.Config == nil {
+			break
+		}
+		if err := checkConfig(modes, r.Config, r.Namespace); err != nil {
+			failed.err, failed.terminal = installmode.InvalidConfig(err), true
 		}
 	}
 	if failed.err == nil {
@@ -65,37 +67,26 @@ func (r *v1Resolver) checkBundle(best *offer) error {
 	return failed
 }
 
-// installModes are those that a bundle supports.
-type installModes map[string]bool
-
-// watchOne reports whether the operator can watch a single namespace.
-func (m installModes) watchOne() bool { return m["OwnNamespace"] || m["SingleNamespace"] }
-
 // checkConfig returns why a bundle with these modes cannot be configured so, in a namespace.
-func (m installModes) checkConfig(config jsontext.Value, namespace string) error {
+func checkConfig(modes installmode.Modes, config jsontext.Value, namespace string) error {
 	const watch = "watchNamespace"
 	var fields map[string]any
 	if err := json.Unmarshal(config, &fields); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name != watch || !m.watchOne() {
+		if name != watch || !modes.Own && !modes.Single {
 			return fmt.Errorf("unknown field %q", name)
 		}
 	}
-	text, isText := fields[watch].(string)
-	switch {
-	case fields[watch] == nil && m["AllNamespaces"]:
-	case fields[watch] == nil:
+	switch value := fields[watch].(type) {
+	case nil:
+		if modes.All {
+			return nil
+		}
 		return fmt.Errorf("required field %q is missing", watch)
-	case !isText:
-		return fmt.Errorf("invalid type for field %q: want string", watch)
-	case !m["SingleNamespace"] && text != namespace:
-		return fmt.Errorf("invalid value %q: %s must be %q (the namespace where the operator is installed) "+
-			"because this operator only supports OwnNamespace install mode", text, watch, namespace)
-	case !m["OwnNamespace"] && text == namespace:
-		return fmt.Errorf("invalid value %q: %s must be different from %q (the install namespace) "+
-			"because this operator uses SingleNamespace install mode to watch a different namespace", text, watch, namespace)
+	case string:
+		return modes.CheckWatch(value, namespace)
 	}
-	return nil
+	return fmt.Errorf("invalid type for field %q: want string", watch)
 }

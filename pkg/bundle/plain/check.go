@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -72,10 +73,6 @@ func (c *checker) modes() []string {
 	return slices.Compact(modes)
 }
 
-func (c *checker) supports(mode v1alpha1.InstallModeType) bool {
-	return slices.Contains(c.modes(), string(mode))
-}
-
 // support checks that OLM v1 supports bundles of this kind at all.
 func (c *checker) support(opts Options) {
 	if len(c.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
@@ -84,31 +81,18 @@ func (c *checker) support(opts Options) {
 	if len(c.CSV.Spec.WebhookDefinitions) > 0 && opts.Certificates == "" {
 		c.refuse(atWebhooks, "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil")
 	}
-	switch {
-	case c.supports(v1alpha1.InstallModeTypeAllNamespaces):
-	case opts.Watch == "":
-		c.refuse(atModes, "unsupported bundle: bundle does not support AllNamespaces install mode")
-	case !c.supports(v1alpha1.InstallModeTypeSingleNamespace) && !c.supports(v1alpha1.InstallModeTypeOwnNamespace):
-		c.refuse(atModes, "unsupported bundle: bundle must support at least one of "+
-			"[AllNamespaces SingleNamespace OwnNamespace] install modes")
+	if err := installmode.Of(c.modes()...).Check(opts.Watch != ""); err != nil {
+		c.refuse(atModes, "%w", err)
 	}
 }
 
 // watch checks the namespace to watch.
 func (c *checker) watch(opts Options) {
-	own, single := c.supports(v1alpha1.InstallModeTypeOwnNamespace), c.supports(v1alpha1.InstallModeTypeSingleNamespace)
-	const invalid = "invalid ClusterExtension configuration: invalid configuration: "
-	switch {
-	case opts.Watch == "":
-	case !own && !single:
-		c.refuse(atModes, invalid+"unknown field %q", "watchNamespace")
-	case !single && opts.Watch != opts.Namespace:
-		c.refuse(atModes, invalid+"invalid value %q: watchNamespace must be %q (the namespace where the operator is "+
-			"installed) because this operator only supports OwnNamespace install mode", opts.Watch, opts.Namespace)
-	case !own && opts.Watch == opts.Namespace:
-		c.refuse(atModes, invalid+"invalid value %q: watchNamespace must be different from %q (the install namespace) "+
-			"because this operator uses SingleNamespace install mode to watch a different namespace",
-			opts.Watch, opts.Namespace)
+	if opts.Watch == "" {
+		return
+	}
+	if err := installmode.Of(c.modes()...).CheckWatch(opts.Watch, opts.Namespace); err != nil {
+		c.refuse(atModes, "%w", installmode.InvalidConfig(err))
 	}
 }
 
