@@ -27,8 +27,8 @@ func (e *applyError) Error() string {
 func (e *applyError) Unwrap() error { return e.err }
 
 // checkBundle returns why OLM cannot install the bundle that it resolved, as far as its metadata says: nothing else is
-// known of its manifests. The feature gate SingleOwnNamespaceInstallSupport counts as on where there is a configuration,
-// which needs it, and as off elsewhere.
+// known of its manifests. The feature gate SingleOwnNamespaceInstallSupport counts as on if there is a configuration,
+// which needs it, and as off if there is none.
 func (r *v1Resolver) checkBundle(best *offer) error {
 	if r.Namespace == "" {
 		return nil
