@@ -28,6 +28,7 @@ var printing = []string{
 	"compose crafts.yaml --dry-run",
 	"filter catalog",
 	"filter catalog -o images",
+	"publish catalog --skip check-images,build",
 	"init my-operator",
 	"schema",
 	"version",

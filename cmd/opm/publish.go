@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,7 +97,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 	return p.print(p.run.Summary())
 }
 
-// print prints the summary. Its error has the exit status of the outcome.
+// print prints the summary. The error of steps that failed has the exit status of the outcome.
 func (p *publication) print(s *pipeline.Summary) error {
 	var text strings.Builder
 	if err := s.WriteMarkdown(&text); err != nil {
@@ -106,14 +106,13 @@ func (p *publication) print(s *pipeline.Summary) error {
 	err := p.appendSummary(text.String())
 	if p.format == "json" {
 		err = errors.Join(err, printJSON(p.cmd.OutOrStdout(), s))
-	} else if _, printErr := fmt.Fprint(p.cmd.OutOrStdout(), text.String()); printErr != nil {
+	} else {
+		_, printErr := io.WriteString(p.cmd.OutOrStdout(), text.String())
 		err = errors.Join(err, printErr)
 	}
-	if failed := s.Err(); failed != nil {
-		err = errors.Join(err, failed)
+	failed := s.Err()
+	if err != nil || failed == nil || s.Outcome == pipeline.Rejected {
+		return errors.Join(err, failed)
 	}
-	if err != nil && s.Outcome != pipeline.Rejected {
-		return &statusError{err, 2}
-	}
-	return err
+	return &statusError{failed, 2}
 }
