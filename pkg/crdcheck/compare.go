@@ -22,6 +22,8 @@ type Finding struct {
 // Compare returns the changes of a CustomResourceDefinition, which [bundle.DecodeCRD] decoded, for which a version of
 // OLM refuses an update. Resources are its custom resources in the cluster; only OLM Classic looks at them.
 //
+// Of a removed field OLM v1 also reports every field in it; these are dropped.
+//
 // If before has no stored versions in its status, these are taken to be its storage version. Any number of goroutines
 // may compare, and the same definitions.
 func Compare(

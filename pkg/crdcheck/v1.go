@@ -80,14 +80,16 @@ func compareV1(before, after *definition) []Finding {
 		for _, r := range results {
 			slices.Sort(r.Errors)
 			for _, text := range r.Errors {
+				f := Finding{Rule: "v1-" + kebab(r.Name), CRD: after.Name, Field: field}
 				text = r.Name + ": " + text
 				if field != "" {
 					text = field + ": " + text
 				}
-				found = append(found, Finding{
-					Rule: "v1-" + kebab(r.Name), CRD: after.Name, Field: field,
-					Message: fmt.Sprintf("validating upgrade for CRD %q: %s", after.Name, text),
-				})
+				if f.Rule == removal {
+					f.Field = removedField(text)
+				}
+				f.Message = fmt.Sprintf("validating upgrade for CRD %q: %s", after.Name, text)
+				found = append(found, f)
 			}
 		}
 	}
@@ -107,7 +109,36 @@ func compareV1(before, after *definition) []Finding {
 			}
 		}
 	}
-	return found
+	return withoutParts(found)
+}
+
+// removal is the rule about removed fields.
+const removal = "v1-existing-field-removal"
+
+// removedField returns the field in the text of crdify, "… : v1.^.spec.size", as other findings have it.
+func removedField(text string) string {
+	field := text[strings.LastIndex(text, " ")+1:]
+	return strings.Replace(field, ".^", ": ^", 1)
+}
+
+// withoutParts drops what follows from the removal of a field: that its type is gone, and the fields in it.
+func withoutParts(found []Finding) []Finding {
+	removed := map[string]bool{}
+	for _, f := range found {
+		removed[f.Field] = removed[f.Field] || f.Rule == removal
+	}
+	return slices.DeleteFunc(found, func(f Finding) bool {
+		if f.Rule != removal && removed[f.Field] {
+			return true
+		}
+		for around := f.Field; around != ""; {
+			around = around[:max(0, strings.LastIndexAny(around, ".["))]
+			if removed[around] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // kebab turns maxItems into max-items.
