@@ -161,3 +161,35 @@ func TestManyUpdates(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestLargeDefinitions has definitions that would take too long.
+func TestLargeDefinitions(t *testing.T) {
+	const most = 120 // levels of properties
+	deep := func(levels int, end string) string {
+		return strings.Repeat("{type: object, properties: {a: ", levels) + end + strings.Repeat("}}", levels)
+	}
+	wide := func(n int, kind string) string {
+		var all strings.Builder
+		for i := range n {
+			fmt.Fprintf(&all, "p%d: {type: %s}, ", i, kind)
+		}
+		return "{type: object, properties: {" + all.String() + "}}"
+	}
+	for _, tt := range []struct{ before, after, rule, want string }{
+		{deep(most, "{type: string}"), deep(most, "{type: integer}"), "v1-type", "type changed"},
+		{deep(2*most, "{type: string}"), deep(2*most, "{type: integer}"), "crd", "its schema has more than 250 levels"},
+		{wide(80_000, "string"), wide(80_000, "integer"), "crd", "it has more than the 1536 KB that a cluster accepts"},
+	} {
+		a, b := t.TempDir(), t.TempDir()
+		writeBundle(t, a, "1.0.0", tt.before)
+		writeBundle(t, b, "2.0.0", tt.after)
+		report, err := checkCatalog(t, catalogOf("{name: v1}, {name: v2, replaces: v1}", a, b), Options{Images: openDirectories})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := report.Problems[len(report.Problems)-1]
+		if p.Rule != tt.rule || !strings.Contains(p.Message, tt.want) {
+			t.Errorf("got %v, want %q", p, tt.want)
+		}
+	}
+}

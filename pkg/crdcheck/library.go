@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -108,13 +110,29 @@ func (l *library) addText(crd comparedParts) (digest, error) {
 	return d, err
 }
 
+// Limits of definitions. Comparing takes time and memory by the square of the depth.
+const (
+	maxSize  = 3 << 19 // bytes that etcd accepts
+	maxDepth = 250     // of JSON; those of published operators have about 30
+)
+
 // read returns a definition.
 func (l *library) read(d digest) (*definition, error) {
+	if l.texts[d].Size() > maxSize {
+		return nil, fmt.Errorf("it has more than the %s that a cluster accepts", plural.Bytes(maxSize))
+	}
 	text, err := io.ReadAll(io.NewSectionReader(l.texts[d], 0, l.texts[d].Size()))
 	if err != nil {
 		return nil, err
 	}
-	return bundle.DecodeCRD(text)
+	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
+		if _, err := d.ReadToken(); err != nil { // at the end
+			return bundle.DecodeCRD(text)
+		}
+		if d.StackDepth() > maxDepth {
+			return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
+		}
+	}
 }
 
 func (l *library) finish() error { return l.store.Finish() }
