@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
@@ -91,7 +91,7 @@ func (c *checker) checkName() {
 
 // pathSegment returns what keeps a name from being part of a path.
 func pathSegment(name string) error {
-	if wrong := path.IsValidPathSegmentName(name); len(wrong) > 0 {
+	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, ", "))
 	}
 	return nil

@@ -31,8 +31,8 @@ func (o *Other) DeepCopyObject() runtime.Object {
 	return &clone
 }
 
-// Decode returns the object of a manifest in JSON, of the type that a State has for its kind. Unknown fields are dropped,
-// as in a cluster, apart from those of an [*Other]. An error names the field.
+// Decode returns the object of a manifest in JSON, of the type that a State has for its kind. Unknown fields are
+// dropped, as in a cluster, apart from those of an [*Other]. An error names the field.
 func Decode(manifest jsontext.Value) (Kubernetes, error) {
 	var head metav1.TypeMeta
 	within, err := unmarshal(manifest, &head)

@@ -150,11 +150,9 @@ func TestDecode(t *testing.T) {
 		{`{`, "error: "},
 	} {
 		o, err := cluster.Decode([]byte(tt.text))
-		got := ""
+		got := fmt.Sprintf("%T", o)
 		if err != nil {
 			got = "error: " + err.Error()
-		} else {
-			got = fmt.Sprintf("%T", o)
 		}
 		if !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: got %s, want %s", tt.text, got, tt.want)

@@ -48,7 +48,9 @@ func operatorGroups(ctx context.Context, r *run) error {
 		r.grouping = newGrouping(r)
 	}
 	g := r.grouping
-	if moved := g.namespacesChanged(); g.target(moved) || moved {
+	moved := g.namespacesChanged()
+	g.target(moved)
+	if moved {
 		g.label()
 	}
 	if err := g.admit(ctx); err != nil {
@@ -78,9 +80,8 @@ func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
-// target updates the status of the groups and the index, and reports whether a group targets something else. If no
-// namespace has changed, the targets of a group are what they were.
-func (g *grouping) target(moved bool) (changed bool) {
+// target updates the status of the groups and the index. If no namespace has changed, targets are what they were.
+func (g *grouping) target(moved bool) {
 	var labels labelled
 	if moved {
 		labels = g.labelled()
@@ -91,7 +92,6 @@ func (g *grouping) target(moved bool) (changed bool) {
 			var targets []string
 			targets, g.wrong[key] = operatorgroup.Targets(o.Value, labels.candidates(o.Value))
 			if g.wrong[key] == nil && !sameNames(targets, o.Value.Status.Namespaces) {
-				changed = true
 				o = update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
 					og.Status.Namespaces = targets
 				}, "targets "+targetsOf(targets), computed(whyTargets(o.Value)))
@@ -102,7 +102,6 @@ func (g *grouping) target(moved bool) (changed bool) {
 		}
 		g.know(o)
 	}
-	return changed
 }
 
 // A labelled is namespaces by label, and all of them by the zero label.
@@ -190,8 +189,8 @@ func (g *grouping) alone(namespace string) bool {
 	return n < 2
 }
 
-// label gives namespaces the labels of the groups that target them, and removes those of groups that do not. Groups that
-// target all namespaces have no label, nor do those without a uid, which were not read from a cluster.
+// label gives namespaces the labels of the groups that target them, and removes those of groups that do not. Groups
+// that target all namespaces have no label, nor do those without a uid, which were not read from a cluster.
 func (g *grouping) label() {
 	wanted := map[string][]string{}
 	for o := range g.State.OperatorGroups.All() {

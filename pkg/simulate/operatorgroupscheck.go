@@ -30,8 +30,8 @@ type GroupCheck struct {
 	Broken   []Membership `json:"broken"`   // operators that would fail, or for another reason than now
 	Repaired []Membership `json:"repaired"` // operators that fail now, and would not any more
 
-	// Shared are the groups of other namespaces that provide APIs in namespaces that the group targets, too. Its operators cannot provide
-	// the same APIs.
+	// Shared are the groups of other namespaces that provide APIs in namespaces that the group targets, too. Its
+	// operators cannot provide the same APIs.
 	Shared []SharedGroup `json:"shared"`
 
 	Assumed []string `json:"assumed"`
@@ -54,9 +54,9 @@ type SharedGroup struct {
 	APIs       []string    `json:"apis"`       // that it provides: Kind.version.group
 }
 
-// CheckGroup returns what would happen if objects were added to a cluster: one OperatorGroup, and what else its manifest
-// has, such as a Namespace. It may take the place of an OperatorGroup of its name. The states stay as they are. The error
-// is about the group, or that of ctx.
+// CheckGroup returns what would happen if objects were added to a cluster: one OperatorGroup, and what else its
+// manifest has, such as a Namespace. It may take the place of an OperatorGroup of its name. The states stay as they
+// are. The error is about the group, or that of ctx.
 func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, error) {
 	if n := added.OperatorGroups.Len(); n != 1 {
 		return nil, fmt.Errorf("want one OperatorGroup, found %d", n)

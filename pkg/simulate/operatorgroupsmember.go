@@ -113,7 +113,8 @@ func (g *grouping) agree(
 		switch v.Result {
 		case operatorgroup.AddAPIs:
 			g.first[key] = g.first[key].Union(v.Annotated.Difference(operatorgroup.Annotated(og.Value)))
-			g.provide(og, v.Annotated, "ClusterServiceVersion "+o.Value.Name+" provides them, and no other OperatorGroup does so there")
+			g.provide(og, v.Annotated,
+				"ClusterServiceVersion "+o.Value.Name+" provides them, and no other OperatorGroup does so there")
 		case operatorgroup.RemoveAPIs:
 			for _, rival := range v.Rivals {
 				if !g.groups[rival].Spec.StaticProvidedAPIs {

@@ -67,6 +67,21 @@ func TestStateOfManyTenants(t *testing.T) {
 	}
 }
 
+// TestStateOfManyObjects simulates a cluster of 100,000 objects that OLM has nothing to do with.
+func TestStateOfManyObjects(t *testing.T) {
+	const n = 100_000
+	state := stateFile(t, func(w *bufio.Writer) {
+		for i := range n {
+			kind := []string{"v1\nkind: ConfigMap", "v1\nkind: ServiceAccount", "rbac.authorization.k8s.io/v1\nkind: Role", "x.io/v1\nkind: A"}[i%4]
+			fmt.Fprintf(w, "apiVersion: %s\nmetadata:\n  name: o%d\n  namespace: ns%d\ndata:\n  a: %0400d\n---\n", kind, i, i/100, i)
+		}
+	})
+	r := program.Call{Args: []string{"simulate", state}, Limit: 60 * time.Second}.Bounded(t, 400*mb)
+	if r.Code != 0 || r.Stdout != "nothing changes\n" {
+		t.Errorf("exit status %d, stdout %.300s, stderr %.300s", r.Code, r.Stdout, r.Stderr)
+	}
+}
+
 // TestHostileDefinitions has definitions and custom resources whose check could take forever.
 func TestHostileDefinitions(t *testing.T) {
 	const head = "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\nspec:\n" +

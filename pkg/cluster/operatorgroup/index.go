@@ -132,8 +132,8 @@ func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedN
 	return sorted(found.Delete(e))
 }
 
-// Shared returns the namespaces that two groups of the index both target, sorted, with those that they are in. [""] means
-// all; nil is for groups that share nothing.
+// Shared returns the namespaces that two groups of the index both target, sorted, with those that they are in. [""]
+// means all; there are none for groups that share nothing.
 func (x *Index) Shared(a, b types.NamespacedName) []string {
 	e, other := x.groups[a], x.groups[b]
 	switch {
