@@ -30,8 +30,8 @@ func (x *execution) definition(
 	}
 	for _, stored := range old.Value.Status.StoredVersions {
 		if !slices.ContainsFunc(crd.Spec.Versions, isVersion(stored)) {
-			return step.Status, fmt.Errorf("risk of data loss updating %q: new CRD removes version %s that is listed as a stored "+
-				"version on the existing CRD", crd.Name, stored)
+			return step.Status, fmt.Errorf("risk of data loss updating %q: new CRD removes version %s that is listed "+
+				"as a stored version on the existing CRD", crd.Name, stored)
 		}
 	}
 	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {

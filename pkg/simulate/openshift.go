@@ -91,8 +91,8 @@ func desiredVersion(s *cluster.State) string {
 	return rest.Status.Desired.Version
 }
 
-// blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one, ""
-// if it does.
+// blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one,
+// "" if it does.
 func blocksClassic(name string, properties []resolve.Property, err error, current semver.Version) string {
 	var texts []string
 	if err == nil {

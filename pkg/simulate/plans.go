@@ -40,9 +40,8 @@ func (r *run) collectPlans(namespace string) {
 	}
 }
 
-// createPlan creates the InstallPlan for an answer and returns its name. In a cluster that is random; here it ends in the
-// generation.
-func (r *run) createPlan(answer *cluster.Namespace) string {
+// createPlan creates the InstallPlan for an answer. In a cluster its name is random; here it ends in the generation.
+func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 	plan := &v1alpha1.InstallPlan{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.InstallPlanAPIVersion, Kind: v1alpha1.InstallPlanKind},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-", Namespace: answer.Name},
@@ -73,11 +72,11 @@ func (r *run) createPlan(answer *cluster.Namespace) string {
 		generation, plan.Spec.Approval, plan.Status.Phase, installs(answer))
 	why := "a Subscription changes; the approval is Manual if that of any Subscription in the namespace is"
 	create(r, &r.State.InstallPlans, plan, text, computed(why))
-	return plan.Name
+	return plan
 }
 
-// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle. Those
-// of bundles without an image are in the catalog, and come before what is unpacked from images.
+// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle.
+// Those of bundles without an image are in the catalog, and come before what is unpacked from images.
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {

@@ -85,7 +85,7 @@ func TestRest(t *testing.T) {
 			Cluster: cluster.Options{Catalogs: []*resolve.Catalog{catalog}}, Approve: random.IntN(2) == 0,
 		}
 		if random.IntN(4) == 0 {
-			opts.Fail = []string{"jug.v3.0.0"}
+			opts.Fail, opts.FailUnpack = []string{"jug.v3.0.0"}, []string{"lid.v3.0.0"}
 		}
 		run := func(s *cluster.State) *Result {
 			r, err := Run(t.Context(), s, opts)
