@@ -95,8 +95,8 @@ func (s *status) question(o Object[*v1alpha1.Subscription]) resolve.Subscription
 	}
 }
 
-// Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what became
-// of their ClusterServiceVersions, InstallPlans and catalogs.
+// Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what
+// became of their ClusterServiceVersions, InstallPlans and catalogs.
 func (q *Question) Statuses(namespace string) []Subscription {
 	ns, answer := q.objects(namespace), &Namespace{Name: namespace}
 	q.describe(answer, ns, ns.statuses(ns.failForward()))

@@ -38,8 +38,8 @@ func (r *run) bundle(namespace, catalog, name string) (*bundle, error) {
 	return b, b.err
 }
 
-// objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion, the
-// other manifests, and the service accounts with their permissions.
+// objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion,
+// the other manifests, and the service accounts with their permissions.
 func (b *bundle) objects(namespace string) ([]cluster.Kubernetes, error) {
 	if b.CSV == nil {
 		return b.Others, nil
