@@ -21,7 +21,8 @@ type Manifests struct {
 	Others     []Kubernetes                    // in the order of the bundle; [Decode] gives their types
 
 	// Partial is set for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion says neither
-	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions without schemas.
+	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions, with schemas that
+	// accept anything.
 	Partial bool
 }
 
@@ -109,7 +110,12 @@ func (m *Manifests) infer(b *declcfg.Bundle) error {
 	return nil
 }
 
-// addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns, without schemas.
+// anything is the schema of objects of which nothing is known.
+var anything = apiextensionsv1.CustomResourceValidation{
+	OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+}
+
+// addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns. Their schemas accept anything.
 func (m *Manifests) addDefinitions() {
 	known := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range m.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -130,7 +136,7 @@ func (m *Manifests) addDefinitions() {
 			m.Others = append(m.Others, crd)
 		}
 		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: d.Version, Served: true, Storage: len(crd.Spec.Versions) == 0,
+			Name: d.Version, Served: true, Storage: len(crd.Spec.Versions) == 0, Schema: &anything,
 		})
 	}
 }
