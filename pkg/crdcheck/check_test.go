@@ -13,10 +13,12 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -190,6 +192,47 @@ func TestLargeDefinitions(t *testing.T) {
 		p := report.Problems[len(report.Problems)-1]
 		if p.Rule != tt.rule || !strings.Contains(p.Message, tt.want) {
 			t.Errorf("got %v, want %q", p, tt.want)
+		}
+	}
+}
+
+// TestPublished has published catalogs and bundles, whose verdicts were read by hand.
+func TestPublished(t *testing.T) {
+	var several []string // directories of bundles of which there are several
+	packages, err := filepath.Glob(shared.Path(t, "data/operators") + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range packages {
+		if all, _ := filepath.Glob(dir + "/*"); len(all) > 1 {
+			several = append(several, all...)
+		}
+	}
+	for _, tt := range []struct {
+		name                           string
+		refs                           []string
+		updates, classic, v1, problems int
+	}{
+		{"catalog", []string{shared.Path(t, "data/catalogs/v4.12")}, 153, 0, 24, 117},
+		{"neighbours", several, 36, 1, 16, 96},
+	} {
+		catalog, err := render.Open(t.Context(), tt.refs, render.Options{Bundles: &bundle.Options{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer catalog.Close()
+		bundles, err := Read(t.Context(), image.SpoolOptions{}, catalog.Sources...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bundles.Close()
+		r, err := bundles.Check(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := problem.Count(r.Problems, problem.Error); r.Updates != tt.updates || r.Unchecked != 0 || n != tt.problems ||
+			r.Refused[graph.Classic] != tt.classic || r.Refused[graph.V1] != tt.v1 {
+			t.Errorf("%s: %s, %d problems", tt.name, r.Summary(), n)
 		}
 	}
 }
