@@ -38,7 +38,7 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 	flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
 	choiceVar(cmd, &f.certificates, "certificates", "", string(plain.CertManager), "who makes certificates of webhooks",
 		string(plain.CertManager), string(plain.ServiceCA), noCertificates)
-	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from its next version")
+	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
 	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML), "output format",
 		string(manifests.YAML), string(manifests.JSON))
 	completeNothing(cmd, "namespace", "watch-namespace", "openshift-version")

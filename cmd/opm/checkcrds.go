@@ -128,7 +128,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 		Package:   f.pkg,
 		Comparing: func(pairs int) { w.count(pairs, "CustomResourceDefinitions") },
 		Compared:  w.did,
-		Images: func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+		Images: func(_ context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
 			if _, err := from.opener(); err != nil {
 				return nil, err
 			}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API. Those with true are
-// put into the namespace of the operator.
+// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API. Those with true
+// are put into the namespace of the operator.
 var installable = map[string]bool{
 	kindCSV:                 true,
 	kindCRD:                 false,

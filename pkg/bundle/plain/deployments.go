@@ -68,7 +68,8 @@ func mountCertificate(pod *corev1.PodSpec, secret string) {
 		}})
 		mounts = append(mounts, corev1.VolumeMount{Name: v.name, MountPath: v.path})
 	}
-	pod.Volumes = append(slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return replaced[v.Name] }), volumes...)
+	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return replaced[v.Name] })
+	pod.Volumes = append(pod.Volumes, volumes...)
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return replaced[m.Name] })

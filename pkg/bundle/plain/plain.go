@@ -34,8 +34,8 @@ type Options struct {
 	Certificates Certificates // of webhooks
 }
 
-// Objects returns the objects in the order in which they are applied. The error joins a [*declcfg.Error] for each reason
-// why OLM v1 refuses the bundle or the options, in its words.
+// Objects returns the objects in the order in which they are applied. The error joins a [*declcfg.Error] for each
+// reason why OLM v1 refuses the bundle or the options, in its words.
 func Objects(c *bundle.Contents, opts Options) ([]*unstructured.Unstructured, error) {
 	if err := check(c, opts); err != nil {
 		return nil, err
