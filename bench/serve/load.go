@@ -112,7 +112,7 @@ func (c caller) question(ctx context.Context, i int, b *api.Bundle) (int, error)
 	return c.bundle(ctx, b)
 }
 
-// snapshot returns a function that asks what OLM Classic asks before it resolves: for all bundles, and for each package.
+// snapshot returns a function that asks what OLM Classic asks before it resolves: all bundles, and each package.
 func (c caller) snapshot(ctx context.Context, packages []string) func(int) (int, error) {
 	return func(int) (int, error) {
 		_, sum, err := c.stream(ctx, api.Registry_ListBundles_FullMethodName, &api.ListBundlesRequest{})

@@ -42,7 +42,9 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{program: program, catalog: *catalog, dir: dir, runs: max(*runs, 1), mixed: *mixed, out: newTable(os.Stdout)}
+	b := &bench{
+		program: program, catalog: *catalog, dir: dir, runs: max(*runs, 1), mixed: *mixed, out: newTable(os.Stdout),
+	}
 	defer b.out.Flush()
 	if err := b.starts(context.Background()); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// whoCanWhat prints what operators are granted, and to whom their APIs are opened, in place of a simulation: those of the
-// state, and those that the catalogs would install.
+// whoCanWhat prints what operators are granted, and to whom their APIs are opened, in place of a simulation: those of
+// the state, and those that the catalogs would install.
 func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
 	done := progress(cmd, "reading")
 	defer done()

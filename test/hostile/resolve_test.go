@@ -86,7 +86,7 @@ func TestResolveStateSlow(t *testing.T) {
 	const n = 10_000
 	dir := t.TempDir()
 	writeWith(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
-		operators(w, n, func(i int) []string { return nil })
+		operators(w, n, func(int) []string { return nil })
 	})
 	for _, tt := range []struct {
 		name      string
@@ -147,7 +147,7 @@ func TestResolveStateGarbage(t *testing.T) {
 
 // aliases returns YAML whose aliases stand for 10^9 texts.
 func aliases() string {
-	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	text := "a0: &a0 [" + strings.Repeat("x, ", 9) + "x]\n"
 	for i := 1; i < 9; i++ {
 		text += fmt.Sprintf("a%[1]d: &a%[1]d [%[2]s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
 	}
