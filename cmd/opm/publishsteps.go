@@ -143,7 +143,8 @@ func (p *publication) validate(r *pipeline.Result) error {
 
 func (p *publication) resolve(r *pipeline.Result) error {
 	f := resolveFlags{olm: p.olm, timeout: solverTimeout, images: p.build.images}
-	checked, err := f.checkAll(p.cmd, []string{p.dir})
+	named := defaultCatalogName(0) + "=" + p.dir // the directory may have a = in its name
+	checked, err := f.checkAll(p.cmd, []string{named})
 	if err != nil {
 		return err
 	}
