@@ -125,12 +125,13 @@ func (f *reportFlags) print(
 ) error {
 	report.Problems = c.levels.Apply(report.Problems)
 	if f.writeBaseline {
-		return writeBaseline(cmd.ErrOrStderr(), c.Baseline, report.Problems)
+		return f.replaceBaseline(cmd.ErrOrStderr(), c.Baseline, report.Problems)
 	}
 	problems, stale, err := unknown(c.Baseline, report.Problems)
 	if err != nil {
 		return err
 	}
+	stale = slices.DeleteFunc(stale, f.isOther)
 	report.Problems, report.Version = problems, thisBuild().OpmVersion
 	if format == "" || format == string(problem.Text) {
 		err = printProblems(text, cmd.ErrOrStderr(), problems, f.info)
@@ -163,22 +164,39 @@ func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, 
 	if baseline == "" {
 		return problems, nil, nil
 	}
-	text, err := os.ReadFile(baseline)
+	b, err := readBaseline(baseline)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read baseline: %w", err)
-	}
-	b, err := problem.ReadBaseline(bytes.NewReader(text))
-	if err != nil {
-		return nil, nil, fmt.Errorf("read baseline %s: %w", baseline, err)
+		return nil, nil, err
 	}
 	problems, stale := b.Filter(problems)
 	return problems, stale, nil
 }
 
-// writeBaseline makes all problems known, and says how many there are.
-func writeBaseline(w io.Writer, name string, problems []*problem.Problem) error {
-	write := problem.NewBaseline(problems).Write
-	if err := atomicfile.Write(name, atomicfile.Options{Replace: true}, write); err != nil {
+func readBaseline(name string) (*problem.Baseline, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read baseline: %w", err)
+	}
+	b, err := problem.ReadBaseline(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read baseline %s: %w", name, err)
+	}
+	return b, nil
+}
+
+// isOther reports whether a known problem is one that another command finds, which may have the same baseline.
+func (f *reportFlags) isOther(k problem.Known) bool { return !f.rules().Has(k.Rule) }
+
+// replaceBaseline makes all problems known, in addition to those of other commands, and says how many there are.
+func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*problem.Problem) error {
+	b := problem.NewBaseline(problems)
+	switch old, err := readBaseline(name); {
+	case err == nil:
+		b.Add(slices.DeleteFunc(old.Problems, func(k problem.Known) bool { return !f.isOther(k) }))
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if err := atomicfile.Write(name, atomicfile.Options{Replace: true}, b.Write); err != nil {
 		return fmt.Errorf("write baseline: %w", err)
 	}
 	_, err := fmt.Fprintf(w, "opm: wrote %s to %s\n", problem.Summary(problems), name)

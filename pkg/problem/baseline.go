@@ -91,6 +91,12 @@ func NewBaseline(problems []*Problem) *Baseline {
 	return b
 }
 
+// Add adds known problems.
+func (b *Baseline) Add(known []Known) {
+	b.Problems = append(b.Problems, known...)
+	slices.SortFunc(b.Problems, Known.compare)
+}
+
 // ReadBaseline reads what [Baseline.Write] wrote.
 func ReadBaseline(r io.Reader) (*Baseline, error) {
 	b := new(Baseline)

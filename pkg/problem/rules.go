@@ -207,10 +207,13 @@ func (r *Rules) Of(name string) *Rule {
 	return rule
 }
 
+// Has reports whether there is a rule of that name.
+func (r *Rules) Has(name string) bool { return r.byName[name] != nil }
+
 // CheckNames returns an error about the first name that is not that of a rule.
 func (r *Rules) CheckNames(names []string) error {
 	for _, name := range names {
-		if r.byName[name] == nil {
+		if !r.Has(name) {
 			return fmt.Errorf("unknown rule %q%s", name, nearest.Hint(name, r.Names()))
 		}
 	}
