@@ -58,6 +58,7 @@ type publishFlags struct {
 	format   string
 	report   reportFlags
 	olm      string
+	others   []string // catalogs for dependencies
 	diff     diffFlags
 	build    buildFlags
 }
@@ -75,6 +76,8 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json")
+	flags.StringArrayVar(&f.others, "dependencies-from", nil,
+		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
 	flags.BoolVar(&f.report.strict, "warnings-as-errors", false, "make every warning an error")
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))

@@ -144,7 +144,7 @@ func (p *publication) validate(r *pipeline.Result) error {
 func (p *publication) resolve(r *pipeline.Result) error {
 	f := resolveFlags{olm: p.olm, timeout: solverTimeout, images: p.build.images}
 	named := defaultCatalogName(0) + "=" + p.dir // the directory may have a = in its name
-	checked, err := f.checkAll(p.cmd, []string{named})
+	checked, err := f.checkAll(p.cmd, append([]string{named}, p.others...))
 	if err != nil {
 		return err
 	}
