@@ -45,7 +45,11 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
+// labels returns those of the pods. The Service of a Deployment must not find the pods of a Job of the same name.
 func (o *Options) labels() map[string]string {
+	if o.Kind == RenderJob {
+		return map[string]string{"app.kubernetes.io/part-of": o.Name, "app.kubernetes.io/component": "render"}
+	}
 	return map[string]string{"app.kubernetes.io/name": o.Name}
 }
 
