@@ -34,8 +34,11 @@ func (s *shardFlag) String() string {
 func (s *shardFlag) Type() string { return "shard" }
 
 func (s *shardFlag) Set(text string) error {
-	index := os.Getenv(completionIndex)
-	if index != "" && !strings.Contains(text, "/") {
+	if !strings.Contains(text, "/") {
+		index := os.Getenv(completionIndex)
+		if index == "" {
+			return fmt.Errorf("want INDEX/COUNT, since $%s is not set", completionIndex)
+		}
 		text = index + "/" + text
 	}
 	shard, err := render.ParseShard(text)
