@@ -69,7 +69,8 @@ var arrows = map[string][]string{
 	"pkg/simulate": {
 		"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery", "github.com/operator-framework/api",
 		"k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
-		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver",
+		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck", "pkg/graph",
+		"pkg/problem",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",

@@ -18,18 +18,32 @@ func resourcesOf(s *cluster.State) (resources, error) {
 		return nil, nil
 	}
 	all := resources{}
-	for of, store := range s.Others {
-		for o := range store.All() {
-			u := new(unstructured.Unstructured)
-			text, err := json.Marshal(o.Value)
-			if err == nil {
-				err = u.UnmarshalJSON(text)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", o.Pos, err)
-			}
-			all[of] = append(all[of], u)
+	for of := range s.Others {
+		var err error
+		if all[of], err = Resources(s, of); err != nil {
+			return nil, err
 		}
+	}
+	return all, nil
+}
+
+// Resources returns the custom resources of a kind.
+func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructured, error) {
+	store := s.Others[of]
+	if store == nil {
+		return nil, nil
+	}
+	var all []*unstructured.Unstructured
+	for o := range store.All() {
+		u := new(unstructured.Unstructured)
+		text, err := json.Marshal(o.Value)
+		if err == nil {
+			err = u.UnmarshalJSON(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Pos, err)
+		}
+		all = append(all, u)
 	}
 	return all, nil
 }

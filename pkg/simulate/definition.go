@@ -1,12 +1,18 @@
 package simulate
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/crdcheck"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // definition creates or updates a CustomResourceDefinition. Its names are assumed to be accepted.
@@ -27,12 +33,8 @@ func (x *execution) definition(
 	}
 	if b.Partial {
 		addVersions(crd, old.Value)
-	}
-	for _, stored := range old.Value.Status.StoredVersions {
-		if !slices.ContainsFunc(crd.Spec.Versions, isVersion(stored)) {
-			return step.Status, fmt.Errorf("risk of data loss updating %q: new CRD removes version %s that is listed "+
-				"as a stored version on the existing CRD", crd.Name, stored)
-		}
+	} else if err := x.refuse(old.Value, crd); err != nil {
+		return step.Status, err
 	}
 	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Spec, c.Annotations = crd.Spec, crd.Annotations
@@ -42,6 +44,23 @@ func (x *execution) definition(
 		accept(c)
 	}, "versions "+versionsOf(crd), why)
 	return v1alpha1.StepStatusPresent, nil
+}
+
+// refuse returns why OLM refuses to update a definition, nil if it does not.
+func (x *execution) refuse(old, crd *apiextensionsv1.CustomResourceDefinition) error {
+	resources, err := crdcheck.Resources(x.State, schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	if err != nil {
+		return err
+	}
+	if len(resources) == 0 && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
+		x.assume("custom resources that the state does not have fit the new schemas of their definitions")
+	}
+	for _, f := range crdcheck.Compare(graph.Classic, old, crd, resources) {
+		if f.Severity != problem.Warning {
+			return errors.New(f.Message)
+		}
+	}
+	return nil
 }
 
 func isVersion(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
