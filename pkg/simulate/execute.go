@@ -2,8 +2,10 @@ package simulate
 
 import (
 	"context"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
@@ -49,8 +51,14 @@ func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v
 // execute executes the steps of an InstallPlan, and says how that ends. OLM repeats what fails for a minute.
 func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	executed := o.Value.DeepCopy()
-	x := &execution{run: r, plan: executed, objects: map[string][]cluster.Kubernetes{}}
+	x := &execution{
+		run: r, plan: executed, objects: map[string][]cluster.Kubernetes{}, permissions: sync.OnceValue(r.authorizer),
+	}
 	err := x.take()
+	if apierrors.IsForbidden(err) {
+		r.forbidden(o, executed, err)
+		return
+	}
 	text, why := "phase Complete", computed("all its objects are there")
 	status := &executed.Status
 	if err != nil {
@@ -63,4 +71,12 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		status.SetCondition(v1alpha1.ConditionMet(v1alpha1.InstallPlanInstalled, nil))
 	}
 	update(r, &r.State.InstallPlans, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, text, why)
+}
+
+// forbidden says what an InstallPlan waits for if its service account may not create one of its objects.
+func (r *run) forbidden(o cluster.Object[*v1alpha1.InstallPlan], executed *v1alpha1.InstallPlan, err error) {
+	executed.Status.Message = "retrying execution due to error: " + err.Error()
+	o = update(r, &r.State.InstallPlans, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, executed.Status.Message,
+		computed("OLM creates objects as the service account of the OperatorGroup, and retries what is forbidden for ever"))
+	wait(r, o, "permissions of its service account: "+err.Error(), Computed)
 }

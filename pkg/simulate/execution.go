@@ -19,6 +19,8 @@ type execution struct {
 	*run
 	plan    *v1alpha1.InstallPlan
 	objects map[string][]cluster.Kubernetes // of bundles, by name
+
+	permissions func() *rbac.Authorizer // of all service accounts of the cluster, when the plan started
 }
 
 // take takes the steps that are not taken yet, up to the first that fails.
@@ -56,11 +58,18 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	if err != nil {
 		return step.Status, err
 	}
-	switch o := o.(type) {
-	case *v1alpha1.ClusterServiceVersion:
-		return x.operator(step, o, b)
-	case *apiextensionsv1.CustomResourceDefinition:
-		return x.definition(step, o, b)
+	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+		return x.definition(step, crd, b) // which OLM creates itself, not as a service account
+	}
+	namespace := ""
+	if inNamespace {
+		namespace = x.plan.Namespace
+	}
+	if err := x.permit(o, namespace); err != nil {
+		return step.Status, err
+	}
+	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
+		return x.operator(step, csv, b)
 	}
 	return x.other(step, o, inNamespace), nil
 }
@@ -121,6 +130,9 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 	}
 	if _, ok := x.State.Subscriptions.Get(x.plan.Namespace, s.Name); ok {
 		return v1alpha1.StepStatusPresent, nil
+	}
+	if err := x.permit(s, x.plan.Namespace); err != nil {
+		return step.Status, err
 	}
 	s.Namespace = x.plan.Namespace
 	s.Annotations = with(s.Annotations, annotationGeneratedBy, x.plan.Name)

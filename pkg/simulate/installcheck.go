@@ -61,7 +61,6 @@ func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
 		return nil, fmt.Errorf("please make sure the service account exists. sa=%s operatorgroup=%s/%s",
 			name, namespace, groups[0].Name)
 	}
-	r.assume(fmt.Sprintf("service account %s/%s may create what InstallPlans have", namespace, name))
 	return &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "ServiceAccount", Namespace: namespace, Name: name, UID: o.Value.UID,
 	}, nil
