@@ -48,8 +48,8 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/plural", "internal/shell",
 	},
 	"pkg/publish/manifests": {
-		"pkg/image", "internal/format", "internal/k8sname", "github.com/distribution/reference",
-		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",
+		"k8s.io/apimachinery", "pkg/cluster/catalogsource",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
@@ -69,8 +69,8 @@ var arrows = map[string][]string{
 	"pkg/simulate": {
 		"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery", "github.com/operator-framework/api",
 		"k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
-		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck", "pkg/graph",
-		"pkg/problem",
+		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
+		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
@@ -80,6 +80,10 @@ var arrows = map[string][]string{
 	"pkg/cluster/rbac": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",
 		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "pkg/cluster", "pkg/resolve",
+	},
+	"pkg/cluster/catalogsource": {
+		"github.com/distribution/reference", "github.com/operator-framework/api", "k8s.io/api",
+		"k8s.io/apimachinery",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {

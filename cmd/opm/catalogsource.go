@@ -12,7 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/publish/manifests"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -91,7 +91,7 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 	for s := range state.CatalogSources.All() {
 		image := resolvedImage{
 			Namespace: s.Value.Namespace, Name: s.Value.Name, Image: s.Value.Spec.Image,
-			Template: s.Value.Annotations[manifests.TemplateAnnotation],
+			Template: s.Value.Annotations[catalogsource.TemplateAnnotation],
 		}
 		if image.Template != "" {
 			resolved = image.resolve(v) && resolved
@@ -106,7 +106,7 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 
 // resolve expands the template, and reports whether OLM could.
 func (i *resolvedImage) resolve(v *kube.Version) bool {
-	r := manifests.ResolveImage(i.Template, v)
+	r := catalogsource.ResolveImage(i.Template, v)
 	if r.Resolved {
 		i.Image = r.Image
 	}

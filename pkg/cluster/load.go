@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/internal/document"
@@ -215,7 +216,11 @@ func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any)
 
 // unmarshal reads JSON into v. An error is about the value at within.
 func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
-	if err = json.Unmarshal(raw, v, options); err == nil {
+	opts := options
+	if _, ok := v.(*v1alpha1.CatalogSource); ok {
+		opts = json.JoinOptions(options, withUpdateStrategy)
+	}
+	if err = json.Unmarshal(raw, v, opts); err == nil {
 		return "", nil
 	}
 	within, message := declcfg.TypeError(err)
@@ -225,3 +230,14 @@ func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	}
 	return within, message
 }
+
+// withUpdateStrategy reads update strategies without a registryPoll, at which the decoder of the type itself panics.
+var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byte, u *v1alpha1.UpdateStrategy) error {
+	var fields struct {
+		RegistryPoll *struct{} `json:"registryPoll"`
+	}
+	if json.Unmarshal(raw, &fields) == nil && fields.RegistryPoll == nil {
+		return nil
+	}
+	return u.UnmarshalJSON(raw)
+}))

@@ -121,3 +121,16 @@ func (q *Question) target(namespace, name string) *resolve.Catalog {
 	}
 	return nil
 }
+
+// Reads reports whether the cluster can read a CatalogSource.
+func (q *Question) Reads(namespace, name string) bool {
+	c := q.target(namespace, name)
+	return c != nil && c.Failure == nil
+}
+
+// Disconnect makes a CatalogSource one that the cluster cannot read.
+func (q *Question) Disconnect(namespace, name string) {
+	if c := q.target(namespace, name); c != nil {
+		unread(c)
+	}
+}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
 var updateTables = flag.Bool("update", false, "rewrite what the tables expect")
@@ -24,10 +26,7 @@ func runTable(t *testing.T, table string, all ...controller) {
 		t.Run(strings.TrimSuffix(state.Name, ".yaml"), func(t *testing.T) {
 			first, _, _ := strings.Cut(string(state.Data), "\n")
 			opts := optionsIn(t, first)
-			result, err := newRun(loaded(t, string(state.Data)), opts).loop(t.Context(), all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := simulated(t, loaded(t, string(state.Data)), opts, all)
 			if got := outcome(result); got != string(want.Data) {
 				if !*updateTables {
 					t.Errorf("got:\n%s\nwant:\n%s", got, want.Data)
@@ -83,13 +82,24 @@ func outcome(r *Result) string {
 	return b.String()
 }
 
-// checkAgain simulates what a simulation ends with: nothing changes.
-func checkAgain(t *testing.T, r *Result, opts Options, all []controller) {
+// simulated returns what some controllers do.
+func simulated(t *testing.T, state *cluster.State, opts Options, all []controller) *Result {
 	t.Helper()
-	again, err := newRun(r.State, opts).loop(t.Context(), all)
+	r := newRun(state, opts)
+	if err := r.ask(); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.loop(t.Context(), all)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return result
+}
+
+// checkAgain simulates what a simulation ends with: nothing changes.
+func checkAgain(t *testing.T, r *Result, opts Options, all []controller) {
+	t.Helper()
+	again := simulated(t, r.State, opts, all)
 	if len(again.Events) > 0 {
 		t.Errorf("from the result it goes on:\n%s", timeline(again))
 	}

@@ -52,6 +52,7 @@ func (r *run) ask() error {
 	q.AssumeClassic()
 	q.AssumeV1()
 	r.Assumed = append(r.Assumed, q.Assumed...)
+	r.disconnectInvalid()
 	_, _, err = r.openShiftVersion()
 	return cmp.Or(r.checkNames(), err)
 }

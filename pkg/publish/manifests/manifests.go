@@ -1,5 +1,4 @@
-// Package manifests generates what a cluster needs to run the image of a catalog, or to render many images, and expands
-// the image templates of CatalogSources.
+// Package manifests generates what a cluster needs to run the image of a catalog, or to render many images.
 //
 //	set, err := manifests.New(manifests.Options{
 //		Kind: manifests.CatalogSource, Name: "crafts", Namespace: "olm", Image: "quay.io/org/catalog:v1",
@@ -21,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -52,7 +52,7 @@ type Options struct {
 
 	// Of CatalogSources.
 	Security      string // legacy, restricted or, for what the namespace demands, ""
-	ImageTemplate string // with the version of the cluster, for another image; see [ResolveImage]
+	ImageTemplate string // with the version of the cluster, for another image; see [catalogsource.ResolveImage]
 	ClusterOpm    bool   // the opm that the cluster runs is this one, and uses the store in the image
 	DisplayName   string
 	Publisher     string
@@ -173,7 +173,7 @@ func (o *Options) checkPolled() error {
 	case o.ImageTemplate == "":
 		return nil
 	}
-	if r := ResolveImage(o.ImageTemplate, version.MajorMinor(1, 30)); !r.Resolved {
+	if r := catalogsource.ResolveImage(o.ImageTemplate, version.MajorMinor(1, 30)); !r.Resolved {
 		return fmt.Errorf("image template %q: %s", o.ImageTemplate, r.Conditions[0].Message)
 	}
 	return nil

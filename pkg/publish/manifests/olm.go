@@ -6,6 +6,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 )
 
 // Where the image of a catalog has it and its store.
@@ -32,7 +34,7 @@ func (o *Options) catalogSource() object {
 	source := o.newCatalogSource()
 	source.Spec.Image, source.Spec.GrpcPodConfig = o.Image, pod
 	if o.ImageTemplate != "" {
-		source.Annotations = map[string]string{TemplateAnnotation: o.ImageTemplate}
+		source.Annotations = map[string]string{catalogsource.TemplateAnnotation: o.ImageTemplate}
 	}
 	if o.PollInterval > 0 {
 		source.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{

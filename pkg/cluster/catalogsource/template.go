@@ -1,4 +1,4 @@
-package manifests
+package catalogsource
 
 import (
 	"fmt"
@@ -13,6 +13,15 @@ import (
 
 // TemplateAnnotation is the annotation of a CatalogSource with the template of its image.
 const TemplateAnnotation = "olm.catalogImageTemplate"
+
+// The conditions of a CatalogSource that has a template.
+const (
+	conditionResolved = "TemplatesHaveResolved"
+	conditionImage    = "ResolvedImage"
+)
+
+// TemplateConditions are the types of the conditions that OLM removes if there is no template.
+var TemplateConditions = []string{conditionResolved, conditionImage}
 
 // A Resolution is what OLM makes of an image template.
 type Resolution struct {
@@ -32,6 +41,16 @@ var tokens = []struct {
 	{"{kube_major_version}", (*version.Version).Major},
 	{"{kube_minor_version}", (*version.Version).Minor},
 	{"{kube_patch_version}", (*version.Version).Patch},
+}
+
+// NeedsVersion reports whether a template depends on the version of Kubernetes.
+func NeedsVersion(template string) bool {
+	for _, token := range tokens {
+		if strings.Contains(template, token.text) {
+			return true
+		}
+	}
+	return false
 }
 
 // unknownToken matches what OLM leaves as it is. The jsonpath of a token may have braces itself.
@@ -75,7 +94,7 @@ func conditions(r *Resolution, variables []string, invalid bool) []metav1.Condit
 		message = "cannot construct catalog image reference, because " + strings.Join(because, " and ")
 	}
 	return []metav1.Condition{
-		{Type: "TemplatesHaveResolved", Status: status, Reason: reason, Message: message},
-		{Type: "ResolvedImage", Status: status, Reason: reason, Message: r.Image},
+		{Type: conditionResolved, Status: status, Reason: reason, Message: message},
+		{Type: conditionImage, Status: status, Reason: reason, Message: r.Image},
 	}
 }

@@ -1,4 +1,4 @@
-package manifests
+package catalogsource
 
 import (
 	"slices"

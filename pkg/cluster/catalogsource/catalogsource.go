@@ -1,0 +1,169 @@
+// Package catalogsource says what OLM Classic makes of a CatalogSource: what is wrong with its spec, which image its
+// template means, and the pod that serves the catalog, with the objects that belong to it.
+//
+//	if err := catalogsource.Check(source); err != nil {
+//		return err // reason SpecInvalidError
+//	}
+//	pod := catalogsource.Pod(source, v1alpha1.Restricted)
+package catalogsource
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// The labels of what OLM makes for a CatalogSource.
+const (
+	LabelName        = "olm.catalogSource"
+	LabelPodHash     = "olm.pod-spec-hash"
+	LabelServiceHash = "olm.service-spec-hash"
+
+	labelManaged   = "olm.managed"
+	labelUnpackRef = "operatorframework.io/bundle-unpack-ref"
+)
+
+const (
+	grpcPort = 50051
+	portName = "grpc"
+	apiPort  = 6443 // of the Kubernetes API server
+)
+
+var errNoSource = errors.New("image and address unset: at least one must be set for sourcetype: grpc")
+
+// Check returns what OLM says about a spec that it cannot use, with the reason SpecInvalidError.
+func Check(source *v1alpha1.CatalogSource) error {
+	spec := &source.Spec
+	switch spec.SourceType {
+	case v1alpha1.SourceTypeGrpc:
+		if spec.Image == "" && spec.Address == "" {
+			return errNoSource
+		}
+	case v1alpha1.SourceTypeInternal, v1alpha1.SourceTypeConfigmap:
+		if spec.ConfigMap == "" {
+			return fmt.Errorf("configmap name unset: must be set for sourcetype: %s", spec.SourceType)
+		}
+	default:
+		return fmt.Errorf("unknown sourcetype: %s", spec.SourceType)
+	}
+	return nil
+}
+
+// HasPod reports whether OLM runs a pod with the image of a valid CatalogSource.
+func HasPod(source *v1alpha1.CatalogSource) bool {
+	return source.Spec.SourceType == v1alpha1.SourceTypeGrpc && source.Spec.Image != ""
+}
+
+// Address returns where OLM connects to.
+func Address(source *v1alpha1.CatalogSource) string {
+	if source.Spec.Address != "" {
+		return source.Spec.Address
+	}
+	return fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort)
+}
+
+func serviceName(source *v1alpha1.CatalogSource) string {
+	return strings.ReplaceAll(source.Name, ".", "-")
+}
+
+// RegistryService returns the status of a CatalogSource about the Service of its pod, without the time.
+func RegistryService(source *v1alpha1.CatalogSource) *v1alpha1.RegistryServiceStatus {
+	return &v1alpha1.RegistryServiceStatus{
+		Protocol: portName, ServiceName: serviceName(source), ServiceNamespace: source.Namespace, Port: fmt.Sprint(grpcPort),
+	}
+}
+
+// Service returns the Service of the pod.
+func Service(source *v1alpha1.CatalogSource) *corev1.Service {
+	s := &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta(source, serviceName(source)),
+		Spec: corev1.ServiceSpec{
+			Ports:    []corev1.ServicePort{{Name: portName, Port: grpcPort, TargetPort: intstr.FromInt32(grpcPort)}},
+			Selector: labels(source),
+		},
+	}
+	s.Labels = managed()
+	return s
+}
+
+// ServiceAccount returns that of the pod, with the pull secrets of the CatalogSource.
+func ServiceAccount(source *v1alpha1.CatalogSource) *corev1.ServiceAccount {
+	a := &corev1.ServiceAccount{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(source, source.Name),
+		ImagePullSecrets: pullSecrets(source),
+	}
+	a.Labels = managed()
+	a.OwnerReferences = []metav1.OwnerReference{owner(source, true, true)}
+	return a
+}
+
+func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
+	var secrets []corev1.LocalObjectReference
+	for _, name := range source.Spec.Secrets {
+		if name != "" {
+			secrets = append(secrets, corev1.LocalObjectReference{Name: name})
+		}
+	}
+	return secrets
+}
+
+// NetworkPolicies returns that of the pod, which accepts calls of gRPC, and that of the Jobs that unpack bundles, which
+// may call the API server.
+func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
+	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
+	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}
+	unpack := networkPolicy(source, source.Name+"-unpack-bundles", metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: labelUnpackRef, Operator: metav1.LabelSelectorOpExists},
+			{Key: labelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
+		},
+	})
+	unpack.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
+	return []*networkingv1.NetworkPolicy{server, unpack}
+}
+
+func networkPolicy(
+	source *v1alpha1.CatalogSource, name string, pods metav1.LabelSelector,
+) *networkingv1.NetworkPolicy {
+	p := &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: meta(source, name),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: pods,
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+		},
+	}
+	p.Labels = labels(source)
+	return p
+}
+
+func tcp(port int32) []networkingv1.NetworkPolicyPort {
+	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
+}
+
+// meta has no labels yet.
+func meta(source *v1alpha1.CatalogSource, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: source.Namespace, OwnerReferences: []metav1.OwnerReference{owner(source, false, false)},
+	}
+}
+
+func owner(source *v1alpha1.CatalogSource, blockDeletion, controller bool) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Name: source.Name, UID: source.UID,
+		BlockOwnerDeletion: &blockDeletion, Controller: &controller,
+	}
+}
+
+func managed() map[string]string { return map[string]string{labelManaged: "true"} }
+
+// labels are those of the pod, by which it is selected.
+func labels(source *v1alpha1.CatalogSource) map[string]string {
+	return map[string]string{LabelName: source.Name, labelManaged: "true"}
+}

@@ -1,0 +1,181 @@
+package catalogsource
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The images with which OLM serves a catalog that it has extracted, unless its arguments name others.
+const (
+	OpmImage = "quay.io/operator-framework/opm:latest"
+	OLMImage = "quay.io/operator-framework/olm:latest"
+)
+
+const (
+	user = 1001 // who runs restricted pods, unless the arguments of OLM say otherwise
+
+	annotationPriorityClass = "operatorframework.io/priorityclass"
+	annotationEvict         = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+	labelEnforce = "pod-security.kubernetes.io/enforce"
+)
+
+// Security returns how the pod of a CatalogSource is secured: as it says or else as its namespace demands. A namespace
+// that is nil demands nothing.
+func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alpha1.SecurityConfig {
+	config := source.Spec.GrpcPodConfig
+	switch {
+	case config != nil && config.SecurityContextConfig != "":
+		return config.SecurityContextConfig
+	case namespace != nil && namespace.Labels[labelEnforce] == string(v1alpha1.Restricted):
+		return v1alpha1.Restricted
+	default:
+		return v1alpha1.Legacy
+	}
+}
+
+// Pod returns the pod that serves a catalog, without the label of its hash. Its name is left to Kubernetes.
+func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *corev1.Pod {
+	pod := &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta(source, ""),
+		Spec: corev1.PodSpec{
+			Containers:         []corev1.Container{server(source.Spec.Image)},
+			NodeSelector:       map[string]string{corev1.LabelOSStable: "linux"},
+			ServiceAccountName: source.Name,
+			ImagePullSecrets:   pullSecrets(source),
+		},
+	}
+	pod.GenerateName = source.Name + "-"
+	pod.OwnerReferences[0].Controller = new(true)
+	pod.Labels = labels(source)
+	pod.Annotations = map[string]string{}
+	maps.Copy(pod.Annotations, source.Annotations)
+	if config := source.Spec.GrpcPodConfig; config != nil {
+		schedule(&pod.Spec, config)
+		if config.ExtractContent != nil {
+			extract(&pod.Spec, config.ExtractContent)
+		}
+	}
+	if class := source.Annotations[annotationPriorityClass]; class != "" {
+		pod.Spec.PriorityClassName = class
+	}
+	if security == v1alpha1.Restricted {
+		restrict(&pod.Spec)
+	}
+	pod.Annotations[annotationEvict] = "true"
+	return pod
+}
+
+// server returns the container that serves what is in an image.
+func server(image string) corev1.Container {
+	probe := func() *corev1.Probe {
+		return &corev1.Probe{
+			ProbeHandler:   corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}},
+			TimeoutSeconds: 5,
+		}
+	}
+	c := corev1.Container{
+		Name: "registry-server", Image: image, ImagePullPolicy: pullPolicy(image),
+		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort}},
+		ReadinessProbe: probe(), LivenessProbe: probe(), StartupProbe: probe(),
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("50Mi"),
+		}},
+		SecurityContext:          &corev1.SecurityContext{ReadOnlyRootFilesystem: new(false)},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	c.ReadinessProbe.InitialDelaySeconds = 5
+	c.LivenessProbe.InitialDelaySeconds = 10
+	c.StartupProbe.FailureThreshold, c.StartupProbe.PeriodSeconds = 15, 10
+	return c
+}
+
+func pullPolicy(image string) corev1.PullPolicy {
+	if strings.Contains(image, "@") {
+		return corev1.PullIfNotPresent
+	}
+	return corev1.PullAlways
+}
+
+// schedule replaces what the CatalogSource says about where the pod runs, and with how much memory.
+func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
+	config = config.DeepCopy()
+	if config.NodeSelector != nil {
+		spec.NodeSelector = config.NodeSelector
+	}
+	if config.PriorityClassName != nil {
+		spec.PriorityClassName = *config.PriorityClassName
+	}
+	spec.Tolerations, spec.Affinity = config.Tolerations, config.Affinity
+	if memory := config.MemoryTarget; memory != nil {
+		memory.Format = resource.BinarySI
+		c := &spec.Containers[0]
+		c.Resources.Requests[corev1.ResourceMemory] = *memory
+		c.Env = append(c.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: memory.String() + "B"}) // 1Mi is 1MiB for Go
+	}
+}
+
+// Where extracted catalogs are, and what extracts them.
+const (
+	utilities = "/utilities"
+	extracted = "/extracted-catalog"
+)
+
+// extract makes the pod copy the catalog out of its image, and serve it with the opm of OLM.
+func extract(spec *corev1.PodSpec, config *v1alpha1.ExtractContentConfig) {
+	tools := corev1.VolumeMount{Name: "utilities", MountPath: utilities}
+	content := corev1.VolumeMount{Name: "catalog-content", MountPath: extracted}
+	spec.Volumes = append(spec.Volumes, emptyDir(tools.Name), emptyDir(content.Name))
+
+	c := &spec.Containers[0]
+	from := []string{"--catalog.from=" + config.CatalogDir, "--catalog.to=" + extracted + "/catalog"}
+	args := []string{"serve", extracted + "/catalog"}
+	if config.CacheDir != "" {
+		from = append(from, "--cache.from="+config.CacheDir, "--cache.to="+extracted+"/cache")
+		args = append(args, "--cache-dir="+extracted+"/cache")
+	} else { // opm builds its cache in /tmp
+		spec.Volumes = append(spec.Volumes, emptyDir("tmpdir"))
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "tmpdir", MountPath: "/tmp/"})
+	}
+	copyTool := initContainer("extract-utilities", OLMImage, tools)
+	copyTool.Command, copyTool.Args = []string{"cp"}, []string{"/bin/copy-content", utilities + "/copy-content"}
+	copyCatalog := initContainer("extract-content", c.Image, tools, content)
+	copyCatalog.ImagePullPolicy = pullPolicy(c.Image)
+	copyCatalog.Command, copyCatalog.Args = []string{utilities + "/copy-content"}, from
+	spec.InitContainers = append(spec.InitContainers, copyTool, copyCatalog)
+
+	c.Image, c.ImagePullPolicy, c.Command, c.Args = OpmImage, pullPolicy(OpmImage), []string{"/bin/opm"}, args
+	c.SecurityContext.ReadOnlyRootFilesystem = new(true)
+	c.VolumeMounts = append(c.VolumeMounts, content)
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func initContainer(name, image string, mounts ...corev1.VolumeMount) corev1.Container {
+	return corev1.Container{
+		Name: name, Image: image, VolumeMounts: mounts,
+		SecurityContext:          &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+// restrict makes the pod one that the restricted level of Pod Security Standards admits.
+func restrict(spec *corev1.PodSpec) {
+	spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			containers[i].SecurityContext.AllowPrivilegeEscalation = new(false)
+			containers[i].SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A pod
+// of another image is replaced.
+func (r *run) servePod(o source) source {
+	outdated, current := r.pods(o.Value)
+	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {
+		return o
+	}
+	for _, old := range outdated {
+		r.State.Delete(podKind, old.Value.GetNamespace(), old.Value.GetName())
+		r.event(Deleted, old.Value, Event{
+			Place: old.Pos, Text: "of another image", Why: "the pod of a CatalogSource runs its image", Verdict: Computed,
+		})
+	}
+	why := computed("a pod serves the catalog of a CatalogSource")
+	for _, made := range r.podObjects(o.Value) {
+		r.put(made, "for CatalogSource "+o.Value.Name, why)
+	}
+	service := catalogsource.RegistryService(o.Value)
+	return update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
+		c.Status.RegistryServiceStatus = service
+	}, "registryService "+service.ServiceName, why)
+}
+
+// pods returns the pods of a CatalogSource that run another image, and reports whether one runs its image.
+func (r *run) pods(c *v1alpha1.CatalogSource) (outdated []cluster.Object[cluster.Kubernetes], current bool) {
+	pods := r.State.Others[podKind]
+	if pods == nil {
+		return nil, false
+	}
+	for o := range pods.In(c.Namespace) {
+		var rest struct {
+			Spec corev1.PodSpec `json:"spec"`
+		}
+		if o.Value.Labels[catalogsource.LabelName] != c.Name || json.Unmarshal(o.Value.Unknown, &rest, asKubernetes) != nil {
+			continue
+		}
+		runs := func(of corev1.Container) bool { return of.Image == c.Spec.Image }
+		if slices.ContainsFunc(slices.Concat(rest.Spec.InitContainers, rest.Spec.Containers), runs) {
+			current = true
+			continue
+		}
+		outdated = append(outdated, cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos})
+	}
+	return outdated, current
+}
+
+// asKubernetes reads and writes JSON as the types of Kubernetes expect it.
+var asKubernetes = jsonv1.DefaultOptionsV1()
+
+// podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster the name of the pod is
+// random.
+func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
+	var namespace *corev1.Namespace
+	if o, ok := r.State.Namespaces.Get("", c.Namespace); ok {
+		namespace = o.Value
+	}
+	pod := catalogsource.Pod(c, catalogsource.Security(c, namespace))
+	pod.Name = pod.GenerateName + "0"
+	pod.Labels[catalogsource.LabelPodHash] = rbac.Hash(&pod.Spec)
+	service := catalogsource.Service(c)
+	service.Labels[catalogsource.LabelServiceHash] = rbac.Hash(&service.Spec)
+	if c.Spec.GrpcPodConfig != nil && c.Spec.GrpcPodConfig.ExtractContent != nil {
+		r.assume(fmt.Sprintf("OLM serves catalogs that it extracts with %s and %s", catalogsource.OpmImage,
+			catalogsource.OLMImage))
+	}
+	objects := []cluster.Kubernetes{catalogsource.ServiceAccount(c)}
+	for _, p := range catalogsource.NetworkPolicies(c) {
+		objects = append(objects, untyped(p))
+	}
+	return append(objects, untyped(pod), untyped(service))
+}
+
+// untyped returns an object of a kind for which a State has no field.
+func untyped(o cluster.Kubernetes) cluster.Kubernetes {
+	object, err := cluster.Decode([]byte(jsonText(o)))
+	if err != nil {
+		panic(err) // what is written here can be read
+	}
+	return object
+}
