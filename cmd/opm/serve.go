@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,6 +27,10 @@ each has its NAME, which is the last part of its path if none is given. With --g
 --port or --addr for each NAME, catalogs are registries of their own, and may have the same
 packages.
 
+With --state, the catalogs of the CatalogSources of a cluster are registries of their own, named
+NAMESPACE.NAME: with the contents that --catalog gives, or else their image. The first is served
+at --port or --addr, the others at the ports after it; the address of each is printed.
+
 Clients may connect at once: health says NOT_SERVING, and calls wait, until the catalogs are
 loaded. The store that is built from them is kept in --cache-dir for the next start.
 
@@ -36,13 +38,9 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
 		Example: `  opm serve catalog --cache-dir cache --cache-only
   opm serve catalog --cache-dir cache
   opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch
-  opm serve old=catalog new=catalog --port old=50051 --port new=50052`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{errors.New("the argument CATALOG is missing")}
-			}
-			return nil
-		},
+  opm serve old=catalog new=catalog --port old=50051 --port new=50052
+  opm serve --state cluster --catalog olm/crafts=catalog --addr localhost:50051`,
+		Args:              f.args,
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -58,6 +56,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	log := f.logger(cmd.ErrOrStderr())
 	cmd.SetErr(&logWriter{log: log}) // for what opens images
+	if f.isFromState() {
+		var err error
+		if args, err = f.stateCatalogs(cmd); err != nil {
+			return err
+		}
+	}
 	catalogs, err := f.catalogs(cmd, args)
 	if err != nil {
 		return err
@@ -106,7 +110,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		}
 	}
 	patience.Store(int64(f.drain))
-	return f.listenAndServe(cmd.Context(), opts, registries)
+	return f.listenAndServe(cmd, opts, registries)
 }
 
 func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (opts serve.Options, err error) {
@@ -138,9 +142,10 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 }
 
 func (f *serveFlags) listenAndServe(
-	ctx context.Context, opts serve.Options, registries []*servedRegistry,
+	cmd *cobra.Command, opts serve.Options, registries []*servedRegistry,
 ) error {
-	log := opts.Server.Log
+	ctx, log := cmd.Context(), opts.Server.Log
+	var addrs []net.Addr
 	for i, r := range registries {
 		if r.addr == "" {
 			continue
@@ -151,7 +156,13 @@ func (f *serveFlags) listenAndServe(
 		}
 		defer l.Close() // once more, where it does not come to serving
 		opts.Registries[i].Listener = l
+		addrs = append(addrs, l.Addr())
 		log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", r.names())
+	}
+	if f.isFromState() {
+		if err := printAddresses(cmd.OutOrStdout(), registries, addrs); err != nil {
+			return err
+		}
 	}
 	if f.httpAddr != "" {
 		l, err := listen(ctx, f.httpAddr)

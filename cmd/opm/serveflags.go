@@ -38,6 +38,7 @@ type serveFlags struct {
 	pprofAddr      string
 	pprofCapture   bool
 
+	state  stateFlags
 	images imageFlags
 }
 
@@ -48,6 +49,10 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 		"serve gRPC on `[NAME=]PORT` of all interfaces, 0 is any that is free; with NAME, that catalog by itself")
 	flags.Var(&f.addr, "addr", "serve gRPC on `[NAME=]ADDRESS`: HOST:PORT or unix:PATH; with NAME as --port")
 	flags.StringVar(&f.grpcCatalog, "grpc-catalog", "", "serve only the catalog `NAME` over gRPC, and all over HTTP")
+	flags.StringArrayVar(&f.state.paths, "state", nil,
+		"serve the CatalogSources in the manifests in this `PATH`; may be repeated")
+	flags.StringArrayVar(&f.state.catalogs, "catalog", nil,
+		"contents of a CatalogSource of --state: `[NAMESPACE/]NAME=CATALOG`")
 	flags.StringVar(&f.portFile, "port-file", "", "write the port of gRPC to `FILE` when it is open")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too: HOST:PORT or unix:PATH")
 	flags.StringVar(&f.cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
@@ -94,7 +99,7 @@ func (f *serveFlags) check() error {
 		return usageError{errors.New("--idle-timeout must be more than 0")}
 	case f.portFile != "" && strings.HasPrefix(f.addr.all, unixPrefix):
 		return usageError{errors.New("--port-file needs an address with a port")}
-	case f.portFile != "" && len(f.port.each)+len(f.addr.each) > 0:
+	case f.portFile != "" && (len(f.port.each)+len(f.addr.each) > 0 || f.isFromState()):
 		return usageError{errors.New("--port-file needs one gRPC address for all catalogs")}
 	case f.grpcCatalog != "" && len(f.port.each)+len(f.addr.each) > 0:
 		return usageError{errors.New("--grpc-catalog needs one gRPC address, without a NAME")}

@@ -60,6 +60,12 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 		}
 		addrs[name] = net.JoinHostPort("", port)
 	}
+	if f.isFromState() && len(addrs) == 0 {
+		var err error
+		if addrs, err = consecutive(all, c.names()); err != nil {
+			return nil, err
+		}
+	}
 	if f.grpcCatalog != "" {
 		addrs = map[string]string{f.grpcCatalog: all}
 	}
