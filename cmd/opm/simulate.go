@@ -38,6 +38,9 @@ shown, and to which roles of Kubernetes its APIs are opened; with --catalog, als
 operators that catalogs would install, and STATE may be missing. Operators of catalogs with
 olm.csv.metadata in place of manifests say nothing about permissions.
 
+With -o prometheus, the metrics that OLM exports at the end are shown, apart from those that depend
+on time.
+
 The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
 ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
 cluster refuses, are errors with their places; the others are simulated all the same.`,
@@ -62,6 +65,8 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{errors.New("--steps: want 0 or more")}
 	case f.options.Resolve.Timeout <= 0:
 		return usageError{errors.New("--solver-timeout: want more than 0")}
+	case f.format == "prometheus" && (f.group != "" || f.who):
+		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
 	}
 	f.state.paths = args
 	if f.group != "" {
@@ -136,6 +141,8 @@ func writeSimulation(w io.Writer, r *simulate.Result, format string) error {
 		return r.WriteText(w)
 	case "markdown":
 		return r.WriteMarkdown(w)
+	case "prometheus":
+		return r.WriteMetrics(w)
 	default:
 		return writeValue(w, r, format)
 	}

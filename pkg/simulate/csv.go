@@ -131,6 +131,9 @@ func (ns *installed) transition(o csv) {
 func (r *run) phase(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 ) csv {
+	if phase == v1alpha1.CSVPhaseReplacing && o.Value.Status.Phase != phase {
+		r.replaced++
+	}
 	return r.phaseAnd(o, phase, reason, message, why, nil)
 }
 

@@ -39,6 +39,8 @@ type Result struct {
 	Changes []cluster.Difference `json:"changes,omitempty"`
 
 	State *cluster.State `json:"-"` // after the last step
+
+	replaced int // operators that began to be replaced
 }
 
 // Done reports whether nothing changes any more, and nothing waits: what the objects ask for is installed.

@@ -1,0 +1,113 @@
+package simulate
+
+import (
+	"io"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+)
+
+// WriteMetrics writes the metrics that OLM Classic exports at the end of a simulation, in the text format of Prometheus,
+// sorted. Counters count what happened in the simulation: csv_upgrade_count the operators that another one began to
+// replace, and subscription_sync_total one sync of each Subscription as it is in the end.
+//
+// What depends on time, or on answers of the API server, is not known: catalog_source_snapshots_total,
+// olm_resolution_duration_seconds and installplan_warnings_total.
+func (r *Result) WriteMetrics(out io.Writer) error {
+	m := metrics{prometheus.NewRegistry()}
+	m.gauge("csv_count", "Number of CSVs successfully registered")(r.originals())
+	m.gauge("install_plan_count", "Number of install plans")(r.State.InstallPlans.Len())
+	m.gauge("subscription_count", "Number of subscriptions")(r.State.Subscriptions.Len())
+	m.gauge("catalog_source_count", "Number of catalog sources")(r.State.CatalogSources.Len())
+	m.catalogSources(r)
+	m.subscriptions(r)
+	m.operators(r)
+	families, err := m.Gather()
+	if err != nil {
+		return err
+	}
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(out, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type metrics struct{ *prometheus.Registry }
+
+// gauge adds a gauge without labels, and returns what sets it.
+func (m metrics) gauge(name, help string) func(int) {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.MustRegister(g)
+	return func(n int) { g.Set(float64(n)) }
+}
+
+func (m metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	m.MustRegister(g)
+	return g
+}
+
+func (m metrics) catalogSources(r *Result) {
+	ready := m.gauges("catalogsource_ready", "State of a CatalogSource. 1 indicates that the CatalogSource is in a "+
+		"READY state. 0 indicates CatalogSource is in a Non READY state.", "namespace", "name")
+	for o := range r.State.CatalogSources.All() {
+		if connection := o.Value.Status.GRPCConnectionState; connection != nil { // or else OLM does not connect
+			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
+		}
+	}
+}
+
+func (m metrics) subscriptions(r *Result) {
+	syncs := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "subscription_sync_total", Help: "Monotonic count of subscription syncs",
+	}, []string{"name", "installed", "channel", "package", "approval"})
+	m.MustRegister(syncs)
+	for o := range r.State.Subscriptions.All() {
+		spec := o.Value.Spec
+		syncs.WithLabelValues(o.Value.Name, o.Value.Status.InstalledCSV, spec.Channel, spec.Package,
+			string(spec.InstallPlanApproval)).Inc()
+	}
+}
+
+// operators leaves out copies, as OLM does.
+func (m metrics) operators(r *Result) {
+	upgrades := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "csv_upgrade_count", Help: "Monotonic count of CSV upgrades",
+	})
+	m.MustRegister(upgrades)
+	upgrades.Add(float64(r.replaced))
+	succeeded := m.gauges("csv_succeeded", "Successful CSV install", "namespace", "name", "version")
+	abnormal := m.gauges("csv_abnormal", "CSV is not installed", "namespace", "name", "version", "phase", "reason")
+	for o := range r.State.ClusterServiceVersions.All() {
+		csv := o.Value
+		if csv.IsCopied() {
+			continue
+		}
+		version, status := csv.Spec.Version.String(), &csv.Status
+		ok := status.Phase == v1alpha1.CSVPhaseSucceeded
+		succeeded.WithLabelValues(csv.Namespace, csv.Name, version).Set(oneIf(ok))
+		if !ok {
+			abnormal.WithLabelValues(csv.Namespace, csv.Name, version, string(status.Phase), string(status.Reason)).Set(1)
+		}
+	}
+}
+
+// originals returns the number of operators that are not copies.
+func (r *Result) originals() (n int) {
+	for o := range r.State.ClusterServiceVersions.All() {
+		if !o.Value.IsCopied() {
+			n++
+		}
+	}
+	return n
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
