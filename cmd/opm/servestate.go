@@ -60,8 +60,8 @@ func (f *serveFlags) stateCatalogs(cmd *cobra.Command) ([]string, error) {
 	return args, nil
 }
 
-// consecutive returns an address for each name: the first one has addr, the others the ports after it. Port 0 is any that
-// is free.
+// consecutive returns an address for each name: the first one has addr, the others the ports after it. Port 0 is any
+// that is free.
 func consecutive(addr string, names []string) (map[string]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	first, portErr := strconv.ParseUint(port, 10, 16)

@@ -338,3 +338,35 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The decoder of update strategies panics at those that have no registryPoll.
+func TestUpdateStrategy(t *testing.T) {
+	for strategy, want := range map[string]string{
+		"{}": "", "null": "", "{registryPoll: null}": "", "{registryPoll: {interval: 1m}}": "1m0s", "{other: 1}": "",
+		"{registryPoll: {}}": "15m0s", "{registryPoll: {interval: x}}": "15m0s",
+	} {
+		s, err := cluster.Load(t.Context(), render.Text("s.yaml", []byte(
+			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: c, namespace: olm}, "+
+				"spec: {sourceType: grpc, updateStrategy: "+strategy+"}}")))
+		if err != nil {
+			t.Errorf("%s: %v", strategy, err)
+			continue
+		}
+		o, _ := s.CatalogSources.Get("olm", "c")
+		got := ""
+		if u := o.Value.Spec.UpdateStrategy; u != nil && u.RegistryPoll != nil {
+			got = u.Interval.Duration.String()
+		}
+		if got != want {
+			t.Errorf("%s: polls every %q, want %q", strategy, got, want)
+		}
+	}
+	for _, strategy := range []string{"x", "[]", "{registryPoll: x}", "{registryPoll: {interval: 1}}"} {
+		_, err := cluster.Load(t.Context(), render.Text("s.yaml", []byte(
+			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: c, namespace: olm}, "+
+				"spec: {sourceType: grpc, updateStrategy: "+strategy+"}}")))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:1:") {
+			t.Errorf("%s: got %v", strategy, err)
+		}
+	}
+}

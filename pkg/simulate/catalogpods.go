@@ -17,8 +17,8 @@ import (
 
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A pod
-// of another image is replaced.
+// servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A
+// pod of another image is replaced.
 func (r *run) servePod(o source) source {
 	outdated, current := r.pods(o.Value)
 	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {

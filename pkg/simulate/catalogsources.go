@@ -120,7 +120,7 @@ func (r *run) expandTemplate(o source) source {
 	}
 	return update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
 		c.Spec.Image, c.Status.Conditions = image, conditions
-	}, strings.Join(news, ", "), computed("the image template of a CatalogSource is expanded with the version of Kubernetes"))
+	}, strings.Join(news, ", "), computed("OLM expands image templates with the version of Kubernetes"))
 }
 
 // kubeVersion returns the version of Kubernetes for an image template, and whether that is known or not needed.

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// WriteMetrics writes the metrics that OLM Classic exports at the end of a simulation, in the text format of Prometheus,
-// sorted. Counters count what happened in the simulation: csv_upgrade_count the operators that another one began to
+// WriteMetrics writes the metrics that OLM Classic exports at the end of a simulation, sorted, in the text format of
+// Prometheus. Counters count what happened in the simulation: csv_upgrade_count the operators that another one began to
 // replace, and subscription_sync_total one sync of each Subscription as it is in the end.
 //
 // What depends on time, or on answers of the API server, is not known: catalog_source_snapshots_total,
