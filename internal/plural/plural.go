@@ -14,12 +14,12 @@ import (
 // Of writes a number of things whose plural ends in s.
 func Of(n int, one string) string { return Words(n, one, one+"s") }
 
-// Words writes a number of things, which may be words in a sentence: "1 image is", "2 images are".
+// Words writes a number of at least 0 things, which may be words in a sentence: "1 image is", "2,000 images are".
 func Words(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return Number(n) + " " + many
 }
 
 // Number writes a number of at least 0 with separators: "5,242,880".

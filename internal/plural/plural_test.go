@@ -7,7 +7,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	for n, want := range map[int]string{0: "0 images", 1: "1 image", 2: "2 images"} {
+	for n, want := range map[int]string{0: "0 images", 1: "1 image", 2: "2 images", 2000: "2,000 images"} {
 		if got := plural.Of(n, "image"); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -23,7 +23,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{1: "1 byte", 1000: "1000 bytes", 4 << 10: "4 KB", 64 << 20: "64 MB", 1<<30 + 1: "1073741825 bytes"} {
+	for n, want := range map[int64]string{1: "1 byte", 1000: "1,000 bytes", 4 << 10: "4 KB", 64 << 20: "64 MB", 1<<30 + 1: "1,073,741,825 bytes"} {
 		if got := plural.Bytes(n); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

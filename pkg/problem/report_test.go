@@ -126,7 +126,7 @@ func TestSummary(t *testing.T) {
 		"2 errors and 1 warning in 2 files":  {two[0], two[0], two[1]},
 		"2 errors and 2 warnings in 2 files": {two[0], two[0], two[1], two[1]},
 
-		"0 errors and 0 warnings and 1 hint in 1 file": {{Severity: problem.Info}},
+		"0 errors, 0 warnings and 1 hint in 1 file": {{Severity: problem.Info}},
 	} {
 		same(t, problem.Summary(problems), want)
 	}

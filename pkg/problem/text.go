@@ -102,11 +102,12 @@ func Summary(problems []*Problem) string {
 	for _, p := range problems {
 		files[p.Pos.File] = true
 	}
-	counts := plural.Of(Count(problems, Error), "error") + " and " + plural.Of(Count(problems, Warning), "warning")
+	errors, warnings := plural.Of(Count(problems, Error), "error"), plural.Of(Count(problems, Warning), "warning")
+	in := plural.Of(len(files), "file")
 	if n := Count(problems, Info); n > 0 {
-		counts += " and " + plural.Of(n, "hint")
+		return fmt.Sprintf("%s, %s and %s in %s", errors, warnings, plural.Of(n, "hint"), in)
 	}
-	return counts + " in " + plural.Of(len(files), "file")
+	return fmt.Sprintf("%s and %s in %s", errors, warnings, in)
 }
 
 // WriteByRule writes how many problems break each rule, the most first, if there are several.

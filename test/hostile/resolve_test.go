@@ -62,7 +62,7 @@ func TestResolveSlow(t *testing.T) {
 			for i := range 20_000 {
 				bundle(w, fmt.Sprint("b", i), fmt.Sprintf("1.%d.0", i), "")
 			}
-		}, "--package p --installed b5", 0, "nor 19973 other candidates"},
+		}, "--package p --installed b5", 0, "nor 19,973 other candidates"},
 		{"constraints within constraints", func(w *bufio.Writer) {
 			pkg(w)
 			chain(w, 1, "")

@@ -135,8 +135,8 @@ func TestMarkdown(t *testing.T) {
 	}
 	got := out.String()
 	const want = "## Not published: `registry.example/a:v1`\n\n| step | status | |\n|---|---|---|\n" +
-		"| validate | **failed** | 1 error and 10000 warnings and 1 hint in 1 file |\n"
-	const list = "### validate: 1 error and 10000 warnings in 1 file\n\n- **error** e\\|1\n- **warning** w0\n"
+		"| validate | **failed** | 1 error, 10,000 warnings and 1 hint in 1 file |\n"
+	const list = "### validate: 1 error and 10,000 warnings in 1 file\n\n- **error** e\\|1\n- **warning** w0\n"
 	if !strings.HasPrefix(got, want) || !strings.Contains(got, list) || !strings.Contains(got, " more\n\n### resolve: ") {
 		t.Errorf("got\n%.2000s\nwant at its start\n%s\nand then\n%s", got, want, list)
 	}
