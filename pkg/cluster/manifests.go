@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -18,7 +20,10 @@ type Manifests struct {
 	Image      string                          // of the bundle
 	Properties []declcfg.Property              // of the bundle, but for manifests and olm.csv.metadata
 	CSV        *v1alpha1.ClusterServiceVersion // nil if it has none
-	Others     []Kubernetes                    // in the order of the bundle; [Decode] gives their types
+
+	// Others are in the order of the bundle. [Decode] gives their types; a CustomResourceDefinition of v1beta1 keeps its
+	// apiVersion.
+	Others []Kubernetes
 
 	// Partial is set for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion says neither
 	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions, with schemas that
@@ -27,14 +32,14 @@ type Manifests struct {
 }
 
 // ReadManifests reads the manifests of a bundle of a catalog. The error is about the first that cannot be decoded.
-func ReadManifests(bundle *declcfg.Meta) (*Manifests, error) {
-	v, err := bundle.Decode()
+func ReadManifests(meta *declcfg.Meta) (*Manifests, error) {
+	v, err := meta.Decode()
 	if err != nil {
 		return nil, err
 	}
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {
-		return nil, fmt.Errorf("not a bundle: %q", bundle.Schema)
+		return nil, fmt.Errorf("not a bundle: %q", meta.Schema)
 	}
 	m := &Manifests{Image: b.Image}
 	for i := range b.Properties {
@@ -69,13 +74,23 @@ func (m *Manifests) add(p *declcfg.Property) error {
 		m.CSV.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ClusterServiceVersionKind))
 		return inField(within, err)
 	}
-	other, err := Decode(text)
+	other, err := decode(text)
 	if err != nil {
 		return err
 	}
 	m.Others = append(m.Others, other)
 	return nil
 }
+
+func decode(manifest jsontext.Value) (Kubernetes, error) {
+	var head metav1.TypeMeta
+	if _, err := unmarshal(manifest, &head); err == nil && head == definitionV1beta1 {
+		return bundle.DecodeCRD(manifest)
+	}
+	return Decode(manifest)
+}
+
+var definitionV1beta1 = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1beta1", Kind: "CustomResourceDefinition"}
 
 // infer sets what olm.csv.metadata says of the manifests.
 func (m *Manifests) infer(b *declcfg.Bundle) error {

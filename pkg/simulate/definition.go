@@ -2,13 +2,17 @@ package simulate
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -19,7 +23,11 @@ import (
 func (x *execution) definition(
 	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *bundle,
 ) (v1alpha1.StepStatus, error) {
+	if err := x.serves(crd.GroupVersionKind()); err != nil {
+		return step.Status, err
+	}
 	crd = crd.DeepCopy()
+	crd.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
 	crd.Labels = with(crd.Labels, labelManaged, "true")
 	why := computed("InstallPlan " + x.plan.Name + " has it")
 	if b.Partial {
@@ -44,6 +52,23 @@ func (x *execution) definition(
 		accept(c)
 	}, "versions "+versionsOf(crd), why)
 	return v1alpha1.StepStatusPresent, nil
+}
+
+// withoutV1beta1 is the first version of Kubernetes that does not serve definitions of v1beta1.
+const withoutV1beta1 = "1.22.0"
+
+// serves returns the error of an API server if it does not serve a version of definitions.
+func (x *execution) serves(of schema.GroupVersionKind) error {
+	if of.Version == apiextensionsv1.SchemeGroupVersion.Version {
+		return nil
+	}
+	if x.opts.KubeVersion == "" {
+		x.assume("the version of Kubernetes is not known: it is assumed not to serve apiextensions.k8s.io/v1beta1, as since 1.22")
+	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil && v.LessThan(version.MustParse(withoutV1beta1)) {
+		return nil
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(of)
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "post", plural.GroupResource(), "", "", 0, true)
 }
 
 // refuse returns why OLM refuses to update a definition, nil if it does not.

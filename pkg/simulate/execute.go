@@ -66,6 +66,9 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		status.SetCondition(v1alpha1.ConditionFailed(
 			v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonComponentFailed, err.Error(), nil))
 		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and does not undo what it did")
+		if apierrors.IsNotFound(err) {
+			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
+		}
 	} else {
 		status.Phase, status.Message = v1alpha1.InstallPlanPhaseComplete, ""
 		status.SetCondition(v1alpha1.ConditionMet(v1alpha1.InstallPlanInstalled, nil))
