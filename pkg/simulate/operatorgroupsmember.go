@@ -42,9 +42,6 @@ func (g *grouping) decide(o csv, groups []group) {
 	}
 	if len(groups) == 1 {
 		o = g.annotate(o, groups[0].Value)
-		if err := g.wrong[keyOf(groups[0].Value)]; err != nil && len(groups[0].Value.Status.Namespaces) == 0 {
-			return // until the targets are found
-		}
 	}
 	if failure := operatorgroup.Membership(o.Value, values...); failure != nil {
 		g.fail(o, failure, computed(whyNoMember[failure.Reason]))
