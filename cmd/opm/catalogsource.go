@@ -68,12 +68,9 @@ type imageCondition struct {
 }
 
 func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
-	var v *kube.Version
-	if kubeVersion != "" {
-		var err error
-		if v, err = kube.ParseSemantic(kubeVersion); err != nil {
-			return usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", kubeVersion)}
-		}
+	v, err := parseKubeVersion(kubeVersion)
+	if err != nil {
+		return err
 	}
 	input, err := render.Open(cmd.Context(), []string{file}, openOptions(cmd))
 	if err != nil {
@@ -133,4 +130,16 @@ func writeImages(w io.Writer, images []resolvedImage, format string) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// parseKubeVersion parses --kube-version. It returns nil without one.
+func parseKubeVersion(text string) (*kube.Version, error) {
+	if text == "" {
+		return nil, nil
+	}
+	v, err := kube.ParseSemantic(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
+	}
+	return v, nil
 }

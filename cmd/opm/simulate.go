@@ -68,6 +68,9 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	case f.format == "prometheus" && (f.group != "" || f.who):
 		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
 	}
+	if _, err := parseKubeVersion(f.options.KubeVersion); err != nil {
+		return err
+	}
 	f.state.paths = args
 	if f.group != "" {
 		return f.checkGroup(cmd)
