@@ -70,7 +70,10 @@ func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 	r.addSteps(plan, answer)
 	text := fmt.Sprintf("generation %d, approval %s, phase %s: %s",
 		generation, plan.Spec.Approval, plan.Status.Phase, installs(answer))
-	why := "a Subscription changes; the approval is Manual if that of any Subscription in the namespace is"
+	why := "a Subscription changes"
+	if !plan.Spec.Approved {
+		why += "; the approval is Manual if that of any Subscription in the namespace is"
+	}
 	create(r, &r.State.InstallPlans, plan, text, computed(why))
 	return plan
 }
