@@ -63,7 +63,8 @@ func (x *execution) serves(of schema.GroupVersionKind) error {
 		return nil
 	}
 	if x.opts.KubeVersion == "" {
-		x.assume("the version of Kubernetes is not known: it is assumed not to serve apiextensions.k8s.io/v1beta1, as since 1.22")
+		x.assume("the version of Kubernetes is not known: it is assumed not to serve apiextensions.k8s.io/v1beta1, " +
+			"as since 1.22")
 	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil && v.LessThan(version.MustParse(withoutV1beta1)) {
 		return nil
 	}

@@ -35,7 +35,8 @@ func (x *execution) permit(o cluster.Kubernetes, namespace string) error {
 	}
 	if !may("create") {
 		return apierrors.NewForbidden(resource, "", fmt.Errorf(
-			"User %q cannot create resource %q in API group %q %s", user, resource.Resource, resource.Group, scope(namespace)))
+			"%s %q cannot create resource %q in API group %q %s",
+			rbacv1.UserKind, user, resource.Resource, resource.Group, scope(namespace)))
 	}
 	if !may("escalate") {
 		return x.grant(o, resource, user, allowed)
