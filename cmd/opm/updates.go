@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -99,23 +100,18 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(args); err != nil {
 		return usageError{err}
 	}
-	done := progress(cmd, "reading")
-	defer done()
-	catalog, closeAll, err := readResolvable(cmd, args[0], &f.images)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	done()
-	chosen, err := list.Choose(catalog.Index, optional(f.pkg)...)
-	if err != nil {
-		return err
-	}
-	warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
-	if f.explain {
-		return f.printExplanations(cmd, chosen[0], args[1], args[2])
-	}
-	return f.print(cmd, chosen, catalog.Dependencies())
+	var outline resolve.Outline
+	return readIndex(cmd, args[:1], &f.images, outline.Keep, func(index *declcfg.Index) error {
+		chosen, err := list.Choose(index, optional(f.pkg)...)
+		if err != nil {
+			return err
+		}
+		warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
+		if f.explain {
+			return f.printExplanations(cmd, chosen[0], args[1], args[2])
+		}
+		return f.print(cmd, chosen, &outline, index)
+	})
 }
 
 func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageIndex, from, to string) error {
@@ -128,8 +124,9 @@ func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageI
 }
 
 func (f *updatesFlags) print(
-	cmd *cobra.Command, packages []*declcfg.PackageIndex, dependencies *resolve.Dependencies,
+	cmd *cobra.Command, packages []*declcfg.PackageIndex, outline *resolve.Outline, index *declcfg.Index,
 ) error {
+	dependencies := outline.Dependencies(index)
 	f.opts.Refused = func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %v\n", err) }
 	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
 		all, err := dependencies.Of(cmd.Context(), bundle)
@@ -139,7 +136,7 @@ func (f *updatesFlags) print(
 		return all
 	}
 	rows, err := list.Updates(packages, f.opts)
-	if err != nil {
+	if err := cmp.Or(outline.Err(), err); err != nil {
 		return err
 	}
 	if f.opts.From != "" && len(rows) == 0 {

@@ -25,21 +25,30 @@ type Dependency struct {
 
 // Dependencies finds what bundles of a catalog require in the same catalog. It is for one goroutine.
 type Dependencies struct {
-	catalog      *Catalog
+	properties   map[*declcfg.Meta][]Property // at least those that require something
+	satisfy      func(context.Context, *Dependency, requirement) error
 	requirements requirementReader
 	known        map[string]*Dependency // by type and value of a property
 }
 
 // Dependencies returns the dependencies of the catalog.
 func (c *Catalog) Dependencies() *Dependencies {
-	return &Dependencies{c, newRequirementReader(), map[string]*Dependency{}}
+	return newDependencies(c.properties, func(ctx context.Context, d *Dependency, r requirement) error {
+		return d.satisfy(ctx, r, c)
+	})
+}
+
+func newDependencies(
+	properties map[*declcfg.Meta][]Property, satisfy func(context.Context, *Dependency, requirement) error,
+) *Dependencies {
+	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*Dependency{}}
 }
 
 // Of returns the dependencies of a bundle of the catalog. Properties that are equal give the same Dependency. The error
 // is that of a property that OLM cannot read, or of ctx.
 func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Dependency, error) {
 	var all []*Dependency
-	for _, p := range d.catalog.Properties(bundle) {
+	for _, p := range d.properties[bundle] {
 		required, err := d.requirements.read(&p.Property)
 		if err != nil {
 			ptr := jsontext.Pointer("/properties").AppendToken(strconv.Itoa(p.Index))
@@ -51,7 +60,7 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 		key := propertyKey(&p.Property)
 		if d.known[key] == nil {
 			found := newDependency(required)
-			if err := found.satisfy(ctx, required, d.catalog); err != nil {
+			if err := d.satisfy(ctx, found, required); err != nil {
 				return nil, err
 			}
 			d.known[key] = found

@@ -1,0 +1,111 @@
+package resolve
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// checkOutline compares the dependencies that an outline finds with those of the whole catalog, and returns how many
+// there are, and how many packages it read for them.
+func checkOutline(t *testing.T, source declcfg.Source) (total, read int) {
+	t.Helper()
+	c, err := ReadCatalog(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o Outline
+	index, err := declcfg.ReadIndexAndCheck(t.Context(), o.Keep, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, outlined := c.Dependencies(), o.Dependencies(index)
+	for i, p := range index.Packages() {
+		for j, b := range p.Bundles {
+			want, wantErr := whole.Of(t.Context(), c.Index.Packages()[i].Bundles[j].Meta)
+			got, err := outlined.Of(t.Context(), b.Meta)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.EqualFunc(got, want, equalDependencies) {
+				t.Errorf("%s: got %+v, %v, want %+v, %v", b.Value.Name, got, err, want, wantErr)
+			}
+			total += len(got)
+		}
+	}
+	if o.Err() != nil {
+		t.Error(o.Err())
+	}
+	return total, len(o.read)
+}
+
+func equalDependencies(a, b *Dependency) bool {
+	return a.Requires == b.Requires && a.Sentence == b.Sentence && slices.Equal(a.SatisfiedBy, b.SatisfiedBy)
+}
+
+func TestOutline(t *testing.T) {
+	const provided = `{type: olm.gvk, value: {group: g, version: v1, kind: K}}`
+	pkg := func(name, properties string) string {
+		return fmt.Sprintf(`---
+{schema: olm.package, name: %s, defaultChannel: c}
+---
+{schema: olm.channel, package: %[1]s, name: c, entries: [{name: %[1]s.v1}]}
+---
+{schema: olm.bundle, package: %[1]s, name: %[1]s.v1, properties: [%s]}
+`, name, properties)
+	}
+	others := pkg("a", provided) + pkg("b", provided+", {type: olm.label, value: {label: l}}") +
+		pkg("c", `{type: olm.package, value: {packageName: b, version: 1.0.0}}`) + pkg("d", "") + pkg("e", "{type: olm.gvk, value: 1}")
+	const api = `{group: g, version: v1, kind: K}`
+	for _, tt := range []struct {
+		requires string
+		read     int
+	}{
+		{`{type: olm.gvk.required, value: ` + api + `}`, 2},
+		{`{type: olm.package.required, value: {packageName: b, versionRange: ">0.0.0"}}`, 1},
+		{`{type: olm.label.required, value: {label: l}}`, 6},
+		{`{type: olm.constraint, value: {failureMessage: m, any: {constraints: [{gvk: ` + api + `}, {package: {packageName: d, versionRange: ">0.0.0"}}]}}}`, 3},
+		{`{type: olm.constraint, value: {failureMessage: m, all: {constraints: [{gvk: ` + api + `}, {package: {packageName: b, versionRange: ">0.0.0"}}]}}}`, 1},
+		{`{type: olm.constraint, value: {failureMessage: m, cel: {rule: "properties.exists(p, p.type == 'olm.label')"}}}`, 6},
+		{`{type: olm.gvk.required, value: {group: g, version: v2, kind: K}}`, 0},
+		{`{type: olm.gvk.required, value: ` + api + `}, {type: olm.package.required, value: {packageName: missing, versionRange: ">0.0.0"}}`, 3},
+	} {
+		t.Run(tt.requires, func(t *testing.T) {
+			text := others + pkg("z", tt.requires)
+			source := declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}}
+			if total, read := checkOutline(t, source); total == 0 || read != tt.read {
+				t.Errorf("%d dependencies; %d packages were read, want %d", total, read, tt.read)
+			}
+		})
+	}
+}
+
+func TestOutlineOfPublishedCatalogs(t *testing.T) {
+	all := 0
+	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+		total, _ := checkOutline(t, declcfg.Source{FS: os.DirFS(dir)})
+		all += total
+	}
+	if all == 0 {
+		t.Error("no bundle has dependencies")
+	}
+}
+
+// What an object no longer says is an error, not a dependency that nothing satisfies.
+func TestOutlineOfChangedFile(t *testing.T) {
+	const text = `{schema: olm.bundle, package: p, name: v1, properties: [
+  {type: olm.package.required, value: {packageName: p, versionRange: ">0.0.0"}}]}`
+	files := fstest.MapFS{"c.yaml": {Data: []byte(text)}}
+	var o Outline
+	index, err := declcfg.ReadIndexAndCheck(t.Context(), o.Keep, declcfg.Source{FS: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["c.yaml"] = &fstest.MapFile{Data: []byte("{}")}
+	_, err = o.Dependencies(index).Of(t.Context(), index.Package("p").Bundles[0].Meta)
+	if err == nil || o.Err() == nil {
+		t.Errorf("errors %v and %v", err, o.Err())
+	}
+}
