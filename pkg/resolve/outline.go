@@ -67,8 +67,8 @@ func addOnce[K comparable](table map[K][]string, key K, name string) {
 	}
 }
 
-// Dependencies returns the dependencies of the catalog with this index. Of objects read again, it keeps what a [Catalog]
-// keeps. Its errors are also those of reading packages again; see Err.
+// Dependencies returns the dependencies of the catalog with this index. Of objects read again, it keeps what a
+// [Catalog] keeps. Its errors are also those of reading packages again; see Err.
 func (o *Outline) Dependencies(index *declcfg.Index) *Dependencies {
 	o.index, o.providing, o.read = index, map[declcfg.GVK][]string{}, map[string]*Catalog{}
 	for text, names := range o.apis {
