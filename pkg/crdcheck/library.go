@@ -110,10 +110,12 @@ func (l *library) addText(crd comparedParts) (digest, error) {
 	return d, err
 }
 
-// Limits of definitions. Comparing takes time and memory by the square of the depth.
+// Limits of definitions. Comparing takes time and memory by the square of the depth and of the number of
+// versions.
 const (
-	maxSize  = 3 << 19 // bytes that etcd accepts
-	maxDepth = 250     // of JSON; those of published operators have about 30
+	maxSize     = 3 << 19 // bytes that etcd accepts
+	maxDepth    = 250     // of JSON; those of published operators have about 30
+	maxVersions = 100
 )
 
 // read returns a definition.
@@ -127,12 +129,17 @@ func (l *library) read(d digest) (*definition, error) {
 	}
 	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
 		if _, err := d.ReadToken(); err != nil { // at the end
-			return bundle.DecodeCRD(text)
+			break
 		}
 		if d.StackDepth() > maxDepth {
 			return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
 		}
 	}
+	crd, err := bundle.DecodeCRD(text)
+	if err == nil && len(crd.Spec.Versions) > maxVersions {
+		return nil, fmt.Errorf("it has more than %d versions", maxVersions)
+	}
+	return crd, err
 }
 
 func (l *library) finish() error { return l.store.Finish() }
