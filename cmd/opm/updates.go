@@ -165,8 +165,8 @@ func (f *updatesFlags) notable(cmd *cobra.Command, rows []list.Update) []list.Up
 	}
 	rows = slices.DeleteFunc(rows, func(u list.Update) bool { return !u.Notable() })
 	if len(rows) < total {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %d of %s; in the others at most one update leads to the end of the "+
-			"channel (--all shows them)\n", len(rows), plural.Of(total, "row"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %s of %s; in the others at most one update leads to the end of the "+
+			"channel (--all shows them)\n", plural.Number(len(rows)), plural.Of(total, "row"))
 	}
 	return rows
 }

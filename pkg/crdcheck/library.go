@@ -115,7 +115,7 @@ func (l *library) addText(crd comparedParts) (digest, error) {
 const (
 	maxSize     = 3 << 19 // bytes that etcd accepts
 	maxDepth    = 250     // of JSON; those of published operators have about 30
-	maxVersions = 100
+	maxVersions = 20      // those of published operators have a few
 )
 
 // read returns a definition.

@@ -51,7 +51,8 @@ func TestLargeDefinitions(t *testing.T) {
 		versions, fields int
 		want             string
 	}{
-		{"many versions", 1500, 1, "it has more than 100 versions"},
+		{"many versions", 1500, 1, "it has more than 20 versions"},
+		{"versions that differ", 20, 200, `f199: type: type changed : "string" -> "integer"`},
 		{"many fields", 1, 20_000, `f19999: type: type changed : "string" -> "integer"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +60,9 @@ func TestLargeDefinitions(t *testing.T) {
 			text := updateOf(func(kind string) string {
 				all := make([]string, tt.versions)
 				for i := range all {
-					all[i] = version(i+1, tt.fields, kind)
+					if all[i] = version(i+1, tt.fields, kind); i%2 == 1 {
+						all[i] = version(i+1, tt.fields, "boolean")
+					}
 				}
 				return strings.Join(all, ", ")
 			})
