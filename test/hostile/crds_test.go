@@ -70,7 +70,7 @@ func TestLargeDefinitions(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := program.Call{Args: []string{"check-crds", file}, Limit: 30 * time.Second}.Bounded(t, 600*megabyte)
-			if r.Code != 1 || !strings.Contains(string(r.Stdout), tt.want) {
+			if r.Code != 1 || !strings.Contains(r.Stdout, tt.want) {
 				t.Errorf("exit status %d, %.300s%.300s", r.Code, r.Stdout, r.Stderr)
 			}
 		})
