@@ -47,7 +47,10 @@ func read(t *testing.T, state string) (*cluster.State, *resolve.Catalog) {
 
 // 10,000 Subscriptions, all in one namespace or each in its own.
 func TestManySubscriptions(t *testing.T) {
-	const n = 10_000
+	n := 10_000
+	if testing.Short() { // the race detector is on
+		n = 1_000
+	}
 	for _, namespaces := range []int{1, n} {
 		t.Run(fmt.Sprintf("%d namespaces", namespaces), func(t *testing.T) {
 			text := []byte("apiVersion: v1\nkind: List\nitems:\n")
