@@ -42,7 +42,8 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, files, "check-operatorgroup")
 	exclude(cmd, "check-operatorgroup", "catalog", "steps", "approve", "fail", "fail-unpack", "diff", "write")
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
+		"prometheus")
 	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
 	addReadFlags(cmd, &f.images)
 	exclude(cmd, "who-can-what", "approve", "catalog-down", "diff", "fail", "fail-unpack", "kube-version", "ocp-version",
