@@ -239,9 +239,9 @@ func TestServeWatch(t *testing.T) {
 	s.end(t)
 }
 
-// TestServeSamePackages serves two catalogs with the same packages, each on a port of its own, and both over HTTP; then
-// one of them over gRPC.
-func TestServeSamePackages(t *testing.T) {
+// twoCatalogs returns a directory with catalogs v1, of the package kiln, and v2, of kiln and loom.
+func twoCatalogs(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"v1", "v2"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
@@ -251,6 +251,13 @@ func TestServeSamePackages(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "v1", "loom")); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestServeSamePackages serves two catalogs with the same packages, each on a port of its own, and both over HTTP; then
+// one of them over gRPC.
+func TestServeSamePackages(t *testing.T) {
+	dir := twoCatalogs(t)
 	want := map[string][]string{"v1": {"kiln"}, "v2": {"kiln", "loom"}}
 	s := serving(t, dir, "v1", "v2", "--addr", "v2=localhost:0", "--addr", "v1=localhost:0", "--http-addr", "localhost:0")
 	for name, packages := range want {

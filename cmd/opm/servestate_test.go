@@ -25,15 +25,7 @@ spec: {sourceType: grpc, address: "crafts.example:50051"}
 
 // TestServeState serves the CatalogSources of a cluster, each at the address that is printed.
 func TestServeState(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"v1", "v2"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "v1", "loom")); err != nil {
-		t.Fatal(err)
-	}
+	dir := twoCatalogs(t)
 	if err := os.Mkdir(filepath.Join(dir, "state"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package hostile
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,16 +15,7 @@ import (
 func stateFile(t *testing.T, write func(w *bufio.Writer)) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "state.yaml")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	write(w)
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	writeWith(t, name, write)
 	return name
 }
 
