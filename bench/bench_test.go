@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 func TestRename(t *testing.T) {
@@ -87,14 +90,8 @@ func TestMultiply(t *testing.T) {
 }
 
 func TestMedianOf(t *testing.T) {
-	runs := []result{{3, 10}, {1, 30}, {2, 20}}
-	got, err := medianOf(len(runs), func() (result, error) {
-		r := runs[0]
-		runs = runs[1:]
-		return r, nil
-	})
-	if err != nil || got != (result{2, 20}) {
-		t.Errorf("median %v, %v; want {2 20}", got, err)
+	if got := medianOf([]result{{3, 10}, {1, 30}, {2, 20}}); got != (result{2, 20}) {
+		t.Errorf("median %v, want {2 20}", got)
 	}
 }
 
@@ -260,5 +257,58 @@ func TestMeasure(t *testing.T) {
 	if _, err := measure("/bin/sh", []string{"-c", "echo why >&2; exit 3"}, log); err == nil ||
 		err.Error() != "exit status 3: why" {
 		t.Errorf("error %v, want the status and what was said", err)
+	}
+}
+
+// TestCompare holds that both programs run each job, in turn, and that the table has what they took.
+func TestCompare(t *testing.T) {
+	dir := t.TempDir()
+	program := func(name string) string {
+		file := filepath.Join(dir, name)
+		script := fmt.Sprintf("#!/bin/sh\necho %s $* >> %s/calls\n", name, dir)
+		if err := os.WriteFile(file, []byte(script), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	m := measurer{opm: program("ours"), upstream: program("theirs"), runs: 2, log: filepath.Join(dir, "log")}
+	var out strings.Builder
+	err := m.all(&out, []job{{name: "oak", args: []string{"a"}}, {name: "pine", ownFlags: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| oak \| [\d.]+ m?s, \d+ MB \| [\d.]+ m?s, \d+ MB \| [\d.]+ \| [\d.]+ \|$`)
+	if got := out.String(); !row.MatchString(got) || strings.Contains(got, "pine") {
+		t.Errorf("table\n%s\nwant a row for oak only", got)
+	}
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if want := strings.Repeat("theirs a\nours a\n", 2); err != nil || string(calls) != want {
+		t.Errorf("calls %q, %v; want %q", calls, err, want)
+	}
+}
+
+// TestShapes holds that catalogs of the shapes have what they are named for, and that a tenth has a tenth of it.
+func TestShapes(t *testing.T) {
+	for _, s := range largeShapes {
+		if n, tenth := s.packages*s.channels*s.entries, s.tenth(); tenth.packages*tenth.channels*tenth.entries*10 != n {
+			t.Errorf("a tenth of %v is %v", s, tenth)
+		}
+	}
+	dir := t.TempDir()
+	if err := (shape{"small", 2, 3, 4}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: "small", FS: os.DirFS(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := index.Packages()
+	if len(packages) != 2 {
+		t.Fatalf("%d packages, want 2", len(packages))
+	}
+	for _, p := range packages {
+		if len(p.Channels) != 3 || len(p.Bundles) != 12 || len(p.Channels[2].Value.Entries) != 4 {
+			t.Errorf("package %s has %d channels and %d bundles, want 3 and 12", p.Name, len(p.Channels), len(p.Bundles))
+		}
 	}
 }

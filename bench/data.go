@@ -9,42 +9,60 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // data is where the catalogs are.
 type data struct {
-	dir   string
-	big   string // the catalog, a directory of JSON files
-	yaml  string // the same bundles in one YAML file
-	times string // the catalog, copies times over, under other package names
-	log   string // what the last measured command said
-
-	copies int
+	dir  string
+	big  string // the catalog, a directory of JSON files
+	yaml string // the same bundles in one YAML file
 }
 
-func dataIn(dir string, copies int) data {
+func dataIn(dir string) data {
 	return data{
-		dir:    dir,
-		big:    filepath.Join(dir, "big-catalog"),
-		yaml:   filepath.Join(dir, "big.yaml"),
-		times:  filepath.Join(dir, fmt.Sprintf("big-catalog-x%d", copies)),
-		log:    filepath.Join(dir, "stderr.txt"),
-		copies: copies,
+		dir:  dir,
+		big:  filepath.Join(dir, "big-catalog"),
+		yaml: filepath.Join(dir, "big.yaml"),
 	}
 }
 
-// prepare makes what is not there yet. What it makes appears as a whole, so that a run that was stopped does no harm.
-func (d data) prepare(program, archive string) error {
+// times returns where the big catalog is n times over, under other package names.
+func (d data) times(n int) string {
+	if n == 1 {
+		return d.big
+	}
+	return fmt.Sprintf("%s-x%d", d.big, n)
+}
+
+// shape returns where the catalog of that shape is.
+func (d data) shape(s shape) string {
+	return filepath.Join(d.dir, strings.ReplaceAll(s.name, " ", "-"))
+}
+
+// prepare makes what is not there yet for the rows of the budget, or of growth. What it makes appears as a whole, so that
+// a run that was stopped does no harm.
+func (d data) prepare(program, archive string, grown bool) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return err
 	}
-	steps := []struct {
+	type step struct {
 		target string
 		make   func(target string) error
-	}{
+	}
+	steps := []step{
 		{d.big, func(target string) error { return unpack(archive, target) }},
 		{d.yaml, func(target string) error { return renderYAML(program, d.big, target) }},
-		{d.times, func(target string) error { return multiply(d.big, target, d.copies) }},
+	}
+	times, shapes := []int{4}, []shape(nil)
+	if grown {
+		times, shapes = growthTimes, largeShapes
+	}
+	for _, n := range times {
+		steps = append(steps, step{d.times(n), func(target string) error { return multiply(d.big, target, n) }})
+	}
+	for _, s := range shapes {
+		steps = append(steps, step{d.shape(s.tenth()), s.tenth().write}, step{d.shape(s), s.write})
 	}
 	for _, step := range steps {
 		_, err := os.Stat(step.target)

@@ -5,6 +5,7 @@
 //
 //	bench -opm bin/opm -dir .bench -archive big-catalog.tar.xz -prepare
 //	bench -opm bin/opm -dir .bench -operators operators
+//	bench -opm bin/opm -dir .bench -growth
 //
 // The first call makes the data, the second one measures. They are two processes because the peak memory that the
 // system reports for a child is at least what its parent held when it began. For the same reason the images of the
@@ -15,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +32,10 @@ func main() {
 
 func run() error {
 	opm := flag.String("opm", "bin/opm", "the `program` to measure")
+	upstream := flag.String("upstream", "", "upstream's opm, to be measured in turn with ours; the table is Markdown then")
 	dir := flag.String("dir", ".bench", "the `directory` of the data")
 	archive := flag.String("archive", "", "the `file` that holds the big catalog, a tar.xz")
-	copies := flag.Int("copies", 4, "how many `times` the big catalog is in the one that shows growth")
+	grown := flag.Bool("growth", false, "measure how time and memory grow with catalogs, instead of the budget")
 	only := flag.String("rows", "", "measure only the rows whose name has this `text`")
 	runs := flag.Int("runs", 3, "how `many` runs to take the median of")
 	operators := flag.String("operators", "",
@@ -46,34 +49,60 @@ func run() error {
 	if *serveOnly {
 		return serve(os.Stdin, os.Stdout, *operators, imageCount, *delay)
 	}
-	program, err := filepath.Abs(*opm)
-	if err != nil {
+	m := measurer{runs: *runs, log: filepath.Join(*dir, "stderr.txt")}
+	var err error
+	if m.opm, err = filepath.Abs(*opm); err != nil {
 		return err
 	}
-	data := dataIn(*dir, *copies)
-	if *prepareOnly {
-		return data.prepare(program, *archive)
+	if m.upstream, err = lookUp(*upstream); err != nil {
+		return err
 	}
-	rows := catalogJobs(data)
+	data := dataIn(*dir)
+	if *prepareOnly {
+		return data.prepare(m.opm, *archive, *grown)
+	}
+	if *grown {
+		return m.all(os.Stdout, matching(growthJobs(data), *only))
+	}
+	jobs := catalogJobs(data)
 	if *operators != "" {
 		images, stop, err := startRegistry(*operators, *delay)
 		if err != nil {
 			return err
 		}
 		defer stop() //nolint:errcheck // it has served what was asked for
-		more, err := bundleJobs(*operators, images, *delay)
+		more, err := imageJobs(*operators, *templates, *dir, images, *delay)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, more...)
-		if *templates != "" {
-			more, err := templateJobs(*templates, filepath.Join(*dir, "templates"), images, *delay)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, more...)
-		}
+		jobs = append(jobs, more...)
 	}
-	rows = slices.DeleteFunc(rows, func(j job) bool { return !strings.Contains(j.name, *only) })
-	return measureAll(os.Stdout, program, rows, data.log, *runs)
+	return m.all(os.Stdout, matching(jobs, *only))
+}
+
+// lookUp returns where a program is; "" for none.
+func lookUp(program string) (string, error) {
+	if program == "" {
+		return "", nil
+	}
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(found)
+}
+
+// imageJobs returns the rows about bundles and, where there are any, templates.
+func imageJobs(operators, templates, dir string, images served, delay time.Duration) ([]job, error) {
+	jobs, err := bundleJobs(operators, images, delay)
+	if err != nil || templates == "" {
+		return jobs, err
+	}
+	more, err := templateJobs(templates, filepath.Join(dir, "templates"), images, delay)
+	return append(jobs, more...), err
+}
+
+// matching returns the jobs whose names have a text.
+func matching(jobs []job, text string) []job {
+	return slices.DeleteFunc(jobs, func(j job) bool { return !strings.Contains(j.name, text) })
 }

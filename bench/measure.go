@@ -28,6 +28,8 @@ type job struct {
 	budget budget
 	than   growth // what of the budget another job gives
 	short  bool   // takes milliseconds, so that more runs are needed
+
+	ownFlags bool // upstream's opm has not all flags of it
 }
 
 // A budget is what a job may take. Zero means that it is not bounded.
@@ -65,10 +67,10 @@ func catalogJobs(d data) []job {
 			budget: budget{700 * time.Millisecond, 120 * mb}},
 		{name: "render, YAML", args: []string{"render", "-o", "yaml", d.big}, reads: d.big,
 			budget: budget{2 * time.Second, 150 * mb}},
-		{name: "list packages", args: []string{"list", "packages", d.big}, reads: d.big,
+		{name: "list packages", args: []string{"alpha", "list", "packages", d.big}, reads: d.big,
 			budget: budget{500 * time.Millisecond, 120 * mb}},
-		{name: fmt.Sprintf("validate, %d times", d.copies), args: []string{"validate", d.times}, reads: d.times,
-			than: growth{"validate", float64(d.copies) * noiseOfTime, noiseOfRSS}},
+		{name: "validate, 4 times", args: []string{"validate", d.times(4)}, reads: d.times(4),
+			than: growth{"validate", 4 * noiseOfTime, noiseOfRSS}},
 		{name: "version", args: []string{"version"}, budget: budget{time: 30 * time.Millisecond}, short: true},
 	}
 }
@@ -97,26 +99,34 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 	}, nil
 }
 
-// measureAll runs every job and prints a row for each as it ends.
-func measureAll(w io.Writer, program string, jobs []job, log string, runs int) error {
-	fmt.Fprintf(w, "%s/%s, %d CPUs, median of %d runs\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runs)
+// A measurer runs jobs.
+type measurer struct {
+	opm      string // the program
+	upstream string // upstream's program, or ""
+	runs     int    // of which the median is taken
+	log      string // the file for what a program says of errors
+}
+
+// all runs every job and prints a row for each.
+func (m measurer) all(w io.Writer, jobs []job) error {
+	fmt.Fprintf(w, "%s/%s, %d CPUs, median of %d runs\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), m.runs)
+	if m.upstream != "" {
+		return m.compare(w, jobs)
+	}
+	return m.budget(w, jobs)
+}
+
+// budget prints what jobs take beside what they may take.
+func (m measurer) budget(w io.Writer, jobs []job) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "JOB\tTIME\tPEAK RSS\tREAD\tBUDGET\t")
 	results := map[string]result{}
 	for _, j := range jobs {
-		n := runs
-		if j.short {
-			n = 7 * runs
-		}
-		got, err := medianOf(n, func() (result, error) {
-			if j.shell != "" {
-				return measure("/bin/sh", append([]string{"-c", j.shell, "sh", program}, j.args...), log)
-			}
-			return measure(program, j.args, log)
-		})
+		medians, err := m.run(j, m.opm)
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
+		got := medians[0]
 		results[j.name] = got
 		speed, err := speedOf(j, got)
 		if err != nil {
@@ -126,10 +136,57 @@ func measureAll(w io.Writer, program string, jobs []job, log string, runs int) e
 		fmt.Fprintf(table, "%s\t%s\t%d MB\t%s\t%s\t%s\n",
 			j.name, seconds(got.time), got.rss/mb, speed, limit, limit.verdict(got))
 	}
-	if err := binaryRow(table, program); err != nil {
+	if err := binaryRow(table, m.opm); err != nil {
 		return err
 	}
 	return table.Flush()
+}
+
+// compare prints, in Markdown, what jobs take with upstream's program and with ours.
+func (m measurer) compare(w io.Writer, jobs []job) error {
+	fmt.Fprintln(w, "| | upstream | this opm | times faster | times less memory |\n| --- | --- | --- | --- | --- |")
+	for _, j := range jobs {
+		if j.ownFlags {
+			continue
+		}
+		medians, err := m.run(j, m.upstream, m.opm)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.name, err)
+		}
+		theirs, ours := medians[0], medians[1]
+		fmt.Fprintf(w, "| %s | %s, %d MB | %s, %d MB | %.1f | %.1f |\n", j.name,
+			seconds(theirs.time), theirs.rss/mb, seconds(ours.time), ours.rss/mb,
+			theirs.time.Seconds()/ours.time.Seconds(), float64(theirs.rss)/float64(ours.rss))
+	}
+	return nil
+}
+
+// run returns the medians of some runs of a job, for each program. The programs run in turn, so that a machine that
+// changes its speed is the same for all.
+func (m measurer) run(j job, programs ...string) ([]result, error) {
+	runs := m.runs
+	if j.short {
+		runs *= 7
+	}
+	got := make([][]result, len(programs))
+	for range runs {
+		for i, program := range programs {
+			command, args := program, j.args
+			if j.shell != "" {
+				command, args = "/bin/sh", append([]string{"-c", j.shell, "sh", program}, j.args...)
+			}
+			r, err := measure(command, args, m.log)
+			if err != nil {
+				return nil, err
+			}
+			got[i] = append(got[i], r)
+		}
+	}
+	medians := make([]result, len(programs))
+	for i := range got {
+		medians[i] = medianOf(got[i])
+	}
+	return medians, nil
 }
 
 // limit returns the budget of a job, with what the result of another one says.
@@ -189,17 +246,13 @@ func peak(state *os.ProcessState) int64 {
 	return usage.Maxrss * 1024
 }
 
-func medianOf(runs int, run func() (result, error)) (result, error) {
+func medianOf(all []result) result {
 	var times []time.Duration
 	var sizes []int64
-	for range runs {
-		r, err := run()
-		if err != nil {
-			return result{}, err
-		}
+	for _, r := range all {
 		times, sizes = append(times, r.time), append(sizes, r.rss)
 	}
-	return result{median(times), median(sizes)}, nil
+	return result{median(times), median(sizes)}
 }
 
 func median[T cmp.Ordered](list []T) T {

@@ -45,8 +45,10 @@ func templateJobs(templates, dir string, images served, delay time.Duration) ([]
 	name := fmt.Sprintf("render-template, %d templates, %d images, %v a request", n, len(known), delay)
 	all := `for t in "$2"/*.yaml; do "$1" render-template --use-http --image-cache "$2/cache" "$t" || exit 1; done`
 	return []job{
-		{name: name, shell: `rm -rf "$2/cache"; ` + all, args: []string{dir}, budget: budget{time.Minute, 200 * mb}},
-		{name: name + ", again", shell: all, args: []string{dir}, budget: budget{10 * time.Second, 200 * mb}},
+		{name: name, shell: `rm -rf "$2/cache"; ` + all, args: []string{dir}, ownFlags: true,
+			budget: budget{time.Minute, 200 * mb}},
+		{name: name + ", again", shell: all, args: []string{dir}, ownFlags: true,
+			budget: budget{10 * time.Second, 200 * mb}},
 	}, nil
 }
 
