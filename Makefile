@@ -13,6 +13,9 @@ SHARED      := ../shared
 BIG_CATALOG ?= $(SHARED)/data/big-catalog.tar.xz
 OPERATORS   ?= $(SHARED)/data/operators
 
+# Upstream's opm, for benchmarks to run in turn with ours: make bench OPM_UPSTREAM=/usr/bin/opm
+OPM_UPSTREAM ?=
+
 # Where the pages of docs/ go, as a site.
 SITE ?= dist/site
 
@@ -27,7 +30,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget bench-serve fuzz generate site clean
+.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget growth bench-serve fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -96,10 +99,16 @@ bench: ## Run the Go benchmarks, compare them with the last run, then measure th
 	@if [ -f .bench/go.old.txt ]; then $(TOOL) benchstat .bench/go.old.txt .bench/go.txt; fi
 	@$(MAKE) --no-print-directory budget
 
-budget: build ## Measure bin/opm on the big catalog, and on bundles and their images, against its budget
+budget: build ## Measure bin/opm on the big catalog, and on bundles and their images, against its budget or OPM_UPSTREAM
 	@go -C bench build -o ../.bench/bench .
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
-	@.bench/bench -opm bin/opm -dir .bench -operators $(OPERATORS) -templates $(SHARED)/data/catalog-templates
+	@.bench/bench -opm bin/opm -upstream '$(OPM_UPSTREAM)' -dir .bench -operators $(OPERATORS) \
+		-templates $(SHARED)/data/catalog-templates
+
+growth: build ## Measure how time and memory grow with the catalog, up to 3 GB
+	@go -C bench build -o ../.bench/bench .
+	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -growth -prepare
+	@.bench/bench -opm bin/opm -dir .bench -growth -runs 1
 
 bench-serve: build ## Measure bin/opm serve with the big catalog against its budget
 	@go -C bench build -o ../.bench/bench .

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs all tests of the main module once, under the race detector where that can find something. It makes tests up to ten
 # times slower, so they run with -short, which reads less of the same. What -short shortens, and the tests that start opm
-# hundreds of times as a program of its own, then run in full without the race detector.
+# hundreds of times as a program of its own, then run in full without the race detector, as does the one that counts
+# allocations.
 set -eu
 programs='TestScripts|TestExamples|TestDocs'
 go test -race -short -skip "^($programs)\$" -timeout=25m ./...
@@ -11,4 +12,4 @@ long=$(git grep -hE '^func Test|testing\.Short\(\)' -- '*_test.go' ':!test' ':!b
 	awk -F '[ (]' '/^func/ { name = $2 } /testing.Short/ { print name }' | sort -u | paste -sd '|')
 packages=$(git grep -l 'testing\.Short()' -- '*_test.go' ':!test' ':!bench' | sed 's|^|./|; s|/[^/]*$||' | sort -u)
 # shellcheck disable=SC2086 # one argument for each package
-go test -run "^($programs|$long)\$" ./cmd/opm $packages
+go test -run "^($programs|TestCounts|$long)\$" ./cmd/opm $packages

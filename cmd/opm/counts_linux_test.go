@@ -1,0 +1,133 @@
+//go:build !race
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+)
+
+// TestCounts counts what commands do on a published catalog and on its bundles, and fails where it is a tenth more than
+// testdata/counts.txt says. The counts are nearly the same on every machine and under any load, as times are not, nor the
+// bytes that are allocated, which depend on how full the pools are. With -update the file gets the new counts.
+func TestCounts(t *testing.T) {
+	catalog := shared.Path(t, "data/catalogs/v4.20")
+	bundles := shared.Glob(t, "data/operators/*/*")
+	known := readCounts(t)
+	var table strings.Builder
+	out := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "COMMAND\t"+strings.Join(countsColumns[:], "\t"))
+	for _, line := range []string{
+		"validate CATALOG", "render CATALOG", "render CATALOG -o yaml", "render CATALOG --migrate", "render BUNDLES",
+		"list packages CATALOG", "updates CATALOG", "diff CATALOG CATALOG", "serve CATALOG --cache-only --cache-dir DIR",
+	} {
+		args := func() (args []string) {
+			for _, word := range strings.Fields(line) {
+				switch word {
+				case "CATALOG":
+					args = append(args, catalog)
+				case "BUNDLES":
+					args = append(args, bundles...)
+				case "DIR":
+					args = append(args, t.TempDir())
+				default:
+					args = append(args, word)
+				}
+			}
+			return args
+		}
+		runInProcess(t, args()) // what is done once for the process
+		got := count(t, func() { runInProcess(t, args()) })
+		for i, limit := range known[line] {
+			if got[i] > limit+limit/10 && !*update {
+				t.Errorf("opm %s: %s: %d, more than a tenth above %d", line, countsColumns[i], got[i], limit)
+			}
+		}
+		fmt.Fprint(out, line)
+		for _, n := range got {
+			fmt.Fprintf(out, "\t%d", n)
+		}
+		fmt.Fprintln(out)
+	}
+	out.Flush()
+	t.Log("\n" + table.String())
+	if *update {
+		if err := os.WriteFile(countsFile, []byte(table.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	countsFile    = filepath.Join("testdata", "counts.txt")
+	countsColumns = [...]string{"ALLOCATIONS", "KB READ", "READS"}
+)
+
+// counts are what a command did, in the order of countsColumns.
+type counts [len(countsColumns)]int
+
+// readCounts returns what the file says, by command.
+func readCounts(t *testing.T) map[string]counts {
+	t.Helper()
+	text, err := os.ReadFile(countsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]counts{}
+	for line := range strings.Lines(string(text)) {
+		command, rest, _ := strings.Cut(line, "  ")
+		var c counts
+		if n, _ := fmt.Sscan(rest, &c[0], &c[1], &c[2]); n == len(c) { // unlike the heading
+			known[command] = c
+		}
+	}
+	return known
+}
+
+// runInProcess runs opm in the process of the test and throws its output away.
+func runInProcess(t *testing.T, args []string) {
+	t.Helper()
+	root := rootCmd()
+	root.SetArgs(args)
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count returns what a function did.
+func count(t *testing.T, f func()) counts {
+	t.Helper()
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	bytesBefore, readsBefore := reads(t)
+	f()
+	runtime.ReadMemStats(&after)
+	bytesAfter, readsAfter := reads(t)
+	return counts{
+		int(after.Mallocs - before.Mallocs), (bytesAfter - bytesBefore) / 1000, readsAfter - readsBefore,
+	}
+}
+
+// reads returns how many bytes the process has read, and in how many calls of the system.
+func reads(t *testing.T) (bytes, calls int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(string(text), "rchar: %d\nwchar: %d\nsyscr: %d", &bytes, new(int), &calls); err != nil {
+		t.Fatal(err)
+	}
+	return bytes, calls
+}
