@@ -133,7 +133,7 @@ func (f *reportFlags) print(
 	}
 	stale = slices.DeleteFunc(stale, f.isOther)
 	report.Problems, report.Version = problems, thisBuild().OpmVersion
-	if format == "" || format == string(problem.Text) {
+	if isText(format) {
 		err = printProblems(text, cmd.ErrOrStderr(), problems, f.info)
 	} else {
 		err = report.Write(cmd.OutOrStdout(), problem.Format(format))
@@ -146,6 +146,9 @@ func (f *reportFlags) print(
 	}
 	return err
 }
+
+// isText reports whether problems are printed as text, which has no hints unless the user asks for them.
+func isText(format string) bool { return format == "" || format == string(problem.Text) }
 
 // printSummed is print to standard output, with a summary on standard error.
 func (f *reportFlags) printSummed(

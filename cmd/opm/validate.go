@@ -97,6 +97,9 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
+	if isText(f.format) && !f.info {
+		opts.Unplaced = c.levels.Always(problem.Info, template.Rules())
+	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
 	if isTemplate(ref) {
 		report = problem.Report{Subject: "template", Rules: template.Rules()}
@@ -112,7 +115,11 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 
 // options returns what a configuration says about how catalogs are validated.
 func (f *validateFlags) options(c *config) (opts validate.Options, err error) {
-	opts = validate.Options{Disable: c.levels.Disabled(), Alone: c.levels.Errors(), Policy: c.Policy}
+	opts = validate.Options{
+		Disable: c.levels.Always(problem.Off, template.Rules()),
+		Alone:   c.levels.Errors(),
+		Policy:  c.Policy,
+	}
 	opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas))
 	return opts, err
 }

@@ -84,7 +84,7 @@ func (m *Meta) placesIn(doc *document.Document, ptrs []jsontext.Pointer) []Pos {
 	for i := range ptrs {
 		places[i] = m.Pos
 	}
-	if doc.Text == nil {
+	if doc.Text == nil || !slices.ContainsFunc(ptrs, func(p jsontext.Pointer) bool { return p != "" }) {
 		return places
 	}
 	for i, v := range doc.Find(ptrs...) {

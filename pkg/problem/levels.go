@@ -52,19 +52,18 @@ func (l Levels) Errors() []string {
 	return slices.Compact(names)
 }
 
-// Disabled returns the rules that are off in every package, in alphabetical order: they need not be checked.
-func (l Levels) Disabled() []string {
+// Always returns the names of those of the rules that have the severity in every package.
+func (l Levels) Always(s Severity, rules *Rules) []string {
 	var names []string
-	for name, level := range l.Rules {
-		elsewhere := false
-		for _, rules := range l.Packages {
-			level, ok := rules[name]
-			elsewhere = elsewhere || ok && level != Off
+	for i := range rules.all {
+		p := Problem{Rule: rules.all[i].Name, Severity: rules.all[i].Severity}
+		always := l.of(&p) == s
+		for p.Package = range l.Packages {
+			always = always && l.of(&p) == s
 		}
-		if level == Off && !elsewhere {
-			names = append(names, name)
+		if always {
+			names = append(names, p.Rule)
 		}
 	}
-	slices.Sort(names)
 	return names
 }

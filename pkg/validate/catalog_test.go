@@ -234,6 +234,21 @@ func TestDisable(t *testing.T) {
 	}
 }
 
+// Problems that nobody will see are at their objects; those of other rules are where they were.
+func TestUnplaced(t *testing.T) {
+	opts := validate.Options{Unplaced: []string{"related-image-empty", "default-channel"}}
+	expect(t, check(t, opts, broken(t)),
+		"more/README.md:1:1 read",
+		"oak/bundles.yaml:1:1 related-image-empty",
+		"oak/bundles.yaml:9:14 bundle-version",
+		"oak/bundles.yaml:24:3 property-type",
+		"oak/channels.yaml:11:14 skip-range-self",
+		"oak/package.yaml:3:1 default-channel",
+		"oak/package.yaml:9:14 icon-type",
+		"pine.json:18:81 read",
+	)
+}
+
 // Lists ask for the errors only. They are those of a full run.
 func TestErrorsOnly(t *testing.T) {
 	if testing.Short() {

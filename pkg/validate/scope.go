@@ -17,17 +17,12 @@ type validator struct {
 	opts     Options
 	off      map[string]bool // rules that are not checked
 	alone    map[string]bool // rules of Options.Alone
+	unplaced map[string]bool // rules of Options.Unplaced
 	checkers sync.Pool       // of *schemas.Checker
 }
 
 func newValidator(opts Options) (*validator, error) {
-	v := &validator{opts: opts, off: map[string]bool{}, alone: map[string]bool{}}
-	for _, name := range opts.Disable {
-		v.off[name] = true
-	}
-	for _, name := range opts.Alone {
-		v.alone[name] = true
-	}
+	v := &validator{opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced)}
 	for _, r := range Rules().All() {
 		if opts.ErrorsOnly && r.Severity != problem.Error {
 			v.off[r.Name] = true
@@ -49,6 +44,14 @@ func newValidator(opts Options) (*validator, error) {
 		return c
 	}
 	return v, nil
+}
+
+func set(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // shapes reports whether CUE has anything to check.
@@ -110,7 +113,9 @@ func (s *scope) problems() []*problem.Problem {
 	}
 	ptrs := make([]jsontext.Pointer, len(s.found))
 	for i, f := range s.found {
-		ptrs[i] = f.ptr
+		if !s.v.unplaced[f.rule.Name] {
+			ptrs[i] = f.ptr
+		}
 	}
 	places := s.text.Places(ptrs)
 	problems := make([]*problem.Problem, len(s.found))

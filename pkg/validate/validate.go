@@ -23,6 +23,7 @@ type Options struct {
 	Disable    []string // rules that are not checked, by name
 	Alone      []string // rules about updates that are also reported where another problem is the cause, by name
 	ErrorsOnly bool     // checks only rules that are errors, which is faster
+	Unplaced   []string // rules whose problems get the place of their object, which is faster, by name
 	Policy     Policy   // of the maintainers of the catalog
 
 	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
