@@ -150,7 +150,7 @@ var arrows = map[string][]string{
 		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular",
 	},
-	"schemas":             {"cuelang.org/go", json},
+	"schemas":             {"pkg/declcfg", "cuelang.org/go", json},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},

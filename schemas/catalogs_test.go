@@ -29,7 +29,7 @@ func noFindings(t *testing.T, objects []object, but func(Finding) bool) {
 	t.Helper()
 	c := newChecker(t)
 	for _, o := range objects {
-		for _, f := range c.Object(o.schema, o.raw) {
+		for _, f := range c.object(o.schema, o.raw) {
 			if !but(f) {
 				t.Errorf("%s: %s: %s: %s [%s]", o.file, o.schema, f.Pointer, f.Message, f.Definition)
 			}
@@ -45,10 +45,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	c := newChecker(t, own)
 	run := func(from, to int) {
 		for i := from; i < to; i++ {
-			c.Object("olm.bundle", jsontext.Value(fmt.Sprintf(
+			c.object("olm.bundle", jsontext.Value(fmt.Sprintf(
 				`{"schema":"olm.bundle","name":"n%[1]d","package":"p","image":"","key%[1]d":{"deep%[1]d":1},"properties":[`+
 					`{"type":"olm.gvk","value":{"group":"g%[1]d","kind":"","key%[1]d":1}},{"type":"t%[1]d","value":%[1]d}]}`, i)))
-			c.Object("thing", jsontext.Value(fmt.Sprintf(`{"schema":"thing","level":"gold","key":"v%[1]d"}`, i)))
+			c.object("thing", jsontext.Value(fmt.Sprintf(`{"schema":"thing","level":"gold","key":"v%[1]d"}`, i)))
 		}
 	}
 	run(0, checks/10)
@@ -112,7 +112,7 @@ func benchmark(b *testing.B, objects []object) {
 	for b.Loop() {
 		c := newChecker(b) // nothing is remembered from the last time
 		for _, o := range objects {
-			c.Object(o.schema, o.raw)
+			c.object(o.schema, o.raw)
 		}
 	}
 }

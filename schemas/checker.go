@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A Finding is one departure of an object from a definition.
@@ -33,13 +35,15 @@ const (
 
 // A Checker checks objects against the definitions. It remembers what it has seen, in bounded memory, and serves one
 // goroutine. What CUE keeps for as long as the process runs are the names of keys that the user's own definitions are
-// given.
+// given. The zero Checker finds nothing, but knows what is [Checker.Decodable].
 type Checker struct {
 	rules   *rules
 	scan    scanner
 	memory  memory
 	key     []byte
 	scratch []Finding
+
+	decodable []bool // of the properties of the last object
 }
 
 // NewChecker returns a checker of the format and of the definitions in extra, which are the user's own: a definition
@@ -68,14 +72,23 @@ const maxFindings = 1000
 // Object checks one object of a catalog: the object with its properties, its entries and its related images. What is
 // deep inside of bulky values is not looked at, nor are the elements after a thousand findings. Findings are sorted by
 // pointer, then message; nil means none.
-func (c *Checker) Object(schema string, raw jsontext.Value) []Finding {
+func (c *Checker) Object(o *declcfg.Object) []Finding { return c.object(o.Schema, o.JSON()) }
+
+// object checks an object of a schema, which is valid JSON without equal keys.
+func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 	def := objectDefinition(schema)
 	found := c.scratch[:0]
-	skeleton, err := c.scan.object(def, raw, func(e element) {
-		found = c.element(found, e)
+	c.decodable = c.decodable[:0]
+	skeleton := c.scan.object(def, raw, func(e element) {
+		if e.list == "properties" {
+			c.decodable = append(c.decodable, e.decodable)
+		}
+		if c.rules != nil {
+			found = c.element(found, e)
+		}
 	})
-	if err != nil {
-		return []Finding{{Message: "not valid JSON: " + err.Error(), Definition: def.name}}
+	if c.rules == nil {
+		return nil
 	}
 	if !c.sound(skeleton, def) {
 		found = append(found, c.explain(def, raw)...)
@@ -83,6 +96,12 @@ func (c *Checker) Object(schema string, raw jsontext.Value) []Finding {
 	found = append(found, c.users(schema, raw)...)
 	c.scratch = found
 	return sorted(found)
+}
+
+// Decodable reports whether a property of the object that was checked last, given by its index, surely has a value that
+// can be decoded as its type. If it returns false, [declcfg.Property.Check] knows.
+func (c *Checker) Decodable(property int) bool {
+	return property < len(c.decodable) && c.decodable[property]
 }
 
 // element appends what is wrong with one element.

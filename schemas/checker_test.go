@@ -75,8 +75,6 @@ func TestBad(t *testing.T) {
 		{"schema empty", `{"schema": ""}`, "/schema must not be empty"},
 		{"schema missing", `{"Schema": "olm.package"}`, "/schema is required"},
 		{"package empty", `{"schema": "x", "package": ""}`, "/package must not be empty"},
-		{"not an object", `["olm.bundle"]`, "want object, found list"},
-		{"null", `null`, "want object, found null"},
 		{"properties null", `{"schema": "x", "properties": null}`, "/properties want list, found null"},
 		{"property not an object", `{"schema": "x", "properties": ["t"]}`,
 			`/properties/0 want object, found "t"`},
@@ -163,7 +161,6 @@ func TestBad(t *testing.T) {
 			"/properties/0/value/all/constraints want list, found object"},
 		{"long text", `{"schema": "x", "properties": "` + strings.Repeat("é", 50) + `"}`,
 			`/properties want list, found "` + strings.Repeat("é", 40) + `"…`},
-		{"not JSON", `{"schema": `, "not valid JSON: jsontext: unexpected EOF within \"/schema\" after offset 11"},
 	}
 	c, editors := newChecker(t), compiled(t, "catalog")
 	for _, test := range tests {

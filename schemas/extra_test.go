@@ -86,7 +86,7 @@ func TestExtra(t *testing.T) {
 
 func TestExtraIsMarked(t *testing.T) {
 	c := newChecker(t, File{"ours.cue", []byte(ownRules)})
-	got := c.Object("olm.bundle", jsontext.Value(`{"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i"}`))
+	got := c.object("olm.bundle", jsontext.Value(`{"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i"}`))
 	want := []Finding{
 		{"/image", Invalid, `want =~"^quay.io/ours/", found "i"`, "#OurBundle", true, false},
 		{"/properties", Missing, "is required", "#Bundle", false, false},

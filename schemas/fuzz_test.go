@@ -10,6 +10,8 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // FuzzChecker breaks objects that are right, and holds the checker to two promises: what it remembers makes no
@@ -38,11 +40,14 @@ func FuzzChecker(f *testing.F) {
 			tree = mutate(tree, int(changes[0]), int(changes[1]))
 		}
 		raw := appendTree(nil, tree, int(seed))
+		if raw[0] != '{' { // and no object of a catalog
+			return
+		}
 		schema := schemaOf(raw)
 
-		got := remembering.Object(schema, raw)
+		got := remembering.object(schema, raw)
 		fresh.memory = memory{}
-		if want := fresh.Object(schema, raw); !reflect.DeepEqual(got, want) {
+		if want := fresh.object(schema, raw); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s\nwith memory:    %v\nwithout memory: %v", raw, got, want)
 		}
 		if want := againstCUE(rules, schema, raw); (len(got) == 0) != (want == nil) {
@@ -169,31 +174,72 @@ func appendText(out []byte, text string, style int) []byte {
 	return append(out, rest[1:]...)
 }
 
-// FuzzRaw feeds anything: nothing may panic, and JSON alone is without findings.
-func FuzzRaw(f *testing.F) {
-	for _, raw := range good {
-		f.Add("olm.bundle", []byte(raw))
-	}
-	f.Add("x", []byte(`{"schema":"x","properties":[{"type":"olm.gvk"`))
-	f.Add("x", []byte(`{"schema":"x","properties":[1,{"type":1,"type":"olm.gvk","\ud800":""}]} {`))
-	c, err := NewChecker()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, schema string, raw []byte) {
-		found := c.Object(schema, raw)
-		if !jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) &&
-			found == nil && !startsValid(raw) {
-			t.Errorf("%q: no findings", raw)
+// What is decodable, as tools write it, is known without decoding it. What is not, or is written in another way, is not.
+func TestDecodable(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`{"type": "t", "value": [{"a": null}]}`:                                                                    true,
+		`{"type": "olm.gvk", "value": {"group": "g", "more": [1]}}`:                                                true,
+		`{"type": "olm.gvk", "value": {"group": null}}`:                                                            true,
+		`{"type": "olm.gvk", "value": null}`:                                                                       true,
+		`{"type": "olm.channel", "value": {"channelName": "a"}}`:                                                   true,
+		`{"type": "olm.csv.metadata", "value": {"labels": {"A": "b"}}}`:                                            true,
+		`{"type": "olm.csv.metadata", "value": {"installModes": [{"supported": false}], "description": "\"}{\\"}}`: true,
+		`{"type": "olm.csv.metadata", "value":
+			{"crdDescriptions": {"owned": [{"specDescriptors": [{"x-descriptors": ["a"], "value": {}}]}]}}}`: true,
+
+		`{"type": "olm.csv.metadata", "value":
+			{"crdDescriptions": {"owned": [{"specDescriptors": [{"x-descriptors": [1], "value": {}}]}]}}}`: false,
+		`{"type": "olm.csv.metadata", "value": {"labels": {"a": 1}}}`: false,
+		`{"type": "olm.csv.metadata", "value": {"Labels": {}}}`:       false,
+		`{"type": "olm.gvk", "value": {"\u212aind": "k"}}`:            false,
+		`{"type": "olm.gvk", "value": []}`:                            false,
+		`{"type": "olm.gvk"}`:                                         false,
+		`{"type": "t"}`:                                               false,
+		`{"type": "t", "value": 1, "Value": 2}`:                       false,
+		`{"value": {}, "type": "olm.gvk"}`:                            false,
+		`{"value": {}}`:                                               false,
+		`{"type": 1, "value": {}}`:                                    false,
+		`1`:                                                           false,
+	} {
+		var c Checker
+		c.object("olm.bundle", jsontext.Value(`{"properties": [`+raw+`]}`))
+		if c.Decodable(0) != want || c.Decodable(1) {
+			t.Errorf("%s: decodable: %v, want %v", raw, !want, want)
 		}
-	})
+	}
 }
 
-// startsValid reports whether there is a JSON value before whatever else there is.
-func startsValid(raw []byte) bool {
-	var s scanner
-	s.reset(raw)
-	return s.dec.SkipValue() == nil
+// FuzzProperty holds that a property that is decodable can be decoded.
+func FuzzProperty(f *testing.F) {
+	for typ := range declcfg.ValueTypes() {
+		for _, value := range []string{
+			`null`, `{}`, `"text"`, `[]`, ` {"data": "e30="}`, `{"data": [1, 256]}`, `{"Data": "e3\n0="}`, `{"data": null}`,
+			`{"version": "1", "release": 2}`, `{"labels": {"a": "b", "A": 1}}`, `{"installModes": [{"supported": true}]}`,
+			`{"apiServiceDefinitions": {"owned": [{"containerPort": 1e1, "name": ""}], "required": null}}`,
+			`{"crdDescriptions": {"Owned": [{"specDescriptors": [{"value": {"b": 1}, "x-descriptors": ["a", null]}]}]}}`,
+			`{"de\u017fcription": 1}`, `{"\u212aind": 1}`, `{"description": "a\\\"\/\\"}`, `{"version": "1", "VERSION": 2}`,
+		} {
+			f.Add(typ, []byte(value))
+		}
+	}
+	c := new(Checker)
+	f.Fuzz(func(t *testing.T, typ string, value []byte) {
+		quoted, _ := jsontext.AppendQuote(nil, typ)
+		for _, format := range []string{`{"type": %s, "value": %s}`, `{"value": %[2]s, "type": %[1]s}`, `{"type": %s, "VALUE": %s}`} {
+			raw := fmt.Sprintf(`{"schema": "olm.bundle", "properties": [`+format+`, {"type": %[1]s}]}`, quoted, value)
+			o, err := declcfg.NewObject(declcfg.Pos{}, jsontext.Value(raw))
+			if err != nil {
+				return
+			}
+			c.Object(o)
+			v, err := o.Decode()
+			for i := range c.decodable {
+				if b, ok := v.(*declcfg.Bundle); c.Decodable(i) && (!ok || b.Properties[i].Check() != nil) {
+					t.Errorf("%s: property %d cannot be decoded (%v)", raw, i, err)
+				}
+			}
+		}
+	})
 }
 
 // Context.Encode keeps numbers and nulls as they are; a change there would turn verdicts.

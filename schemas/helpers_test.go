@@ -37,7 +37,7 @@ func newChecker(t testing.TB, extra ...File) *Checker {
 func check(t testing.TB, c *Checker, raw string) []string {
 	t.Helper()
 	var lines []string
-	for _, f := range c.Object(schemaOf(jsontext.Value(raw)), jsontext.Value(raw)) {
+	for _, f := range c.object(schemaOf(jsontext.Value(raw)), jsontext.Value(raw)) {
 		line := strings.TrimSpace(fmt.Sprintf("%s %s", f.Pointer, f.Message))
 		lines = append(lines, line)
 	}

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/internal/schematest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
@@ -27,9 +25,9 @@ func TestJSONSchemaOfRuleExamples(t *testing.T) {
 	rejected := 0
 	for _, r := range validate.Rules().All() {
 		for _, o := range objects(t, r.Bad+"\n---\n"+r.Good) {
-			findings, err := checker.Object(o.Schema, o.JSON), schematest.Validate(schema, o.JSON)
+			findings, err := checker.Object(o), schematest.Validate(schema, o.JSON())
 			if (err != nil) != (len(findings) > 0) {
-				t.Errorf("%s: %s\nthe checker finds %v, the JSON Schema %v", r.Name, o.JSON, findings, err)
+				t.Errorf("%s: %s\nthe checker finds %v, the JSON Schema %v", r.Name, o.JSON(), findings, err)
 			}
 			if err != nil {
 				rejected++
@@ -50,30 +48,24 @@ func TestJSONSchemaOfTemplateExamples(t *testing.T) {
 	schema := schematest.Compile(t, text, "")
 	for _, r := range template.Rules().Group("Templates") {
 		for _, o := range objects(t, r.Good) {
-			if err := schematest.Validate(schema, o.JSON); err != nil {
+			if err := schematest.Validate(schema, o.JSON()); err != nil {
 				t.Errorf("the good example of %s: %v", r.Name, err)
 			}
 		}
 		for _, o := range objects(t, r.Bad) {
-			if err := schematest.Validate(schema, o.JSON); (err != nil) != (r.Name == "template") {
+			if err := schematest.Validate(schema, o.JSON()); (err != nil) != (r.Name == "template") {
 				t.Errorf("the bad example of %s: %v", r.Name, err)
 			}
 		}
 	}
 }
 
-// An object is one document of an example.
-type object struct {
-	Schema string
-	JSON   jsontext.Value
-}
-
 // objects returns the documents of an example that can be read.
-func objects(t *testing.T, text string) []object {
+func objects(t *testing.T, text string) []*declcfg.Object {
 	t.Helper()
-	read := func(o *declcfg.Object) (object, error) { return object{o.Schema, o.JSON().Clone()}, nil }
+	read := func(o *declcfg.Object) (*declcfg.Object, error) { return declcfg.NewObject(o.Pos, o.JSON().Clone()) }
 	file := fstest.MapFS{"example.yaml": &fstest.MapFile{Data: []byte(text)}}
-	var all []object
+	var all []*declcfg.Object
 	for o, err := range declcfg.Map(t.Context(), read, declcfg.Source{FS: file}) {
 		if err == nil {
 			all = append(all, o)

@@ -8,7 +8,7 @@
 //
 //	checker, err := schemas.NewChecker()
 //	…
-//	for _, f := range checker.Object("olm.bundle", raw) {
+//	for _, f := range checker.Object(o) { // a *declcfg.Object
 //		fmt.Println(f.Pointer, f.Message) // /image must not be empty
 //	}
 //

@@ -9,14 +9,13 @@ import (
 // A scanner reads an object once and makes skeletons of it. The skeleton of a value is JSON on which a definition has
 // the same verdict, and which many values share: strings that are not empty are "x", numbers are 0, neighbours in a
 // list that look alike are there once, keys that no definition names are one key, and what lies deeper than the
-// definition looks is an empty object or list.
+// definition looks is an empty object or list. On the way it compares the values of properties with their shapes.
 type scanner struct {
-	buf bytes.Buffer // what dec reads; jsontext reads a buffer in place
-	dec jsontext.Decoder
-	raw jsontext.Value // all of the input
+	cursor
 
 	head []byte // the skeleton of the object, its lists emptied
 	elem []byte // the skeleton of the element that was read last
+	fits bool   // what was read of that is of its shape
 }
 
 // An element is one of the elements of a list that is checked element by element.
@@ -27,191 +26,158 @@ type element struct {
 	typ      []byte         // of a property; nil if it has none that is a string
 	raw      jsontext.Value // a part of the object
 	skeleton []byte         // with the name of the definition after it; valid until the next element is read
+
+	decodable bool // it is a property, with a value that can surely be decoded as its type
 }
 
 // object reads one object. It yields its elements in their order, and returns the skeleton of the rest with the name of
 // the definition after it, which is valid until the next object is read.
-func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element)) (skeleton []byte, err error) {
-	s.reset(raw)
-	s.head, err = s.members(s.head[:0], def, yield)
-	return append(s.head, def.name...), err
-}
-
-func (s *scanner) reset(raw jsontext.Value) {
-	s.raw = raw
-	s.buf = *bytes.NewBuffer(raw)
-	s.dec.Reset(&s.buf, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-func (s *scanner) members(out []byte, def *definition, yield func(element)) ([]byte, error) {
-	if s.dec.PeekKind() != '{' {
-		return s.value(out, def.depth, def.text)
-	}
-	return s.fields(out, func(out []byte, name []byte) ([]byte, error) {
+func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element)) (skeleton []byte) {
+	s.cursor = cursor{text: raw}
+	s.kind()
+	s.head = s.fields(s.head[:0], nil, func(out, name []byte, _ *shape) []byte {
 		list := def.lists[string(unquoted(name))]
-		if list == nil || s.dec.PeekKind() != '[' {
-			return s.value(out, def.depth-1, def.text || saysWhat(name))
+		if list == nil || s.kind() != '[' {
+			return s.value(out, def.depth-1, def.text || saysWhat(name), nil)
 		}
-		return append(out, "[]"...), s.elements(list, string(unquoted(name)), yield)
+		s.elements(list, string(unquoted(name)), yield)
+		return append(out, "[]"...)
 	})
+	return append(s.head, def.name...)
 }
 
-func (s *scanner) elements(def *definition, list string, yield func(element)) error {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return err
-	}
-	for i := 0; s.dec.PeekKind() != ']'; i++ {
-		e, err := s.element(def)
-		if err != nil {
-			return err
-		}
+func (s *scanner) elements(def *definition, list string, yield func(element)) {
+	s.enter()
+	for i := 0; s.more(); i++ {
+		e := s.element(def)
 		e.list, e.index = list, i
 		yield(e)
 	}
-	_, err := s.dec.ReadToken()
-	return err
 }
 
 // element reads the next element.
-func (s *scanner) element(def *definition) (e element, err error) {
-	start := s.dec.InputOffset()
-	e.def = def
-	if def == property && s.dec.PeekKind() == '{' {
-		err = s.property(&e)
+func (s *scanner) element(def *definition) element {
+	e := element{def: def}
+	kind, start := s.kind(), s.at
+	if def == property && kind == '{' {
+		s.property(&e)
 	} else {
-		s.elem, err = s.value(s.elem[:0], def.depth, def.text)
+		s.elem = s.value(s.elem[:0], def.depth, def.text, nil)
 	}
-	if err != nil {
-		return e, err
-	}
-	e.raw = bytes.TrimLeft(s.raw[start:s.dec.InputOffset()], ", \t\r\n")
+	e.raw = s.text[start:s.at:s.at]
 	s.elem = append(s.elem, e.def.name...)
 	e.skeleton = s.elem
-	return e, nil
+	return e
 }
 
 // property reads a property in one go where its type comes first, as it does in what tools write. Otherwise it is read
 // again once the type is known.
-func (s *scanner) property(e *element) error {
-	start := s.dec.InputOffset()
-	var late bool
-	var err error
-	s.elem, err = s.fields(s.elem[:0], func(out []byte, name []byte) ([]byte, error) {
-		if string(name) == `"type"` && s.dec.PeekKind() == '"' {
+func (s *scanner) property(e *element) {
+	start := s.at
+	var late, hasValue bool
+	s.fits = true
+	s.elem = s.fields(s.elem[:0], propertyShape, func(out, name []byte, want *shape) []byte {
+		switch {
+		case string(name) == `"type"` && s.kind() == '"':
 			return s.propertyType(out, e)
+		case string(name) == `"value"` && e.typ != nil:
+			want, hasValue = valueShapes()[string(e.typ)], true
 		}
 		late = late || e.typ == nil
-		return s.value(out, e.def.depth-1, e.def.text || saysWhat(name))
+		return s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
 	})
-	if err != nil || !late || e.def == property {
-		return err
+	e.decodable = s.fits && hasValue && !late
+	if late && e.def != property {
+		again := scanner{cursor: cursor{text: s.text[start:s.at]}}
+		s.elem = again.value(s.elem[:0], e.def.depth, e.def.text, nil)
 	}
-	var again scanner
-	again.reset(bytes.TrimLeft(s.raw[start:s.dec.InputOffset()], ", \t\r\n"))
-	s.elem, err = again.value(s.elem[:0], e.def.depth, e.def.text)
-	return err
 }
 
-func (s *scanner) propertyType(out []byte, e *element) ([]byte, error) {
-	raw, err := s.dec.ReadValue()
-	if err != nil {
-		return out, err
-	}
+func (s *scanner) propertyType(out []byte, e *element) []byte {
+	raw := s.cursor.value()
 	e.typ = unquoted(raw)
 	if def, ok := propertyDefinitions[string(e.typ)]; ok {
 		e.def = def
 	}
-	return append(out, raw...), nil
+	return append(out, raw...)
 }
 
 // value appends the skeleton of the next value. Strings and numbers stay what they are if text is set.
-func (s *scanner) value(out []byte, depth int, text bool) ([]byte, error) {
-	kind := s.dec.PeekKind()
+func (s *scanner) value(out []byte, depth int, text bool, want *shape) []byte {
+	kind := s.kind()
 	switch {
-	case kind == '{' && depth <= 0:
-		return append(out, "{}"...), s.dec.SkipValue()
-	case kind == '[' && depth <= 0:
-		return append(out, "[]"...), s.dec.SkipValue()
-	case kind == '{':
-		return s.fields(out, func(out []byte, name []byte) ([]byte, error) {
-			return s.value(out, depth-1, text || saysWhat(name))
-		})
-	case kind == '[':
-		return s.list(out, depth-1, text)
+	case kind != '{' && kind != '[':
+		s.fits = s.fits && want.allows(kind)
+		return s.scalar(out, text)
+	case depth <= 0:
+		s.fits = s.skipAs(want) && s.fits
+		return append(out, kind, kind+2) // the brackets of a pair are two apart
+	case !want.allows(kind):
+		s.fits, want = false, nil
 	}
-	raw, err := s.dec.ReadValue()
+	if kind == '[' {
+		return s.list(out, depth-1, text, want.element())
+	}
+	return s.fields(out, want, func(out, name []byte, field *shape) []byte {
+		return s.value(out, depth-1, text || saysWhat(name), field)
+	})
+}
+
+func (s *scanner) scalar(out []byte, text bool) []byte {
+	kind, raw := s.kind(), s.cursor.value()
 	switch {
-	case err != nil:
-		return out, err
-	case kind == '"' && !text && string(raw) != `""`:
-		return append(out, `"x"`...), nil
-	case kind == '0' && !text:
-		return append(out, '0'), nil
+	case text:
+	case kind == '"' && len(raw) > len(`""`):
+		return append(out, `"x"`...)
+	case kind == '-' || '0' <= kind && kind <= '9':
+		return append(out, '0')
 	}
-	return append(out, raw...), nil
+	return append(out, raw...)
 }
 
 // fields reads an object; value appends what belongs to a name, which is in quotes and has no needless escapes.
-func (s *scanner) fields(out []byte, value func(out, name []byte) ([]byte, error)) ([]byte, error) {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return out, err
-	}
+func (s *scanner) fields(out []byte, want *shape, value func(out, name []byte, field *shape) []byte) []byte {
 	out = append(out, '{')
 	var others bool
-	for s.dec.PeekKind() != '}' {
-		raw, err := s.dec.ReadValue()
-		if err != nil {
-			return out, err
-		}
+	for s.enter(); s.more(); {
+		raw := s.cursor.value()
+		field, ok := want.member(raw)
+		s.fits = s.fits && ok
 		name := plainName(raw)
 		if name == nil {
 			others = true
-			if err := s.dec.SkipValue(); err != nil {
-				return out, err
-			}
+			s.fits = s.skipAs(field) && s.fits
 			continue
 		}
 		out = append(append(out, name...), ':')
-		if out, err = value(out, name); err != nil {
-			return out, err
-		}
-		out = append(out, ',')
+		out = append(value(out, name, field), ',')
 	}
 	if others {
 		out = append(out, otherKey...)
 	}
-	out = bytes.TrimSuffix(out, []byte(","))
-	_, err := s.dec.ReadToken()
-	return append(out, '}'), err
+	return append(bytes.TrimSuffix(out, []byte(",")), '}')
 }
 
 // otherKey represents all keys of an object that no definition names: it makes a difference only whether there are any.
 const otherKey = `"-":0`
 
-func (s *scanner) list(out []byte, depth int, text bool) ([]byte, error) {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return out, err
-	}
+func (s *scanner) list(out []byte, depth int, text bool, want *shape) []byte {
 	out = append(out, '[')
 	var last, end int // where the last element that is kept starts and ends
-	for s.dec.PeekKind() != ']' {
+	for s.enter(); s.more(); {
 		start := len(out)
 		if end > 0 {
 			start++
 			out = append(out, ',')
 		}
-		var err error
-		if out, err = s.value(out, depth, text); err != nil {
-			return out, err
-		}
+		out = s.value(out, depth, text, want)
 		if end > 0 && bytes.Equal(out[last:end], out[start:]) {
 			out = out[:end]
 			continue
 		}
 		last, end = start, len(out)
 	}
-	_, err := s.dec.ReadToken()
-	return append(out, ']'), err
+	return append(out, ']')
 }
 
 // saysWhat reports whether the strings under a name are compared with constants.

@@ -5,8 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"reflect"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,6 +89,9 @@ var propertyTypes = map[string]reflect.Type{
 	PropertyChannel:         reflect.TypeFor[ChannelProperty](),
 }
 
+// ValueTypes yields the Go types of [Property.Check], by the type of property.
+func ValueTypes() iter.Seq2[string, reflect.Type] { return maps.All(propertyTypes) }
+
 // valueOptions make decoding accept what opm accepts: letter case does not matter in names, of equal names the last one
 // counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and returns
 // its place.
@@ -133,15 +137,11 @@ func NewProperty(typ string, v any) (Property, error) {
 
 // Check returns what is wrong with the value for a property of its type: the error of decoding it into a
 // [PackageProperty], [PackageRequired], [GVK], [GVKRequired], [BundleObject], [CSVMetadata] or [ChannelProperty]. The
-// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong. It
-// builds no value: CSV metadata is most of a large catalog, and most of it is text that only has to be skipped.
+// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong.
 func (p *Property) Check() error {
 	t, ok := propertyTypes[p.Type]
 	if !ok {
 		return p.Unmarshal(new(jsontext.Value))
-	}
-	if json.Unmarshal(p.Value, propertyShapes[p.Type], valueOptions) == nil {
-		return nil
 	}
 	return p.Unmarshal(reflect.New(t).Interface())
 }
@@ -221,121 +221,4 @@ func wanted(t reflect.Type) string {
 	default:
 		return "a whole number of type " + t.String()
 	}
-}
-
-// propertyShapes holds the shapes of propertyTypes.
-var propertyShapes = func() map[string]*shape {
-	shapes := make(map[string]*shape, len(propertyTypes))
-	for name, t := range propertyTypes {
-		shapes[name] = shapeOf(t)
-	}
-	return shapes
-}()
-
-// A shape is the JSON that a Go type can be decoded from. It is never written to, so any number of checks may share
-// one.
-type shape struct {
-	kind   jsontext.Kind     // true means false too; 0 means that only decoding into leaf can tell
-	elem   *shape            // of the elements of a list, and of the values of an object that is a map
-	fields map[string]*shape // of the values of an object that is a struct, by key
-	leaf   reflect.Type
-}
-
-// shapeOf covers the types that property values are made of, none of which contains itself.
-func shapeOf(t reflect.Type) *shape {
-	switch {
-	case t.Kind() == reflect.String:
-		return &shape{kind: jsontext.KindString}
-	case t.Kind() == reflect.Bool:
-		return &shape{kind: jsontext.KindTrue}
-	case t.Kind() == reflect.Map:
-		return &shape{kind: jsontext.KindBeginObject, elem: shapeOf(t.Elem())}
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return &shape{kind: jsontext.KindBeginArray, elem: shapeOf(t.Elem())}
-	case t.Kind() == reflect.Struct:
-		return &shape{kind: jsontext.KindBeginObject, fields: fieldShapes(t)}
-	default:
-		return &shape{leaf: t}
-	}
-}
-
-func fieldShapes(t reflect.Type) map[string]*shape {
-	shapes := make(map[string]*shape, t.NumField())
-	for f := range t.Fields() {
-		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		shapes[key] = shapeOf(f.Type)
-	}
-	return shapes
-}
-
-// These are all that a shape says of a value that it does not accept; decoding knows more.
-var (
-	errShape    = errors.New("not of this shape")
-	errSpelling = errors.New("key in another case")
-)
-
-// UnmarshalJSONFrom reads one value from dec and keeps nothing of it.
-func (s *shape) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	k := dec.PeekKind()
-	switch {
-	case k == jsontext.KindNull, k == jsontext.KindFalse && s.kind == jsontext.KindTrue:
-		return dec.SkipValue()
-	case s.kind == 0:
-		return json.UnmarshalDecode(dec, reflect.New(s.leaf).Interface())
-	case k != s.kind:
-		return errShape
-	case k == jsontext.KindBeginObject:
-		return s.readObject(dec)
-	case k == jsontext.KindBeginArray:
-		return s.readList(dec)
-	default:
-		return dec.SkipValue()
-	}
-}
-
-func (s *shape) readList(dec *jsontext.Decoder) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != jsontext.KindEndArray {
-		if err := s.elem.UnmarshalJSONFrom(dec); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
-}
-
-func (s *shape) readObject(dec *jsontext.Decoder) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != jsontext.KindEndObject {
-		key, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		if err := s.readMember(key, dec); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
-}
-
-// readMember reads what follows a key, given with its quotes.
-func (s *shape) readMember(key jsontext.Value, dec *jsontext.Decoder) error {
-	if s.elem != nil {
-		return s.elem.UnmarshalJSONFrom(dec)
-	}
-	if field, ok := s.fields[string(key[1:len(key)-1])]; ok {
-		return field.UnmarshalJSONFrom(dec)
-	}
-	unquoted, _ := jsontext.AppendUnquote(nil, key) // fails on invalid UTF-8 only, which it replaces
-	for name := range s.fields {
-		if strings.EqualFold(name, string(unquoted)) {
-			return errSpelling // another key may name the same field: decoding knows which of them counts
-		}
-	}
-	return dec.SkipValue()
 }

@@ -46,7 +46,7 @@ func (s *scope) properties(b *declcfg.Bundle) {
 			}
 			continue
 		}
-		if p.Check() != nil {
+		if !s.checker.Decodable(i) && p.Check() != nil {
 			s.refuse(i)
 			s.badValue(at+"/value", p)
 			continue

@@ -24,9 +24,11 @@ type checked struct {
 // object checks one object by itself. Its text is in memory, so problems are placed now.
 func (v *validator) object(o *declcfg.Object) (checked, error) {
 	room := maxProblems
-	s := &scope{v: v, meta: o.Meta, text: o, room: &room}
+	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get().(*checker)}
+	defer v.checkers.Put(s.checker)
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
 	value, err := o.Decode()
+	findings := s.checker.Object(o)
 	if err != nil {
 		c.problems = append(c.problems, v.wrongTypes(o)...)
 		c.wrong = true
@@ -35,7 +37,7 @@ func (v *validator) object(o *declcfg.Object) (checked, error) {
 		c.value = declcfg.Slim(value)
 	}
 	c.wrong = c.wrong || s.broken
-	s.schema(o.JSON(), err == nil)
+	s.schema(findings, err == nil)
 	c.problems = append(c.problems, s.problems()...)
 	c.rules = s.rules
 	return c, nil
@@ -108,17 +110,8 @@ func (s *scope) other() {
 	s.servedNames()
 }
 
-// schema checks the shape of the object by the CUE schemas. Wrong types are left to decoding where it failed.
-func (s *scope) schema(raw jsontext.Value, decoded bool) {
-	if !s.v.shapes() {
-		return
-	}
-	checker := s.v.checkers.Get().(*schemas.Checker)
-	defer s.v.checkers.Put(checker)
-	findings := checker.Object(s.meta.Schema, raw)
-	if len(findings) == 0 {
-		return
-	}
+// schema reports what the CUE schemas say of the shape of the object. Wrong types are left to decoding where it failed.
+func (s *scope) schema(findings []schemas.Finding, decoded bool) {
 	for _, f := range findings {
 		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && decoded {
 			s.add(rule, f.Pointer, "%s (%s)", f.Message, f.Definition)

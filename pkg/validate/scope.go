@@ -18,7 +18,7 @@ type validator struct {
 	off      map[string]bool // rules that are not checked
 	alone    map[string]bool // rules of Options.Alone
 	unplaced map[string]bool // rules of Options.Unplaced
-	checkers sync.Pool       // of *schemas.Checker
+	checkers sync.Pool       // of *checker
 }
 
 func newValidator(opts Options) (*validator, error) {
@@ -28,22 +28,32 @@ func newValidator(opts Options) (*validator, error) {
 			v.off[r.Name] = true
 		}
 	}
-	if !v.shapes() {
-		return v, nil
-	}
-	first, err := schemas.NewChecker(opts.Schemas...)
+	first, err := v.newChecker()
 	if err != nil {
 		return nil, err
 	}
 	v.checkers.Put(first)
 	v.checkers.New = func() any {
-		c, err := schemas.NewChecker(opts.Schemas...)
+		c, err := v.newChecker()
 		if err != nil { // the same files compiled before
 			panic(err)
 		}
 		return c
 	}
 	return v, nil
+}
+
+// A checker is what one goroutine at a time checks objects with.
+type checker struct {
+	*schemas.Checker
+}
+
+func (v *validator) newChecker() (*checker, error) {
+	if !v.shapes() {
+		return &checker{Checker: new(schemas.Checker)}, nil
+	}
+	c, err := schemas.NewChecker(v.opts.Schemas...)
+	return &checker{Checker: c}, err
 }
 
 func set(names []string) map[string]bool {
@@ -61,12 +71,13 @@ func (v *validator) shapes() bool {
 
 // A scope collects what is wrong with one object.
 type scope struct {
-	v      *validator
-	meta   *declcfg.Meta
-	text   placer // the object while it is in memory, or else its meta
-	found  []finding
-	room   *int // how many more problems are collected; several scopes may share it
-	broken bool // a rule that is an error is broken, be it checked or not
+	v       *validator
+	meta    *declcfg.Meta
+	text    placer   // the object while it is in memory, or else its meta
+	checker *checker // of the object while it is in memory
+	found   []finding
+	room    *int // how many more problems are collected; several scopes may share it
+	broken  bool // a rule that is an error is broken, be it checked or not
 
 	refused map[string]bool // properties whose values cannot be decoded, by index
 	rules   []celRule       // to be checked once all objects before it were
