@@ -3,7 +3,6 @@ package validate
 import (
 	"errors"
 
-	"github.com/distribution/reference"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
@@ -134,7 +133,7 @@ func (s *scope) image(b *declcfg.Bundle) {
 		s.add(rule, "/image", "bundle %q has no image", b.Name)
 		return
 	}
-	if _, err := reference.ParseNormalizedNamed(b.Image); err != nil {
+	if _, err := s.checker.images.parse(b.Image); err != nil {
 		s.add("image-reference", "/image", "%q is not a valid image reference: %v", b.Image, err)
 		return
 	}
@@ -159,13 +158,13 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 			s.add("related-image-empty", at, "related image %q is empty", images[i].Name)
 			continue
 		}
-		named, err := reference.ParseNormalizedNamed(image)
+		hasDigest, err := s.checker.images.parse(image)
 		if err != nil {
 			s.add("image-reference", at, "%q is not a valid image reference: %v", image, err)
 			continue
 		}
 		s.registry(image, at)
-		if _, ok := named.(reference.Digested); !ok {
+		if !hasDigest {
 			if tags == 0 {
 				first = i
 			}

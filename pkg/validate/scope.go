@@ -46,6 +46,7 @@ func newValidator(opts Options) (*validator, error) {
 // A checker is what one goroutine at a time checks objects with.
 type checker struct {
 	*schemas.Checker
+	images images
 }
 
 func (v *validator) newChecker() (*checker, error) {
