@@ -19,6 +19,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -51,8 +53,30 @@ type pair struct {
 // A verdict is the findings about a pair.
 type verdict struct {
 	pair     pair
-	findings map[graph.Semantics][]Finding
+	findings map[graph.Semantics]findings
 	err      error // of reading one of them
+}
+
+// findings are those of a version of OLM about a pair.
+type findings struct {
+	kept    []Finding
+	more    int  // that are not kept
+	refuses bool // an update
+}
+
+// Limits of what is reported. Nobody reads more, and it takes more memory than the definitions. They are variables for
+// tests.
+var (
+	maxFindings = 1000 // of a version of OLM about a pair
+	maxProblems = 100_000
+)
+
+// cut keeps up to so many findings.
+func (f findings) cut(most int) findings {
+	if more := len(f.kept) - most; more > 0 {
+		f.kept, f.more = slices.Clone(f.kept[:most]), f.more+more
+	}
+	return f
 }
 
 // Check checks the updates. Equal pairs of definitions are compared once. The error is that of ctx, or that of the
@@ -120,7 +144,13 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	if opts.Comparing != nil {
 		opts.Comparing(len(pairs))
 	}
+	room := semaphore.NewWeighted(maxTogether)
 	compare := func(p pair) verdict {
+		size := min(maxTogether, b.library.texts[p.before].Size()+b.library.texts[p.after].Size())
+		if err := room.Acquire(ctx, size); err != nil {
+			return verdict{pair: p, err: err}
+		}
+		defer room.Release(size)
 		v := b.library.compare(p, known, opts)
 		if opts.Compared != nil {
 			opts.Compared(p.name)
@@ -128,14 +158,20 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 		return v
 	}
 	verdicts := make(map[pair]verdict, len(pairs))
+	kept := 0
 	for v := range parallel.Map(ctx, 0, slices.Values(pairs), compare) {
+		for olm, f := range v.findings {
+			if kept += len(f.kept); kept > maxProblems {
+				v.findings[olm] = f.cut(1)
+			}
+		}
 		verdicts[v.pair] = v
 	}
 	return verdicts
 }
 
 func (l *library) compare(p pair, known resources, opts Options) verdict {
-	v := verdict{pair: p, findings: map[graph.Semantics][]Finding{}}
+	v := verdict{pair: p, findings: map[graph.Semantics]findings{}}
 	before, err := l.read(p.before)
 	if err != nil {
 		v.err = err
@@ -148,7 +184,8 @@ func (l *library) compare(p pair, known resources, opts Options) verdict {
 	}
 	stored(opts.State, before)
 	for _, olm := range opts.OLM {
-		v.findings[olm] = Compare(olm, before, after, known.of(after))
+		found := Compare(olm, before, after, known.of(after))
+		v.findings[olm] = findings{kept: found, refuses: slices.ContainsFunc(found, Finding.refuses)}.cut(maxFindings)
 	}
 	return v
 }

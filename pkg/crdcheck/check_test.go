@@ -196,46 +196,98 @@ func TestLargeDefinitions(t *testing.T) {
 	}
 }
 
-// TestPublished has published catalogs and bundles, whose verdicts were read by hand.
-func TestPublished(t *testing.T) {
-	var several []string // directories of bundles of which there are several
-	packages, err := filepath.Glob(shared.Path(t, "data/operators") + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range packages {
-		if all, _ := filepath.Glob(dir + "/*"); len(all) > 1 {
-			several = append(several, all...)
+// TestTooManyFindings has two updates, of which each has more findings than are kept.
+func TestTooManyFindings(t *testing.T) {
+	defer func(findings, problems int) { maxFindings, maxProblems = findings, problems }(maxFindings, maxProblems)
+	a, b := t.TempDir(), t.TempDir()
+	writeBundle(t, a, "1.0.0", "{type: string, format: email, pattern: a}")
+	writeBundle(t, b, "2.0.0", "{type: integer}")
+	catalog := catalogOf("{name: v1}, {name: v2, replaces: v1}, {name: v3, replaces: v2}", a, b, a)
+	for _, tt := range []struct {
+		findings, problems int
+		want               []string // without information
+	}{
+		{3, 6, []string{"v1-pattern v2", "v1-type v2", "v1-unhandled v2", "v1-pattern v3", "v1-type v3", "v1-unhandled v3"}},
+		{2, 6, []string{"too-many v2", "v1-pattern v2", "v1-type v2", "too-many v3", "v1-pattern v3", "v1-type v3"}},
+		{3, 4, []string{"too-many ", "v1-pattern v2", "v1-type v2", "v1-unhandled v2", "v1-pattern v3"}},
+	} {
+		maxFindings, maxProblems = tt.findings, tt.problems
+		report, err := checkCatalog(t, catalog, Options{Images: openDirectories})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range report.Problems {
+			_, name, _ := strings.Cut(p.Path, `bundle "`)
+			if p.Severity == problem.Error {
+				got = append(got, p.Rule+" "+strings.TrimSuffix(name, `"`))
+			}
+		}
+		if !slices.Equal(got, tt.want) || report.Refused[graph.V1] != 2 {
+			t.Errorf("up to %d findings, %d problems: got %q, want %q; %s",
+				tt.findings, tt.problems, got, tt.want, report.Summary())
 		}
 	}
+}
+
+// TestPublished has published catalogs and bundles, whose verdicts were read by hand.
+func TestPublished(t *testing.T) {
 	for _, tt := range []struct {
 		name                           string
 		refs                           []string
 		updates, classic, v1, problems int
 	}{
 		{"catalog", []string{shared.Path(t, "data/catalogs/v4.12")}, 153, 0, 24, 117},
-		{"neighbours", several, 36, 1, 16, 96},
+		{"neighbours", published(t), 36, 1, 16, 96},
 	} {
 		if testing.Short() && tt.name == "catalog" { // the race detector is on
 			continue
 		}
-		catalog, err := render.Open(t.Context(), tt.refs, render.Options{Bundles: &bundle.Options{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer catalog.Close()
-		bundles, err := Read(t.Context(), image.SpoolOptions{}, catalog.Sources...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer bundles.Close()
-		r, err := bundles.Check(t.Context(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := checkRefs(t, tt.refs)
 		if n := problem.Count(r.Problems, problem.Error); r.Updates != tt.updates || r.Unchecked != 0 || n != tt.problems ||
 			r.Refused[graph.Classic] != tt.classic || r.Refused[graph.V1] != tt.v1 {
 			t.Errorf("%s: %s, %d problems", tt.name, r.Summary(), n)
 		}
 	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	refs := published(b)
+	for b.Loop() {
+		checkRefs(b, refs)
+	}
+}
+
+// published returns the directories of published bundles of which there are several of a package.
+func published(t testing.TB) []string {
+	packages, err := filepath.Glob(shared.Path(t, "data/operators") + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var several []string
+	for _, dir := range packages {
+		if all, _ := filepath.Glob(dir + "/*"); len(all) > 1 {
+			several = append(several, all...)
+		}
+	}
+	return several
+}
+
+func checkRefs(t testing.TB, refs []string) *Report {
+	t.Helper()
+	catalog, err := render.Open(t.Context(), refs, render.Options{Bundles: &bundle.Options{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer catalog.Close()
+	bundles, err := Read(t.Context(), image.SpoolOptions{}, catalog.Sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bundles.Close()
+	r, err := bundles.Check(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

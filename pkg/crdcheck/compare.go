@@ -19,6 +19,9 @@ type Finding struct {
 	Message  string           // of OLM
 }
 
+// refuses reports whether OLM refuses an update for the finding.
+func (f Finding) refuses() bool { return f.Severity != problem.Warning }
+
 // Compare returns the changes of a CustomResourceDefinition, which [bundle.DecodeCRD] decoded, for which a version of
 // OLM refuses an update. Resources are its custom resources in the cluster; only OLM Classic looks at them.
 //

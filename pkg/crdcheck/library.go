@@ -116,6 +116,7 @@ const (
 	maxSize     = 3 << 19 // bytes that etcd accepts
 	maxDepth    = 250     // of JSON; those of published operators have about 30
 	maxVersions = 20      // those of published operators have a few
+	maxTogether = 2 << 20 // bytes that are compared at once, unless one pair has more; takes about 200 times the memory
 )
 
 // read returns a definition.

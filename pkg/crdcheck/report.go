@@ -77,13 +77,17 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.State != nil,
 	}
 	unread := map[*node]int{} // updates by the bundle that cannot be read
+	hidden := 0
 	for _, u := range updates {
 		r.Updates += len(u.from)
 		p := reporter{report: r, verdicts: verdicts, to: u.to, byText: map[string]*refusal{}}
 		for _, from := range u.from {
 			p.update(from, unread)
 		}
-		r.Problems = append(r.Problems, p.problems()...)
+		found := p.problems()
+		room := min(len(found), maxProblems-len(r.Problems))
+		r.Problems = append(r.Problems, found[:room]...)
+		hidden += len(found) - room
 	}
 	for n, count := range unread {
 		p := n.problem("manifests", "")
@@ -92,15 +96,25 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 			plural.Words(count, "update is", "updates are"), n.err)
 		r.Problems = append(r.Problems, p)
 	}
+	if hidden > 0 {
+		r.add(tooMany, plural.Words(hidden, "more problem is", "more problems are")+" not reported")
+	}
 	if !r.evaluatesResources() && r.Compared > 0 {
-		rule := Rules().Of("resources")
-		r.Problems = append(r.Problems, &problem.Problem{
-			Rule: rule.Name, Severity: rule.Severity, Fix: rule.Fix,
-			Message: "custom resources are not known, so they were not evaluated for OLM Classic",
-		})
+		r.add("resources", "custom resources are not known, so they were not evaluated for OLM Classic")
 	}
 	problem.Sort(r.Problems)
 	return r
+}
+
+// tooMany is the rule about what is not reported.
+const tooMany = "too-many"
+
+// add adds a problem that is not about one bundle.
+func (r *Report) add(rule, message string) {
+	of := Rules().Of(rule)
+	r.Problems = append(r.Problems, &problem.Problem{
+		Rule: rule, Severity: of.Severity, Fix: of.Fix, Message: message,
+	})
 }
 
 // update adds the problems of the update of a bundle.
@@ -126,9 +140,14 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			p.add(from, Finding{Rule: "crd", CRD: d.name}, "the update from ", " is not checked: "+v.err.Error())
 		}
 		for _, olm := range p.report.olm {
-			for _, f := range v.findings[olm] {
-				refused[olm] = refused[olm] || f.Severity != problem.Warning
+			found := v.findings[olm]
+			refused[olm] = refused[olm] || found.refuses
+			for _, f := range found.kept {
 				p.add(from, f, title(olm)+" refuses the update from ", ": "+f.Message)
+			}
+			if found.more > 0 {
+				p.add(from, Finding{Rule: tooMany, CRD: d.name}, title(olm)+" refuses the update from ", fmt.Sprintf(
+					": %s of %q, which this report omits", plural.Words(found.more, "more change", "more changes"), d.name))
 			}
 		}
 	}
