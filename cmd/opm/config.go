@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -104,7 +105,9 @@ func beside(file, path string) string {
 // allRules returns the names of the rules of all commands, which share opm.yaml.
 func allRules() []string {
 	var names []string
-	for _, rules := range []*problem.Rules{template.Rules(), bundle.Rules(), imagecheck.Rules(), resolve.Rules()} {
+	for _, rules := range []*problem.Rules{
+		template.Rules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(),
+	} {
 		names = append(names, rules.Names()...)
 	}
 	return names

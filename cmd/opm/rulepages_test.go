@@ -19,7 +19,7 @@ func rulePages() map[string]string {
 		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules(), lines),
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
-		"check-crds.md":      rulePage("opm check-crds", crdcheck.Rules(), ""),
+		"check-crds.md":      rulePage("opm check-crds", crdcheck.Rules(), definitions),
 	}
 }
 
@@ -30,6 +30,9 @@ and name.`
 	lines = `The examples above are changes to this bundle. Below the name of a file are some of its lines: the first and the last of
 them are here, and those in between replace what is between them here. A file that is not here is added; one without
 lines is missing.`
+	definitions = `The examples above are changes to these files: an update of a catalog, the definitions before and after it, and the
+custom resource that a cluster has. Each line replaces the one with the same key. Lines that begin with apiVersion
+replace the whole file, and a file without lines is missing.`
 )
 
 // rulePage lists the rules of a command, and explains each. The examples are changes as described.

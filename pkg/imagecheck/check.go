@@ -55,23 +55,6 @@ const DefaultJobs = 8
 // Unknown is the name of the rule about images that no registry could be asked for.
 const Unknown = "unknown"
 
-// Rules returns the table of all rules: why an image that a catalog names cannot be pulled.
-var Rules = sync.OnceValue(func() *problem.Rules {
-	return problem.ParseRules(`opm check-images asks registries, and their mirrors, for every image that a catalog names.
-
-# Images
-
-## missing: error: the images that a catalog names exist
-Registries answer that there is no such image, so the bundle cannot be installed or mirrored.
-
-## unknown: error: every image can be asked for
-No registry could be asked, or the answer was neither yes nor no.
-
-## invalid: error: the images that a catalog names are references
-No container tool can pull a reference without the host of a registry, so no registry was asked.
-`)
-})
-
 // A Report is the result of a check.
 type Report struct {
 	Images   int                // how many references there are, each counted once
