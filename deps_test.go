@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 		"k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
 		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource", "github.com/prometheus/client_golang",
-		"github.com/prometheus/common",
+		"github.com/prometheus/common", "pkg/bundle",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",

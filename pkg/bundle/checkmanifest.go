@@ -14,34 +14,51 @@ import (
 )
 
 // installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API. Those with true
-// are put into the namespace of the operator.
+// are in a namespace.
 var installable = map[string]bool{
-	kindCSV:                 true,
-	kindCRD:                 false,
-	"ClusterRole":           false,
-	"ClusterRoleBinding":    false,
-	"Role":                  true,
-	"RoleBinding":           true,
-	"Service":               true,
-	"ServiceAccount":        true,
-	"Secret":                true,
-	"ConfigMap":             true,
-	"PrometheusRule":        true,
-	"ServiceMonitor":        true,
-	"PodMonitor":            true,
-	"PodDisruptionBudget":   true,
-	"PriorityClass":         false,
-	"VerticalPodAutoscaler": false, // though it is
-	"ConsoleYAMLSample":     false,
-	"ConsoleQuickStart":     false,
-	"ConsoleCLIDownload":    false,
-	"ConsoleLink":           false,
-	"ConsolePlugin":         false,
-	"NetworkPolicy":         true,
+	kindCSV:               true,
+	kindCRD:               false,
+	"ClusterRole":         false,
+	"ClusterRoleBinding":  false,
+	"Role":                true,
+	"RoleBinding":         true,
+	"Service":             true,
+	"ServiceAccount":      true,
+	"Secret":              true,
+	"ConfigMap":           true,
+	"PrometheusRule":      true,
+	"ServiceMonitor":      true,
+	kindPodMonitor:        true,
+	"PodDisruptionBudget": true,
+	"PriorityClass":       false,
+	kindAutoscaler:        true,
+	"ConsoleYAMLSample":   false,
+	"ConsoleQuickStart":   false,
+	"ConsoleCLIDownload":  false,
+	"ConsoleLink":         false,
+	"ConsolePlugin":       false,
+	"NetworkPolicy":       true,
 }
 
-// Installable reports whether OLM installs manifests of a kind, and puts them into the namespace of the operator.
+// The kinds that OLM Classic and OLM v1 treat differently.
+const (
+	kindPodMonitor = "PodMonitor"
+	kindAutoscaler = "VerticalPodAutoscaler"
+)
+
+// Installable reports whether OLM v1 installs manifests of a kind, and puts them into the namespace of the operator: all
+// that are in one but a VerticalPodAutoscaler, which keeps the namespace that it has.
 func Installable(kind string) (namespaced, ok bool) {
+	namespaced, ok = installable[kind]
+	return namespaced && kind != kindAutoscaler, ok
+}
+
+// InstallableByClassic reports the same of OLM Classic. It does not know a PodMonitor, and asks the cluster which kinds
+// are in a namespace.
+func InstallableByClassic(kind string) (namespaced, ok bool) {
+	if kind == kindPodMonitor {
+		return false, false
+	}
 	namespaced, ok = installable[kind]
 	return namespaced, ok
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A bundle is what a catalog says of a bundle that is installed.
-type bundle struct {
+// Contents are what a catalog says of a bundle that is installed.
+type contents struct {
 	*cluster.Manifests
 	err error // why its objects are not known
 }
@@ -21,11 +21,11 @@ type bundle struct {
 var errNotInCatalog = errors.New("no catalog is given that has the bundle")
 
 // bundle returns a bundle of a CatalogSource. Each is read once.
-func (r *run) bundle(namespace, catalog, name string) (*bundle, error) {
+func (r *run) bundle(namespace, catalog, name string) (*contents, error) {
 	key := namespace + "/" + catalog + "/" + name
 	b := r.bundles[key]
 	if b == nil {
-		b = &bundle{Manifests: &cluster.Manifests{}, err: errNotInCatalog}
+		b = &contents{Manifests: &cluster.Manifests{}, err: errNotInCatalog}
 		if meta := r.question.Bundle(namespace, catalog, name); meta != nil {
 			if m, err := cluster.ReadManifests(meta); err != nil {
 				b.err = err
@@ -40,7 +40,7 @@ func (r *run) bundle(namespace, catalog, name string) (*bundle, error) {
 
 // objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion,
 // the other manifests, and the service accounts with their permissions.
-func (b *bundle) objects(namespace string) ([]cluster.Kubernetes, error) {
+func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	if b.CSV == nil {
 		return b.Others, nil
 	}

@@ -21,7 +21,7 @@ import (
 
 // definition creates or updates a CustomResourceDefinition. Its names are assumed to be accepted.
 func (x *execution) definition(
-	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *bundle,
+	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *contents,
 ) (v1alpha1.StepStatus, error) {
 	if err := x.serves(crd.GroupVersionKind()); err != nil {
 		return step.Status, err

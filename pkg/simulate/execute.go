@@ -2,6 +2,9 @@ package simulate
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -66,14 +69,28 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		status.SetCondition(v1alpha1.ConditionFailed(
 			v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonComponentFailed, err.Error(), nil))
 		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and does not undo what it did")
-		if apierrors.IsNotFound(err) {
+		switch {
+		case apierrors.IsNotFound(err):
 			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
+		case errors.Is(err, v1alpha1.ErrInvalidInstallPlan):
+			why = computed(invalidStep(executed))
 		}
 	} else {
 		status.Phase, status.Message = v1alpha1.InstallPlanPhaseComplete, ""
 		status.SetCondition(v1alpha1.ConditionMet(v1alpha1.InstallPlanInstalled, nil))
 	}
 	update(r, &r.State.InstallPlans, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, text, why)
+}
+
+// invalidStep returns which step of an InstallPlan OLM cannot take.
+func invalidStep(p *v1alpha1.InstallPlan) string {
+	for _, step := range p.Status.Plan {
+		if !slices.Contains(stepStatuses, step.Status) {
+			return fmt.Sprintf("the step for %s %s of %s has status %s", step.Resource.Kind, step.Resource.Name, step.Resolving,
+				step.Status)
+		}
+	}
+	return ""
 }
 
 // forbidden says what an InstallPlan waits for if its service account may not create one of its objects.

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
@@ -26,11 +27,10 @@ type execution struct {
 // take takes the steps that are not taken yet, up to the first that fails.
 func (x *execution) take() error {
 	for _, step := range x.plan.Status.Plan {
-		switch step.Status {
-		case v1alpha1.StepStatusPresent, v1alpha1.StepStatusCreated:
+		switch {
+		case step.Status == v1alpha1.StepStatusPresent, step.Status == v1alpha1.StepStatusCreated:
 			continue
-		case v1alpha1.StepStatusUnknown, v1alpha1.StepStatusNotPresent, v1alpha1.StepStatusWaitingForAPI:
-		default:
+		case !slices.Contains(stepStatuses, step.Status):
 			return v1alpha1.ErrInvalidInstallPlan
 		}
 		status, err := x.step(step)
@@ -42,8 +42,14 @@ func (x *execution) take() error {
 	return nil
 }
 
+// stepStatuses are those of steps that can be taken, or are.
+var stepStatuses = []v1alpha1.StepStatus{
+	v1alpha1.StepStatusPresent, v1alpha1.StepStatusCreated, v1alpha1.StepStatusUnknown, v1alpha1.StepStatusNotPresent,
+	v1alpha1.StepStatusWaitingForAPI,
+}
+
 func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
-	inNamespace, permitted := permittedKinds[step.Resource.Kind]
+	inNamespace, permitted := permitted(step.Resource.Kind)
 	switch {
 	case step.Resource.Kind == v1alpha1.SubscriptionKind:
 		return x.subscription(step)
@@ -74,33 +80,16 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	return x.other(step, o, inNamespace), nil
 }
 
-// permittedKinds are the kinds of objects that a bundle may have, and whether they are in a namespace.
-var permittedKinds = map[string]bool{
-	v1alpha1.ClusterServiceVersionKind: true,
-	"CustomResourceDefinition":         false,
-	"BundleSecret":                     true, // a Secret
-	"ConfigMap":                        true,
-	"Service":                          true,
-	"ServiceAccount":                   true,
-	"Role":                             true,
-	"RoleBinding":                      true,
-	"ClusterRole":                      false,
-	"ClusterRoleBinding":               false,
-	"PrometheusRule":                   true,
-	"ServiceMonitor":                   true,
-	"PodDisruptionBudget":              true,
-	"PriorityClass":                    false,
-	"VerticalPodAutoscaler":            true,
-	"ConsoleYAMLSample":                false,
-	"ConsoleQuickStart":                false,
-	"ConsoleCLIDownload":               false,
-	"ConsoleLink":                      false,
-	"ConsolePlugin":                    false,
-	"NetworkPolicy":                    true,
+// permitted reports whether a step may create an object of a kind, and puts it into the namespace of the plan.
+func permitted(kind string) (inNamespace, ok bool) {
+	if kind == kindBundleSecret {
+		kind = "Secret"
+	}
+	return bundle.InstallableByClassic(kind)
 }
 
 // object returns the object of a step.
-func (x *execution) object(b *bundle, step *v1alpha1.Step) (cluster.Kubernetes, error) {
+func (x *execution) object(b *contents, step *v1alpha1.Step) (cluster.Kubernetes, error) {
 	if x.objects[step.Resolving] == nil {
 		all, err := b.objects(x.plan.Namespace)
 		if err != nil {
@@ -154,7 +143,7 @@ func with(m map[string]string, key, value string) map[string]string {
 
 // operator creates a ClusterServiceVersion. One of its name stays as it is.
 func (x *execution) operator(
-	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *bundle,
+	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *contents,
 ) (v1alpha1.StepStatus, error) {
 	if _, ok := x.State.ClusterServiceVersions.Get(x.plan.Namespace, csv.Name); ok {
 		return v1alpha1.StepStatusPresent, nil

@@ -134,11 +134,13 @@ func generatedStep(s resolve.Subscription) v1alpha1.StepResource {
 	}
 }
 
+const kindBundleSecret = "BundleSecret"
+
 // stepKind returns the kind of an object as a step has it: there, a Secret of a bundle is another kind.
 func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
-		gvk.Kind = "BundleSecret"
+		gvk.Kind = kindBundleSecret
 	}
 	return gvk
 }
@@ -153,7 +155,7 @@ func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha
 }
 
 // listedManifest returns the manifest of an object that the catalog has.
-func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *bundle) string {
+func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string {
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
 		return jsonText(planned(csv, c.Replaces, b))
 	}
@@ -161,7 +163,7 @@ func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *bundle) string {
 }
 
 // planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares what is not changed.
-func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *bundle) *v1alpha1.ClusterServiceVersion {
+func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
 	changed := *csv
 	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
 	changed.Spec.Replaces = replaces
@@ -169,7 +171,7 @@ func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *bundle) *v
 }
 
 // reference returns the manifest of an object that is unpacked from an image: it refers to the ConfigMap with it.
-func reference(c resolve.Choice, b *bundle) string {
+func reference(c resolve.Choice, b *contents) string {
 	return jsonText(unpacked{
 		Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
 		CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,

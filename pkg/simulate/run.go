@@ -23,11 +23,11 @@ type run struct {
 	synced, resolved map[string]int
 	blocked          map[string]Wait
 
-	unpacking map[string]int      // the step in which that began, by the images of bundles
-	bundles   map[string]*bundle  // by catalog and name
-	history   map[string][]string // what a Subscription or ClusterExtension had installed, by its Ref
-	settled   map[string]Wait     // what ClusterExtensions wait for that do not change any more, by name
-	grouping  *grouping           // of operatorGroups, nil before the first step
+	unpacking map[string]int       // the step in which that began, by the images of bundles
+	bundles   map[string]*contents // by catalog and name
+	history   map[string][]string  // what a Subscription or ClusterExtension had installed, by its Ref
+	settled   map[string]Wait      // what ClusterExtensions wait for that do not change any more, by name
+	grouping  *grouping            // of operatorGroups, nil before the first step
 
 	copied map[types.NamespacedName]copying // what the copies of an operator were last made of
 }
@@ -37,7 +37,7 @@ func newRun(state *cluster.State, opts Options) *run {
 	return &run{
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
-		unpacking: map[string]int{}, bundles: map[string]*bundle{}, history: map[string][]string{},
+		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
 		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{},
 	}
 }
