@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -18,16 +17,20 @@ import (
 var podKind = schema.GroupKind{Kind: "Pod"}
 
 // servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A
-// pod of another image is replaced.
+// pod that serves something else is replaced.
 func (r *run) servePod(o source) source {
 	outdated, current := r.pods(o.Value)
 	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {
 		return o
 	}
+	text, reading := "of another image", "the pod of a CatalogSource runs its image"
+	if catalogsource.FromConfigMap(o.Value) {
+		text, reading = "of another version of the ConfigMap", "the pod of a CatalogSource reads its ConfigMap once"
+	}
 	for _, old := range outdated {
 		r.State.Delete(podKind, old.Value.GetNamespace(), old.Value.GetName())
 		r.event(Deleted, old.Value, Event{
-			Place: old.Pos, Text: "of another image", Why: "the pod of a CatalogSource runs its image", Verdict: Computed,
+			Place: old.Pos, Text: text, Why: reading, Verdict: Computed,
 		})
 	}
 	why := computed("a pod serves the catalog of a CatalogSource")
@@ -40,21 +43,18 @@ func (r *run) servePod(o source) source {
 	}, "registryService "+service.ServiceName, why)
 }
 
-// pods returns the pods of a CatalogSource that run another image, and reports whether one runs its image.
+// pods returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
 func (r *run) pods(c *v1alpha1.CatalogSource) (outdated []cluster.Object[cluster.Kubernetes], current bool) {
 	pods := r.State.Others[podKind]
 	if pods == nil {
 		return nil, false
 	}
 	for o := range pods.In(c.Namespace) {
-		var rest struct {
-			Spec corev1.PodSpec `json:"spec"`
-		}
-		if o.Value.Labels[catalogsource.LabelName] != c.Name || json.Unmarshal(o.Value.Unknown, &rest, asKubernetes) != nil {
+		pod := corev1.Pod{ObjectMeta: o.Value.ObjectMeta}
+		if o.Value.Labels[catalogsource.LabelName] != c.Name || json.Unmarshal(o.Value.Unknown, &pod, asKubernetes) != nil {
 			continue
 		}
-		runs := func(of corev1.Container) bool { return of.Image == c.Spec.Image }
-		if slices.ContainsFunc(slices.Concat(rest.Spec.InitContainers, rest.Spec.Containers), runs) {
+		if catalogsource.Serves(&pod, c) {
 			current = true
 			continue
 		}
@@ -78,11 +78,18 @@ func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
 	pod.Labels[catalogsource.LabelPodHash] = rbac.Hash(&pod.Spec)
 	service := catalogsource.Service(c)
 	service.Labels[catalogsource.LabelServiceHash] = rbac.Hash(&service.Spec)
-	if c.Spec.GrpcPodConfig != nil && c.Spec.GrpcPodConfig.ExtractContent != nil {
+	switch {
+	case catalogsource.FromConfigMap(c):
+		r.assume("OLM serves catalogs from ConfigMaps with " + catalogsource.ConfigMapImage)
+	case c.Spec.GrpcPodConfig != nil && c.Spec.GrpcPodConfig.ExtractContent != nil:
 		r.assume(fmt.Sprintf("OLM serves catalogs that it extracts with %s and %s", catalogsource.OpmImage,
 			catalogsource.OLMImage))
 	}
 	objects := []cluster.Kubernetes{catalogsource.ServiceAccount(c)}
+	if catalogsource.FromConfigMap(c) {
+		role, binding := catalogsource.Permissions(c)
+		objects = append(objects, role, binding)
+	}
 	for _, p := range catalogsource.NetworkPolicies(c) {
 		objects = append(objects, untyped(p))
 	}

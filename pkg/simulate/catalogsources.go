@@ -30,22 +30,27 @@ func catalogSources(_ context.Context, r *run) error {
 			r.refuse(o, err)
 			continue
 		}
-		o = r.expandTemplate(r.clearError(o))
+		o = r.expandTemplate(o)
+		if catalogsource.FromConfigMap(o.Value) {
+			var ok bool
+			if o, ok = r.configMap(o); !ok {
+				continue
+			}
+		}
+		o = r.clearError(o)
 		if catalogsource.HasPod(o.Value) {
 			o = r.checkInterval(r.servePod(o))
-		} else if o.Value.Spec.ConfigMap != "" {
-			r.assume(fmt.Sprintf("CatalogSource %s/%s is served from its ConfigMap: how is not simulated",
-				o.Value.Namespace, o.Value.Name))
 		}
 		r.connect(o)
 	}
 	return nil
 }
 
-// disconnectInvalid makes CatalogSources unreadable for which OLM has no client, since their spec is invalid.
+// disconnectInvalid makes CatalogSources unreadable for which OLM has no client, since their spec is invalid or their
+// ConfigMap is missing.
 func (r *run) disconnectInvalid() {
 	for o := range r.State.CatalogSources.All() {
-		if catalogsource.Check(o.Value) != nil {
+		if _, missing := r.findConfigMap(o.Value); missing || catalogsource.Check(o.Value) != nil {
 			r.question.Disconnect(o.Value.Namespace, o.Value.Name)
 		}
 	}
@@ -58,12 +63,15 @@ func (r *run) refuse(o source, err error) {
 	wait(r, o, "a valid spec: "+err.Error(), Computed)
 }
 
-// clearError removes what the status says about a spec that was invalid.
+// clearError removes what the status says about a spec that was invalid, or a ConfigMap that was missing.
 func (r *run) clearError(o source) source {
-	if o.Value.Status.Reason != v1alpha1.CatalogSourceSpecInvalidError {
-		return o
+	switch o.Value.Status.Reason {
+	case v1alpha1.CatalogSourceSpecInvalidError:
+		return r.setError(o, "", "", computed("the spec is valid"))
+	case v1alpha1.CatalogSourceConfigMapError:
+		return r.setError(o, "", "", computed("the ConfigMap is there"))
 	}
-	return r.setError(o, "", "", computed("the spec is valid"))
+	return o
 }
 
 // checkInterval says that the interval of polling cannot be read. OLM then polls every 15 minutes.

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -27,15 +28,25 @@ spec:
   image: q.io/c:v1
   secrets: [pull]
   grpcPodConfig: {memoryTarget: 100Mi, extractContent: {catalogDir: /configs}}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: m, namespace: olm}
+spec: {sourceType: configmap, configMap: m}
 `), Options{})
-	o, _ := r.State.CatalogSources.Get("olm", "c.d")
 	types := map[string]func() any{
 		"Pod":            func() any { return new(corev1.Pod) },
 		"Service":        func() any { return new(corev1.Service) },
 		"ServiceAccount": func() any { return new(corev1.ServiceAccount) },
 		"NetworkPolicy":  func() any { return new(networkingv1.NetworkPolicy) },
+		"Role":           func() any { return new(rbacv1.Role) },
+		"RoleBinding":    func() any { return new(rbacv1.RoleBinding) },
 	}
-	for _, object := range r.podObjects(o.Value) {
+	var objects []cluster.Kubernetes
+	for o := range r.State.CatalogSources.All() {
+		objects = append(objects, r.podObjects(o.Value)...)
+	}
+	for _, object := range objects {
 		text, err := yaml.Marshal(object)
 		if other, ok := object.(*cluster.Other); ok {
 			text, err = []byte(jsonText(other)), nil

@@ -55,9 +55,9 @@ func Check(source *v1alpha1.CatalogSource) error {
 	return nil
 }
 
-// HasPod reports whether OLM runs a pod with the image of a valid CatalogSource.
+// HasPod reports whether OLM runs a pod for a valid CatalogSource: with its image, or one that reads its ConfigMap.
 func HasPod(source *v1alpha1.CatalogSource) bool {
-	return source.Spec.SourceType == v1alpha1.SourceTypeGrpc && source.Spec.Image != ""
+	return source.Spec.Image != "" || FromConfigMap(source)
 }
 
 // Address returns where OLM connects to.
@@ -99,6 +99,10 @@ func ServiceAccount(source *v1alpha1.CatalogSource) *corev1.ServiceAccount {
 		ImagePullSecrets: pullSecrets(source),
 	}
 	a.Labels = managed()
+	if FromConfigMap(source) {
+		a.Name, a.ImagePullSecrets = configMapAccount(source), nil
+		return a
+	}
 	a.OwnerReferences = []metav1.OwnerReference{owner(source, true, true)}
 	return a
 }
@@ -113,18 +117,23 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 	return secrets
 }
 
-// NetworkPolicies returns that of the pod, which accepts calls of gRPC, and that of the Jobs that unpack bundles, which
-// may call the API server.
+// NetworkPolicies returns that of the pod, which accepts calls of gRPC, and that of the Jobs that unpack bundles from
+// images, which may call the API server. So may a pod that reads a ConfigMap.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
 	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}
+	toServer := []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
+	if FromConfigMap(source) {
+		server.Spec.Egress = toServer
+		return []*networkingv1.NetworkPolicy{server}
+	}
 	unpack := networkPolicy(source, source.Name+"-unpack-bundles", metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: labelUnpackRef, Operator: metav1.LabelSelectorOpExists},
 			{Key: labelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
 		},
 	})
-	unpack.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
+	unpack.Spec.Egress = toServer
 	return []*networkingv1.NetworkPolicy{server, unpack}
 }
 

@@ -2,6 +2,7 @@ package catalogsource
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -30,7 +31,7 @@ const (
 func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alpha1.SecurityConfig {
 	config := source.Spec.GrpcPodConfig
 	switch {
-	case config != nil && config.SecurityContextConfig != "":
+	case config != nil && config.SecurityContextConfig != "" && !FromConfigMap(source):
 		return config.SecurityContextConfig
 	case namespace != nil && namespace.Labels[labelEnforce] == string(v1alpha1.Restricted):
 		return v1alpha1.Restricted
@@ -39,12 +40,13 @@ func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alp
 	}
 }
 
-// Pod returns the pod that serves a catalog, without the label of its hash. Its name is left to Kubernetes.
+// Pod returns the pod that serves a catalog, without the label of its hash. Its name is left to Kubernetes. A pod that
+// reads a ConfigMap has the version of the ConfigMap that the status of the CatalogSource says.
 func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *corev1.Pod {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta(source, ""),
 		Spec: corev1.PodSpec{
-			Containers:         []corev1.Container{server(source.Spec.Image)},
+			Containers:         []corev1.Container{server(image(source))},
 			NodeSelector:       map[string]string{corev1.LabelOSStable: "linux"},
 			ServiceAccountName: source.Name,
 			ImagePullSecrets:   pullSecrets(source),
@@ -55,9 +57,12 @@ func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *core
 	pod.Labels = labels(source)
 	pod.Annotations = map[string]string{}
 	maps.Copy(pod.Annotations, source.Annotations)
+	if FromConfigMap(source) {
+		readConfigMap(pod, source)
+	}
 	if config := source.Spec.GrpcPodConfig; config != nil {
 		schedule(&pod.Spec, config)
-		if config.ExtractContent != nil {
+		if config.ExtractContent != nil && !FromConfigMap(source) {
 			extract(&pod.Spec, config.ExtractContent)
 		}
 	}
@@ -69,6 +74,22 @@ func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *core
 	}
 	pod.Annotations[annotationEvict] = "true"
 	return pod
+}
+
+// Serves reports whether a pod of a CatalogSource serves what that says now: its image, or its ConfigMap.
+func Serves(pod *corev1.Pod, source *v1alpha1.CatalogSource) bool {
+	if FromConfigMap(source) {
+		return pod.Labels[labelConfigMapVersion] == configMapVersion(source)
+	}
+	runs := func(of corev1.Container) bool { return of.Image == source.Spec.Image }
+	return slices.ContainsFunc(pod.Spec.InitContainers, runs) || slices.ContainsFunc(pod.Spec.Containers, runs)
+}
+
+func image(source *v1alpha1.CatalogSource) string {
+	if FromConfigMap(source) {
+		return ConfigMapImage
+	}
+	return source.Spec.Image
 }
 
 // server returns the container that serves what is in an image.

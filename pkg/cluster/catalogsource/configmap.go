@@ -1,0 +1,80 @@
+package catalogsource
+
+import (
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ConfigMapImage is the image that serves a catalog from a ConfigMap, unless the arguments of OLM name another.
+const ConfigMapImage = "quay.io/operator-framework/configmap-operator-registry:latest"
+
+// labelConfigMapVersion is the label of a pod with the resourceVersion of the ConfigMap that it has read.
+const labelConfigMapVersion = "olm.configMapResourceVersion"
+
+// FromConfigMap reports whether the catalog of a valid CatalogSource is in a ConfigMap.
+func FromConfigMap(source *v1alpha1.CatalogSource) bool {
+	return source.Spec.SourceType != v1alpha1.SourceTypeGrpc
+}
+
+// Adopt makes a CatalogSource an owner of its ConfigMap, which OLM labels as not its own.
+func Adopt(configMap metav1.Object, source *v1alpha1.CatalogSource) {
+	reference := owner(source, false, false)
+	owners := configMap.GetOwnerReferences()
+	if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool {
+		return o.Kind == reference.Kind && o.Name == reference.Name && o.UID == reference.UID
+	}) {
+		return
+	}
+	configMap.SetOwnerReferences(append(slices.Clone(owners), reference))
+	meta := metav1.ObjectMeta{Labels: configMap.GetLabels()}
+	metav1.SetMetaDataLabel(&meta, labelManaged, "false")
+	configMap.SetLabels(meta.Labels)
+}
+
+func configMapAccount(source *v1alpha1.CatalogSource) string {
+	return source.Name + "-configmap-server"
+}
+
+// readConfigMap makes a pod serve a catalog from a ConfigMap.
+func readConfigMap(pod *corev1.Pod, source *v1alpha1.CatalogSource) {
+	pod.Labels[labelConfigMapVersion] = configMapVersion(source)
+	pod.Spec.ServiceAccountName = configMapAccount(source)
+	pod.Spec.ImagePullSecrets = nil
+	c := &pod.Spec.Containers[0]
+	c.Name = "configmap-registry-server"
+	c.Command = []string{"configmap-server", "-c", source.Spec.ConfigMap, "-n", source.Namespace}
+}
+
+func configMapVersion(source *v1alpha1.CatalogSource) string {
+	if of := source.Status.ConfigMapResource; of != nil {
+		return of.ResourceVersion
+	}
+	return ""
+}
+
+// Permissions returns the Role with which a pod reads its ConfigMap, and its binding.
+func Permissions(source *v1alpha1.CatalogSource) (*rbacv1.Role, *rbacv1.RoleBinding) {
+	apiVersion := rbacv1.SchemeGroupVersion.String()
+	role := &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: "Role"},
+		ObjectMeta: meta(source, source.Name+"-configmap-reader"),
+		Rules: []rbacv1.PolicyRule{{
+			Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
+			ResourceNames: []string{source.Spec.ConfigMap},
+		}},
+	}
+	binding := &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: "RoleBinding"},
+		ObjectMeta: meta(source, source.Name+"-server-configmap-reader"),
+		Subjects: []rbacv1.Subject{{
+			Kind: rbacv1.ServiceAccountKind, Name: configMapAccount(source), Namespace: source.Namespace,
+		}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name},
+	}
+	role.Labels, binding.Labels = managed(), managed()
+	return role, binding
+}
