@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
@@ -96,9 +98,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range problems {
-		refused = errors.Join(refused, p)
-	}
+	refused = joinByPlace(refused, problems)
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs)
 	if err != nil {
 		return err
@@ -121,6 +121,19 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return errReported
 	}
 	return refused
+}
+
+// joinByPlace joins errors, which may be joined themselves, with problems.
+func joinByPlace(err error, problems []*declcfg.Error) error {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = slices.Clone(joined.Unwrap())
+	}
+	for _, p := range problems {
+		all = append(all, p)
+	}
+	slices.SortStableFunc(all, declcfg.CompareErrors)
+	return errors.Join(all...)
 }
 
 // compare adds the differences to the result, and writes its objects, as the flags say.
