@@ -29,6 +29,9 @@ so that OLM Classic resolves nothing where it is visible.
 With --write, the objects as they are in the end are written to a directory like that of "oc adm
 must-gather", which can be a STATE again.
 
+In text, what happens to several objects for one reason shares a line, and a reason is not repeated
+in a step for objects of one kind; -o json and yaml have it all.
+
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.
 

@@ -58,7 +58,7 @@ func (r *run) startUnpacking(answer *cluster.Namespace) bool {
 		setCondition(status, resolve.Condition{
 			Type: string(v1alpha1.SubscriptionBundleUnpacking), Status: metav1.ConditionTrue, Reason: "UnpackingInProgress",
 		})
-	}, computed("a Job unpacks the image of a bundle before there is an InstallPlan: "+installs(answer)))
+	}, computed("Jobs unpack the images of bundles before there is an InstallPlan"))
 	return len(r.Events) > before // not if it has begun before the state was saved
 }
 

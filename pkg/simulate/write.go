@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -14,23 +15,31 @@ import (
 // actionSigns are how the timeline shows what happens to an object.
 var actionSigns = map[Action]string{Created: "+", Updated: "~", Deleted: "-"}
 
-// WriteText writes what happens by step. The reason of an event is not repeated for the next.
+// WriteText writes what happens by step. Events that differ only in their objects share a line. A reason is not repeated
+// for the next event, nor in a step for objects of the same kind.
 func (r *Result) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
 	for _, a := range r.Assumed {
 		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
 	}
-	step, why := 0, ""
-	for _, e := range r.Events {
+	type subject struct {
+		kind   string
+		action Action
+	}
+	step, last, reasons := 0, "", map[subject]string{}
+	for e := range r.lines() {
 		if e.Step != step {
-			step, why = e.Step, ""
+			step, last = e.Step, ""
+			clear(reasons)
 			fmt.Fprintf(w, "step %d\n", step)
 		}
-		fmt.Fprintf(w, "  %s %s: %s\n", actionSigns[e.Action], legible.Name(e.Object.String()), sentence(e.Text))
-		if reason := e.Why + mark(e.Verdict); reason != why {
-			why = reason
+		fmt.Fprintf(w, "  %s %s: %s\n", actionSigns[e.Action], legible.Name(e.objects), sentence(e.Text))
+		of, reason := subject{e.Object.Kind, e.Action}, e.Why+mark(e.Verdict)
+		if reason != last && reason != reasons[of] {
+			last = reason
 			fmt.Fprintf(w, "      %s\n", sentence(reason))
 		}
+		reasons[of] = reason
 	}
 	fmt.Fprintln(w, ending(r))
 	for _, o := range r.Waiting {
@@ -45,6 +54,33 @@ func (r *Result) WriteText(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// A line shows events that follow each other and differ only in the names of their objects.
+type line struct {
+	Event          // the first
+	objects string // all
+}
+
+// lines yields the events.
+func (r *Result) lines() iter.Seq[line] {
+	return func(yield func(line) bool) {
+		for rest := r.Events; len(rest) > 0; {
+			first := rest[0]
+			names := []string{first.Object.String()}
+			for _, e := range rest[1:] {
+				same := e
+				same.Object, same.Place = first.Object, first.Place
+				if same != first || e.Object.Kind != first.Object.Kind {
+					break
+				}
+				names = append(names, strings.TrimPrefix(e.Object.String(), e.Object.Kind+" "))
+			}
+			if rest = rest[len(names):]; !yield(line{first, some(names)}) {
+				return
+			}
+		}
+	}
 }
 
 // lines are the verdict in words.
@@ -90,8 +126,8 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	if len(r.Events) > 0 {
 		fmt.Fprint(w, "| step | object | | what | why |\n| ---: | --- | --- | --- | --- |\n")
 	}
-	for _, e := range r.Events {
-		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.Object.String()), e.Action,
+	for e := range r.lines() {
+		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.objects), e.Action,
 			markdown.Escape(e.Text), markdown.Escape(e.Why+mark(e.Verdict)))
 	}
 	if len(r.Events) > 0 {
