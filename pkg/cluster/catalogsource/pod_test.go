@@ -1,7 +1,7 @@
 package catalogsource
 
 import (
-	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,51 +10,49 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Each row is a spec without its sourceType, and a part of the pod, one line each: what it has, or "no" and what it lacks.
+// rows returns the rows of a table.
+func rows[T any](t *testing.T, file string) (all []T) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &all)
+	}
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%s: %d rows, %v", file, len(all), err)
+	}
+	return all
+}
+
 func TestPod(t *testing.T) {
-	const extract = "image: q.io/c:v1, grpcPodConfig: {extractContent: {catalogDir: /configs%s}}"
-	for _, tt := range []struct{ name, spec, namespace, want string }{
-		{"name", "image: q.io/c:v1", "", "generateName: c-\nname: registry-server\nserviceAccountName: c"},
-		{"port", "image: q.io/c:v1", "", "containerPort: 50051\nname: grpc"},
-		{"probes", "image: q.io/c:v1", "", "initialDelaySeconds: 5\ninitialDelaySeconds: 10\nfailureThreshold: 15\nperiodSeconds: 10"},
-		{"requests", "image: q.io/c:v1", "", "cpu: 10m\nmemory: 50Mi\nno GOMEMLIMIT"},
-		{"tag", "image: q.io/c:v1", "", "imagePullPolicy: Always"},
-		{"digest", "image: 'q.io/c@sha256:1'", "", "imagePullPolicy: IfNotPresent"},
-		{"labels", "image: q.io/c:v1", "", "olm.catalogSource: c\nolm.managed: \"true\"\ncluster-autoscaler.kubernetes.io/safe-to-evict: \"true\""},
-		{"secrets", "image: q.io/c:v1, secrets: [a, '', b]", "", "imagePullSecrets:\n- name: a\n- name: b\nno - {}"},
-		{"node", "image: q.io/c:v1", "", "kubernetes.io/os: linux"},
-		{"other nodes", "image: q.io/c:v1, grpcPodConfig: {nodeSelector: {a: b}}", "", "a: b\nno kubernetes.io/os"},
-		{"memory", "image: q.io/c:v1, grpcPodConfig: {memoryTarget: 1Gi}", "", "memory: 1Gi\nvalue: 1GiB\nno 50Mi"},
-		{"tolerations", "image: q.io/c:v1, grpcPodConfig: {tolerations: [{operator: Exists}]}", "", "- operator: Exists"},
-		{"affinity", "image: q.io/c:v1, grpcPodConfig: {affinity: {nodeAffinity: {}}}", "", "nodeAffinity: {}"},
-		{"class", "image: q.io/c:v1, grpcPodConfig: {priorityClassName: low}", "", "priorityClassName: low"},
-		{"legacy", "image: q.io/c:v1", "", "readOnlyRootFilesystem: false\nno runAsNonRoot\nno drop:"},
-		{"baseline namespace", "image: q.io/c:v1", "baseline", "no runAsNonRoot"},
-		{"restricted namespace", "image: q.io/c:v1", "restricted", "runAsNonRoot: true\nrunAsUser: 1001\ntype: RuntimeDefault\n" +
-			"allowPrivilegeEscalation: false\n- ALL\nreadOnlyRootFilesystem: false"},
-		{"legacy in it", "image: q.io/c:v1, grpcPodConfig: {securityContextConfig: legacy}", "restricted", "no runAsNonRoot"},
-		{"restricted", "image: q.io/c:v1, grpcPodConfig: {securityContextConfig: restricted}", "", "runAsNonRoot: true"},
-		{"extract", fmt.Sprintf(extract, ""), "", "name: extract-utilities\nname: extract-content\n- --catalog.from=/configs\n" +
-			"- serve\n- /extracted-catalog/catalog\nimage: " + OpmImage + "\nmountPath: /tmp/\nreadOnlyRootFilesystem: true\n" +
-			"no readOnlyRootFilesystem: false\nno cache-dir"},
-		{"extract cache", fmt.Sprintf(extract, ", cacheDir: /cache"), "", "- --cache.from=/cache\n- --cache-dir=/extracted-catalog/cache\nno /tmp"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			source := new(v1alpha1.CatalogSource)
-			text := "metadata: {name: c, namespace: olm}\nspec: {sourceType: grpc, " + tt.spec + "}\n"
-			if err := yaml.UnmarshalStrict([]byte(text), source); err != nil {
-				t.Fatal(err)
+	type row struct {
+		Name      string                     `json:"name"`
+		Spec      v1alpha1.CatalogSourceSpec `json:"spec"`
+		Namespace string                     `json:"namespace"`
+		Has       []string                   `json:"has"`
+		Lacks     []string                   `json:"lacks"`
+	}
+	for _, tt := range rows[row](t, "testdata/pods.yaml") {
+		t.Run(tt.Name, func(t *testing.T) {
+			source := &v1alpha1.CatalogSource{Spec: tt.Spec}
+			source.Name, source.Namespace = "c", "olm"
+			if tt.Spec.SourceType == "" {
+				source.Spec.SourceType = v1alpha1.SourceTypeGrpc
 			}
 			namespace := new(corev1.Namespace)
-			namespace.Labels = map[string]string{labelEnforce: tt.namespace}
-			pod, err := yaml.Marshal(Pod(source, Security(source, namespace)))
+			namespace.Labels = map[string]string{labelEnforce: tt.Namespace}
+			text, err := yaml.Marshal(Pod(source, Security(source, namespace)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for line := range strings.Lines(tt.want) {
-				want, lacks := strings.CutPrefix(strings.TrimSpace(line), "no ")
-				if strings.Contains(string(pod), want) == lacks {
-					t.Errorf("%s: not so in\n%s", line, pod)
+			pod := string(text)
+			for _, want := range tt.Has {
+				if !strings.Contains(pod, want) {
+					t.Errorf("want %q in\n%s", want, pod)
+				}
+			}
+			for _, no := range tt.Lacks {
+				if strings.Contains(pod, no) {
+					t.Errorf("want no %q in\n%s", no, pod)
 				}
 			}
 		})
