@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/s2"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -174,6 +175,26 @@ func TestHolds(t *testing.T) {
 	} {
 		if got := holds(tt.frame, tt.size); got != tt.want {
 			t.Errorf("a frame of %d bytes holds %d: %t, want %t", len(tt.frame), tt.size, got, tt.want)
+		}
+	}
+}
+
+// So it is with blocks.
+func TestAppendBlock(t *testing.T) {
+	content := bytes.Repeat([]byte("content "), 100)
+	block, huge := newPacker().record(content).data, s2.Encode(nil, make([]byte, 16<<20))
+	got, err := appendBlock([]byte("before "), block, len(content))
+	if want := "before " + string(content); err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for _, tt := range []struct {
+		block []byte
+		size  int
+	}{
+		{block, len(content) - 1}, {block, len(content) + 1}, {block[:len(block)-1], len(content)}, {nil, 1}, {huge, 16 << 20},
+	} {
+		if got, err := appendBlock(nil, tt.block, tt.size); err == nil {
+			t.Errorf("a block of %d bytes holds %d: got %d", len(tt.block), tt.size, len(got))
 		}
 	}
 }

@@ -21,13 +21,13 @@
 // The header has 32 bytes:
 //
 //	 0  8  "opmstore"
-//	 8  4  version of the format: 2
+//	 8  4  version of the format: 3
 //	12  4  0
 //	16  8  key of the catalog
 //	24  8  xxhash of the 24 bytes before
 //
-// A record is any number of bytes whose place, size and xxhash are in the index. It is stored as it is or, where that
-// saves a third and for lists and frames always, as one zstd frame. What records hold:
+// A record is any number of bytes whose place, size and xxhash are in the index. A frame is stored as one zstd frame,
+// any other record as one s2 block where that saves a third, and else as it is. What records hold:
 //
 //   - A body is all that GetBundle says of a bundle whatever the channel, in fields as of protocol buffers: 1 the
 //     fields of api.Bundle but for those of the channel, the manifests and the deprecation; 2 for each manifest; 3 the

@@ -50,7 +50,7 @@ func (x *index) frameSize(f frameRow) int { return x.Records[f.Record].contentSi
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader {
 	start := func(f frameRow) int64 { return int64(f.Offset) }
-	return &Reader{catalog: c, size: c.Size(), frameStart: start, load: c.store.record}
+	return &Reader{catalog: c, size: c.Size(), frameStart: start, load: c.store.frame}
 }
 
 // Zstd returns a reader of all lines in zstd, as they are stored: nothing is compressed, or decompressed.
@@ -239,7 +239,7 @@ func (r *Result) Lines() iter.Seq2[[]byte, error] {
 		for _, l := range r.lines {
 			if loaded != some(l.Frame) {
 				var err error
-				if frame, err = r.store.record(frame[:0], r.store.index.Frames[l.Frame].Record); err != nil {
+				if frame, err = r.store.frame(frame[:0], r.store.index.Frames[l.Frame].Record); err != nil {
 					yield(nil, err)
 					return
 				}

@@ -16,7 +16,7 @@ import (
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
-	formatVersion = 2
+	formatVersion = 3
 	headerSize    = 32
 	footerSize    = 48
 )

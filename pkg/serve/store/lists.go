@@ -30,7 +30,7 @@ func (b *builder) writeLists(ctx context.Context) error {
 				return list{err: err}
 			}
 		}
-		return list{record: b.packer.frame(buf), run: run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}
+		return list{record: b.packer.record(buf), run: run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}
 	}
 	for l := range parallel.Map(ctx, 0, runs(b.listed), encode) {
 		if l.err != nil {

@@ -2,12 +2,14 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/opm-toolchain/opm/internal/pool"
@@ -39,10 +41,14 @@ func newPacker() *packer {
 // record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
 // longer than reading.
 func (p *packer) record(content []byte) record {
-	if r := p.frame(content); len(r.data) <= len(content)/3*2 {
-		return r
+	buf := p.buffers.Get()
+	defer func() { p.buffers.Put(buf) }()
+	buf = s2.Encode(buf[:cap(buf)], content)
+	if len(buf) <= len(content)/3*2 && len(content)/maxRatio <= len(buf) {
+		data := bytes.Clone(buf)
+		return record{data, len(content), xxhash.Sum64(data)}
 	}
-	data := append([]byte(nil), content...)
+	data := bytes.Clone(content)
 	return record{data: data, sum: xxhash.Sum64(data)}
 }
 

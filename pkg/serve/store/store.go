@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -164,8 +165,13 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// record appends the content of a record to dst, which comes back as it was where there is an error.
-func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
+// record appends the content of a record that is not a frame to dst, which comes back as it was where there is an error.
+func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) { return s.content(dst, i, appendBlock) }
+
+// frame is record for a frame.
+func (s *Store) frame(dst []byte, i id[recordRow]) ([]byte, error) { return s.content(dst, i, appendFrame) }
+
+func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte, error) {
 	r := s.index.Records[i]
 	if s.take != nil {
 		if err := s.take(r.contentSize()); err != nil {
@@ -181,22 +187,42 @@ func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if !holds(buf, uint64(r.Content)) {
-		return dst, dataLoss(r, errContent)
-	}
-	from := len(dst)
-	out, err := decoder().DecodeAll(buf, slices.Grow(dst, r.contentSize()))
-	if err == nil && len(out)-from != r.contentSize() {
-		err = errContent
-	}
+	out, err := unpack(dst, buf, int(r.Content))
 	if err != nil {
 		return dst, dataLoss(r, err)
 	}
 	return out, nil
 }
 
-// holds reports whether a zstd frame says to hold so many bytes, and can: much memory is not taken on the word of the
-// index alone.
+// An unpackFunc appends what is compressed in data to dst: size bytes, or it fails. Much memory is not taken on the word
+// of the index alone.
+type unpackFunc func(dst, data []byte, size int) ([]byte, error)
+
+// appendBlock unpacks an s2 block.
+func appendBlock(dst, block []byte, size int) ([]byte, error) {
+	if n, err := s2.DecodedLen(block); err != nil || n != size || size/maxRatio > len(block) {
+		return nil, errContent
+	}
+	from := len(dst)
+	dst = slices.Grow(dst, size)[:from+size]
+	_, err := s2.Decode(dst[from:], block)
+	return dst, err
+}
+
+// appendFrame unpacks a zstd frame.
+func appendFrame(dst, frame []byte, size int) ([]byte, error) {
+	if !holds(frame, uint64(size)) {
+		return nil, errContent
+	}
+	from := len(dst)
+	dst, err := decoder().DecodeAll(frame, slices.Grow(dst, size))
+	if err == nil && len(dst)-from != size {
+		err = errContent
+	}
+	return dst, err
+}
+
+// holds reports whether a zstd frame says to hold so many bytes, and can.
 func holds(frame []byte, size uint64) bool {
 	var h zstd.Header
 	if h.Decode(frame) != nil || size/maxRatio > uint64(len(frame)) {
@@ -208,7 +234,8 @@ func holds(frame []byte, size uint64) bool {
 	return h.FrameContentSize == size
 }
 
-// maxRatio is beyond what zstd can compress: a block of 128 KB takes at least 4 bytes.
+// maxRatio is how many bytes one byte of a record can stand for. It is beyond what zstd can: a block of 128 KB takes at least
+// 4 bytes.
 const maxRatio = 64 << 10
 
 var errContent = errors.New("it holds another number of bytes than the index says")
