@@ -13,30 +13,40 @@ import (
 // An encoded is an answer in the bytes that go to a client.
 type encoded []byte
 
-// A codec sends messages that are encoded as they are, and all others as protobuf.
+// A codec sends what is encoded as it is, and all else as protobuf.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if m, ok := v.(*message); ok {
-		return mem.BufferSlice{m}, nil
+	if encoded, ok := v.(mem.BufferSlice); ok {
+		return encoded, nil
 	}
 	return c.CodecV2.Marshal(v)
 }
 
-// buffers hold answers: as many at one time as there are processors to make them, and more. Nine of ten bundles fit in
-// a new one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
-var buffers = bufferPool{pool.Bytes(16, 64<<10, 1<<20)}
+// Buffers for answers: as many at one time as there are processors to make them, and more. Nearly all bundles fit in a
+// small one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
+var (
+	smallBuffers = pool.Bytes(32, smallBuffer, smallBuffer)
+	largeBuffers = pool.Bytes(4, 0, 1<<20)
+)
 
-// A bufferPool is a [mem.BufferPool].
-type bufferPool struct{ *pool.Pool[[]byte] }
+const smallBuffer = 64 << 10
 
-// Get implements mem.BufferPool.
-func (p bufferPool) Get(length int) *[]byte {
-	b := slices.Grow(p.Pool.Get(), length)[:length]
-	return &b
+// getBuffer returns an empty buffer with room for size bytes.
+func getBuffer(size int) []byte {
+	if size <= smallBuffer {
+		return smallBuffers.Get()
+	}
+	return slices.Grow(largeBuffers.Get(), size)
 }
 
-// Put implements mem.BufferPool.
-func (p bufferPool) Put(b *[]byte) { p.Pool.Put(*b) }
+// putBuffer gives back a buffer that getBuffer returned.
+func putBuffer(b []byte) {
+	if cap(b) <= smallBuffer {
+		smallBuffers.Put(b)
+		return
+	}
+	largeBuffers.Put(b)
+}

@@ -6,7 +6,6 @@ import (
 	"path"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -16,8 +15,8 @@ type registry struct{ live *Live }
 
 // A reply is the answer of a method that has one.
 type reply struct {
-	message []byte
-	pool    mem.BufferPool // that the bytes are from; nil where they live on
+	parts [][]byte // of the message
+	buf   []byte   // of getBuffer, which the parts use; nil if they use none
 }
 
 // unary describes a method that has one answer.
@@ -47,13 +46,10 @@ func (r *registry) one(ctx context.Context, answer func(*answering, *store.Store
 	memory := &answering{ctx: ctx, account: accountOf(ctx)}
 	defer memory.done()
 	got, err := answer(memory, snapshot.Store)
-	if err == nil && memory.lease == nil {
-		err = memory.take(max(int64(len(got.message)), smallAnswer))
-	}
 	if err != nil {
 		return nil, err
 	}
-	return memory.lease.message(got.message, got.pool), nil
+	return memory.lease.message(got), nil
 }
 
 // stream describes a method that has any number of answers, which are one after another.

@@ -47,9 +47,12 @@ var experimentalService = grpc.ServiceDesc{
 	},
 }
 
-func getPackage(_ *answering, s *store.Store, req *api.GetPackageRequest) (reply, error) {
+func getPackage(memory *answering, s *store.Store, req *api.GetPackageRequest) (reply, error) {
 	message, err := s.Package(req.GetName())
-	return reply{message: message}, err
+	if err == nil {
+		err = memory.take(max(int64(len(message)), smallAnswer))
+	}
+	return reply{parts: [][]byte{message}}, err
 }
 
 func getBundle(memory *answering, s *store.Store, req *api.GetBundleRequest) (reply, error) {
@@ -83,23 +86,20 @@ func getDefaultBundleThatProvides(
 }
 
 func bundle(memory *answering, s *store.Store, pkg, channel, name string) (reply, error) {
-	size, err := s.BundleSize(pkg, channel, name)
+	b, err := s.Bundle(pkg, channel, name)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := memory.take(max(int64(size), bundleBytes)); err != nil {
+	if err := memory.take(max(int64(b.Size()), smallBuffer)); err != nil {
 		return reply{}, err
 	}
-	taken := buffers.Pool.Get()
-	message, err := s.Bundle(taken, pkg, channel, name)
-	if cap(message) != cap(taken) { // it was too small
-		buffers.Put(&taken)
-	}
+	buf := getBuffer(b.Size())
+	parts, err := b.Message(buf)
 	if err != nil {
-		buffers.Put(&message)
+		putBuffer(buf)
 		return reply{}, err
 	}
-	return reply{message, buffers}, nil
+	return reply{parts, buf}, nil
 }
 
 func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {

@@ -16,7 +16,6 @@ import (
 // What an answer takes of the memory for answers, at least.
 const (
 	smallAnswer = 4 << 10
-	bundleBytes = 64 << 10  // a buffer for a bundle
 	streamBytes = 128 << 10 // what gRPC queues of a stream, which is 64 KB, and a record of the store
 )
 
@@ -97,7 +96,7 @@ func (l *lease) grow(bytes int64) {
 }
 
 // message returns a message that holds the lease until it is written. Its client has the time of a stall to take it.
-func (l *lease) message(data []byte, from mem.BufferPool) *message {
+func (l *lease) message(r reply) mem.BufferSlice {
 	l.refs.Add(1)
 	a := l.account
 	a.mu.Lock()
@@ -109,9 +108,7 @@ func (l *lease) message(data []byte, from mem.BufferPool) *message {
 	default:
 		l.timer.Reset(a.stall)
 	}
-	m := &message{SliceBuffer: data, lease: l, pool: from}
-	m.refs.Store(1)
-	return m
+	return newMessage(l, r)
 }
 
 // stalled cuts off the client if there is a message that it does not take.
@@ -150,23 +147,40 @@ func (l *lease) release() {
 
 // A message is an encoded answer on its way to the client.
 type message struct {
-	mem.SliceBuffer
 	lease *lease
-	pool  mem.BufferPool // gets the bytes back, unless it is nil
+	buf   []byte // of getBuffer, or nil
 	refs  atomic.Int32
 }
 
+// newMessage returns the parts of a message, which ends when all of them are freed.
+func newMessage(l *lease, r reply) mem.BufferSlice {
+	m := &message{lease: l, buf: r.buf}
+	m.refs.Store(int32(len(r.parts)))
+	parts, all := make([]part, len(r.parts)), make(mem.BufferSlice, len(r.parts))
+	for i, data := range r.parts {
+		parts[i] = part{data, m}
+		all[i] = &parts[i]
+	}
+	return all
+}
+
+// A part is some bytes of a message.
+type part struct {
+	mem.SliceBuffer
+	message *message
+}
+
 // Ref implements [mem.Buffer].
-func (m *message) Ref() { m.refs.Add(1) }
+func (p *part) Ref() { p.message.refs.Add(1) }
 
 // Free implements [mem.Buffer].
-func (m *message) Free() {
+func (p *part) Free() {
+	m := p.message
 	if m.refs.Add(-1) > 0 {
 		return
 	}
-	if m.pool != nil {
-		data := []byte(m.SliceBuffer)
-		m.pool.Put(&data)
+	if m.buf != nil {
+		putBuffer(m.buf)
 	}
 	m.lease.done()
 }
@@ -231,5 +245,5 @@ func (s *sender) SendMsg(m any) error {
 		}
 	}
 	s.sent = true
-	return s.ServerStream.SendMsg(s.lease.message(data, nil))
+	return s.ServerStream.SendMsg(s.lease.message(reply{parts: [][]byte{data}}))
 }

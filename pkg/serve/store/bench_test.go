@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -171,12 +172,16 @@ func BenchmarkBundle(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		var buf []byte
 		for i := 0; pb.Next(); i = (i + 7919) % len(all) {
-			var err error
-			if buf, err = s.Bundle(buf[:0], all[i].pkg, all[i].channel, all[i].name); err != nil {
+			bundle, err := s.Bundle(all[i].pkg, all[i].channel, all[i].name)
+			if err != nil {
 				b.Error(err)
 				return
 			}
-			b.SetBytes(int64(len(buf)))
+			buf = slices.Grow(buf, bundle.Size())
+			if _, err := bundle.Message(buf); err != nil {
+				b.Error(err)
+				return
+			}
 		}
 	})
 }

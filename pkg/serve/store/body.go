@@ -4,112 +4,146 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/pkg/api"
 )
+
+// A Bundle is a bundle in a channel, which [Store.Bundle] found.
+type Bundle struct {
+	store   *Store
+	channel string
+	entry   entryRow
+}
+
+// Bundle returns a bundle of a channel.
+func (s *Store) Bundle(pkg, channel, name string) (Bundle, error) {
+	c, err := s.channel(pkg, channel)
+	if err != nil {
+		return Bundle{}, err
+	}
+	nameID, known := s.index.find(name)
+	e, ok := s.entry(c, nameID)
+	if !known || !ok {
+		return Bundle{}, notFound("package %q, channel %q, bundle %q not found", pkg, channel, name)
+	}
+	return Bundle{s, channel, e}, nil
+}
+
+// Size returns how much memory [Bundle.Message] needs, by the index alone.
+func (b Bundle) Size() int {
+	x := b.store.index
+	row := x.Bundles[b.entry.Bundle]
+	p := x.Packages[row.Package]
+	return x.Records[row.Body].contentSize() + x.textSize(p.Description) + x.textSize(p.Icon)
+}
+
+func (x *index) textSize(text optional[recordRow]) int {
+	if i, ok := text.get(); ok {
+		return x.Records[i].contentSize()
+	}
+	return 0
+}
+
+// Message returns an api.Bundle as GetBundle has it, in parts that follow each other: with manifests, and without
+// replaces and skips. The parts use the memory of buf, which is empty, or new memory if buf has less than Size.
+func (b Bundle) Message(buf []byte) ([][]byte, error) {
+	x := b.store.index
+	row := x.Bundles[b.entry.Bundle]
+	own, err := proto.Marshal(&api.Bundle{
+		ChannelName: b.channel, SkipRange: x.string(b.entry.SkipRange), Deprecation: x.deprecation(row.Deprecation),
+	})
+	if err != nil {
+		return nil, err
+	}
+	content, err := b.store.body(slices.Grow(buf, b.Size()), row)
+	if err != nil {
+		return nil, err
+	}
+	return content.appendManifests([][]byte{own, content.fields}), nil
+}
 
 // A body is what the record of a bundle holds; see doc.go.
 type body struct {
 	fields  []byte
-	objects [][]byte
-	csv     uint64    // the place in objects of the ClusterServiceVersion, from 1; 0 where it is not among them
-	parts   []csvPart // of one that was made up
+	objects [][]byte // each a field of an api.Bundle
+	csv     [][]byte // the parts of the text of the ClusterServiceVersion
 }
 
-// A csvPart is a part of the text of a ClusterServiceVersion.
-type csvPart struct {
-	text   []byte
-	record optional[recordRow] // that has the text, instead of text
-}
-
-func parseBody(data []byte, p packageRow) (b body, err error) {
-	for len(data) > 0 {
-		var f wireField
-		if f, data, err = nextField(data); err != nil {
-			return b, err
+// body reads a body, and what it refers to, into the memory of buf.
+func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
+	if buf, err = s.record(buf[:0], row.Body); err != nil {
+		return b, err
+	}
+	var csv uint64
+	var values [][]byte // of objects
+	p := s.index.Packages[row.Package]
+	for data := buf; len(data) > 0; {
+		f, rest, err := nextField(data)
+		if err != nil {
+			return b, dataLoss(s.index.Records[row.Body], err)
 		}
 		switch f.number {
 		case bodyFields:
 			b.fields = f.value
 		case bodyObject:
-			b.objects = append(b.objects, f.value)
+			b.objects = append(b.objects, data[:len(data)-len(rest)])
+			values = append(values, f.value)
 		case bodyCSV:
-			b.csv = f.varint
+			csv = f.varint
 		case bodyText:
-			b.parts = append(b.parts, csvPart{text: f.value})
+			b.csv = append(b.csv, f.value)
 		case bodyDescription:
-			b.parts = append(b.parts, csvPart{record: p.Description})
+			buf, err = s.appendText(&b, buf, p.Description)
 		case bodyIcon:
-			b.parts = append(b.parts, csvPart{record: p.Icon})
+			buf, err = s.appendText(&b, buf, p.Icon)
 		}
+		if err != nil {
+			return b, err
+		}
+		data = rest
 	}
-	if b.csv > uint64(len(b.objects)) {
-		return b, errWire
+	if csv > uint64(len(values)) {
+		return b, dataLoss(s.index.Records[row.Body], errWire)
+	}
+	if csv > 0 {
+		b.csv = values[csv-1 : csv]
 	}
 	return b, nil
 }
 
-// body appends the fields of an api.Bundle that are the same in every channel, or its manifests alone.
-func (s *Store) body(dst []byte, row bundleRow, fields bool) ([]byte, error) {
-	buf := buffers.Get()
-	defer func() { buffers.Put(buf) }()
-	var err error
-	if buf, err = s.record(buf, row.Body); err != nil {
-		return dst, err
+// appendText adds a text of a package, if it has one, to the ClusterServiceVersion of b, and reads it into buf.
+func (s *Store) appendText(b *body, buf []byte, text optional[recordRow]) ([]byte, error) {
+	i, ok := text.get()
+	if !ok {
+		return buf, nil
 	}
-	b, err := parseBody(buf, s.index.Packages[row.Package])
-	if err != nil {
-		return dst, dataLoss(s.index.Records[row.Body], err)
+	from := len(buf)
+	buf, err := s.record(buf, i)
+	if err == nil {
+		b.csv = append(b.csv, buf[from:])
 	}
-	if fields {
-		dst = append(dst, b.fields...)
-	}
-	return s.appendManifests(dst, b)
+	return buf, err
 }
 
-func (s *Store) appendManifests(dst []byte, b body) ([]byte, error) {
-	from, csv := len(dst), 0
-	switch {
-	case b.csv > 0:
-		dst = appendField(dst, bundleCSVJSON, b.objects[b.csv-1])
-	case len(b.parts) > 0:
-		var err error
-		if dst, csv, err = s.appendParts(dst, b.parts); err != nil {
-			return dst[:from], err
-		}
+// appendManifests appends the fields of an api.Bundle that have the manifests, in parts.
+func (b body) appendManifests(parts [][]byte) [][]byte {
+	parts = b.appendCSV(parts, bundleCSVJSON)
+	if len(b.objects) == 0 {
+		return b.appendCSV(parts, bundleObject)
 	}
-	for _, o := range b.objects {
-		dst = appendField(dst, bundleObject, o)
-	}
-	if len(b.objects) == 0 && csv > 0 {
-		dst = appendField(dst, bundleObject, dst[len(dst)-csv:])
-	}
-	return dst, nil
+	return append(parts, b.objects...)
 }
 
-// maxAnswer bounds what is set aside for an answer before its parts were read: as much as clients of gRPC take.
-const maxAnswer = 4 << 20
-
-// appendParts appends a ClusterServiceVersion that was made up, and returns the size of its text.
-func (s *Store) appendParts(dst []byte, parts []csvPart) ([]byte, int, error) {
+// appendCSV appends the ClusterServiceVersion, if there is one, as a field.
+func (b body) appendCSV(parts [][]byte, number protowire.Number) [][]byte {
 	size := 0
-	for _, p := range parts {
-		size += len(p.text)
-		if i, ok := p.record.get(); ok {
-			size += s.index.Records[i].contentSize()
-		}
+	for _, text := range b.csv {
+		size += len(text)
 	}
-	// Its place in the message is here and, nearly always, in the list of objects. That a record is as large as the index
-	// says is known when it is read.
-	dst = slices.Grow(dst, min(2*(protowire.SizeTag(bundleObject)+protowire.SizeBytes(size)), maxAnswer))
-	dst = protowire.AppendTag(dst, bundleCSVJSON, protowire.BytesType)
-	dst = protowire.AppendVarint(dst, uint64(size))
-	for _, p := range parts {
-		dst = append(dst, p.text...)
-		if i, ok := p.record.get(); ok {
-			var err error
-			if dst, err = s.record(dst, i); err != nil {
-				return dst, 0, err
-			}
-		}
+	if size == 0 {
+		return parts
 	}
-	return dst, size, nil
+	head := protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.BytesType), uint64(size))
+	return append(append(parts, head), b.csv...)
 }

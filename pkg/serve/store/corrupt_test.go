@@ -62,7 +62,7 @@ func askAll(t *testing.T, s *Store) {
 			_, err = s.Replacement("b1", name, channel)
 			check(err)
 			for _, bundle := range []string{"b1", "b2"} {
-				_, err = s.Bundle(nil, name, channel, bundle)
+				_, err = s.BundleMessage(name, channel, bundle)
 				check(err)
 			}
 		}

@@ -7,7 +7,8 @@
 //		s, err = store.Temp(ctx, "", key, store.BuildOptions{}, sources...)
 //	}
 //	defer s.Close()
-//	bundle, err := s.Bundle(nil, "etcd", "stable", "etcd.v1.0.0") // an api.Bundle, encoded
+//	bundle, err := s.Bundle("etcd", "stable", "etcd.v1.0.0")
+//	message, err := bundle.Message(nil) // an api.Bundle, encoded
 //
 // What the answers are is the registry protocol as opm serves it; see package api. They come in one order on every run.
 // A file is read with positioned reads and without locks, so it may lie on a read-only file system, and any number of
@@ -30,10 +31,10 @@
 // any other record as one s2 block where that saves a third, and else as it is. What records hold:
 //
 //   - A body is all that GetBundle says of a bundle whatever the channel, in fields as of protocol buffers: 1 the
-//     fields of api.Bundle but for those of the channel, the manifests and the deprecation; 2 for each manifest; 3 the
-//     number of the manifest that is the ClusterServiceVersion, from 1. Where it was made up from olm.csv.metadata
-//     there are instead, in the order of its text: 4 a part of the text; 5 where the description of the package goes;
-//     6 where its icon goes.
+//     fields of api.Bundle but for those of the channel, the manifests and the deprecation; 5 for each manifest,
+//     as it is in api.Bundle; 2 the number of the manifest that is the ClusterServiceVersion, from 1. Where it was made
+//     up from olm.csv.metadata there are instead, in the order of its text: 3 a part of the text; 4 where the
+//     description of the package goes; 6 where its icon goes.
 //   - The description and the icon of a package, each as a member of the spec of a ClusterServiceVersion with a comma
 //     before it.
 //   - A list is messages of ListBundles, each with its length before it as a varint. They are without the manifests

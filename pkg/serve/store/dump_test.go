@@ -226,7 +226,7 @@ func (d *dumper) askUnknown() {
 }
 
 func (d *dumper) bundle(pkg, channel, name string) ([]answer, error) {
-	data, err := d.store.Bundle(nil, pkg, channel, name)
+	data, err := d.store.BundleMessage(pkg, channel, name)
 	return d.decode(&api.Bundle{}, data, err), err
 }
 

@@ -32,7 +32,7 @@ func answers(s *store.Store) []string {
 			break
 		}
 		pkg, channel, name := field(data, 2), field(data, 3), field(data, 1)
-		data, err := s.Bundle(nil, pkg, channel, name)
+		data, err := s.BundleMessage(pkg, channel, name)
 		note("bundle", data, err)
 		head, err := s.ChannelHead(pkg, channel)
 		note(head, nil, err)
@@ -185,7 +185,7 @@ func TestFileChangesUnderReader(t *testing.T) {
 		if err := tt.change(path, s.Stats().Bytes); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Bundle(nil, "kiln", "stable", "kiln.v1"); !errors.Is(err, store.ErrDataLoss) {
+		if _, err := s.BundleMessage("kiln", "stable", "kiln.v1"); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		for _, got := range answers(s) {
@@ -234,7 +234,7 @@ func TestClosed(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Bundle(nil, "kiln", "stable", "kiln.v1"); !errors.Is(err, fs.ErrClosed) || !errors.Is(err, store.ErrDataLoss) {
+	if _, err := s.BundleMessage("kiln", "stable", "kiln.v1"); !errors.Is(err, fs.ErrClosed) || !errors.Is(err, store.ErrDataLoss) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -269,7 +269,7 @@ func TestAnswersAreKept(t *testing.T) {
 	for range 3 {
 		for data, err := range s.Bundles() {
 			keep(data, err)
-			keep(s.Bundle(nil, "kiln", "stable", "kiln.v3"))
+			keep(s.BundleMessage("kiln", "stable", "kiln.v3"))
 			_ = append(data, "more"...) // into memory of its own
 		}
 		keep(s.Package("kiln"))

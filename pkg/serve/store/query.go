@@ -74,73 +74,20 @@ func (s *Store) list(l listRow, yield func([]byte, error) bool) bool {
 			yield(nil, dataLoss(s.index.Records[l.Record], errWire))
 			return false
 		}
-		data = data[n:]
-		message = slices.Clip(message)
+		data, message = data[n:], slices.Clip(message)
 		if b := s.index.Bundles[e.Bundle]; b.Whole != 0 {
-			if message, err = s.body(message, b, false); err != nil {
+			content, err := s.body(nil, b)
+			if err != nil {
 				yield(nil, err)
 				return false
 			}
+			message = slices.Concat(content.appendManifests([][]byte{message})...)
 		}
 		if !yield(message, nil) {
 			return false
 		}
 	}
 	return true
-}
-
-// bundleEntry returns the entry of a bundle in a channel.
-func (s *Store) bundleEntry(pkg, channel, name string) (entryRow, error) {
-	c, err := s.channel(pkg, channel)
-	if err != nil {
-		return entryRow{}, err
-	}
-	nameID, known := s.index.find(name)
-	e, ok := s.entry(c, nameID)
-	if !known || !ok {
-		return entryRow{}, notFound("package %q, channel %q, bundle %q not found", pkg, channel, name)
-	}
-	return e, nil
-}
-
-// BundleSize returns about how many bytes [Store.Bundle] appends at most, by the index alone.
-func (s *Store) BundleSize(pkg, channel, name string) (int, error) {
-	e, err := s.bundleEntry(pkg, channel, name)
-	if err != nil {
-		return 0, err
-	}
-	x := s.index
-	b := x.Bundles[e.Bundle]
-	size := x.Records[b.Body].contentSize()
-	p := x.Packages[b.Package]
-	for _, text := range []optional[recordRow]{p.Description, p.Icon} {
-		if i, ok := text.get(); ok {
-			size += x.Records[i].contentSize()
-		}
-	}
-	return 2 * size, nil // the ClusterServiceVersion is also one of the manifests
-}
-
-// Bundle appends to dst an api.Bundle as GetBundle has it: with manifests, and without replaces and skips. Dst comes
-// back as it was where there is an error.
-func (s *Store) Bundle(dst []byte, pkg, channel, name string) ([]byte, error) {
-	e, err := s.bundleEntry(pkg, channel, name)
-	if err != nil {
-		return dst, err
-	}
-	x := s.index
-	b := x.Bundles[e.Bundle]
-	own := &api.Bundle{
-		ChannelName: channel, SkipRange: x.string(e.SkipRange), Deprecation: x.deprecation(b.Deprecation),
-	}
-	out, err := proto.MarshalOptions{}.MarshalAppend(dst, own)
-	if err == nil {
-		out, err = s.body(out, b, true)
-	}
-	if err != nil {
-		return dst, err
-	}
-	return out, nil
 }
 
 // ChannelHead returns the name of the bundle that nothing in the channel replaces or skips.

@@ -166,10 +166,14 @@ func (s *Store) Stats() Stats {
 }
 
 // record appends the content of a record that is not a frame to dst, which comes back as it was where there is an error.
-func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) { return s.content(dst, i, appendBlock) }
+func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
+	return s.content(dst, i, appendBlock)
+}
 
 // frame is record for a frame.
-func (s *Store) frame(dst []byte, i id[recordRow]) ([]byte, error) { return s.content(dst, i, appendFrame) }
+func (s *Store) frame(dst []byte, i id[recordRow]) ([]byte, error) {
+	return s.content(dst, i, appendFrame)
+}
 
 func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte, error) {
 	r := s.index.Records[i]

@@ -15,10 +15,10 @@ const (
 // The fields of a body; see doc.go.
 const (
 	bodyFields      = 1
-	bodyObject      = 2
-	bodyCSV         = 3
-	bodyText        = 4
-	bodyDescription = 5
+	bodyCSV         = 2
+	bodyText        = 3
+	bodyDescription = 4
+	bodyObject      = bundleObject
 	bodyIcon        = 6
 )
 
