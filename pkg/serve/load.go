@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -19,7 +18,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // A Catalog is what is served under one name.
@@ -105,7 +103,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		}
 	}
 	if s.Store == nil {
-		if s.Store, err = l.make(ctx, s.Key, in); err != nil {
+		if s.Store, err = l.build(ctx, s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources(), l.places()); err != nil {
 			return nil, err
 		}
 		s.Built = true
@@ -146,38 +144,6 @@ func (in *Input) sources() []declcfg.Source {
 	}
 	return all
 }
-
-// make makes the store of catalogs. Meanwhile it checks whether they are valid, for neither keeps all processors busy
-// at all times; or before, where there is little memory.
-func (l *loader) make(ctx context.Context, key store.Key, in *Input) (*store.Store, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	checked := make(chan error, 1)
-	run := func() {
-		err := check(ctx, in.Catalogs)
-		if err != nil {
-			cancel()
-		}
-		checked <- err
-	}
-	if MemoryLimit() < parallelMemory {
-		run()
-	} else {
-		go run()
-	}
-	valid := sync.OnceValue(func() error { return <-checked })
-	s, err := l.build(ctx, key, store.BuildOptions{HTTP: l.HTTP}, in.sources(), l.places(valid))
-	if invalid := valid(); invalid != nil {
-		if s != nil {
-			s.Close()
-		}
-		return nil, invalid
-	}
-	return s, err
-}
-
-// parallelMemory is how much memory it takes to check a catalog and to make its store at one time.
-const parallelMemory = 256 << 20
 
 // webCatalogs returns what is served over HTTP.
 func (l *loader) webCatalogs(s *Snapshot, objects []*store.Catalog, in *Input) []web.Catalog {
@@ -225,54 +191,6 @@ func (l *loader) path() string {
 	return filepath.Join(l.CacheDir, cmp.Or(l.CacheName, defaultCacheName)+storeSuffix)
 }
 
-// check validates each catalog, and refuses packages that several of them hold: clients ask for a package without
-// saying of which catalog.
-func check(ctx context.Context, catalogs []Catalog) error {
-	invalid := &ProblemsError{}
-	owners := map[string]*declcfg.Meta{} // by package
-	for _, c := range catalogs {
-		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, c.Source)
-		if err != nil {
-			return err
-		}
-		invalid.Problems = append(invalid.Problems, report.Problems...)
-		for _, p := range report.Index.Packages() {
-			if clash := claim(owners, p); clash != nil {
-				invalid.Problems = append(invalid.Problems, clash)
-				invalid.Clash = true
-			}
-		}
-	}
-	if len(invalid.Problems) > 0 {
-		return invalid
-	}
-	return nil
-}
-
-// claim enters a package of a catalog, and returns what is wrong with that, or nil.
-func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) *problem.Problem {
-	meta := definition(p)
-	if meta == nil || p.Name == "" {
-		return nil
-	}
-	if other, ok := owners[p.Name]; ok {
-		return &problem.Problem{
-			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
-			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
-		}
-	}
-	owners[p.Name] = meta
-	return nil
-}
-
-// definition returns the olm.package of a package, nil for none.
-func definition(p *declcfg.PackageIndex) *declcfg.Meta {
-	if len(p.Packages) == 0 {
-		return nil
-	}
-	return p.Packages[0].Meta
-}
-
 // problems returns errors about catalogs as a *ProblemsError, and others as they are.
 func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
@@ -281,14 +199,21 @@ func problems(err error) error {
 	return &ProblemsError{Problems: problem.FromError("", err)}
 }
 
-// build makes the store in the first of the places that takes it.
+// build makes the store in the first of the places that takes it, and checks the catalogs unless that is for HTTP only.
 func (l *loader) build(
 	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source, places []place,
 ) (*store.Store, error) {
 	var failed []error
 	for _, p := range places {
+		if !opts.HTTPOnly {
+			var err error
+			if opts.Check, err = newCheck(sources); err != nil {
+				return nil, err
+			}
+		}
 		s, err := p.build(ctx, key, opts, sources)
-		switch _, invalid := errors.AsType[*declcfg.Error](err); {
+		err = problems(err)
+		switch _, invalid := errors.AsType[*ProblemsError](err); {
 		case err == nil && p.warning != "":
 			l.Log.Warn(p.warning)
 			return s, nil
@@ -297,7 +222,7 @@ func (l *loader) build(
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case invalid:
-			return nil, problems(err)
+			return nil, err
 		}
 		failed = append(failed, fmt.Errorf("build the store in %s: %w", p.name, err))
 		if p.mustLog {
@@ -318,12 +243,11 @@ type place struct {
 // A buildFunc makes a store and opens it.
 type buildFunc func(context.Context, store.Key, store.BuildOptions, []declcfg.Source) (*store.Store, error)
 
-// places returns all that come into question, the best first. Valid waits until it is known whether the catalogs are
-// valid.
-func (l *loader) places(valid func() error) []place {
+// places returns all that come into question, the best first.
+func (l *loader) places() []place {
 	var all []place
 	if l.CacheDir != "" {
-		all = append(all, place{name: l.CacheDir, build: l.inCache(valid), mustLog: true})
+		all = append(all, place{name: l.CacheDir, build: l.inCache, mustLog: true})
 		if l.CacheOnly {
 			return all
 		}
@@ -356,29 +280,24 @@ func inDir(dir string) buildFunc {
 	}
 }
 
-// inCache makes the store where the next start finds it, once the catalogs are valid. It does not touch a file that opm
-// did not make. Whoever built it, the user that an image runs as can read it.
-func (l *loader) inCache(valid func() error) buildFunc {
-	return func(
-		ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-	) (*store.Store, error) {
-		if old, err := store.Open(l.path(), key); errors.Is(err, store.ErrForeign) {
-			return nil, err
-		} else if err == nil {
-			old.Close()
-		}
-		if err := atomicfile.MkdirAll(l.CacheDir, 0o755); err != nil {
-			return nil, err
-		}
-		err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true, Mode: 0o644}, func(w io.Writer) error {
-			if err := store.Write(ctx, w, key, opts, sources...); err != nil {
-				return err
-			}
-			return valid()
-		})
-		if err != nil {
-			return nil, err
-		}
-		return store.Open(l.path(), key)
+// inCache makes the store where the next start finds it. It does not touch a file that opm did not make. Whoever built
+// it, the user that an image runs as can read it.
+func (l *loader) inCache(
+	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
+) (*store.Store, error) {
+	if old, err := store.Open(l.path(), key); errors.Is(err, store.ErrForeign) {
+		return nil, err
+	} else if err == nil {
+		old.Close()
 	}
+	if err := atomicfile.MkdirAll(l.CacheDir, 0o755); err != nil {
+		return nil, err
+	}
+	err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true, Mode: 0o644}, func(w io.Writer) error {
+		return store.Write(ctx, w, key, opts, sources...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(l.path(), key)
 }

@@ -21,13 +21,18 @@ type checked struct {
 	wrong    bool // it breaks a rule that is an error, be it checked or not
 }
 
-// object checks one object by itself. Its text is in memory, so problems are placed now.
+// object checks one object by itself.
 func (v *validator) object(o *declcfg.Object) (checked, error) {
+	value, err := o.Decode()
+	return v.decoded(o, value, err), nil
+}
+
+// decoded checks one object by itself, which Decode returned. Its text is in memory, so problems are placed now.
+func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
 	room := maxProblems
 	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get().(*checker)}
 	defer v.checkers.Put(s.checker)
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
-	value, err := o.Decode()
 	findings := s.checker.Object(o)
 	if err != nil {
 		c.problems = append(c.problems, v.wrongTypes(o)...)
@@ -40,7 +45,7 @@ func (v *validator) object(o *declcfg.Object) (checked, error) {
 	s.schema(findings, err == nil)
 	c.problems = append(c.problems, s.problems()...)
 	c.rules = s.rules
-	return c, nil
+	return c
 }
 
 // flaws reports what of m is read in a way that its author may not expect.

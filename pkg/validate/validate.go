@@ -43,46 +43,90 @@ type Report struct {
 // Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
 // every run; an error means that it could not be checked, for example because a schema does not compile.
 func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
+	c, err := NewChecker(opts, sources...)
+	if err != nil {
+		return nil, err
+	}
+	for r, err := range declcfg.Map(ctx, c.v.object, c.v.portable(sources, &c.found)...) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if c.full() {
+			break
+		}
+		c.add(r, err)
+	}
+	return c.Report(ctx)
+}
+
+// A Checker checks a catalog while someone else reads it, so that it is read once for several purposes. It does not know
+// what only reading finds, by the rule portable.
+type Checker struct {
+	v         *validator
+	relations relations
+	sources   []declcfg.Source
+	objects   int
+	found     []*problem.Problem
+}
+
+// NewChecker returns a checker of the catalog that the sources make up. The error is that of [Catalog].
+func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	v, err := newValidator(opts)
 	if err != nil {
 		return nil, err
 	}
-	c := relations{
+	return &Checker{v: v, sources: sources, relations: relations{
 		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
+	}}, nil
+}
+
+// Object checks one object by itself, of which Decode returned the value or the error. It may be called from several
+// goroutines; what it returns is for Add.
+func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
+	return c.v.decoded(o, value, err)
+}
+
+// Add adds what [declcfg.Map] yields, in this order: what Object returned, or the error.
+func (c *Checker) Add(object any, err error) {
+	if !c.full() {
+		r, _ := object.(checked)
+		c.add(r, err)
 	}
-	var problems []*problem.Problem
-	sources = v.portable(sources, &problems)
-	objects := 0
-	for r, err := range declcfg.Map(ctx, v.object, sources...) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if len(problems) >= maxProblems {
-			return &Report{Problems: stopped(problems), Index: &c.index}, nil
-		}
-		if err != nil {
-			problems = append(problems, v.unreadable(err)...)
-			c.lost.add(err)
-			continue
-		}
-		objects++
-		problems = append(problems, r.problems...)
-		c.wrong[r.meta.Owner()] = c.wrong[r.meta.Owner()] || r.wrong
-		c.celRules(r.meta, r.rules)
-		c.index.Add(r.meta, r.value)
-		if opts.Other != nil && r.value == nil && !r.wrong {
-			opts.Other(r.meta)
-		}
+}
+
+func (c *Checker) full() bool { return len(c.found) >= maxProblems }
+
+func (c *Checker) add(r checked, err error) {
+	if err != nil {
+		c.found = append(c.found, c.v.unreadable(err)...)
+		c.relations.lost.add(err)
+		return
 	}
-	if objects == 0 {
-		problems = append(problems, v.noObjects(sources, len(problems) > 0)...)
+	c.objects++
+	c.found = append(c.found, r.problems...)
+	c.relations.wrong[r.meta.Owner()] = c.relations.wrong[r.meta.Owner()] || r.wrong
+	c.relations.celRules(r.meta, r.rules)
+	c.relations.index.Add(r.meta, r.value)
+	if c.v.opts.Other != nil && r.value == nil && !r.wrong {
+		c.v.opts.Other(r.meta)
 	}
-	c.check(ctx)
-	problems = append(problems, c.problems(ctx)...)
-	if len(problems) >= maxProblems {
-		return &Report{Problems: stopped(problems), Index: &c.index}, ctx.Err()
+}
+
+// Report checks the relations between the objects that were added, and returns all problems. The error is that of ctx.
+func (c *Checker) Report(ctx context.Context) (*Report, error) {
+	index := &c.relations.index
+	if c.full() {
+		return &Report{Problems: stopped(c.found), Index: index}, nil
 	}
-	return &Report{Problems: problem.Sort(problems), Index: &c.index}, ctx.Err()
+	if c.objects == 0 {
+		c.found = append(c.found, c.v.noObjects(c.sources, len(c.found) > 0)...)
+	}
+	c.relations.check(ctx)
+	c.found = append(c.found, c.relations.problems(ctx)...)
+	if c.full() {
+		return &Report{Problems: stopped(c.found), Index: index}, ctx.Err()
+	}
+	return &Report{Problems: problem.Sort(c.found), Index: index}, ctx.Err()
 }
 
 // maxProblems is how many problems are reported. Nobody reads more, and they take more memory than the catalog. It is a

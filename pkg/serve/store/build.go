@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,21 @@ type BuildOptions struct {
 
 	// HTTPOnly keeps nothing else, next to a store that lacks that: it has no packages.
 	HTTPOnly bool
+
+	// Check checks the catalog while it is read, unless it is nil.
+	Check Check
+}
+
+// A Check checks a catalog that a store is made of.
+type Check interface {
+	// Object checks one object of a source, of which Decode returned the value or the error, on one of several goroutines.
+	// It may keep and change the value.
+	Object(source int, o *declcfg.Object, value any, err error) any
+	// Add is called with what Object returned, or the error with which an object could not be read, in the order of the
+	// catalog.
+	Add(source int, object any, err error)
+	// Done is called after the last Add. Its error is that of the build, whatever else failed.
+	Done(context.Context) error
 }
 
 // Build makes the store of the catalog at path, whose directory must exist. It is written beside, synced and then
@@ -70,12 +86,23 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 	if b.records, err = newRecorder(w, &b.data, key); err != nil {
 		return err
 	}
-	for _, s := range sources {
-		if err := b.read(ctx, s); err != nil {
+	for i, s := range sources {
+		if err := b.read(ctx, i, s); err != nil {
 			return err
 		}
 	}
-	return b.finish(ctx, key, sources)
+	checked := make(chan error, 1)
+	go func() { checked <- b.checked(ctx) }()
+	err = b.finish(ctx, key, sources)
+	return cmp.Or(<-checked, err)
+}
+
+// checked returns the error of the check.
+func (b *builder) checked(ctx context.Context) error {
+	if b.opts.Check == nil {
+		return nil
+	}
+	return b.opts.Check.Done(ctx)
 }
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
@@ -149,15 +176,19 @@ type object struct {
 	bundle  *bundle
 	records []record
 	line    line
+	checked any   // by the Check
+	err     error // of encoding
 }
 
 // read reads a source into the store. The error is one of writing, or of ctx; those of the catalog are kept.
-func (b *builder) read(ctx context.Context, s declcfg.Source) error {
+func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error {
 	b.lines.begin(b)
-	for o, err := range declcfg.Map(ctx, b.encode, s) {
+	object := func(o *declcfg.Object) (*object, error) { return b.object(source, o), nil }
+	for o, err := range declcfg.Map(ctx, object, s) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		err = b.check(source, o, err)
 		if err != nil {
 			b.errs = append(b.errs, err)
 			continue
@@ -172,40 +203,65 @@ func (b *builder) read(ctx context.Context, s declcfg.Source) error {
 	return b.lines.end(b)
 }
 
-// encode makes all of an object that can be made without the others. It runs on several goroutines.
-func (b *builder) encode(m *declcfg.Object) (*object, error) {
+// object makes all of an object, and checks it, without the others. It runs on several goroutines.
+func (b *builder) object(source int, m *declcfg.Object) *object {
 	if b.opts.HTTPOnly {
-		return &object{meta: m.Meta, line: b.packer.line(m)}, nil
+		return &object{meta: m.Meta, line: b.packer.line(m)}
 	}
-	v, err := m.Decode()
-	if err != nil {
-		return nil, err
+	value, err := m.Decode()
+	o := &object{meta: m.Meta, err: err}
+	if err == nil {
+		o.err = b.encode(o, m, value)
 	}
-	o := &object{meta: m.Meta}
-	switch v := v.(type) {
+	if b.opts.Check != nil {
+		o.checked = b.opts.Check.Object(source, m, value, err)
+	}
+	return o
+}
+
+// check adds an object, or why it could not be read, to the check, and returns why it cannot be in the store.
+func (b *builder) check(source int, o *object, err error) error {
+	var checked any
+	if err == nil {
+		checked = o.checked
+	}
+	if b.opts.Check != nil {
+		b.opts.Check.Add(source, checked, err)
+	}
+	if err == nil {
+		err = o.err
+	}
+	return err
+}
+
+// encode makes what is in the store of an object that was decoded. It leaves value as it is.
+func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
+	switch v := value.(type) {
 	case *declcfg.Bundle:
 		if o.bundle, err = newBundle(b.packer, m.Meta, v); err != nil {
-			return nil, err
+			return err
 		}
 		o.value = &declcfg.BundleSummary{Name: v.Name}
 	case *declcfg.Package:
 		o.records = []record{b.packer.record(descriptionMember(v)), b.packer.record(iconMember(v))}
-		o.value = declcfg.Slim(v)
+		slim := *v
+		o.value = declcfg.Slim(&slim)
 	case *declcfg.Channel:
-		o.value = declcfg.Slim(v)
+		slim := *v
+		o.value = declcfg.Slim(&slim)
 	case *declcfg.Deprecations:
-		o.value = v
+		o.value = &declcfg.Deprecations{Package: v.Package, Entries: slices.Clone(v.Entries)}
 	case nil:
 		content, err := structOf(m.JSON())
 		if err != nil {
-			return nil, at(m.Meta, err)
+			return at(m.Meta, err)
 		}
 		o.records = []record{b.packer.record(content)}
 	}
 	if b.opts.HTTP {
 		o.line = b.packer.line(m)
 	}
-	return o, nil
+	return nil
 }
 
 // add writes what an object became, and remembers the rest.
