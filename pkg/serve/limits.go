@@ -22,6 +22,7 @@ const (
 	maxHeader     = 16 << 10         // bytes of the metadata of a request
 	maxCalls      = 250              // at one time on a connection
 	readBuffer    = 8 << 10          // bytes of each connection; requests are small
+	streamWorkers = 8                // goroutines that calls take turns on: new ones would grow their stacks each time
 	handshakeTime = 10 * time.Second // within which a connection has to speak HTTP/2
 	pingAfter     = time.Minute      // of silence, to find connections that lead nowhere any more
 	pingTimeout   = 20 * time.Second
@@ -113,6 +114,8 @@ func (l *limits) options() []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ReadBufferSize(readBuffer),
+		grpc.SharedWriteBuffer(true), // so that idle connections have none
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: l.idle,

@@ -17,7 +17,9 @@ type slimCheck struct {
 	err           error
 }
 
-func (c *slimCheck) Object(_ int, _ *declcfg.Object, value any, _ error) any { return declcfg.Slim(value) }
+func (c *slimCheck) Object(_ int, _ *declcfg.Object, value any, _ error) any {
+	return declcfg.Slim(value)
+}
 
 func (c *slimCheck) Add(_ int, object any, err error) {
 	if err != nil {
