@@ -209,7 +209,7 @@ func BenchmarkQuery(b *testing.B) {
 func BenchmarkAll(b *testing.B) {
 	s := opened(b, store.BuildOptions{HTTP: true})
 	c := s.Catalogs()[0]
-	for name, reader := range map[string]func() *store.Reader{"plain": c.Plain, "zstd": c.Zstd} {
+	for name, reader := range map[string]func() *store.Reader{"plain": c.Plain, "zstd": c.Zstd, "gzip": c.Gzip} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(c.Size())
 			b.ReportAllocs()

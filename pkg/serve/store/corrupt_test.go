@@ -85,7 +85,7 @@ func askAll(t *testing.T, s *Store) {
 				check(err)
 			}
 		}
-		for _, r := range []*Reader{c.Plain(), c.Zstd()} {
+		for _, r := range []*Reader{c.Plain(), c.Zstd(), c.Gzip()} {
 			_, err := io.CopyN(io.Discard, r, 1<<20)
 			if err != io.EOF {
 				check(err)

@@ -22,7 +22,7 @@
 // The header has 32 bytes:
 //
 //	 0  8  "opmstore"
-//	 8  4  version of the format: 3
+//	 8  4  version of the format: 4
 //	12  4  0
 //	16  8  key of the catalog
 //	24  8  xxhash of the 24 bytes before
@@ -40,8 +40,9 @@
 //   - A list is messages of ListBundles, each with its length before it as a varint. They are without the manifests
 //     that bundles without an image have in it; those come from the body.
 //   - A google.protobuf.Struct for every object of a schema that is none of the format's own.
-//   - A frame is JSON lines, several small ones or one large one. The frames of a catalog behind each other are the
-//     whole of it in zstd.
+//   - JSON lines, several small ones or one large one.
+//   - A frame is more of these lines. The frames of a catalog behind each other are the whole of it in zstd.
+//   - A part of the whole of a catalog in gzip.
 //
 // The index is how many rows each of its 18 tables has, and how many bytes of strings there are (4 bytes each, 76 in
 // all); the tables; the strings. The columns of a table are the fields of the Go type of its rows, without anything
@@ -61,7 +62,7 @@
 //	            it); by name
 //	custom      by schema and package, then in the order of the catalog
 //	catalogs    as they were given
-//	frames      in the order of the catalogs
+//	frames      in the order of the catalogs; those of one in zstd, then its parts in gzip
 //	lines       in the order of the catalogs
 //	by schema   lines; those of each catalog in the run that its lines have, by schema and then in their order
 //	by package  lines, so by package

@@ -13,13 +13,17 @@ import (
 // Catalogs returns a catalog for each source that the store was built from, in their order, or nil where it was built
 // without [BuildOptions].HTTP.
 func (s *Store) Catalogs() []*Catalog {
+	sizeInFile := func(r recordRow) int { return int(r.Size) }
+	fromFile := func(dst []byte, i id[recordRow]) ([]byte, error) { return s.stored(dst, s.index.Records[i]) }
 	var all []*Catalog
 	for _, row := range s.index.Catalogs {
-		c := &Catalog{store: s, row: row}
-		for _, f := range row.Frames.of(s.index.Frames) {
-			c.frame = max(c.frame, s.index.frameSize(f))
-		}
-		all = append(all, c)
+		zstd, gzip := row.Zstd.of(s.index.Frames), row.Gzip.of(s.index.Frames)
+		all = append(all, &Catalog{
+			store: s, lines: row.Lines,
+			plain: s.reader(zstd, recordRow.contentSize, s.frame),
+			zstd:  s.reader(zstd, sizeInFile, fromFile),
+			gzip:  s.reader(gzip, sizeInFile, fromFile),
+		})
 	}
 	return all
 }
@@ -28,47 +32,33 @@ func (s *Store) Catalogs() []*Catalog {
 // no escapes for HTML, in the order of the files by name and then of the documents in each. Any number of goroutines
 // may use it as long as the store is open.
 type Catalog struct {
-	store *Store
-	row   catalogRow
-	frame int
+	store             *Store
+	lines             run[lineRow]
+	plain, zstd, gzip Reader // at their start
 }
 
 // Len returns the number of lines.
-func (c *Catalog) Len() int { return int(c.row.Lines.Count) }
+func (c *Catalog) Len() int { return int(c.lines.Count) }
 
 // Size returns the number of bytes of all lines.
-func (c *Catalog) Size() int64 { return int64(c.row.Size) }
-
-// ZstdSize returns the number of bytes of all lines as they are stored, in zstd.
-func (c *Catalog) ZstdSize() int64 { return int64(c.row.ZstdSize) }
-
-// FrameSize returns how many bytes a [Reader] keeps in memory at most.
-func (c *Catalog) FrameSize() int { return c.frame }
-
-func (x *index) frameSize(f frameRow) int { return x.Records[f.Record].contentSize() }
+func (c *Catalog) Size() int64 { return c.plain.Size() }
 
 // Plain returns a reader of all lines.
-func (c *Catalog) Plain() *Reader {
-	start := func(f frameRow) int64 { return int64(f.Offset) }
-	return &Reader{catalog: c, size: c.Size(), frameStart: start, load: c.store.frame}
-}
+func (c *Catalog) Plain() *Reader { return new(c.plain) }
 
 // Zstd returns a reader of all lines in zstd, as they are stored: nothing is compressed, or decompressed.
-func (c *Catalog) Zstd() *Reader {
-	start := func(f frameRow) int64 { return int64(f.ZstdOffset) }
-	load := func(dst []byte, i id[recordRow]) ([]byte, error) {
-		return c.store.stored(dst, c.store.index.Records[i])
-	}
-	return &Reader{catalog: c, size: c.ZstdSize(), frameStart: start, load: load}
-}
+func (c *Catalog) Zstd() *Reader { return new(c.zstd) }
+
+// Gzip is Zstd in gzip.
+func (c *Catalog) Gzip() *Reader { return new(c.gzip) }
 
 // A Reader reads a catalog from any place. Its errors wrap ErrDataLoss. It is for one goroutine, and need not be
 // closed.
 type Reader struct {
-	catalog    *Catalog
-	size       int64
-	frameStart func(frameRow) int64
-	load       func(dst []byte, record id[recordRow]) ([]byte, error)
+	frames  []frameRow
+	starts  []int64 // where each frame begins, and where the last one ends
+	largest int
+	load    func(dst []byte, i id[recordRow]) ([]byte, error)
 
 	pos   int64
 	frame []byte // the last that was read
@@ -79,6 +69,25 @@ var (
 	_ io.ReadSeeker = (*Reader)(nil)
 	_ io.WriterTo   = (*Reader)(nil)
 )
+
+// reader returns a reader of frames, each as load returns it and of the size that sizeOf returns.
+func (s *Store) reader(
+	frames []frameRow, sizeOf func(recordRow) int, load func([]byte, id[recordRow]) ([]byte, error),
+) Reader {
+	r := Reader{frames: frames, starts: make([]int64, 1, len(frames)+1), load: load}
+	for i, f := range frames {
+		size := sizeOf(s.index.Records[f.Record])
+		r.starts = append(r.starts, r.starts[i]+int64(size))
+		r.largest = max(r.largest, size)
+	}
+	return r
+}
+
+// Size returns the number of bytes to be read from the start.
+func (r *Reader) Size() int64 { return r.starts[len(r.frames)] }
+
+// FrameSize returns how many bytes the reader keeps in memory at most.
+func (r *Reader) FrameSize() int { return r.largest }
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
@@ -93,6 +102,13 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // WriteTo implements io.WriterTo. It writes frame by frame.
 func (r *Reader) WriteTo(w io.Writer) (written int64, err error) {
+	if r.frame == nil {
+		r.frame = buffers.Get()
+		defer func() {
+			buffers.Put(r.frame)
+			r.frame = nil
+		}()
+	}
 	for {
 		rest, err := r.rest()
 		if err == io.EOF {
@@ -116,7 +132,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	case io.SeekCurrent:
 		offset += r.pos
 	case io.SeekEnd:
-		offset += r.size
+		offset += r.Size()
 	}
 	if offset < 0 {
 		return 0, errors.New("seek before the start of a catalog")
@@ -127,7 +143,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 
 // rest returns what is left of the frame at the position. It is io.EOF at the end.
 func (r *Reader) rest() ([]byte, error) {
-	if r.pos >= r.size {
+	if r.pos >= r.Size() {
 		return nil, io.EOF
 	}
 	if r.pos < r.start || r.pos >= r.start+int64(len(r.frame)) {
@@ -140,21 +156,10 @@ func (r *Reader) rest() ([]byte, error) {
 
 // seekFrame reads the frame that the position is in.
 func (r *Reader) seekFrame() error {
-	frames := r.catalog.row.Frames.of(r.catalog.store.index.Frames)
-	i := sort.Search(len(frames), func(i int) bool { return r.frameStart(frames[i]) > r.pos }) - 1
-	if i < 0 {
-		return fmt.Errorf("%w: no frame holds byte %d of a catalog", ErrDataLoss, r.pos)
-	}
-	frame, err := r.load(r.frame[:0], frames[i].Record)
-	r.frame, r.start = frame, r.frameStart(frames[i])
-	if err != nil {
-		r.frame = r.frame[:0]
-		return err
-	}
-	if r.pos >= r.start+int64(len(r.frame)) {
-		return fmt.Errorf("%w: no frame holds byte %d of a catalog", ErrDataLoss, r.pos)
-	}
-	return nil
+	i := sort.Search(len(r.frames), func(i int) bool { return r.starts[i+1] > r.pos })
+	frame, err := r.load(r.frame[:0], r.frames[i].Record)
+	r.frame, r.start = frame, r.starts[i]
+	return err
 }
 
 // A Query asks for objects with these texts under schema, package and name; "" asks for any. As in catalogd, the
@@ -172,7 +177,7 @@ func (c *Catalog) Query(q Query) *Result {
 	keys = slices.DeleteFunc(keys, func(k queryKey) bool { return k.text == "" })
 	r := &Result{store: c.store}
 	if len(keys) == 0 {
-		r.lines = c.row.Lines.of(x.Lines)
+		r.lines = c.lines.of(x.Lines)
 		return r
 	}
 	for i := range keys {
@@ -182,7 +187,7 @@ func (c *Catalog) Query(q Query) *Result {
 		}
 	}
 	first := keys[0]
-	sorted := first.sorted[c.row.Lines.First:][:c.row.Lines.Count]
+	sorted := first.sorted[c.lines.First:][:c.lines.Count]
 	byFirst := func(l lineRef) int { return cmp.Compare(first.column(x.Lines[l.Line]), first.id) }
 	for _, ref := range search(sorted, byFirst) {
 		line := x.Lines[ref.Line]
@@ -224,7 +229,7 @@ func (r *Result) Size() int64 {
 func (r *Result) FrameSize() int {
 	largest := 0
 	for _, l := range r.lines {
-		largest = max(largest, r.store.index.frameSize(r.store.index.Frames[l.Frame]))
+		largest = max(largest, r.store.index.Records[l.Record].contentSize())
 	}
 	return largest
 }
@@ -233,24 +238,24 @@ func (r *Result) FrameSize() int {
 // be changed, and is good until the next. An error wraps ErrDataLoss and is the last.
 func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		frame := buffers.Get()
-		defer func() { buffers.Put(frame) }()
-		var loaded optional[frameRow]
+		group := buffers.Get()
+		defer func() { buffers.Put(group) }()
+		var loaded optional[recordRow]
 		for _, l := range r.lines {
-			if loaded != some(l.Frame) {
+			if loaded != some(l.Record) {
 				var err error
-				if frame, err = r.store.frame(frame[:0], r.store.index.Frames[l.Frame].Record); err != nil {
+				if group, err = r.store.record(group[:0], l.Record); err != nil {
 					yield(nil, err)
 					return
 				}
-				loaded = some(l.Frame)
+				loaded = some(l.Record)
 			}
 			end := uint64(l.Offset) + uint64(l.Size)
-			if end > uint64(len(frame)) {
-				yield(nil, fmt.Errorf("%w: a line ends behind its frame", ErrDataLoss))
+			if end > uint64(len(group)) {
+				yield(nil, fmt.Errorf("%w: a line ends behind its record", ErrDataLoss))
 				return
 			}
-			if !yield(frame[l.Offset:end:end], nil) {
+			if !yield(group[l.Offset:end:end], nil) {
 				return
 			}
 		}

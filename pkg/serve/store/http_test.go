@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -119,18 +120,7 @@ func checkReaders(t *testing.T, c *store.Catalog, want string) {
 	if n, err := c.Plain().WriteTo(&written); err != nil || n != c.Size() || written.String() != want {
 		t.Errorf("written: %v, %d bytes, want %d", err, n, len(want))
 	}
-	packed, err := io.ReadAll(c.Zstd())
-	if err != nil || int64(len(packed)) != c.ZstdSize() {
-		t.Errorf("zstd: %v, %d bytes, want %d", err, len(packed), c.ZstdSize())
-	}
-	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderMaxWindow(8<<20)) // what RFC 9659 lets HTTP use
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if text, err := io.ReadAll(d); err != nil || string(text) != want {
-		t.Errorf("unpacked: %v, %d bytes, want %d", err, len(text), len(want))
-	}
+	checkCodings(t, c, want)
 	for _, at := range []int{0, 1, len(want) / 3, len(want) - 1} {
 		r := c.Plain()
 		if _, err := r.Seek(int64(at), io.SeekStart); err != nil {
@@ -143,21 +133,36 @@ func checkReaders(t *testing.T, c *store.Catalog, want string) {
 	}
 }
 
+// checkCodings reads all lines as they are stored.
+func checkCodings(t *testing.T, c *store.Catalog, want string) {
+	t.Helper()
+	d, err := zstd.NewReader(c.Zstd(), zstd.WithDecoderMaxWindow(8<<20)) // what RFC 9659 lets HTTP use
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	z, err := gzip.NewReader(c.Gzip())
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.Multistream(false) // which browsers do not read
+	for name, r := range map[string]io.Reader{"zstd": d, "gzip": z} {
+		if text, err := io.ReadAll(r); err != nil || string(text) != want {
+			t.Errorf("%s: %v, %d bytes, want %d", name, err, len(text), len(want))
+		}
+	}
+}
+
 func TestReader(t *testing.T) {
 	c := kilnStore(t).Catalogs()[0]
-	text, err := io.ReadAll(c.Plain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := iotest.TestReader(c.Plain(), text); err != nil {
-		t.Error(err)
-	}
-	packed, err := io.ReadAll(c.Zstd())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := iotest.TestReader(c.Zstd(), packed); err != nil {
-		t.Error(err)
+	for name, reader := range map[string]func() *store.Reader{"plain": c.Plain, "zstd": c.Zstd, "gzip": c.Gzip} {
+		all, err := io.ReadAll(reader())
+		if err != nil || int64(len(all)) != reader().Size() {
+			t.Errorf("%s: %v, %d bytes, want %d", name, err, len(all), reader().Size())
+		}
+		if err := iotest.TestReader(reader(), all); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if _, err := c.Plain().Seek(-1, io.SeekStart); err == nil {
 		t.Error("a place before the start is no error")
@@ -202,6 +207,7 @@ func TestCatalogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, string(text), linesOf(t, c, store.Query{Name: "a"}))
+		checkCodings(t, c, string(text))
 	}
 	a, b := `{"name":"a","schema":"s"}`+"\n", `{"name":"b","schema":"s"}`+"\n"
 	if want := []string{a, a, "", "", b + a, a}; !slices.Equal(got, want) {

@@ -16,7 +16,7 @@ import (
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
-	formatVersion = 3
+	formatVersion = 4
 	headerSize    = 32
 	footerSize    = 48
 )

@@ -60,7 +60,7 @@ func answers(s *store.Store) []string {
 				note("line", line, err)
 			}
 		}
-		for _, r := range []*store.Reader{c.Plain(), c.Zstd()} {
+		for _, r := range []*store.Reader{c.Plain(), c.Zstd(), c.Gzip()} {
 			data, err := io.ReadAll(r)
 			note("all", data, err)
 		}
@@ -89,7 +89,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"half a store", data[:len(data)/2], store.ErrTruncated, "it does not end as one does"},
 		{"a store without its last byte", data[:len(data)-1], store.ErrTruncated, ""},
 		{"a store with more behind it", append(bytes.Clone(data), data...), store.ErrTruncated, "bytes of"},
-		{"another version", flip(8), store.ErrVersion, "2, and this is 3"},
+		{"another version", flip(8), store.ErrVersion, "5, and this is 4"},
 		{"a flipped key", flip(16), store.ErrChecksum, "start"},
 		{"a flipped bit in the index", flip(-100), store.ErrChecksum, "index"},
 		{"a flipped bit at the end", flip(-48), store.ErrChecksum, "end"},

@@ -29,13 +29,12 @@ type packer struct {
 }
 
 func newPacker() *packer {
-	jobs := runtime.GOMAXPROCS(0)
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(jobs), zstd.WithLowerEncoderMem(true),
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
 	if err != nil { // the options are wrong
 		panic(err)
 	}
-	return &packer{e, newBuffers(4 * jobs)}
+	return &packer{e, newBuffers(4 * runtime.GOMAXPROCS(0))}
 }
 
 // record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
@@ -48,9 +47,11 @@ func (p *packer) record(content []byte) record {
 		data := bytes.Clone(buf)
 		return record{data, len(content), xxhash.Sum64(data)}
 	}
-	data := bytes.Clone(content)
-	return record{data: data, sum: xxhash.Sum64(data)}
+	return stored(bytes.Clone(content))
 }
+
+// stored returns data as a record that is stored as it is.
+func stored(data []byte) record { return record{data: data, sum: xxhash.Sum64(data)} }
 
 // frame returns content, which is not empty, as a record in zstd.
 func (p *packer) frame(content []byte) record {

@@ -54,6 +54,13 @@ func rowsFrom[T any](table []T, first int) run[T] {
 	return run[T]{uint32(first), uint32(len(table) - first)}
 }
 
+// addAll appends rows to their table.
+func addAll[T any](table *[]T, rows []T) run[T] {
+	first := len(*table)
+	*table = append(*table, rows...)
+	return rowsFrom(*table, first)
+}
+
 // add appends a row to its table.
 func add[T any](table *[]T, row T) id[T] {
 	*table = append(*table, row)
@@ -116,17 +123,12 @@ type (
 		Record          id[recordRow]
 	}
 	catalogRow struct {
-		Frames         run[frameRow]
-		Lines          run[lineRow]
-		Size, ZstdSize uint64
+		Lines      run[lineRow]
+		Zstd, Gzip run[frameRow] // all lines
 	}
-	frameRow struct {
-		Record             id[recordRow]
-		Zero               uint32 // keeps memory free of padding, which the file has none of
-		Offset, ZstdOffset uint64 // where it begins in the catalog, and in its zstd
-	}
-	lineRow struct {
-		Frame                 id[frameRow]
+	frameRow struct{ Record id[recordRow] }
+	lineRow  struct {
+		Record                id[recordRow]
 		Offset, Size          uint32
 		Schema, Package, Name stringID
 	}

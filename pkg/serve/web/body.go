@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 // smallest is the least number of bytes that are worth compressing, as in catalogd.
@@ -20,8 +22,7 @@ type body struct {
 	memory      int                  // that write and seeker use
 	seeker      func() io.ReadSeeker // of the same, where ranges may be asked for; else nil
 
-	zstd     func(io.Writer) error // the same as it is stored in zstd; nil where it is not
-	zstdSize int64
+	stored map[coding]*store.Reader // the same as it is stored, in the codings that it is stored in
 }
 
 // respond answers with a body, or only with its headers, or with the status that a condition leads to.
@@ -43,6 +44,9 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 		return
 	}
 	header.Set("Content-Type", b.contentType)
+	if stored := b.stored[code]; stored != nil {
+		b.memory = connBytes + stored.FrameSize()
+	}
 	if b.memory > 0 && r.Method != http.MethodHead {
 		release, err := h.Memory(r, b.memory)
 		if err != nil { // nobody waits for the answer any more
@@ -73,8 +77,8 @@ func (b *body) tagIn(code coding) string {
 		return ""
 	case code == identity:
 		return `"` + b.tag + `"`
-	case code == zstdCoding && b.zstd != nil:
-		return `"` + b.tag + `-zstd"`
+	case b.stored[code] != nil:
+		return `"` + b.tag + "-" + string(code) + `"`
 	}
 	return `W/"` + b.tag + "-" + string(code) + `"`
 }
@@ -82,12 +86,12 @@ func (b *body) tagIn(code coding) string {
 // send answers with the whole of a body.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code coding) {
 	header := w.Header()
-	write := b.write
+	write, stored := b.write, b.stored[code]
 	switch {
-	case code == zstdCoding && b.zstd != nil:
+	case stored != nil:
 		header.Set("Content-Encoding", string(code))
-		header.Set("Content-Length", strconv.FormatInt(b.zstdSize, 10))
-		write = b.zstd
+		header.Set("Content-Length", strconv.FormatInt(stored.Size(), 10))
+		write = copyOf(stored)
 	case code != identity && (r.Method == http.MethodHead || h.encoders.take()):
 		header.Set("Content-Encoding", string(code))
 		write = func(w io.Writer) error { return h.encoders.encode(w, code, b.write) }

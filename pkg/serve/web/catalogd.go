@@ -61,22 +61,24 @@ func (e *unknownParameterError) Error() string {
 
 // all returns the body of all objects.
 func (c *Catalog) all() body {
+	plain := c.Objects.Plain()
 	return body{
 		contentType: jsonLines,
 		tag:         c.Tag,
 		modified:    c.Modified,
-		size:        c.Objects.Size(),
-		write: func(w io.Writer) error {
-			_, err := c.Objects.Plain().WriteTo(w)
-			return err
-		},
-		memory:   connBytes + c.Objects.FrameSize(),
-		seeker:   func() io.ReadSeeker { return c.Objects.Plain() },
-		zstdSize: c.Objects.ZstdSize(),
-		zstd: func(w io.Writer) error {
-			_, err := c.Objects.Zstd().WriteTo(w)
-			return err
-		},
+		size:        plain.Size(),
+		write:       copyOf(plain),
+		memory:      connBytes + plain.FrameSize(),
+		seeker:      func() io.ReadSeeker { return plain },
+		stored:      map[coding]*store.Reader{zstdCoding: c.Objects.Zstd(), gzipCoding: c.Objects.Gzip()},
+	}
+}
+
+// copyOf returns a function that writes all that r reads.
+func copyOf(r *store.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := r.WriteTo(w)
+		return err
 	}
 }
 

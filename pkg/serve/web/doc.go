@@ -17,7 +17,7 @@
 //
 // Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both.
 // They are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all
-// objects, zstd is passed through as it is stored, and ranges of the plain text can be asked for. As in catalogd,
+// objects, both are passed through as they are stored, and ranges of the plain text can be asked for. As in catalogd,
 // parameters that cannot be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated
 // parameters the first counts. Beyond catalogd: 405 comes with an Allow, and a date that cannot be parsed is
 // ignored.
