@@ -106,7 +106,7 @@ func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) er
 	return err
 }
 
-func newGzip() encoder { return must(gzip.NewWriterLevel(nil, gzip.BestSpeed)) }
+func newGzip() encoder { return must(gzip.NewWriterLevel(nil, gzip.DefaultCompression)) }
 
 // newZstd returns an encoder with a window that is small enough for one to be held for each of many clients.
 func newZstd() encoder {
