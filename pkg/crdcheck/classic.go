@@ -1,6 +1,7 @@
 package crdcheck
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/crdify/pkg/validations"
 
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -87,11 +90,20 @@ func checkResources(
 	return found
 }
 
+// newValidator compiles a schema. The library panics at references, which Kubernetes does not accept.
 func newValidator(s *props) (validation.SchemaValidator, error) {
+	if hasReference(s) {
+		return nil, errors.New("$ref is not supported")
+	}
 	internal := new(apiextensions.JSONSchemaProps)
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s, internal, nil); err != nil {
 		return nil, err
 	}
 	validator, _, err := validation.NewSchemaValidator(internal)
 	return validator, err
+}
+
+func hasReference(s *props) bool {
+	isReference := func(s *props, _, _ *field.Path, _ []*props) bool { return s.Ref != nil }
+	return validations.SchemaHas(s, nil, nil, nil, isReference)
 }

@@ -275,6 +275,10 @@ func TestResources(t *testing.T) {
 		{name: "with a webhook", before: text, after: long + "]" + hook, want: []string{refused}, severity: problem.Warning},
 		{name: "a new version", before: text, after: text + ", " + v2},
 		{
+			name: "a reference", before: text, after: strings.Replace(text, "type: string", "$ref: '#/x'", 1),
+			want: []string{`error validating existing CRs against new CRD's schema for "kilns.pottery.example": $ref is not supported`},
+		},
+		{
 			name: "a served version", before: text + ", " + strings.Replace(v2, "required: [glaze]", "", 1), after: text + ", " + v2,
 			want: []string{
 				strings.NewReplacer("example/v1", "example/v2", `size: Invalid value: "s": size in body should be at least 3 chars long`,

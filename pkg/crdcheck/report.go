@@ -143,7 +143,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			found := v.findings[olm]
 			refused[olm] = refused[olm] || found.refuses
 			for _, f := range found.kept {
-				p.add(from, f, title(olm)+" refuses the update from ", ": "+f.Message)
+				p.add(from, f, title(olm)+" refuses the update from ", ": "+beginning(f.Message))
 			}
 			if found.more > 0 {
 				p.add(from, Finding{Rule: tooMany, CRD: d.name}, title(olm)+" refuses the update from ", fmt.Sprintf(
@@ -159,6 +159,17 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			p.report.Refused[olm]++
 		}
 	}
+}
+
+// maxMessage is how much of a message is reported, in bytes: the values of an enum can be all of a definition.
+const maxMessage = 4096
+
+// beginning returns a message, or the beginning of a long one and its length.
+func beginning(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "… (" + plural.Of(len(message), "byte") + ")"
 }
 
 func (p *reporter) add(from *node, f Finding, before, after string) {
