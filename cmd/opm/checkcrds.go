@@ -99,22 +99,17 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 
 func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdcheck.Report, error) {
 	defer progress(cmd, "checking")()
-	opts := openOptions(cmd)
-	opts.Jobs, opts.Images, opts.Bundles = f.jobs, from.opener, &bundle.Options{}
-	if f.lock != "" {
-		var err error
-		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
-			return nil, err
-		}
+	opts, err := f.openOptions(cmd, from)
+	if err != nil {
+		return nil, err
 	}
 	var state *cluster.State
 	if f.state.paths != nil {
-		var err error
 		if state, err = f.state.readState(cmd); err != nil {
 			return nil, err
 		}
 	}
-	bundles, err := f.readBundles(cmd, refs, &opts)
+	bundles, err := f.readBundles(cmd, refs, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +128,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 				return nil, err
 			}
 			opts.BundleImages, opts.Skipped = true, failed
-			return f.open(cmd, refs, &opts)
+			return f.open(cmd, refs, opts)
 		},
 	}
 	if f.olm != olmBoth {
@@ -144,6 +139,17 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 		return report, err
 	}
 	return report, opts.Lock.WriteFile(f.lock)
+}
+
+func (f *crdCheck) openOptions(cmd *cobra.Command, from *images) (*render.Options, error) {
+	opts := openOptions(cmd)
+	opts.Jobs, opts.Images, opts.Bundles = f.jobs, from.opener, &bundle.Options{}
+	if f.lock == "" {
+		return &opts, nil
+	}
+	var err error
+	opts.Lock, err = render.ReadLock(f.lock)
+	return &opts, err
 }
 
 // readBundles reads catalogs and bundles, which are closed again before other images are opened.

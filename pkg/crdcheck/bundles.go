@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/spool"
@@ -145,7 +146,7 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 }
 
 // neighbours yields each bundle with the next lower one. Bundles outside of a catalog have no edges.
-func neighbours(p *graph.Package) func(yield func(to *graph.Bundle, from []*graph.Bundle) bool) {
+func neighbours(p *graph.Package) iter.Seq2[*graph.Bundle, []*graph.Bundle] {
 	return func(yield func(to *graph.Bundle, from []*graph.Bundle) bool) {
 		for i := 1; i < len(p.Bundles); i++ {
 			if !yield(p.Bundles[i], p.Bundles[i-1:i]) {

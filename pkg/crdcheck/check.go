@@ -17,6 +17,7 @@ package crdcheck
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"golang.org/x/sync/semaphore"
@@ -126,7 +127,7 @@ func pairsOf(updates []update) []pair {
 }
 
 // differences yields the definitions that differ in two bundles. One that only one of them has does not matter to OLM.
-func differences(from, to *node) func(yield func(pair) bool) {
+func differences(from, to *node) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if from.err != nil || to.err != nil {
 			return
@@ -160,9 +161,9 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	verdicts := make(map[pair]verdict, len(pairs))
 	kept := 0
 	for v := range parallel.Map(ctx, 0, slices.Values(pairs), compare) {
-		for olm, f := range v.findings {
-			if kept += len(f.kept); kept > maxProblems {
-				v.findings[olm] = f.cut(1)
+		for _, olm := range opts.OLM {
+			if kept += len(v.findings[olm].kept); kept > maxProblems {
+				v.findings[olm] = v.findings[olm].cut(1)
 			}
 		}
 		verdicts[v.pair] = v
