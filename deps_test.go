@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
 		"internal/parallel", "internal/format", "internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup",
-		"pkg/bundle",
+		"pkg/bundle", "pkg/cluster/catalogsource",
 	},
 	"pkg/cluster/rbac": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,13 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups,
-// certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs. The problems are
-// sorted by place. The error is that of ctx.
+// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups, specs
+// of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs.
+// The problems are sorted by place. The error is that of ctx.
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions()}
 	for o := range s.All() {
@@ -40,6 +42,10 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 		case *operatorsv1.OperatorGroup:
 			if _, err := operatorgroup.Targets(v, func(func(*corev1.Namespace) bool) {}); err != nil {
 				c.fail("%w", err)
+			}
+		case *v1alpha1.CatalogSource:
+			if err := catalogsource.Check(v); err != nil {
+				c.fail("spec: %w", err)
 			}
 		case *Other:
 			c.checkCustomResource(v)
@@ -104,6 +110,10 @@ func certificates(o Kubernetes) map[string][]byte {
 		found[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = config.CABundle
 	}
 	switch v := o.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		if to := v.Spec.Conversion; to != nil && to.Webhook != nil && to.Webhook.ClientConfig != nil {
+			found["spec.conversion.webhook.clientConfig.caBundle"] = to.Webhook.ClientConfig.CABundle
+		}
 	case *APIService:
 		found["spec.caBundle"] = v.Spec.CABundle
 	case *admissionv1.MutatingWebhookConfiguration:

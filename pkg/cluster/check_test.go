@@ -61,6 +61,21 @@ func TestCheck(t *testing.T) {
 			`-:1:1: ClusterRole "a/b": metadata.name: may not contain '/'`},
 		{"a selector", "{kind: OperatorGroup, apiVersion: operators.coreos.com/v1, metadata: {name: g, namespace: ns}, spec: {selector: {matchExpressions: [{key: a, operator: Like}]}}}",
 			`-:1:1: OperatorGroup "ns/g": "Like" is not a valid label selector operator`},
+		{"catalog sources", "{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns}, spec: {sourceType: gprc}}\n---\n" +
+			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: b, namespace: ns}, spec: {sourceType: grpc}}\n---\n" +
+			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: c, namespace: ns}, spec: {sourceType: internal}}",
+			`-:1:1: CatalogSource "ns/a": spec: unknown sourcetype: gprc
+-:3:1: CatalogSource "ns/b": spec: image and address unset: at least one must be set for sourcetype: grpc
+-:5:1: CatalogSource "ns/c": spec: configmap name unset: must be set for sourcetype: internal`},
+		{"a conversion webhook", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
+			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
+			"{conversionReviewVersions: [v1], clientConfig: {caBundle: YQ==, service: {name: a, namespace: ns}}}}, versions: " +
+			"[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.conversion.webhook.clientConfig.caBundle: no certificate can be read from it`},
+		{"a conversion by nothing", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
+			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
+			"{conversionReviewVersions: [v1]}}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook`},
 		{"certificates", "{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1, caBundle: YQ==}}\n---\n" +
 			"{kind: MutatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: m}, webhooks: [{name: a, clientConfig: {caBundle: Cg==}}, {name: b, clientConfig: {caBundle: YQ==}}]}\n---\n" +
 			"{kind: ValidatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: v}, webhooks: [{name: a, clientConfig: {caBundle: LS0t}}]}",

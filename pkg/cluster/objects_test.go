@@ -50,7 +50,7 @@ spec:
 ---
 {kind: OperatorGroup, apiVersion: operators.coreos.com/v1, metadata: {name: a, namespace: ns}, status: {lastUpdated: null}}
 ---
-{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns}, spec: {sourceType: grpc}}
+{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns}, spec: {sourceType: grpc, address: 'a:1'}}
 ---
 {kind: Subscription, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns}, spec: {name: p, source: c, sourceNamespace: olm}}
 ---
