@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -33,6 +34,7 @@ type Options struct {
 type Question struct {
 	*State
 	catalogSources  []*resolve.Catalog
+	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
 	clusterCatalogs []*resolve.Catalog
 	global          string
 	globalFound     bool // by the catalogs in it

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -64,6 +66,10 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 			q.addCatalog(g)
 		}
 	}
+	q.named = make(map[types.NamespacedName]*resolve.Catalog, len(q.catalogSources))
+	for _, c := range slices.Backward(q.catalogSources) { // the first of a name counts
+		q.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
+	}
 }
 
 // addCatalog adds a catalog that the State does not have.
@@ -114,12 +120,7 @@ func unread(c *resolve.Catalog) {
 
 // target returns the CatalogSource of a name, nil if there is none.
 func (q *Question) target(namespace, name string) *resolve.Catalog {
-	for _, c := range q.catalogSources {
-		if c.Namespace == namespace && c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
 // Reads reports whether the cluster can read a CatalogSource.

@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
@@ -19,7 +20,7 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 // servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A
 // pod that serves something else is replaced.
 func (r *run) servePod(o source) source {
-	outdated, current := r.pods(o.Value)
+	outdated, current := r.podsOf(o.Value)
 	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {
 		return o
 	}
@@ -28,7 +29,7 @@ func (r *run) servePod(o source) source {
 		text, reading = "of another version of the ConfigMap", "the pod of a CatalogSource reads its ConfigMap once"
 	}
 	for _, old := range outdated {
-		r.State.Delete(podKind, old.Value.GetNamespace(), old.Value.GetName())
+		r.State.Delete(podKind, old.Value.Namespace, old.Value.Name)
 		r.event(Deleted, old.Value, Event{
 			Place: old.Pos, Text: text, Why: reading, Verdict: Computed,
 		})
@@ -43,22 +44,33 @@ func (r *run) servePod(o source) source {
 	}, "registryService "+service.ServiceName, why)
 }
 
-// pods returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
-func (r *run) pods(c *v1alpha1.CatalogSource) (outdated []cluster.Object[cluster.Kubernetes], current bool) {
+// findPods finds the pods of all CatalogSources.
+func (r *run) findPods() {
+	r.pods = map[types.NamespacedName][]cluster.Object[*cluster.Other]{}
 	pods := r.State.Others[podKind]
 	if pods == nil {
-		return nil, false
+		return
 	}
-	for o := range pods.In(c.Namespace) {
+	for o := range pods.All() {
+		if name, ok := o.Value.Labels[catalogsource.LabelName]; ok {
+			of := types.NamespacedName{Namespace: o.Value.Namespace, Name: name}
+			r.pods[of] = append(r.pods[of], o)
+		}
+	}
+}
+
+// podsOf returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
+func (r *run) podsOf(c *v1alpha1.CatalogSource) (outdated []cluster.Object[*cluster.Other], current bool) {
+	for _, o := range r.pods[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] {
 		pod := corev1.Pod{ObjectMeta: o.Value.ObjectMeta}
-		if o.Value.Labels[catalogsource.LabelName] != c.Name || json.Unmarshal(o.Value.Unknown, &pod, asKubernetes) != nil {
+		if json.Unmarshal(o.Value.Unknown, &pod, asKubernetes) != nil {
 			continue
 		}
 		if catalogsource.Serves(&pod, c) {
 			current = true
 			continue
 		}
-		outdated = append(outdated, cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos})
+		outdated = append(outdated, o)
 	}
 	return outdated, current
 }

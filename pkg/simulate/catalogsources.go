@@ -25,6 +25,7 @@ const (
 
 // catalogSources checks CatalogSources, expands the templates of their images, runs their pods, and connects to them.
 func catalogSources(_ context.Context, r *run) error {
+	r.findPods()
 	for o := range r.State.CatalogSources.All() {
 		if err := catalogsource.Check(o.Value); err != nil {
 			r.refuse(o, err)

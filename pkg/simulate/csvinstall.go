@@ -122,7 +122,8 @@ func ensure[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, text string,
 
 // assume notes what neither the state nor the options say.
 func (r *run) assume(what string) {
-	if !slices.Contains(r.Assumed, what) {
+	if !r.noted[what] {
+		r.noted[what] = true
 		r.Assumed = append(r.Assumed, what)
 	}
 }

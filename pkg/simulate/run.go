@@ -29,6 +29,10 @@ type run struct {
 	settled   map[string]Wait      // what ClusterExtensions wait for that do not change any more, by name
 	grouping  *grouping            // of operatorGroups, nil before the first step
 
+	noted map[string]bool // what is assumed
+
+	pods map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, when the step began
+
 	copied map[types.NamespacedName]copying // what the copies of an operator were last made of
 }
 
@@ -38,7 +42,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
-		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{},
+		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{}, noted: map[string]bool{},
 	}
 }
 
@@ -51,7 +55,9 @@ func (r *run) ask() error {
 	r.question = q
 	q.AssumeClassic()
 	q.AssumeV1()
-	r.Assumed = append(r.Assumed, q.Assumed...)
+	for _, a := range q.Assumed {
+		r.assume(a)
+	}
 	r.disconnectInvalid()
 	_, _, err = r.openShiftVersion()
 	return cmp.Or(r.checkNames(), err)
