@@ -178,11 +178,14 @@ var arrows = map[string][]string{
 	"internal/shared":      {},
 	"internal/shell":       {},
 	"internal/solver":      {"github.com/go-air/gini"},
-	"internal/spool":       {"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile"},
-	"internal/strictyaml":  {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
-	"internal/tarfs":       {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
-	"internal/tartest":     {"github.com/klauspost/compress"},
-	"internal/yamljson":    {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
+	"internal/spool": {
+		"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile",
+		"internal/pool",
+	},
+	"internal/strictyaml": {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
+	"internal/tarfs":      {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
+	"internal/tartest":    {"github.com/klauspost/compress"},
+	"internal/yamljson":   {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 
 const (

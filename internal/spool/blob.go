@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// cachedFrames is how many decompressed frames a Blob remembers: one for each reader that reads on from where it
-// was, for as many readers as are likely to run at once.
-const cachedFrames = 8
+// maxCachedFrames is how many decompressed frames a Blob remembers at most: two for each CPU, since as many readers as
+// there are CPUs read on from where they were.
+const maxCachedFrames = 8
 
 var errOffset = errors.New("spool: negative offset")
 
@@ -30,7 +31,7 @@ type Blob struct {
 
 	mu    sync.Mutex // guards use and want of the slots, and clock
 	clock uint64
-	slots [cachedFrames]slot
+	slots []slot
 }
 
 // A slot remembers one frame. What a reader wants of it is settled under the lock of the Blob, so that two readers
@@ -50,7 +51,8 @@ func newBlob(f *frames, size int64) (*Blob, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read spool: %w", err), f.close())
 	}
-	return &Blob{frames: f, size: size, decoder: decoder}, nil
+	slots := make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))
+	return &Blob{frames: f, size: size, decoder: decoder, slots: slots}, nil
 }
 
 // Size returns the number of bytes held, uncompressed.

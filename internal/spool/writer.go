@@ -1,15 +1,15 @@
 package spool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/internal/pool"
 )
 
 // maxWorkers bounds how many frames are compressed at once; reading the input is slower than two of them.
@@ -21,6 +21,7 @@ var errFinished = errors.New("spool: write after the end")
 type Writer struct {
 	opts Options
 	cur  *buffers // the frame that is being filled, or nil
+	free *pool.Pool[*buffers]
 	size int64
 	done bool
 
@@ -38,15 +39,22 @@ type buffers struct {
 	packed []byte
 }
 
-var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
+// emptied returns buffers for the next frame.
+func emptied(b *buffers) (*buffers, bool) {
+	b.plain = b.plain[:0]
+	return b, true
+}
 
 // NewWriter returns a Writer. Nothing is created on disk before the limit of memory is reached.
-func NewWriter(opts Options) *Writer { return &Writer{opts: opts} }
+func NewWriter(opts Options) *Writer {
+	return &Writer{opts: opts, free: pool.New(maxWorkers, func() *buffers { return new(buffers) }, emptied)}
+}
 
 // start prepares for compressing.
 func (w *Writer) start() {
 	workers := min(maxWorkers, runtime.GOMAXPROCS(0))
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(workers))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(workers),
+		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // 1 MB for each worker instead of 8
 	if err != nil {
 		panic(fmt.Sprintf("spool: %v", err)) // the options are constants, and valid
 	}
@@ -69,8 +77,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 		if w.cur == nil {
-			w.cur = bufferPool.Get().(*buffers)
-			w.cur.plain = w.cur.plain[:0]
+			w.cur = w.free.Get()
 		}
 		took := min(len(p), frameSize-len(w.cur.plain))
 		w.cur.plain = append(w.cur.plain, p[:took]...)
@@ -91,7 +98,7 @@ func (w *Writer) flush() error {
 	w.cur = nil
 	w.count++
 	w.workers.Go(func() error {
-		defer bufferPool.Put(b)
+		defer w.free.Put(b)
 		b.packed = w.encoder.EncodeAll(b.plain, b.packed[:0])
 		return w.frames.put(index, b.packed)
 	})
@@ -105,7 +112,11 @@ func (w *Writer) Finish() (*Blob, error) {
 	}
 	if w.encoder == nil {
 		w.done = true
-		return &Blob{plain: w.takePlain(), size: w.size}, nil
+		blob := &Blob{size: w.size}
+		if w.cur != nil {
+			blob.plain = w.cur.plain
+		}
+		return blob, nil
 	}
 	if err := w.flush(); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -115,15 +126,6 @@ func (w *Writer) Finish() (*Blob, error) {
 		return nil, errors.Join(err, w.frames.close())
 	}
 	return newBlob(w.frames, w.size)
-}
-
-// takePlain returns the only frame, in memory of its own.
-func (w *Writer) takePlain() []byte {
-	if w.cur == nil {
-		return nil
-	}
-	defer bufferPool.Put(w.cur)
-	return bytes.Clone(w.cur.plain)
 }
 
 // Close drops what was written. After Finish it does nothing, so it can be deferred.

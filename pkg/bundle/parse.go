@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	documents "github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -51,7 +52,14 @@ func Is(fsys fs.FS) bool {
 // not among the manifests, and every file that cannot be read, where upstream ignores all but the first of these.
 // Calls may run at once.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
-	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
+	p := parser{
+		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts,
+		converted: documents.Buffers.Get(), sorted: documents.Buffers.Get(),
+	}
+	defer func() {
+		documents.Buffers.Put(p.converted)
+		documents.Buffers.Put(p.sorted)
+	}()
 	manifests := p.readManifests()
 	metadata := p.readMetadata()
 	if err := p.err(); err != nil {

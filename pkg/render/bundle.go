@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -43,7 +44,9 @@ func (o *opened) addBundle(b *declcfg.Bundle) error {
 
 // holdBundle adds b as a catalog of one object, written as opm writes it.
 func (o *opened) holdBundle(b *declcfg.Bundle) error {
-	held, err := o.bundles.Add(bytes.NewReader(declcfg.JSON.Append(nil, b)))
+	text := declcfg.JSON.Append(document.Buffers.Get(), b)
+	defer document.Buffers.Put(text)
+	held, err := o.bundles.Add(bytes.NewReader(text))
 	if err != nil {
 		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
 	}
