@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
@@ -37,6 +38,14 @@ type Writer struct {
 type buffers struct {
 	plain  []byte
 	packed []byte
+}
+
+// add appends p, which fits into a frame. It doubles the buffer where append would copy a large one many times.
+func (b *buffers) add(p []byte) {
+	if n := len(b.plain) + len(p); n > cap(b.plain) {
+		b.plain = slices.Grow(b.plain, min(2*n, frameSize)-len(b.plain))
+	}
+	b.plain = append(b.plain, p...)
 }
 
 // emptied returns buffers for the next frame.
@@ -80,7 +89,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			w.cur = w.free.Get()
 		}
 		took := min(len(p), frameSize-len(w.cur.plain))
-		w.cur.plain = append(w.cur.plain, p[:took]...)
+		w.cur.add(p[:took])
 		p, n, w.size = p[took:], n+took, w.size+int64(took)
 	}
 	return n, nil
@@ -99,7 +108,7 @@ func (w *Writer) flush() error {
 	w.count++
 	w.workers.Go(func() error {
 		defer w.free.Put(b)
-		b.packed = w.encoder.EncodeAll(b.plain, b.packed[:0])
+		b.packed = w.encoder.EncodeAll(b.plain, slices.Grow(b.packed[:0], len(b.plain)/2))
 		return w.frames.put(index, b.packed)
 	})
 	return nil
