@@ -223,7 +223,7 @@ func filesOf(t *testing.T, img v1.Image) map[string]string {
 func TestBundleJobs(t *testing.T) {
 	operators := writeBundles(t, "oak", "pine")
 	images := served{Prompt: "h:1", Slow: "h:2"}
-	for i := range 20 {
+	for i := range 200 {
 		images.Images = append(images.Images, fmt.Sprint("image", i))
 	}
 	jobs, err := bundleJobs(operators, images, time.Second)
@@ -236,9 +236,10 @@ func TestBundleJobs(t *testing.T) {
 	}
 	want := []string{
 		"render, 2 bundle directories: 3, last /pine/1.0.0",
-		"render, 2 bundle images: 4, last h:1/image10",
-		"render, 20 bundle images: 22, last h:1/image19",
-		"render, 20 bundle images, 1s a request: 22, last h:2/image19",
+		"render, 2 bundle images: 4, last h:1/image100",
+		"render, 20 bundle images: 22, last h:1/image190",
+		"render, 20 bundle images, 1s a request: 22, last h:2/image190",
+		"render, 200 bundle images, 1s a request: 202, last h:2/image199",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -27,8 +28,8 @@ func bundleDirs(operators string) ([]string, error) {
 	return dirs, err
 }
 
-// bundleImages returns n images of the bundles, no two of them alike: where there are fewer bundles than images, those
-// of one bundle differ by a label.
+// bundleImages returns n images of the bundles, which share no layers: where there are fewer bundles than images, those
+// of one bundle differ by the times of their files.
 func bundleImages(dirs []string, n int) ([]v1.Image, error) {
 	var images []v1.Image
 	for i := range n {
@@ -50,14 +51,13 @@ func bundleImage(dir string, round int) (v1.Image, error) {
 		"operators.operatorframework.io.bundle.manifests.v1": "manifests/",
 		"operators.operatorframework.io.bundle.metadata.v1":  "metadata/",
 		"operators.operatorframework.io.bundle.package.v1":   filepath.Base(filepath.Dir(dir)),
-		"round": fmt.Sprint(round),
 	}
 	img, err := mutate.Config(img, v1.Config{Labels: labels})
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"manifests", "metadata"} {
-		layer, err := layerOf(dir, name)
+		layer, err := layerOf(dir, name, time.Unix(int64(round), 0))
 		if err != nil {
 			return nil, err
 		}
@@ -68,8 +68,8 @@ func bundleImage(dir string, round int) (v1.Image, error) {
 	return img, nil
 }
 
-// layerOf returns a layer with the files of the directory name in dir.
-func layerOf(dir, name string) (v1.Layer, error) {
+// layerOf returns a layer with the files of the directory name in dir, as they were changed at a time.
+func layerOf(dir, name string, changed time.Time) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	err := fs.WalkDir(os.DirFS(dir), name, func(file string, e fs.DirEntry, err error) error {
@@ -80,7 +80,7 @@ func layerOf(dir, name string) (v1.Layer, error) {
 		if err != nil {
 			return err
 		}
-		header := &tar.Header{Name: path.Clean(file), Mode: 0o644, Size: int64(len(content))}
+		header := &tar.Header{Name: path.Clean(file), Mode: 0o644, Size: int64(len(content)), ModTime: changed}
 		if err := w.WriteHeader(header); err != nil {
 			return err
 		}
@@ -95,5 +95,5 @@ func layerOf(dir, name string) (v1.Layer, error) {
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(buf.Bytes())), nil
-	})
+	}, tarball.WithCompressedCaching)
 }

@@ -86,16 +86,18 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 		return append([]string{"render", "--use-http"}, images.refs(host, n)...)
 	}
 	all := len(images.Images)
-	few := job{name: fmt.Sprintf("render, %d bundle images", all/10), args: render(images.Prompt, all/10)}
+	few := job{name: fmt.Sprintf("render, %d bundle images", all/100), args: render(images.Prompt, all/100)}
 	steady := growth{job: few.name, rss: noiseOfRSS}
 	return []job{
 		{name: fmt.Sprintf("render, %d bundle directories", len(dirs)), args: append([]string{"render"}, dirs...),
 			reads: operators, budget: budget{350 * time.Millisecond, 80 * mb}},
 		few,
-		{name: fmt.Sprintf("render, %d bundle images", all), args: render(images.Prompt, all),
+		{name: fmt.Sprintf("render, %d bundle images", all/10), args: render(images.Prompt, all/10),
 			budget: budget{time: time.Second}, than: steady},
-		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
+		{name: fmt.Sprintf("render, %d bundle images, %v a request", all/10, delay), args: render(images.Slow, all/10),
 			budget: budget{time: 3 * time.Second}, than: steady},
+		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
+			budget: budget{time: 15 * time.Second}, than: steady},
 	}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // imageCount is how many images a registry has.
-const imageCount = 100
+const imageCount = 1000
 
 // A served registry has images of bundles. It is a process of its own: in the one that measures, it would count as
 // memory of what is measured.
@@ -88,7 +88,7 @@ func serve(in io.Reader, out io.Writer, operators string, n int, delay time.Dura
 		return err
 	}
 	for i, img := range images {
-		image, err := push(s.Prompt, fmt.Sprintf("bench/bundle-%03d", i), img)
+		image, err := push(s.Prompt, fmt.Sprintf("bench/bundle-%04d", i), img)
 		if err != nil {
 			return err
 		}

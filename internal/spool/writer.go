@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (w *Writer) Finish() (*Blob, error) {
 		w.done = true
 		blob := &Blob{size: w.size}
 		if w.cur != nil {
-			blob.plain = w.cur.plain
+			blob.plain = bytes.Clone(w.cur.plain) // without the room behind it
 		}
 		return blob, nil
 	}

@@ -22,7 +22,7 @@ import (
 
 // defaultJobs is how many references are opened in parallel. Most of that time is spent waiting for registries; CPU
 // work is limited by turns.
-const defaultJobs = 8
+const defaultJobs = 16
 
 // A Catalog is the objects of one or more references, in their order. It stays open until Close, since objects are read
 // again when they are written.
