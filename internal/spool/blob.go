@@ -66,6 +66,18 @@ func (b *Blob) Close() error {
 	return b.frames.close()
 }
 
+// Forget releases the memory of decompressed frames. A Blob that was read and is kept needs only the compressed ones.
+func (b *Blob) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.slots {
+		s := &b.slots[i]
+		s.mu.Lock()
+		s.holds, s.plain, s.packed = 0, nil, nil
+		s.mu.Unlock()
+	}
+}
+
 // ReadAt implements io.ReaderAt.
 func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {

@@ -116,6 +116,7 @@ func TestConcurrentReads(t *testing.T) {
 					t.Errorf("ReadAt(%d bytes, %d) = %d, %v, or other bytes", len(p), off, n, err)
 				}
 			}
+			b.Forget()
 		})
 	}
 	wg.Wait()

@@ -102,8 +102,12 @@ func (m *memoryCache) remove(e *list.Element) {
 }
 
 func (m *memoryCache) release(content *memoryBlob) {
-	if content.users--; content.users == 0 {
+	content.users--
+	switch content.users {
+	case 0:
 		_ = content.Blob.Close() // nothing is written any more
+	case 1:
+		content.Blob.Forget() // the cache remains, which does not read
 	}
 }
 
