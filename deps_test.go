@@ -149,11 +149,12 @@ var arrows = map[string][]string{
 	},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
-		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular",
+		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
 	},
-	"schemas":             {"pkg/declcfg", "cuelang.org/go", json},
+	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {},
+	"internal/skim":       {json},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {},
 	"internal/document": {

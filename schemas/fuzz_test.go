@@ -211,7 +211,7 @@ func TestDecodable(t *testing.T) {
 
 // FuzzProperty holds that a property that is decodable can be decoded.
 func FuzzProperty(f *testing.F) {
-	for typ := range declcfg.ValueTypes() {
+	for typ := range propertyDefinitions {
 		for _, value := range []string{
 			`null`, `{}`, `"text"`, `[]`, ` {"data": "e30="}`, `{"data": [1, 256]}`, `{"Data": "e3\n0="}`, `{"data": null}`,
 			`{"version": "1", "release": 2}`, `{"labels": {"a": "b", "A": 1}}`, `{"installModes": [{"supported": true}]}`,

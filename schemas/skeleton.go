@@ -2,8 +2,12 @@ package schemas
 
 import (
 	"bytes"
+	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A scanner reads an object once and makes skeletons of it. The skeleton of a value is JSON on which a definition has
@@ -11,7 +15,7 @@ import (
 // list that look alike are there once, keys that no definition names are one key, and what lies deeper than the
 // definition looks is an empty object or list. On the way it compares the values of properties with their shapes.
 type scanner struct {
-	cursor
+	skim.Cursor
 
 	head []byte // the skeleton of the object, its lists emptied
 	elem []byte // the skeleton of the element that was read last
@@ -33,22 +37,21 @@ type element struct {
 // object reads one object. It yields its elements in their order, and returns the skeleton of the rest with the name of
 // the definition after it, which is valid until the next object is read.
 func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element)) (skeleton []byte) {
-	s.cursor = cursor{text: raw}
-	s.kind()
-	s.head = s.fields(s.head[:0], nil, func(out, name []byte, _ *shape) []byte {
-		list := def.lists[string(unquoted(name))]
-		if list == nil || s.kind() != '[' {
+	s.Cursor = skim.New(raw)
+	s.head = s.fields(s.head[:0], nil, func(out, name []byte, _ *skim.Shape) []byte {
+		list := def.lists[string(skim.Unquote(name))]
+		if list == nil || s.Kind() != '[' {
 			return s.value(out, def.depth-1, def.text || saysWhat(name), nil)
 		}
-		s.elements(list, string(unquoted(name)), yield)
+		s.elements(list, string(skim.Unquote(name)), yield)
 		return append(out, "[]"...)
 	})
 	return append(s.head, def.name...)
 }
 
 func (s *scanner) elements(def *definition, list string, yield func(element)) {
-	s.enter()
-	for i := 0; s.more(); i++ {
+	s.Enter()
+	for i := 0; s.More(); i++ {
 		e := s.element(def)
 		e.list, e.index = list, i
 		yield(e)
@@ -58,44 +61,47 @@ func (s *scanner) elements(def *definition, list string, yield func(element)) {
 // element reads the next element.
 func (s *scanner) element(def *definition) element {
 	e := element{def: def}
-	kind, start := s.kind(), s.at
+	kind, start := s.Kind(), s.Offset()
 	if def == property && kind == '{' {
 		s.property(&e)
 	} else {
 		s.elem = s.value(s.elem[:0], def.depth, def.text, nil)
 	}
-	e.raw = s.text[start:s.at:s.at]
+	e.raw = s.Since(start)
 	s.elem = append(s.elem, e.def.name...)
 	e.skeleton = s.elem
 	return e
 }
 
+// propertyShape is the shape of a property without a type.
+var propertyShape = skim.ShapeOf(reflect.TypeFor[declcfg.Property]())
+
 // property reads a property in one go where its type comes first, as it does in what tools write. Otherwise it is read
 // again once the type is known.
 func (s *scanner) property(e *element) {
-	start := s.at
+	start := s.Offset()
 	var late, hasValue bool
 	s.fits = true
-	s.elem = s.fields(s.elem[:0], propertyShape, func(out, name []byte, want *shape) []byte {
+	s.elem = s.fields(s.elem[:0], propertyShape, func(out, name []byte, want *skim.Shape) []byte {
 		switch {
-		case string(name) == `"type"` && s.kind() == '"':
+		case string(name) == `"type"` && s.Kind() == '"':
 			return s.propertyType(out, e)
 		case string(name) == `"value"` && e.typ != nil:
-			want, hasValue = valueShapes()[string(e.typ)], true
+			want, hasValue = skim.ShapeOf(declcfg.ValueType(string(e.typ))), true
 		}
 		late = late || e.typ == nil
 		return s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
 	})
 	e.decodable = s.fits && hasValue && !late
 	if late && e.def != property {
-		again := scanner{cursor: cursor{text: s.text[start:s.at]}}
+		again := scanner{Cursor: skim.New(s.Since(start))}
 		s.elem = again.value(s.elem[:0], e.def.depth, e.def.text, nil)
 	}
 }
 
 func (s *scanner) propertyType(out []byte, e *element) []byte {
-	raw := s.cursor.value()
-	e.typ = unquoted(raw)
+	raw := s.Value()
+	e.typ = skim.Unquote(raw)
 	if def, ok := propertyDefinitions[string(e.typ)]; ok {
 		e.def = def
 	}
@@ -103,28 +109,28 @@ func (s *scanner) propertyType(out []byte, e *element) []byte {
 }
 
 // value appends the skeleton of the next value. Strings and numbers stay what they are if text is set.
-func (s *scanner) value(out []byte, depth int, text bool, want *shape) []byte {
-	kind := s.kind()
+func (s *scanner) value(out []byte, depth int, text bool, want *skim.Shape) []byte {
+	kind := s.Kind()
 	switch {
 	case kind != '{' && kind != '[':
-		s.fits = s.fits && want.allows(kind)
+		s.fits = s.fits && want.Allows(kind)
 		return s.scalar(out, text)
 	case depth <= 0:
-		s.fits = s.skipAs(want) && s.fits
+		s.fits = s.SkipAs(want) && s.fits
 		return append(out, kind, kind+2) // the brackets of a pair are two apart
-	case !want.allows(kind):
+	case !want.Allows(kind):
 		s.fits, want = false, nil
 	}
 	if kind == '[' {
-		return s.list(out, depth-1, text, want.element())
+		return s.list(out, depth-1, text, want.Element())
 	}
-	return s.fields(out, want, func(out, name []byte, field *shape) []byte {
+	return s.fields(out, want, func(out, name []byte, field *skim.Shape) []byte {
 		return s.value(out, depth-1, text || saysWhat(name), field)
 	})
 }
 
 func (s *scanner) scalar(out []byte, text bool) []byte {
-	kind, raw := s.kind(), s.cursor.value()
+	kind, raw := s.Kind(), s.Value()
 	switch {
 	case text:
 	case kind == '"' && len(raw) > len(`""`):
@@ -136,17 +142,17 @@ func (s *scanner) scalar(out []byte, text bool) []byte {
 }
 
 // fields reads an object; value appends what belongs to a name, which is in quotes and has no needless escapes.
-func (s *scanner) fields(out []byte, want *shape, value func(out, name []byte, field *shape) []byte) []byte {
+func (s *scanner) fields(out []byte, want *skim.Shape, value func(out, name []byte, field *skim.Shape) []byte) []byte {
 	out = append(out, '{')
 	var others bool
-	for s.enter(); s.more(); {
-		raw := s.cursor.value()
-		field, ok := want.member(raw)
+	for s.Enter(); s.More(); {
+		raw := s.Value()
+		field, ok := want.Member(raw)
 		s.fits = s.fits && ok
 		name := plainName(raw)
 		if name == nil {
 			others = true
-			s.fits = s.skipAs(field) && s.fits
+			s.fits = s.SkipAs(field) && s.fits
 			continue
 		}
 		out = append(append(out, name...), ':')
@@ -161,10 +167,10 @@ func (s *scanner) fields(out []byte, want *shape, value func(out, name []byte, f
 // otherKey represents all keys of an object that no definition names: it makes a difference only whether there are any.
 const otherKey = `"-":0`
 
-func (s *scanner) list(out []byte, depth int, text bool, want *shape) []byte {
+func (s *scanner) list(out []byte, depth int, text bool, want *skim.Shape) []byte {
 	out = append(out, '[')
 	var last, end int // where the last element that is kept starts and ends
-	for s.enter(); s.more(); {
+	for s.Enter(); s.More(); {
 		start := len(out)
 		if end > 0 {
 			start++
@@ -187,7 +193,7 @@ func saysWhat(name []byte) bool {
 
 // plainName returns a name in quotes without needless escapes; nil if no definition names it.
 func plainName(quoted []byte) []byte {
-	text := unquoted(quoted)
+	text := skim.Unquote(quoted)
 	if !fieldNames()[string(text)] {
 		return nil
 	}
@@ -196,13 +202,4 @@ func plainName(quoted []byte) []byte {
 	}
 	plain, _ := jsontext.AppendQuote(nil, text)
 	return plain
-}
-
-// unquoted returns the text of a string of JSON.
-func unquoted(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	text, _ := jsontext.AppendUnquote(nil, quoted)
-	return text
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +12,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -89,8 +88,9 @@ var propertyTypes = map[string]reflect.Type{
 	PropertyChannel:         reflect.TypeFor[ChannelProperty](),
 }
 
-// ValueTypes yields the Go types of [Property.Check], by the type of property.
-func ValueTypes() iter.Seq2[string, reflect.Type] { return maps.All(propertyTypes) }
+// ValueType returns the Go type that [Property.Check] decodes the value of a property of that type into; nil for any
+// JSON.
+func ValueType(typ string) reflect.Type { return propertyTypes[typ] }
 
 // valueOptions make decoding accept what opm accepts: letter case does not matter in names, of equal names the last one
 // counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and returns
@@ -137,11 +137,15 @@ func NewProperty(typ string, v any) (Property, error) {
 
 // Check returns what is wrong with the value for a property of its type: the error of decoding it into a
 // [PackageProperty], [PackageRequired], [GVK], [GVKRequired], [BundleObject], [CSVMetadata] or [ChannelProperty]. The
-// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong.
+// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong. It
+// builds no value unless it has to: CSV metadata is most of a large catalog.
 func (p *Property) Check() error {
 	t, ok := propertyTypes[p.Type]
 	if !ok {
 		return p.Unmarshal(new(jsontext.Value))
+	}
+	if p.Value.IsValid() && skim.Fits(p.Value, t) {
+		return nil
 	}
 	return p.Unmarshal(reflect.New(t).Interface())
 }
