@@ -21,8 +21,8 @@ import "github.com/go-json-experiment/json/jsontext"
 // their bytes; no character is escaped for the sake of HTML. The first line is not indented and the last one not
 // ended; the lines between belong to a value at a depth of depth levels.
 func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
-	d := parse(v)
-	defer d.release()
+	d := Parse(v)
+	defer d.Release()
 	w := jsonWriter{doc: d, dst: dst}
 	w.value(0, depth)
 	return w.dst
@@ -30,8 +30,8 @@ func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 
 // AppendCompact is AppendJSON without any white space.
 func AppendCompact(dst []byte, v jsontext.Value) []byte {
-	d := parse(v)
-	defer d.release()
+	d := Parse(v)
+	defer d.Release()
 	w := jsonWriter{doc: d, dst: dst, compact: true}
 	w.value(0, 0)
 	return w.dst
@@ -42,9 +42,7 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 // indented below their key, text folded after 80 columns. Only two things differ: digits that floating point cannot
 // hold are kept, and a string that looks like a number beyond floating point, such as 1e400, is quoted.
 func AppendYAML(dst []byte, v jsontext.Value) []byte {
-	d := parse(v)
-	defer d.release()
-	w := yamlWriter{doc: d, dst: dst, line: len(dst)}
-	w.document()
-	return w.dst
+	d := Parse(v)
+	defer d.Release()
+	return d.AppendYAML(dst)
 }

@@ -5,7 +5,7 @@ const jsonIndent = 4
 
 // A jsonWriter appends the values of doc to dst.
 type jsonWriter struct {
-	doc     *document
+	doc     *Document
 	dst     []byte
 	compact bool
 }
@@ -20,7 +20,7 @@ func (w *jsonWriter) value(i, depth int) {
 	case stringKind:
 		w.string(i)
 	case numberKind:
-		w.dst = appendNumber(w.dst, w.doc.raw(i))
+		w.number(i)
 	default:
 		w.dst = append(w.dst, w.doc.raw(i)...)
 	}
@@ -54,7 +54,7 @@ func (w *jsonWriter) array(i, depth int) {
 		return
 	}
 	w.dst = append(w.dst, '[')
-	for k := i + 1; k < w.doc.nodes[i].end; k = w.doc.next(k) {
+	for k := i + 1; k < w.doc.nodes[i].next; k = w.doc.next(k) {
 		if k > i+1 {
 			w.dst = append(w.dst, ',')
 		}
@@ -65,14 +65,22 @@ func (w *jsonWriter) array(i, depth int) {
 	w.dst = append(w.dst, ']')
 }
 
+func (w *jsonWriter) number(i int) {
+	if w.doc.nodes[i].ordered {
+		w.dst = append(w.dst, w.doc.raw(i)...)
+		return
+	}
+	w.dst = appendNumber(w.dst, w.doc.raw(i))
+}
+
 func (w *jsonWriter) string(i int) {
 	n := w.doc.nodes[i]
-	if !n.irregular {
-		w.dst = append(w.dst, w.doc.src[n.start:n.end]...)
+	if !n.irregular || n.ordered {
+		w.dst = append(w.dst, w.doc.raw(i)...)
 		return
 	}
 	w.dst = append(w.dst, '"')
-	w.dst = appendRegular(w.dst, w.doc.src[n.start+1:n.end-1])
+	w.dst = appendRegular(w.dst, w.doc.body(i))
 	w.dst = append(w.dst, '"')
 }
 

@@ -75,8 +75,8 @@ func retype(t testing.TB, v any) any {
 
 // keepsDigits reports whether some number of the text is one that floating point would change.
 func keepsDigits(text string) bool {
-	d := parse([]byte(text))
-	defer d.release()
+	d := Parse([]byte(text))
+	defer d.Release()
 	for i, n := range d.nodes {
 		if n.kind != numberKind {
 			continue

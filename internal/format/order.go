@@ -15,11 +15,15 @@ type member struct {
 }
 
 // pushMembers puts the members of object i on d.members and returns where they start: equal keys once, with the last
-// value, in the order of their bytes, or in natural order. popMembers takes them off again.
-func (d *document) pushMembers(i int, natural bool) int {
+// value, in the order of their bytes, or in natural order; or in their own order where JSON keeps it. popMembers takes
+// them off again.
+func (d *Document) pushMembers(i int, natural bool) int {
 	base := len(d.members)
-	for k := i + 1; k < d.nodes[i].end; k = d.next(k + 1) {
+	for k, end := i+1, d.nodes[i].next; k < end; k = d.next(k + 1) {
 		d.members = append(d.members, member{key: d.key(k), node: k})
+	}
+	if d.nodes[i].ordered && !natural {
+		return base
 	}
 	if !ascending(d.members[base:]) {
 		slices.SortStableFunc(d.members[base:], compareBytes)
@@ -34,22 +38,32 @@ func (d *document) pushMembers(i int, natural bool) int {
 }
 
 // popMembers forgets the members from base on, and the memory that they refer to.
-func (d *document) popMembers(base int) {
+func (d *Document) popMembers(base int) {
 	clear(d.members[base:])
 	d.members = d.members[:base]
 }
 
 // key returns the text of the key at node i. It stays valid until the document is released.
-func (d *document) key(i int) []byte {
-	n := d.nodes[i]
-	body := d.src[n.start+1 : n.end-1]
-	if !n.escaped {
-		return body
+func (d *Document) key(i int) []byte {
+	if !d.nodes[i].escaped {
+		return d.body(i)
 	}
 	start := len(d.keys)
-	d.keys = appendUnescaped(d.keys, body)
+	d.keys = appendUnescaped(d.keys, d.body(i))
 	return d.keys[start:]
 }
+
+// string returns the text of the string at node i. It stays valid until the next call.
+func (d *Document) string(i int) []byte {
+	if !d.nodes[i].escaped {
+		return d.body(i)
+	}
+	d.scratch = appendUnescaped(d.scratch[:0], d.body(i))
+	return d.scratch
+}
+
+// body returns what is between the quotes of the string at node i.
+func (d *Document) body(i int) []byte { return d.src[d.nodes[i].start+1 : d.nodes[i].end-1] }
 
 // ascending reports whether every key is greater than the one before it.
 func ascending(ms []member) bool {

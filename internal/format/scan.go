@@ -3,84 +3,10 @@ package format
 import (
 	"encoding/binary"
 	"math/bits"
-	"sync"
 )
-
-// A document is a JSON text and a flat index of its values, so that the members of an object can be visited in any
-// order without scanning what is inside them again.
-type document struct {
-	src     []byte
-	nodes   []node
-	members []member // of the objects being written, those of an inner one after those of the outer ones
-	keys    []byte   // the text of keys that have escapes
-	text    []byte   // the text of the one string being written
-}
-
-// A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
-// keys and values alternate.
-type node struct {
-	start, end int // in src, quotes and brackets included; of an array or object, end is the node after it instead
-	kind       kind
-	escaped    bool // a string with a backslash
-	irregular  bool // a string that JSON output cannot take over as it is
-}
-
-type kind uint8
-
-const (
-	literalKind kind = iota // null, true, false
-	numberKind
-	stringKind
-	arrayKind
-	objectKind
-)
-
-// maxPooledNodes bounds the index that is kept for the next document, 1.5 MB.
-const maxPooledNodes = 1 << 16
-
-// maxPooledText bounds the text that is kept for the next document.
-const maxPooledText = 4 << 20
-
-var documents = sync.Pool{New: func() any { return new(document) }}
-
-// parse indexes src, which the document uses until release.
-func parse(src []byte) *document {
-	d := documents.Get().(*document)
-	d.src = src
-	if i := skipSpace(src, 0); i < len(src) {
-		d.scan(i)
-		return d
-	}
-	d.src = []byte("null")
-	d.scan(0)
-	return d
-}
-
-func (d *document) release() {
-	d.src = nil
-	if cap(d.nodes) > maxPooledNodes || cap(d.text) > maxPooledText || cap(d.keys) > maxPooledText {
-		return
-	}
-	d.nodes, d.keys = d.nodes[:0], d.keys[:0]
-	documents.Put(d)
-}
-
-// next returns the node after node i and all that is inside it.
-func (d *document) next(i int) int {
-	if d.nodes[i].kind >= arrayKind {
-		return d.nodes[i].end
-	}
-	return i + 1
-}
-
-// empty reports whether node i is an array or object with nothing in it.
-func (d *document) empty(i int) bool { return d.nodes[i].end == i+1 }
-
-// raw returns the text of node i, which is not an array or object.
-func (d *document) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
 
 // scan indexes the value that starts at offset i and returns the offset after it.
-func (d *document) scan(i int) int {
+func (d *Document) scan(i int) int {
 	switch d.src[i] {
 	case '{', '[':
 		return d.scanContainer(i)
@@ -94,7 +20,7 @@ func (d *document) scan(i int) int {
 }
 
 // scanContainer takes commas and colons for white space, as the text is known to have them where they belong.
-func (d *document) scanContainer(i int) int {
+func (d *Document) scanContainer(i int) int {
 	self, closing := len(d.nodes), byte(']')
 	d.nodes = append(d.nodes, node{start: i, kind: arrayKind})
 	if d.src[i] == '{' {
@@ -104,11 +30,11 @@ func (d *document) scanContainer(i int) int {
 	for i < len(d.src) && d.src[i] != closing {
 		i = skipSpace(d.src, d.scan(i))
 	}
-	d.nodes[self].end = len(d.nodes)
+	d.nodes[self].end, d.nodes[self].next = i+1, len(d.nodes)
 	return i + 1
 }
 
-func (d *document) scanWord(i int, k kind) int {
+func (d *Document) scanWord(i int, k kind) int {
 	start := i
 	for i++; i < len(d.src) && d.src[i] > ' ' && d.src[i] != ',' && d.src[i] != ']' && d.src[i] != '}'; i++ {
 	}
@@ -116,7 +42,7 @@ func (d *document) scanWord(i int, k kind) int {
 	return i
 }
 
-func (d *document) scanString(i int) int {
+func (d *Document) scanString(i int) int {
 	n := node{start: i, kind: stringKind}
 	for i++; ; {
 		i += stringStop(d.src[i:])

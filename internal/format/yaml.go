@@ -13,7 +13,7 @@ const maxSimpleKey = 128
 
 // A yamlWriter appends the values of doc to dst, in block style but for empty lists and mappings.
 type yamlWriter struct {
-	doc  *document
+	doc  *Document
 	dst  []byte
 	line int // where the last line of dst starts
 }
@@ -29,7 +29,7 @@ const (
 )
 
 func (w *yamlWriter) document() {
-	w.value(0, -yamlIndent, atRoot)
+	w.value(w.doc.root, -yamlIndent, atRoot)
 	if len(w.dst) > w.line {
 		w.dst = append(w.dst, '\n')
 	}
@@ -87,7 +87,7 @@ func (w *yamlWriter) key(key []byte, indent int) place {
 }
 
 func (w *yamlWriter) list(i, indent int, at place) {
-	for k := i + 1; k < w.doc.nodes[i].end; k = w.doc.next(k) {
+	for k := i + 1; k < w.doc.nodes[i].next; k = w.doc.next(k) {
 		w.entry(indent, at, k == i+1)
 		w.dst = append(w.dst, '-')
 		w.value(k, indent, afterDash)
@@ -119,8 +119,7 @@ func (w *yamlWriter) column() int { return utf8.RuneCount(w.dst[w.line:]) }
 // scalar appends node i, an empty list or mapping or a value that is neither; text on further lines is indented by
 // indent.
 func (w *yamlWriter) scalar(i, indent int) {
-	n := w.doc.nodes[i]
-	switch n.kind {
+	switch w.doc.nodes[i].kind {
 	case objectKind:
 		w.dst = append(w.dst, "{}"...)
 	case arrayKind:
@@ -128,12 +127,7 @@ func (w *yamlWriter) scalar(i, indent int) {
 	case numberKind:
 		w.dst = appendYAMLNumber(w.dst, w.doc.raw(i))
 	case stringKind:
-		body := w.doc.src[n.start+1 : n.end-1]
-		if n.escaped {
-			w.doc.text = appendUnescaped(w.doc.text[:0], body)
-			body = w.doc.text
-		}
-		w.text(body, indent, true)
+		w.text(w.doc.string(i), indent, true)
 	default:
 		w.dst = append(w.dst, w.doc.raw(i)...)
 	}

@@ -49,12 +49,17 @@ func (o *Object) bundle() (b *Bundle, err error) {
 			return nil, err
 		}
 	}
+	o.keepOrder(b)
+	return b, nil
+}
+
+// keepOrder says of the properties of b, which is o decoded, what the source says of them.
+func (o *Object) keepOrder(b *Bundle) {
 	if o.src.file != nil && o.src.file.ordered {
 		for i := range b.Properties {
 			b.Properties[i].Ordered = true
 		}
 	}
-	return b, nil
 }
 
 // likeUpstream reads into structs as encoding/json does, but for equal keys, which need an order first.

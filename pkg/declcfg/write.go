@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
@@ -158,19 +159,28 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 		if cap(object.doc.Text) > cap(buf) {
 			buf = object.doc.Text[:0]
 		}
-		v, err := object.Decode()
-		if err != nil {
+		if dst, err = o.append(dst, &object); err != nil {
 			return nil, err
 		}
-		if err := o.edit(v); err != nil {
-			return nil, &Error{Pos: m.Pos, Err: err}
-		}
-		if size := len(object.doc.JSON); size > document.ChunkSize {
-			dst = slices.Grow(dst, size+size/16) // at once: growing by and by holds it twice
-		}
-		dst = o.Format.appendObject(dst, v, object.doc.JSON)
 	}
 	return dst, nil
+}
+
+// append appends an object that was read again, and whose text may be overwritten.
+func (o WriteOptions) append(dst []byte, object *Object) ([]byte, error) {
+	d := format.Parse(object.doc.JSON)
+	defer d.Release()
+	v, err := object.decodeIn(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.edit(v); err != nil {
+		return nil, &Error{Pos: object.Pos, Err: err}
+	}
+	if size := len(object.doc.JSON); size > document.ChunkSize {
+		dst = slices.Grow(dst, size+size/16) // at once: growing by and by holds it twice
+	}
+	return o.Format.appendObject(dst, v, d), nil
 }
 
 // edit changes a decoded object, nil for one of another schema.

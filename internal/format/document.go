@@ -1,0 +1,150 @@
+package format
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/pool"
+)
+
+// A Document is a JSON text and a flat index of its values, so that it is scanned once: to visit the members of an
+// object in any order without looking again at what is inside them, and to print it, as it is or as a part of a value
+// that is built from it.
+//
+// Values are numbers, of which 0 is the whole text.
+type Document struct {
+	text    []byte // that was parsed
+	src     []byte // text and, behind it, what was added
+	nodes   []node
+	members []member // of the objects being written, those of an inner one after those of the outer ones
+	keys    []byte   // the text of keys that have escapes
+	scratch []byte   // the text of the one string being written
+
+	root  int   // of what is printed
+	open  []int // the objects and lists that are being built
+	given []int // the values that Raw returned
+	found int   // how many of them precede the one that was added last, and that one
+}
+
+// A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
+// keys and values alternate.
+type node struct {
+	start, end int // in src, quotes and brackets included; meaningless for an array or object that was built
+	next       int // of an array or object, the node after it
+	kind       kind
+	escaped    bool // a string with a backslash
+	irregular  bool // a string that JSON output cannot take over as it is
+	ordered    bool // JSON output keeps the order of keys, and the spelling of strings and numbers
+}
+
+type kind uint8
+
+const (
+	literalKind kind = iota // null, true, false
+	numberKind
+	stringKind
+	arrayKind
+	objectKind
+)
+
+// maxPooledNodes bounds the index that is kept for the next document, 2.5 MB.
+const maxPooledNodes = 1 << 16
+
+// maxPooledText bounds the text that is kept for the next document.
+const maxPooledText = 4 << 20
+
+var documents = pool.New(4, func() *Document { return new(Document) }, (*Document).recycle)
+
+// Parse indexes v, which the document uses until Release. What is added to the document is put behind v, in its memory
+// if there is room.
+func Parse(v jsontext.Value) *Document {
+	d := documents.Get()
+	d.text, d.src = v, v
+	if i := skipSpace(v, 0); i < len(v) {
+		d.scan(i)
+		return d
+	}
+	d.src = nil
+	d.Null()
+	return d
+}
+
+// New returns a document without text, to build a value.
+func New() *Document { return documents.Get() }
+
+// Release ends the use of d, and gives its memory to the next document.
+func (d *Document) Release() { documents.Put(d) }
+
+func (d *Document) recycle() (*Document, bool) {
+	d.text, d.src, d.root, d.found = nil, nil, 0, 0
+	d.nodes, d.keys, d.open, d.given = d.nodes[:0], d.keys[:0], d.open[:0], d.given[:0]
+	return d, cap(d.nodes) <= maxPooledNodes && cap(d.scratch) <= maxPooledText && cap(d.keys) <= maxPooledText
+}
+
+// next returns the node after node i and all that is inside it.
+func (d *Document) next(i int) int {
+	if d.nodes[i].kind >= arrayKind {
+		return d.nodes[i].next
+	}
+	return i + 1
+}
+
+// empty reports whether node i is an array or object with nothing in it.
+func (d *Document) empty(i int) bool { return d.nodes[i].next == i+1 }
+
+// raw returns the text of node i, which was not built.
+func (d *Document) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
+
+// Members yields the keys and the values of value i if it is an object. A key is valid until the document changes.
+func (d *Document) Members(i int) iter.Seq2[[]byte, int] {
+	return func(yield func([]byte, int) bool) {
+		for k := range d.inside(i, objectKind) {
+			if !yield(d.key(k), k+1) {
+				return
+			}
+		}
+	}
+}
+
+// Elements yields the elements of value i if it is a list.
+func (d *Document) Elements(i int) iter.Seq[int] { return d.inside(i, arrayKind) }
+
+// IsObject reports whether value i is an object.
+func (d *Document) IsObject(i int) bool { return d.nodes[i].kind == objectKind }
+
+// IsList reports whether value i is a list.
+func (d *Document) IsList(i int) bool { return d.nodes[i].kind == arrayKind }
+
+// inside yields the elements of node i, or the keys of its members, if it is of that kind.
+func (d *Document) inside(i int, of kind) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if d.nodes[i].kind != of {
+			return
+		}
+		for k, end := i+1, d.nodes[i].next; k < end; {
+			if !yield(k) {
+				return
+			}
+			if of == objectKind {
+				k++
+			}
+			k = d.next(k)
+		}
+	}
+}
+
+// Text returns the text of value i. It reports false if that is not a string.
+func (d *Document) Text(i int) (string, bool) {
+	if d.nodes[i].kind != stringKind {
+		return "", false
+	}
+	return string(d.string(i)), true
+}
+
+// Raw returns value i as it is in the text, whose memory it shares. The caller must not change it.
+func (d *Document) Raw(i int) jsontext.Value {
+	d.given = append(d.given, i)
+	n := d.nodes[i]
+	return d.src[n.start:n.end:n.end]
+}
