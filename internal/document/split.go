@@ -113,7 +113,7 @@ func (s *splitter) fill(n int) {
 	have, left := len(s.buf), s.size-s.off
 	n = int(min(int64(max(n, ChunkSize)), left))
 	if have < n && !s.eof {
-		s.buf = slices.Grow(s.buf, n-have)
+		s.grow(n)
 		m, err := s.r.ReadAt(s.buf[have:n], s.off+int64(have))
 		s.buf = s.buf[:have+m]
 		s.eof = err != nil
@@ -125,6 +125,15 @@ func (s *splitter) fill(n int) {
 		}
 	}
 	s.eof = s.eof || int64(len(s.buf)) == left
+}
+
+// grow makes room for n bytes in buf.
+func (s *splitter) grow(n int) {
+	if n > cap(s.buf) {
+		small := s.buf
+		s.buf = append(slices.Grow(Buffers.Get(), n), small...)
+		Buffers.Put(small)
+	}
 }
 
 // looksLikeJSON is the rule of upstream: the first character that is not a space is a brace.
@@ -150,7 +159,7 @@ func (s *splitter) stream(yield func(*Chunk) bool, yaml bool, boundary func(data
 			}
 			want = ChunkSize
 		case want < s.probeSize():
-			want = min(2*want, s.probeSize())
+			want = min(want+max(1, want/2), s.probeSize()) // no more than needed: the rest is copied
 		case s.isBrokenJSON(yaml):
 			s.yieldAll(yield, false)
 			return
@@ -273,7 +282,7 @@ func yamlBoundary(data []byte) int {
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
 // wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
-// line breaks is read brace by brace.
+// line breaks is read brace by brace, and so is one that has none there for long.
 func jsonBoundary(data []byte) int {
 	last := 0
 	for i := range occurrences(data, []byte("\n{")) {
@@ -282,7 +291,7 @@ func jsonBoundary(data []byte) int {
 			last = i + 1
 		}
 	}
-	if last == 0 {
+	if last == 0 && (len(data) >= 4*ChunkSize || bytes.IndexByte(data, '\n') < 0) {
 		return lastObject(data)
 	}
 	return last
