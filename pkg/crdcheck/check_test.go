@@ -209,6 +209,7 @@ func TestTooManyFindings(t *testing.T) {
 	}{
 		{3, 6, []string{"v1-pattern v2", "v1-type v2", "v1-unhandled v2", "v1-pattern v3", "v1-type v3", "v1-unhandled v3"}},
 		{2, 6, []string{"too-many v2", "v1-pattern v2", "v1-type v2", "too-many v3", "v1-pattern v3", "v1-type v3"}},
+		{3, 5, []string{"v1-pattern v2", "v1-type v2", "v1-unhandled v2", "too-many v3", "v1-pattern v3"}},
 		{3, 4, []string{"too-many ", "v1-pattern v2", "v1-type v2", "v1-unhandled v2", "v1-pattern v3"}},
 	} {
 		maxFindings, maxProblems = tt.findings, tt.problems
