@@ -37,43 +37,36 @@ func (g *generator) webhooks() {
 }
 
 func (g *generator) validating(w *v1alpha1.WebhookDescription) {
-	name := strings.TrimSuffix(w.GenerateName, "-")
-	meta := g.meta(name)
-	g.trust(&meta, w.DeploymentName)
+	hook := w.GetValidatingWebhook(g.Namespace, g.selector(), nil)
+	hook.Name, hook.ClientConfig.Service.Name = webhookName(w), serviceName(w.DeploymentName)
 	g.add(&admissionv1.ValidatingWebhookConfiguration{
-		TypeMeta: admission("ValidatingWebhookConfiguration"), ObjectMeta: meta,
-		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: name, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
-			AdmissionReviewVersions: w.AdmissionReviewVersions, ClientConfig: g.client(w), NamespaceSelector: g.selector(),
-		}},
+		TypeMeta: admission("ValidatingWebhookConfiguration"), ObjectMeta: g.webhookMeta(w),
+		Webhooks: []admissionv1.ValidatingWebhook{hook},
 	})
 }
 
 func (g *generator) mutating(w *v1alpha1.WebhookDescription) {
-	name := strings.TrimSuffix(w.GenerateName, "-")
-	meta := g.meta(name)
-	g.trust(&meta, w.DeploymentName)
+	hook := w.GetMutatingWebhook(g.Namespace, g.selector(), nil)
+	hook.Name, hook.ClientConfig.Service.Name = webhookName(w), serviceName(w.DeploymentName)
 	g.add(&admissionv1.MutatingWebhookConfiguration{
-		TypeMeta: admission("MutatingWebhookConfiguration"), ObjectMeta: meta,
-		Webhooks: []admissionv1.MutatingWebhook{{
-			Name: name, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
-			AdmissionReviewVersions: w.AdmissionReviewVersions, ClientConfig: g.client(w), NamespaceSelector: g.selector(),
-			ReinvocationPolicy: w.ReinvocationPolicy,
-		}},
+		TypeMeta: admission("MutatingWebhookConfiguration"), ObjectMeta: g.webhookMeta(w),
+		Webhooks: []admissionv1.MutatingWebhook{hook},
 	})
+}
+
+// webhookName returns the name of a webhook and of its configuration.
+func webhookName(w *v1alpha1.WebhookDescription) string {
+	return strings.TrimSuffix(w.GenerateName, "-")
+}
+
+func (g *generator) webhookMeta(w *v1alpha1.WebhookDescription) metav1.ObjectMeta {
+	meta := g.meta(webhookName(w))
+	g.trust(&meta, w.DeploymentName)
+	return meta
 }
 
 func admission(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
-}
-
-// client returns where a webhook is.
-func (g *generator) client(w *v1alpha1.WebhookDescription) admissionv1.WebhookClientConfig {
-	return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
-		Namespace: g.Namespace, Name: serviceName(w.DeploymentName), Path: w.WebhookPath, Port: &w.ContainerPort,
-	}}
 }
 
 // selector returns the namespaces whose objects a webhook sees, nil for all.
