@@ -46,8 +46,8 @@ const (
 	kindAutoscaler = "VerticalPodAutoscaler"
 )
 
-// Installable reports whether OLM v1 installs manifests of a kind, and puts them into the namespace of the operator: all
-// that are in one but a VerticalPodAutoscaler, which keeps the namespace that it has.
+// Installable reports whether OLM v1 installs manifests of a kind, and puts them into the namespace of the operator:
+// all that are in one but a VerticalPodAutoscaler, which keeps the namespace that it has.
 func Installable(kind string) (namespaced, ok bool) {
 	namespaced, ok = installable[kind]
 	return namespaced && kind != kindAutoscaler, ok

@@ -25,9 +25,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups, specs
-// of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of theirs.
-// The problems are sorted by place. The error is that of ctx.
+// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups,
+// specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of
+// theirs. The problems are sorted by place. The error is that of ctx.
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions()}
 	for o := range s.All() {

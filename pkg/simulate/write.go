@@ -15,8 +15,8 @@ import (
 // actionSigns are how the timeline shows what happens to an object.
 var actionSigns = map[Action]string{Created: "+", Updated: "~", Deleted: "-"}
 
-// WriteText writes what happens by step. Events that differ only in their objects share a line. A reason is not repeated
-// for the next event, nor in a step for objects of the same kind.
+// WriteText writes what happens by step. Events that differ only in their objects share a line. A reason is not
+// repeated for the next event, nor in a step for objects of the same kind.
 func (r *Result) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
 	for _, a := range r.Assumed {
