@@ -114,7 +114,6 @@ func (l *limits) options() []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true), // so that idle connections have none
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{

@@ -59,8 +59,8 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	return c.Report(ctx)
 }
 
-// A Checker checks a catalog while someone else reads it, so that it is read once for several purposes. It does not know
-// what only reading finds, by the rule portable.
+// A Checker checks a catalog while someone else reads it, so that it is read once for several purposes. It does not
+// know what only reading finds, by the rule portable.
 type Checker struct {
 	v         *validator
 	relations relations

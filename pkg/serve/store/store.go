@@ -165,7 +165,7 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// record appends the content of a record that is not a frame to dst, which comes back as it was where there is an error.
+// record appends the content of a record that is not a frame to dst, which comes back as it was if there is an error.
 func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	return s.content(dst, i, appendBlock)
 }
@@ -198,8 +198,8 @@ func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte,
 	return out, nil
 }
 
-// An unpackFunc appends what is compressed in data to dst: size bytes, or it fails. Much memory is not taken on the word
-// of the index alone.
+// An unpackFunc appends what is compressed in data to dst: size bytes, or it fails. Much memory is not taken on the
+// word of the index alone.
 type unpackFunc func(dst, data []byte, size int) ([]byte, error)
 
 // appendBlock unpacks an s2 block.
@@ -238,8 +238,8 @@ func holds(frame []byte, size uint64) bool {
 	return h.FrameContentSize == size
 }
 
-// maxRatio is how many bytes one byte of a record can stand for. It is beyond what zstd can: a block of 128 KB takes at least
-// 4 bytes.
+// maxRatio is how many bytes one byte of a record can stand for. It is beyond what zstd can: a block of 128 KB takes at
+// least 4 bytes.
 const maxRatio = 64 << 10
 
 var errContent = errors.New("it holds another number of bytes than the index says")
