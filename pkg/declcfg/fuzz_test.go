@@ -84,6 +84,8 @@ func FuzzWrite(f *testing.F) {
 			{"YAML to YAML", write(t, fromYAML, yaml), asYAML},
 			{"JSON to YAML", write(t, fromJSON, yaml), asYAML},
 			{"YAML to JSON", write(t, fromYAML, json), asJSON},
+			{"decoded to JSON", decodedAs(t, declcfg.JSON, all), decodable(t, all, json)},
+			{"decoded to YAML", decodedAs(t, declcfg.YAML, all), decodable(t, all, yaml)},
 		} {
 			if negativeZero.ReplaceAllString(tt.got, "0$1") != negativeZero.ReplaceAllString(tt.want, "0$1") {
 				t.Errorf("%s: %q\nis %q\nwant %q", tt.what, in, tt.got, tt.want)
@@ -93,6 +95,29 @@ func FuzzWrite(f *testing.F) {
 			t.Errorf("not in block style: %q", asYAML)
 		}
 	})
+}
+
+// decodedAs returns the objects of the format as they are written from their Go values alone.
+func decodedAs(t *testing.T, format declcfg.Format, all []*declcfg.Meta) string {
+	t.Helper()
+	var text []byte
+	for _, m := range all {
+		v, err := m.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v != nil {
+			text = format.Append(text, v)
+		}
+	}
+	return string(text)
+}
+
+// decodable writes the objects of the format.
+func decodable(t *testing.T, all []*declcfg.Meta, opts declcfg.WriteOptions) string {
+	t.Helper()
+	isOther := func(m *declcfg.Meta) bool { return !isKnown(m.Schema) }
+	return write(t, slices.DeleteFunc(slices.Clone(all), isOther), opts)
 }
 
 // negativeZero matches the number that is -0 in JSON and 0 in YAML, as upstream writes it.
