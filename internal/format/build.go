@@ -40,8 +40,8 @@ func (d *Document) String(s string) {
 // Null adds null.
 func (d *Document) Null() { d.add([]byte("null")) }
 
-// Value adds v, which is scanned unless [Document.Raw] returned it. An empty one is null. If ordered is set, JSON output
-// keeps the order of its keys.
+// Value adds v, which is scanned unless [Document.Raw] returned it. An empty one is null. If ordered is set, JSON
+// output keeps the order of its keys.
 func (d *Document) Value(v jsontext.Value, ordered bool) {
 	first := len(d.nodes)
 	if i := d.find(v); i >= 0 {
