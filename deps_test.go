@@ -160,7 +160,7 @@ var arrows = map[string][]string{
 	"internal/document": {
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 	},
-	"internal/format":      {"internal/yamljson", json},
+	"internal/format":      {"internal/yamljson", json, "internal/pool"},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
