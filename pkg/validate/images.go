@@ -67,5 +67,6 @@ func isSHA256(digest string) bool {
 }
 
 func isTag(tag string) bool {
-	return tag != "" && len(tag) <= 128 && strings.Trim(tag, tagLetter+".-") == "" && strings.Trim(tag[:1], tagLetter) == ""
+	rest := strings.TrimLeft(tag, tagLetter)
+	return tag != rest && len(tag) <= 128 && strings.Trim(rest, tagLetter+".-") == ""
 }
