@@ -110,11 +110,11 @@ growth: build ## Measure how time and memory grow with the catalog, up to 3 GB
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -growth -prepare
 	@.bench/bench -opm bin/opm -dir .bench -growth -runs 1
 
-bench-serve: build ## Measure bin/opm serve with the big catalog against its budget
+bench-serve: build ## Measure bin/opm serve with the big catalog against its budget or OPM_UPSTREAM
 	@go -C bench build -o ../.bench/bench .
 	@go -C bench build -o ../.bench/serve ./serve
 	@.bench/bench -opm bin/opm -dir .bench -archive $(BIG_CATALOG) -prepare
-	@.bench/serve -opm bin/opm -catalog .bench/big-catalog
+	@.bench/serve -opm bin/opm -upstream '$(OPM_UPSTREAM)' -catalog .bench/big-catalog
 
 fuzz: ## Run every fuzz target for FUZZTIME
 	@sh scripts/fuzz.sh $(FUZZTIME)

@@ -29,6 +29,7 @@ func main() {
 
 func run() error {
 	opm := flag.String("opm", "bin/opm", "the `program` to measure")
+	upstream := flag.String("upstream", "", "upstream's opm, whose starts are compared with ours, in Markdown")
 	catalog := flag.String("catalog", ".bench/big-catalog", "the `catalog` to serve")
 	runs := flag.Int("runs", 3, "how `often` to start the server, to take the median")
 	mixed := flag.Duration("mixed", 30*time.Second, "how long 64 callers ask all kinds of questions")
@@ -44,6 +45,9 @@ func run() error {
 	defer os.RemoveAll(dir)
 	b := &bench{
 		program: program, catalog: *catalog, dir: dir, runs: max(*runs, 1), mixed: *mixed, out: newTable(os.Stdout),
+	}
+	if *upstream != "" {
+		return b.compare(context.Background(), os.Stdout, *upstream)
 	}
 	defer b.out.Flush()
 	if err := b.starts(context.Background()); err != nil {

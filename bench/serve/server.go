@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,34 +30,44 @@ type server struct {
 // start starts a server on a socket, and waits until it is ready.
 func (b *bench) start(ctx context.Context, args ...string) (*server, error) {
 	socket := filepath.Join(b.dir, "socket")
+	args = append([]string{"serve", "catalog=" + b.catalog, "--addr", "unix:" + socket}, args...)
+	return b.launch(ctx, "unix", socket, exec.CommandContext(ctx, b.program, args...))
+}
+
+// launch starts a server that listens on an address, and waits until it is ready.
+func (b *bench) launch(ctx context.Context, network, address string, cmd *exec.Cmd) (*server, error) {
 	log, err := os.Create(filepath.Join(b.dir, "log"))
 	if err != nil {
 		return nil, err
 	}
-	s := &server{log: log}
-	s.cmd = exec.CommandContext(ctx, b.program,
-		append([]string{"serve", "catalog=" + b.catalog, "--addr", "unix:" + socket}, args...)...)
-	s.cmd.Stderr = log
+	s := &server{cmd: cmd, log: log}
+	cmd.Stderr = log
 	start := time.Now()
-	if err := s.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if s.client, err = client.New("unix:"+socket, client.Options{}); err != nil {
+	target := address
+	if network == "unix" {
+		target = "unix:" + address
+	}
+	if s.client, err = client.New(target, client.Options{}); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	if err := s.wait(ctx, socket); err != nil {
+	if err := s.wait(ctx, network, address); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	s.took = time.Since(start)
 	return s, nil
 }
 
-// wait waits for the socket, since a client that connects too soon waits for a second, and then for the server.
-func (s *server) wait(ctx context.Context, socket string) error {
+// wait waits until the server listens, since a client that connects too soon waits for a second, and then until it is
+// ready.
+func (s *server) wait(ctx context.Context, network, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
-		if _, err := os.Stat(socket); err == nil {
+		if conn, err := net.Dial(network, address); err == nil {
+			conn.Close()
 			break
 		}
 		time.Sleep(time.Millisecond)
