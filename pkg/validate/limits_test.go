@@ -53,6 +53,27 @@ func TestProblemLimit(t *testing.T) {
 	}
 }
 
+// A catalog with more warnings and hints than are listed is valid, and errors behind them are found.
+func TestManyWarnings(t *testing.T) {
+	defer func(n int) { maxProblems = n }(maxProblems)
+	maxProblems = 5
+	const custom = `{"schema": "olm.other"}`
+	problems := problemsOf(t, Options{}, strings.Repeat(custom, 20)+`{"schema": "olm.package", "name": "p"}`)
+	var warnings, errs int
+	for _, p := range problems {
+		switch p.Severity {
+		case problem.Warning:
+			warnings++
+		case problem.Error:
+			errs++
+		}
+	}
+	last := problems[len(problems)-1]
+	if warnings != 6 || errs == 0 || !strings.HasSuffix(last.Message, " more, which are not listed") {
+		t.Errorf("%d warnings and %d errors, the last %v", warnings, errs, last)
+	}
+}
+
 // A long name is not repeated whole in every message about what it contains.
 func TestLongValues(t *testing.T) {
 	long := strings.Repeat("x", 1000)

@@ -7,9 +7,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// portable returns the sources, of which what upstream refuses but is read here is appended to problems while they are
-// read.
-func (v *validator) portable(sources []declcfg.Source, problems *[]*problem.Problem) []declcfg.Source {
+// portable returns the sources, with a call of keep for what upstream refuses but is read here.
+func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Problem)) []declcfg.Source {
 	const rule = "portable"
 	if v.off[rule] {
 		return sources
@@ -17,9 +16,7 @@ func (v *validator) portable(sources []declcfg.Source, problems *[]*problem.Prob
 	sources = slices.Clone(sources)
 	for i := range sources {
 		sources[i].Note = func(e *declcfg.Error) {
-			if len(*problems) < maxProblems {
-				*problems = append(*problems, v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))
-			}
+			keep(v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))
 		}
 	}
 	return sources

@@ -36,7 +36,7 @@ type Options struct {
 
 // A Report is what is wrong with a catalog, and the catalog as far as it could be read.
 type Report struct {
-	Problems []*problem.Problem // by place; after 100,000 an error that says so ends them, and the check
+	Problems []*problem.Problem // by place; 100,000 errors end the check, and of others 100,000 are listed
 	Index    *declcfg.Index
 }
 
@@ -47,11 +47,11 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	for r, err := range declcfg.Map(ctx, c.v.object, c.v.portable(sources, &c.found)...) {
+	for r, err := range declcfg.Map(ctx, c.v.object, c.v.portable(sources, c.keep)...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if c.full() {
+		if c.cut {
 			break
 		}
 		c.add(r, err)
@@ -66,7 +66,11 @@ type Checker struct {
 	relations relations
 	sources   []declcfg.Source
 	objects   int
-	found     []*problem.Problem
+
+	found  []*problem.Problem
+	counts map[problem.Severity]int // of found
+	more   int                      // problems that are no errors and not in found
+	cut    bool                     // there are too many errors, or too many problems in one object: nothing more is checked
 }
 
 // NewChecker returns a checker of the catalog that the sources make up. The error is that of [Catalog].
@@ -75,7 +79,7 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checker{v: v, sources: sources, relations: relations{
+	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
 		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
 	}}, nil
 }
@@ -88,22 +92,20 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 
 // Add adds what [declcfg.Map] yields, in this order: what Object returned, or the error.
 func (c *Checker) Add(object any, err error) {
-	if !c.full() {
+	if !c.cut {
 		r, _ := object.(checked)
 		c.add(r, err)
 	}
 }
 
-func (c *Checker) full() bool { return len(c.found) >= maxProblems }
-
 func (c *Checker) add(r checked, err error) {
 	if err != nil {
-		c.found = append(c.found, c.v.unreadable(err)...)
+		c.keep(c.v.unreadable(err)...)
 		c.relations.lost.add(err)
 		return
 	}
 	c.objects++
-	c.found = append(c.found, r.problems...)
+	c.keep(r.problems...)
 	c.relations.wrong[r.meta.Owner()] = c.relations.wrong[r.meta.Owner()] || r.wrong
 	c.relations.celRules(r.meta, r.rules)
 	c.relations.index.Add(r.meta, r.value)
@@ -112,30 +114,55 @@ func (c *Checker) add(r checked, err error) {
 	}
 }
 
+// keep adds problems of one object, or of the relations between all. A catalog with many warnings is still a valid one, so
+// only errors end the check.
+func (c *Checker) keep(problems ...*problem.Problem) {
+	c.cut = c.cut || len(problems) >= maxProblems
+	for _, p := range problems {
+		isError := p.Severity == problem.Error || c.v.alone[p.Rule]
+		if c.counts[p.Severity] >= maxProblems && !isError {
+			c.more++
+			continue
+		}
+		c.counts[p.Severity]++
+		c.found = append(c.found, p)
+		c.cut = c.cut || isError && c.counts[p.Severity] >= maxProblems
+	}
+}
+
 // Report checks the relations between the objects that were added, and returns all problems. The error is that of ctx.
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	index := &c.relations.index
-	if c.full() {
+	if c.cut {
 		return &Report{Problems: stopped(c.found), Index: index}, nil
 	}
 	if c.objects == 0 {
-		c.found = append(c.found, c.v.noObjects(c.sources, len(c.found) > 0)...)
+		c.keep(c.v.noObjects(c.sources, len(c.found) > 0)...)
 	}
 	c.relations.check(ctx)
-	c.found = append(c.found, c.relations.problems(ctx)...)
-	if c.full() {
+	c.keep(c.relations.problems(ctx)...)
+	if c.cut {
 		return &Report{Problems: stopped(c.found), Index: index}, ctx.Err()
 	}
-	return &Report{Problems: problem.Sort(c.found), Index: index}, ctx.Err()
+	problems := problem.Sort(c.found)
+	if c.more > 0 {
+		rest := &problem.Problem{Severity: problem.Info, Message: plural.Number(c.more) + " more, which are not listed"}
+		if c.counts[problem.Warning] >= maxProblems {
+			rest.Severity = problem.Warning
+		}
+		problems = append(problems, rest)
+	}
+	return &Report{Problems: problems, Index: index}, ctx.Err()
 }
 
-// maxProblems is how many problems are reported. Nobody reads more, and they take more memory than the catalog. It is a
-// variable for tests.
+// maxProblems is how many problems of a severity are reported. Nobody reads more, and they take more memory than the
+// catalog. It is a variable for tests.
 var maxProblems = 100_000
 
 // stopped returns the first problems that were found, and the error that there may be more.
 func stopped(problems []*problem.Problem) []*problem.Problem {
-	return append(problem.Sort(problems[:maxProblems]), &problem.Problem{
+	problems = problem.Sort(problems)
+	return append(problems[:min(len(problems), maxProblems)], &problem.Problem{
 		Severity: problem.Error,
 		Message:  "stopped after " + plural.Number(maxProblems) + " problems",
 		Fix:      "fix these first, or disable their rules",
