@@ -108,6 +108,7 @@ f:5: warning: odd [r]
 f:7: warning: odd [r]
 f:8: warning: odd [r]
 `)
+	problems = append(problems, &problem.Problem{Severity: problem.Error, Message: "stopped"})
 	same(t, write(t, func(w *bytes.Buffer) error { return problem.WriteByRule(w, problems) }), "  6  warning r\n  2    error r\n")
 	if !problem.Folds(problems) || problem.Folds(problems[1:3]) {
 		t.Error("Folds does not say what WriteText does")

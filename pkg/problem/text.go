@@ -118,7 +118,9 @@ func WriteByRule(w io.Writer, problems []*Problem) error {
 	}
 	counts := map[row]int{}
 	for _, p := range problems {
-		counts[row{p.Severity, p.Rule}]++
+		if p.Rule != "" { // unlike that there are too many
+			counts[row{p.Severity, p.Rule}]++
+		}
 	}
 	if len(counts) < 2 {
 		return nil
