@@ -121,6 +121,20 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
+// Small objects are read many at once, also where they share lines and the limit is low.
+func TestSmallObjectsOnLongLines(t *testing.T) {
+	set(t, &ChunkSize, 1<<10)
+	data := strings.Repeat("{\n}"+strings.Repeat("{}", 500), 10)
+	chunks := 0
+	for c := range Split(strings.NewReader(data), int64(len(data)), 1) {
+		chunks++
+		c.Recycle()
+	}
+	if most := 3 * len(data) / ChunkSize; chunks > most {
+		t.Errorf("%d bytes are %d chunks, want at most %d", len(data), chunks, most)
+	}
+}
+
 // A consumer that stops at a large document leaves its turn to the next.
 func TestLargeTurn(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)

@@ -99,7 +99,7 @@ func (s *splitter) run(yield func(*Chunk) bool) {
 	if looksLikeJSON(s.buf[:min(len(s.buf), sniffSize)]) {
 		var isJSON bool
 		if isJSON, more = s.firstObjects(yield); isJSON {
-			s.stream(yield, false, jsonBoundary)
+			s.stream(yield, false, s.jsonBoundary)
 			return
 		}
 	}
@@ -282,8 +282,9 @@ func yamlBoundary(data []byte) int {
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
 // wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
-// line breaks is read brace by brace, and so is one that has none there for long.
-func jsonBoundary(data []byte) int {
+// line breaks is read brace by brace, and so is one that has none there for long, before its first object is taken for a
+// large one.
+func (s *splitter) jsonBoundary(data []byte) int {
 	last := 0
 	for i := range occurrences(data, []byte("\n{")) {
 		before := bytes.TrimRight(data[:i], " \t\r\n")
@@ -291,7 +292,7 @@ func jsonBoundary(data []byte) int {
 			last = i + 1
 		}
 	}
-	if last == 0 && (len(data) >= 4*ChunkSize || bytes.IndexByte(data, '\n') < 0) {
+	if last == 0 && (len(data) >= min(4*ChunkSize, s.probeSize()) || bytes.IndexByte(data, '\n') < 0) {
 		return lastObject(data)
 	}
 	return last
