@@ -159,6 +159,7 @@ var arrows = map[string][]string{
 	"internal/dockerfile": {},
 	"internal/document": {
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
+		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool"},
 	"internal/graphtest":   {"pkg/declcfg"},

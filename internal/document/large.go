@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // DefaultLimit is how large a document may be, in bytes, unless a caller says otherwise. Most bundles have less than
@@ -177,23 +178,17 @@ func (b *brackets) end(piece []byte) int {
 	return 0
 }
 
-// stringEnd returns where the closing quote is in text, which starts within a string, or -1.
+// stringEnd returns where the closing quote is in text, which starts within a string and is not empty, or -1.
 func (b *brackets) stringEnd(text []byte) int {
-	for i := 0; i < len(text); i++ {
-		if b.escaped {
-			b.escaped = false
-			continue
-		}
-		n := bytes.IndexAny(text[i:], `"\\`)
-		if n < 0 {
-			return -1
-		}
-		i += n
-		if text[i] == '"' {
-			b.quoted = false
-			return i
-		}
-		b.escaped = true
+	from := 0
+	if b.escaped {
+		from = 1
 	}
-	return -1
+	n := skim.StringEnd(text[from:])
+	if n < 0 {
+		b.escaped = skim.Escapes(text[from:])
+		return -1
+	}
+	b.quoted, b.escaped = false, false
+	return from + n - 1
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // Variables, so that tests can bring about with little text what takes much.
@@ -318,7 +319,7 @@ func lastObject(data []byte) int {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '"':
-			n := stringEnd(data[i+1:])
+			n := skim.StringEnd(data[i+1:])
 			if n < 0 {
 				return last
 			}
@@ -333,22 +334,4 @@ func lastObject(data []byte) int {
 		}
 	}
 	return last
-}
-
-// stringEnd returns how many bytes s takes to end a JSON string whose opening quote is before it, or -1.
-func stringEnd(s []byte) int {
-	for i := 0; ; i++ {
-		n := bytes.IndexByte(s[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		escapes := 0
-		for i-1-escapes >= 0 && s[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i + 1
-		}
-	}
 }

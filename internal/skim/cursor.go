@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Cursor reads a value from its start to its end.
+// A Cursor moves over a value from its start to its end. Of text that is not valid JSON it may panic, or never end.
 type Cursor struct {
 	text []byte
 	at   int
@@ -28,13 +28,13 @@ func New(value []byte) Cursor {
 	return c
 }
 
-// Since returns the text from an offset on.
+// Since returns the text between an offset and the cursor.
 func (c *Cursor) Since(offset int) []byte { return c.text[offset:c.at:c.at] }
 
-// Offset returns how much of the text was read.
+// Offset returns where the cursor is in the text.
 func (c *Cursor) Offset() int { return c.at }
 
-// Kind goes to the next value, name or end of a container, and returns its first byte.
+// Kind moves to the next value, name or end of a container, and returns its first byte.
 func (c *Cursor) Kind() byte {
 	for between[c.text[c.at]] {
 		c.at++
@@ -42,20 +42,20 @@ func (c *Cursor) Kind() byte {
 	return c.text[c.at]
 }
 
-// between are the bytes between names, values and ends of containers; behind are those that may follow a literal.
-var between, behind [256]bool
+// between are the bytes between names, values and brackets; after are those that may follow a literal.
+var between, after [256]bool
 
 func init() {
 	for _, b := range []byte(" \t\r\n,:") {
-		between[b], behind[b] = true, true
+		between[b], after[b] = true, true
 	}
-	behind['}'], behind[']'] = true, true
+	after['}'], after[']'] = true, true
 }
 
-// Enter goes into the container that is next.
+// Enter enters the object or list that is next.
 func (c *Cursor) Enter() { c.at++ }
 
-// More reports whether something is left in the container. At its end it goes out of it.
+// More reports whether something is left in the object or list. At its end it leaves it.
 func (c *Cursor) More() bool {
 	if kind := c.Kind(); kind != '}' && kind != ']' {
 		return true
@@ -72,12 +72,13 @@ func (c *Cursor) Value() jsontext.Value {
 	return c.Since(start)
 }
 
-// Skip goes behind the next value or name.
+// Skip moves past the next value or name.
 func (c *Cursor) Skip() {
 	for depth := 0; ; {
 		switch c.Kind() {
 		case '"':
-			c.skipString()
+			c.at++
+			c.at += StringEnd(c.text[c.at:])
 		case '{', '[':
 			depth++
 			c.at++
@@ -85,7 +86,7 @@ func (c *Cursor) Skip() {
 			depth--
 			c.at++
 		default:
-			for c.at < len(c.text) && !behind[c.text[c.at]] {
+			for c.at < len(c.text) && !after[c.text[c.at]] {
 				c.at++
 			}
 		}
@@ -95,17 +96,27 @@ func (c *Cursor) Skip() {
 	}
 }
 
-// skipString goes behind a string: to the next quote that no backslash escapes.
-func (c *Cursor) skipString() {
-	for escaped := true; escaped; {
-		c.at++
-		c.at += bytes.IndexByte(c.text[c.at:], '"')
-		escaped = false
-		for i := c.at - 1; c.text[i] == '\\'; i-- {
-			escaped = !escaped
+// StringEnd returns how many bytes of text it takes to end a string whose opening quote is before it, or -1. The text
+// need not be valid.
+func StringEnd(text []byte) int {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(text[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		if i += n; !Escapes(text[:i]) {
+			return i + 1
 		}
 	}
-	c.at++
+}
+
+// Escapes reports whether text ends with a backslash that escapes what follows it: one that is not escaped itself.
+func Escapes(text []byte) bool {
+	escapes := false
+	for i := len(text) - 1; i >= 0 && text[i] == '\\'; i-- {
+		escapes = !escapes
+	}
+	return escapes
 }
 
 // Unquote returns the text of a string or a name.

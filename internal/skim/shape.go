@@ -9,16 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Shape is JSON that surely can be decoded into a Go type as encoding/json does it. Nil is that of any JSON.
+// A Shape describes JSON that can certainly be decoded into a Go type, as encoding/json decodes it. Nil describes any
+// JSON.
 type Shape struct {
-	kind   byte              // as a value of it begins, t for a boolean; 0 means that only decoding can tell
+	kind   byte              // the first byte of a value, t for a boolean; 0 means that only decoding can tell
 	elem   *Shape            // of the elements of a list, and of the values of an object that is a map
 	fields map[string]*Shape // of the values of an object that is a struct, by key
 }
 
-var shapes sync.Map // of types, because they take longer to make than to compare
+var shapes sync.Map // by type, because building one takes longer than comparing a value with it
 
-// ShapeOf returns the shape of a type, which does not contain itself; nil of nil.
+// ShapeOf returns the shape of a type, which must not contain itself or embed others; nil for nil.
 func ShapeOf(t reflect.Type) *Shape {
 	if t == nil {
 		return nil
@@ -30,7 +31,7 @@ func ShapeOf(t reflect.Type) *Shape {
 	return s.(*Shape)
 }
 
-// Fits reports whether valid JSON surely can be decoded into a type.
+// Fits reports whether valid JSON can certainly be decoded into a type. If it returns false, only decoding can tell.
 func Fits(value []byte, t reflect.Type) bool {
 	c := New(value)
 	return c.SkipAs(ShapeOf(t))
@@ -93,7 +94,7 @@ func (s *Shape) Element() *Shape {
 	return s.elem
 }
 
-// SkipAs goes behind the next value and reports whether it is of a shape.
+// SkipAs moves past the next value and reports whether it is of a shape.
 func (c *Cursor) SkipAs(s *Shape) bool {
 	kind := c.Kind()
 	if s == nil || kind != s.kind || kind != '{' && kind != '[' {

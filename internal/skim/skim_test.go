@@ -59,6 +59,17 @@ func walk(c *skim.Cursor, out []byte) []byte {
 	return append(out, kind+2)
 }
 
+// StringEnd is given text that nobody has checked.
+func TestStringEnd(t *testing.T) {
+	for text, want := range map[string]int{
+		``: -1, `a`: -1, `\`: -1, `\"`: -1, `\\\"`: -1, `"`: 1, `a"b"`: 2, `\"a"`: 4, `\\"a"`: 3, `\"\\\""`: 7,
+	} {
+		if got := skim.StringEnd([]byte(text)); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // FuzzFits holds that what fits can be decoded as upstream decodes it.
 func FuzzFits(f *testing.F) {
 	type inner struct {
