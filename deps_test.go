@@ -108,7 +108,7 @@ var arrows = map[string][]string{
 	"pkg/validate": {
 		"pkg/problem", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
-		"internal/legible", "internal/plural", "internal/constraint",
+		"internal/legible", "internal/plural", "internal/constraint", "internal/pool",
 	},
 	"pkg/template": {
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",

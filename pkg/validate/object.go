@@ -30,7 +30,7 @@ func (v *validator) object(o *declcfg.Object) (checked, error) {
 // decoded checks one object by itself, which Decode returned. Its text is in memory, so problems are placed now.
 func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
 	room := maxProblems
-	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get().(*checker)}
+	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get()}
 	defer v.checkers.Put(s.checker)
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
 	findings := s.checker.Object(o)

@@ -2,11 +2,12 @@ package validate
 
 import (
 	"fmt"
-	"sync"
+	"runtime"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
@@ -18,7 +19,7 @@ type validator struct {
 	off      map[string]bool // rules that are not checked
 	alone    map[string]bool // rules of Options.Alone
 	unplaced map[string]bool // rules of Options.Unplaced
-	checkers sync.Pool       // of *checker
+	checkers *pool.Pool[*objectChecker]
 }
 
 func newValidator(opts Options) (*validator, error) {
@@ -32,29 +33,29 @@ func newValidator(opts Options) (*validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.checkers.Put(first)
-	v.checkers.New = func() any {
+	v.checkers = pool.New(runtime.GOMAXPROCS(0), func() *objectChecker {
 		c, err := v.newChecker()
 		if err != nil { // the same files compiled before
 			panic(err)
 		}
 		return c
-	}
+	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
+	v.checkers.Put(first)
 	return v, nil
 }
 
-// A checker is what one goroutine at a time checks objects with.
-type checker struct {
+// An objectChecker is what one goroutine at a time checks objects with. It remembers much of what it has seen.
+type objectChecker struct {
 	*schemas.Checker
 	images images
 }
 
-func (v *validator) newChecker() (*checker, error) {
+func (v *validator) newChecker() (*objectChecker, error) {
 	if !v.shapes() {
-		return &checker{Checker: new(schemas.Checker)}, nil
+		return &objectChecker{Checker: new(schemas.Checker)}, nil
 	}
 	c, err := schemas.NewChecker(v.opts.Schemas...)
-	return &checker{Checker: c}, err
+	return &objectChecker{Checker: c}, err
 }
 
 func set(names []string) map[string]bool {
@@ -74,8 +75,8 @@ func (v *validator) shapes() bool {
 type scope struct {
 	v       *validator
 	meta    *declcfg.Meta
-	text    placer   // the object while it is in memory, or else its meta
-	checker *checker // of the object while it is in memory
+	text    placer         // the object while it is in memory, or else its meta
+	checker *objectChecker // of the object while it is in memory
 	found   []finding
 	room    *int // how many more problems are collected; several scopes may share it
 	broken  bool // a rule that is an error is broken, be it checked or not

@@ -59,8 +59,8 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	return c.Report(ctx)
 }
 
-// A Checker checks a catalog while someone else reads it, so that it is read once for several purposes. It does not
-// know what only reading finds, by the rule portable.
+// A Checker checks a catalog while its caller reads it, so that it is read once for several purposes. What the rule
+// portable says of files, only [Catalog] reports.
 type Checker struct {
 	v         *validator
 	relations relations
@@ -90,7 +90,7 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	return c.v.decoded(o, value, err)
 }
 
-// Add adds what [declcfg.Map] yields, in this order: what Object returned, or the error.
+// Add adds what [declcfg.Map] yields, in that order: what Object returned, or the error.
 func (c *Checker) Add(object any, err error) {
 	if !c.cut {
 		r, _ := object.(checked)
