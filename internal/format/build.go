@@ -7,7 +7,7 @@ import (
 )
 
 // These build a value, which is then printed in place of the parsed one: an object or list and what is in it, one after
-// the other. In an object, keys and values take turns.
+// the other. In an object, keys and values alternate.
 
 // OpenObject begins an object. In JSON it is printed with its keys in the order in which they are added.
 func (d *Document) OpenObject() { d.begin(objectKind) }
@@ -79,7 +79,7 @@ func (d *Document) add(v []byte) {
 	d.scan(start)
 }
 
-// find returns the value that v is the text of, or -1. Values come in their order but for a few.
+// find returns the value that v is the text of, or -1. Nearly all values come in the order in which Raw returned them.
 func (d *Document) find(v []byte) int {
 	isText := func(i int) bool {
 		n := d.nodes[i]

@@ -24,7 +24,7 @@ type Document struct {
 	root  int   // of what is printed
 	open  []int // the objects and lists that are being built
 	given []int // the values that Raw returned
-	found int   // how many of them precede the one that was added last, and that one
+	found int   // where the search for the next of them starts: behind the one that was added last
 }
 
 // A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
@@ -76,9 +76,14 @@ func New() *Document { return documents.Get() }
 // Release ends the use of d, and gives its memory to the next document.
 func (d *Document) Release() { documents.Put(d) }
 
-func (d *Document) recycle() (*Document, bool) {
+// Reset makes d a document without text. What Raw returned is then scanned again where it is added.
+func (d *Document) Reset() {
 	d.text, d.src, d.root, d.found = nil, nil, 0, 0
 	d.nodes, d.keys, d.open, d.given = d.nodes[:0], d.keys[:0], d.open[:0], d.given[:0]
+}
+
+func (d *Document) recycle() (*Document, bool) {
+	d.Reset()
 	return d, cap(d.nodes) <= maxPooledNodes && cap(d.scratch) <= maxPooledText && cap(d.keys) <= maxPooledText
 }
 

@@ -11,6 +11,7 @@ func (o *Object) decodeIn(d *format.Document) (any, error) {
 			o.keepOrder(b)
 			return b, nil
 		}
+		d.Reset() // each value would be looked for among all that were found so far
 	}
 	return o.Decode()
 }

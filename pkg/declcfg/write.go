@@ -166,7 +166,7 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	return dst, nil
 }
 
-// append appends an object that was read again, and whose text may be overwritten.
+// append appends an object that was read again. What is built of it goes behind its text, in the same memory.
 func (o WriteOptions) append(dst []byte, object *Object) ([]byte, error) {
 	d := format.Parse(object.doc.JSON)
 	defer d.Release()

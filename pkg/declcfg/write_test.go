@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -213,6 +214,20 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	}
 	d.room -= len(p)
 	return len(p), nil
+}
+
+// A bundle takes time linear in its properties, also if it has a key that opm does not write.
+func TestWriteManyProperties(t *testing.T) {
+	properties := strings.Repeat(`{"type":"t","value":0},`, 100_000)
+	in := `{"schema":"olm.bundle","package":"p","name":"a","properties":[` + strings.TrimSuffix(properties, ",") + `],"more":1}`
+	all := metas(t, source("a", in))
+	start := time.Now()
+	if got := strings.Count(write(t, all, declcfg.WriteOptions{}), `"value": 0`); got != 100_000 {
+		t.Errorf("%d values, want 100,000", got)
+	}
+	if took := time.Since(start); took > 10*time.Second { // it takes less than half a second
+		t.Errorf("it took %v", took)
+	}
 }
 
 func TestWriteErrors(t *testing.T) {
