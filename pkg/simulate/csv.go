@@ -74,11 +74,16 @@ type installed struct {
 	permissions  func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
 }
 
-// authorizer returns what the service accounts of the cluster may do.
+// authorizer returns what the service accounts of the cluster may do, apart from what OLM grants to each operator: a
+// state that has only that says nothing about the permissions of an operator.
 func (r *run) authorizer() *rbac.Authorizer {
 	a := rbac.NewAuthorizer()
 	addAll(a, &r.State.Roles)
-	addAll(a, &r.State.RoleBindings)
+	for o := range r.State.RoleBindings.All() {
+		if !rbac.IsExtra(o.Value) {
+			a.Add(o.Value)
+		}
+	}
 	addAll(a, &r.State.ClusterRoles)
 	addAll(a, &r.State.ClusterRoleBindings)
 	return a

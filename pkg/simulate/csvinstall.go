@@ -3,11 +3,14 @@ package simulate
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
@@ -21,6 +24,7 @@ func (ns *installed) install(o csv) {
 	}
 	why := computed("it is part of the operator")
 	for _, spec := range strategy.DeploymentSpecs {
+		ns.certify(o.Value, spec)
 		ns.deploy(o, spec, why)
 	}
 	for _, d := range o.Value.GetOwnedAPIServiceDescriptions() {
@@ -43,16 +47,20 @@ func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, why rea
 		d.Labels = merged(spec.Label, rbac.OwnerLabels(o.Value))
 		d.Spec.Template.Annotations = merged(d.Spec.Template.Annotations, o.Value.Annotations)
 	}
-	if found, ok := ns.State.Deployments.Get(o.Value.Namespace, spec.Name); ok {
-		update(ns.run, &ns.State.Deployments, found, set, "as "+o.Value.Name+" has it", why)
-		return
-	}
-	d := &appsv1.Deployment{
+	apply(ns.run, &ns.State.Deployments, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: o.Value.Namespace},
+	}, set, o.Value.Name, why)
+}
+
+// apply sets the fields of an object that an operator determines, and creates it if there is none of its name.
+func apply[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, set func(P), operator string, why reason) P {
+	if found, ok := s.Get(o.GetNamespace(), o.GetName()); ok {
+		return update(r, s, found, set, "as "+operator+" has it", why).Value
 	}
-	set(d)
-	create(ns.run, &ns.State.Deployments, d, "for "+o.Value.Name, why)
+	set(o)
+	create(r, s, o, "for "+operator, why)
+	return o
 }
 
 // merged returns the entries of both maps; those of the second count.
@@ -64,10 +72,7 @@ func merged(first, second map[string]string) map[string]string {
 }
 
 func newAPIService(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription) *cluster.APIService {
-	port := d.ContainerPort
-	if port == 0 {
-		port = 443
-	}
+	port := plain.ServicePort(d.ContainerPort, nil).Port
 	return &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Labels: rbac.OwnerLabels(c)},
@@ -131,10 +136,16 @@ func (r *run) assume(what string) {
 // collect deletes what an operator that is gone owned, as Kubernetes and OLM do.
 func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	s, why := r.State, computed("what has owners goes with the last of them")
+	collect(r, &s.OperatorConditions, gone, why)
 	collect(r, &s.Deployments, gone, why)
 	collect(r, &s.ServiceAccounts, gone, why)
 	collect(r, &s.Roles, gone, why)
 	collect(r, &s.RoleBindings, gone, why)
+	for _, of := range slices.SortedFunc(maps.Keys(s.Others), func(a, b schema.GroupKind) int {
+		return strings.Compare(a.String(), b.String())
+	}) {
+		collect(r, s.Others[of], gone, why)
+	}
 	collectLabelled(r, &s.ClusterRoles, gone, why)
 	collectLabelled(r, &s.ClusterRoleBindings, gone, why)
 	collectLabelled(r, &s.APIServices, gone, why)
@@ -147,8 +158,9 @@ func collect[P cluster.Kubernetes](
 	r *run, s *cluster.Store[P], gone *v1alpha1.ClusterServiceVersion, why reason,
 ) {
 	isGone := func(ref metav1.OwnerReference) bool {
-		_, exists := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)
-		return ref.Kind == v1alpha1.ClusterServiceVersionKind && !exists
+		_, runs := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)
+		_, tells := r.State.OperatorConditions.Get(gone.Namespace, ref.Name)
+		return ref.Kind == v1alpha1.ClusterServiceVersionKind && !runs || ref.Kind == kindCondition && !tells
 	}
 	for o := range s.In(gone.Namespace) {
 		owners := o.Value.GetOwnerReferences()

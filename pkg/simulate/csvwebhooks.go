@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -58,11 +57,6 @@ func checkWebhookRule(rule admissionv1.Rule) error {
 		return errWebhookGroup
 	}
 	return nil
-}
-
-// serviceOf returns the name of the Service that OLM creates for a Deployment.
-func serviceOf(deployment string) string {
-	return strings.ReplaceAll(deployment, ".", "-") + "-service"
 }
 
 // installWebhooks creates the configurations of the webhooks of an operator. Their certificates are not known here. The

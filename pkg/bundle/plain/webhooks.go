@@ -106,7 +106,7 @@ func (g *generator) services() {
 		var ports []corev1.ServicePort
 		for i := range g.CSV.Spec.WebhookDefinitions {
 			if w := &g.CSV.Spec.WebhookDefinitions[i]; w.DeploymentName == d.Name {
-				ports = append(ports, portOf(w))
+				ports = append(ports, ServicePort(w.ContainerPort, w.TargetPort))
 			}
 		}
 		slices.SortFunc(ports, func(a, b corev1.ServicePort) int {
@@ -125,15 +125,14 @@ func (g *generator) services() {
 	}
 }
 
-// portOf returns the port of a service for a webhook.
-func portOf(w *v1alpha1.WebhookDescription) corev1.ServicePort {
-	port := int32(443)
-	if w.ContainerPort > 0 {
-		port = w.ContainerPort
+// ServicePort returns the port of a service in front of a container that serves webhooks or an API. The zero port is
+// 443; a target that is nil is the port itself.
+func ServicePort(port int32, target *intstr.IntOrString) corev1.ServicePort {
+	if port <= 0 {
+		port = 443
 	}
-	target := intstr.FromInt32(port)
-	if w.TargetPort != nil {
-		target = *w.TargetPort
+	if target == nil {
+		target = new(intstr.FromInt32(port))
 	}
-	return corev1.ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: target}
+	return corev1.ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: *target}
 }

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -55,7 +56,7 @@ func (a *Authorizer) bind(b binding, subjects []rbacv1.Subject) {
 	for _, s := range subjects {
 		key := subject{s.Kind, s.Name}
 		if s.Kind == rbacv1.ServiceAccountKind {
-			key = user(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+			key = user(types.NamespacedName{Namespace: cmp.Or(s.Namespace, b.namespace), Name: s.Name})
 		}
 		a.bound[key] = append(a.bound[key], b)
 	}

@@ -67,6 +67,19 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
+// A service account without a namespace is in that of the binding.
+func TestAuthorizerNamespace(t *testing.T) {
+	a := NewAuthorizer()
+	addRoles(t, a)
+	a.Add(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "o"}, RoleRef: bind(kindClusterRole, "nodes"),
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "kiln"}},
+	})
+	if rules := a.Rules(types.NamespacedName{Namespace: "o", Name: "kiln"}, "o"); len(rules) == 0 {
+		t.Error("it may do nothing")
+	}
+}
+
 func addRoles(t *testing.T, a *Authorizer) {
 	t.Helper()
 	var all []rbacv1.ClusterRole

@@ -62,6 +62,17 @@ func OwnedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
 	)}
 }
 
+// ControlledBy returns the reference to a ClusterServiceVersion of its OperatorCondition.
+func ControlledBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
+	return controlled(OwnedBy(csv)[0])
+}
+
+func controlled(by metav1.OwnerReference) []metav1.OwnerReference {
+	isController := true
+	by.Controller = &isController
+	return []metav1.OwnerReference{by}
+}
+
 func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
 	no := false
 	return metav1.OwnerReference{

@@ -1,0 +1,61 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// The OperatorConditions of operators.
+func TestOperatorConditions(t *testing.T) {
+	runTable(t, "testdata/conditions.txtar", manifests(t, "OperatorCondition"), operatorConditions)
+}
+
+// What a deployment needs to serve webhooks and APIServices.
+func TestCertificates(t *testing.T) {
+	runTable(t, "testdata/certificates.txtar", manifests(t, "Service", "Secret"), operators)
+}
+
+// What OLM grants for the sake of both.
+func TestGranted(t *testing.T) {
+	show := manifests(t, "Role", "RoleBinding", "ClusterRoleBinding")
+	runTable(t, "testdata/granted.txtar", show, operators, operatorConditions)
+}
+
+// manifests returns a function that shows the objects of some kinds that were created or updated. Kubernetes knows all
+// of their fields.
+func manifests(t *testing.T, kinds ...string) func(*Result) string {
+	types := map[string]any{
+		"OperatorCondition":  new(operatorsv2.OperatorCondition),
+		"Role":               new(rbacv1.Role),
+		"RoleBinding":        new(rbacv1.RoleBinding),
+		"ClusterRoleBinding": new(rbacv1.ClusterRoleBinding),
+		"Service":            new(corev1.Service),
+		"Secret":             new(corev1.Secret),
+	}
+	return func(r *Result) string {
+		var all []string
+		for o := range r.State.All() {
+			ref := refTo(o.Value)
+			i := slices.IndexFunc(r.Events, func(e Event) bool { return e.Object == ref })
+			if i < 0 || !slices.Contains(kinds, ref.Kind) {
+				continue
+			}
+			text, err := yaml.JSONToYAML([]byte(jsonText(o.Value)))
+			if err == nil {
+				err = yaml.UnmarshalStrict(text, types[ref.Kind])
+			}
+			if err != nil {
+				t.Errorf("%s: %v", ref, err)
+			}
+			all = append(all, fmt.Sprintf("# %s: %s\n%s", r.Events[i].Action, r.Events[i].Text, text))
+		}
+		return strings.Join(all, "---\n")
+	}
+}
