@@ -68,7 +68,12 @@ func Address(source *v1alpha1.CatalogSource) string {
 	return fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort)
 }
 
+// serviceName returns the name of the Service of a pod. For a ConfigMap, OLM does not replace the dots, of which
+// Kubernetes accepts none.
 func serviceName(source *v1alpha1.CatalogSource) string {
+	if FromConfigMap(source) {
+		return source.Name
+	}
 	return strings.ReplaceAll(source.Name, ".", "-")
 }
 
