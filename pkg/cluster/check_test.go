@@ -67,6 +67,9 @@ func TestCheck(t *testing.T) {
 			`-:1:1: CatalogSource "ns/a": spec: unknown sourcetype: gprc
 -:3:1: CatalogSource "ns/b": spec: image and address unset: at least one must be set for sourcetype: grpc
 -:5:1: CatalogSource "ns/c": spec: configmap name unset: must be set for sourcetype: internal`},
+		{"a definition without versions", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
+			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, versions: []}",
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.versions: Invalid value: []: must have exactly one version marked as storage version`},
 		{"a conversion webhook", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
 			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
 			"{conversionReviewVersions: [v1], clientConfig: {caBundle: YQ==, service: {name: a, namespace: ns}}}}, versions: " +

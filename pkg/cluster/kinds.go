@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -111,7 +112,16 @@ func inNamespace[P Kubernetes](o P) flaws {
 }
 
 func checkCatalogSource(c *v1alpha1.CatalogSource) flaws {
-	return flaws(nil).need("/spec/sourceType", string(c.Spec.SourceType))
+	wrong := flaws(nil).need("/spec/sourceType", string(c.Spec.SourceType))
+	if config := c.Spec.GrpcPodConfig; config != nil {
+		switch config.SecurityContextConfig {
+		case "", v1alpha1.Legacy, v1alpha1.Restricted:
+		default:
+			wrong = append(wrong, flaw{"/spec/grpcPodConfig/securityContextConfig", fmt.Errorf(
+				"unknown value %q, want %q or %q", config.SecurityContextConfig, v1alpha1.Legacy, v1alpha1.Restricted)})
+		}
+	}
+	return wrong
 }
 
 func checkSubscription(s *v1alpha1.Subscription) flaws {

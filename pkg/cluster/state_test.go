@@ -172,6 +172,12 @@ func TestProblems(t *testing.T) {
 -:6:13: items[0].metadata.namespace: Subscription "s": it is required`,
 		},
 		{
+			"a value that is not in an enum",
+			"kind: CatalogSource\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: c, namespace: ns}\n" +
+				"spec: {sourceType: grpc, image: q.io/c, grpcPodConfig: {securityContextConfig: odd}}\n",
+			`-:4:80: spec.grpcPodConfig.securityContextConfig: CatalogSource "ns/c": unknown value "odd", want "legacy" or "restricted"`,
+		},
+		{
 			"a wrong type",
 			"kind: OperatorGroup\napiVersion: operators.coreos.com/v1\nmetadata: {name: g, namespace: ns}\nspec:\n  targetNamespaces:\n  - {a: b}\n",
 			`-:6:5: spec.targetNamespaces[0]: want a string, have an object`,
