@@ -95,6 +95,11 @@ func lookUp(program string) (string, error) {
 // imageJobs returns the rows about bundles and, where there are any, templates.
 func imageJobs(operators, templates, dir string, images served, delay time.Duration) ([]job, error) {
 	jobs, err := bundleJobs(operators, images, delay)
+	if err != nil {
+		return nil, err
+	}
+	updates, err := updateJob(operators, filepath.Join(dir, "updates"), 2000)
+	jobs = append(jobs, updates)
 	if err != nil || templates == "" {
 		return jobs, err
 	}
