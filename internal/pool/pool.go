@@ -1,11 +1,14 @@
 // Package pool keeps values that are expensive to make, such as buffers and compressors, for their next users.
 package pool
 
-// A Pool keeps up to a fixed number of values that are not in use. Unlike a sync.Pool it keeps them when garbage is
-// collected: in a process with a small heap that is often, and making them again costs more than using them. It may be
-// used by several goroutines.
+import "sync"
+
+// A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last. Unlike
+// a sync.Pool it keeps them when garbage is collected: in a process with a small heap that is often, and making them
+// again costs more than using them. It may be used by several goroutines.
 type Pool[T any] struct {
-	free    chan T
+	mu      sync.Mutex
+	free    []T
 	create  func() T
 	recycle func(T) (T, bool)
 }
@@ -13,7 +16,7 @@ type Pool[T any] struct {
 // New returns a pool that keeps up to n values. Recycle prepares a value for its next user, and returns false if it is
 // not worth keeping.
 func New[T any](n int, create func() T, recycle func(T) (T, bool)) *Pool[T] {
-	return &Pool[T]{make(chan T, n), create, recycle}
+	return &Pool[T]{free: make([]T, 0, n), create: create, recycle: recycle}
 }
 
 // Bytes returns a pool of up to n empty buffers with room for size bytes at least. Buffers that have grown beyond
@@ -26,12 +29,17 @@ func Bytes(n, size, largest int) *Pool[[]byte] {
 
 // Get returns a value that is not in use, or a new one.
 func (p *Pool[T]) Get() T {
-	select {
-	case v := <-p.free:
-		return v
-	default:
+	p.mu.Lock()
+	last := len(p.free) - 1
+	if last < 0 {
+		p.mu.Unlock()
 		return p.create()
 	}
+	v := p.free[last]
+	clear(p.free[last:]) // so that the pool does not keep what is in use
+	p.free = p.free[:last]
+	p.mu.Unlock()
+	return v
 }
 
 // Put gives back a value, which the caller must not use any more.
@@ -40,8 +48,9 @@ func (p *Pool[T]) Put(v T) {
 	if !ok {
 		return
 	}
-	select {
-	case p.free <- v:
-	default:
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) < cap(p.free) {
+		p.free = append(p.free, v)
 	}
 }

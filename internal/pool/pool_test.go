@@ -21,6 +21,16 @@ func TestPool(t *testing.T) {
 	}
 }
 
+func TestLastInFirstOut(t *testing.T) {
+	p := pool.New(3, func() int { return 0 }, func(v int) (int, bool) { return v, true })
+	for _, v := range []int{1, 2, 3, 4} {
+		p.Put(v)
+	}
+	if a, b, c, d := p.Get(), p.Get(), p.Get(), p.Get(); a != 3 || b != 2 || c != 1 || d != 0 {
+		t.Errorf("got %d, %d, %d, %d, want 3, 2, 1 and a new one", a, b, c, d)
+	}
+}
+
 func TestBytes(t *testing.T) {
 	p := pool.Bytes(1, 10, 20)
 	for _, tt := range []struct{ put, want int }{{9, 10}, {21, 10}, {20, 20}} {
