@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"pkg/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
-		"google.golang.org/protobuf", json, "internal/regular",
+		"google.golang.org/protobuf", json, "internal/regular", "internal/skim",
 	},
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",

@@ -26,6 +26,7 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	e := bundleEncoder{packer: p, bundle: b, answer: api.Bundle{
 		CsvName: b.Name, PackageName: b.Package, BundlePath: b.Image,
 	}}
+	defer e.recycle()
 	for i := range b.Properties {
 		if err := e.property(&b.Properties[i]); err != nil {
 			return nil, placed(m, jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)), err)
@@ -62,7 +63,14 @@ type bundleEncoder struct {
 	kinds    []declcfg.GVK
 	objects  []jsontext.Value
 	csv      int // the index in objects of the first ClusterServiceVersion, plus one
-	metadata *declcfg.CSVMetadata
+	metadata *csvMetadata
+}
+
+// recycle gives back the memory of the encoder.
+func (e *bundleEncoder) recycle() {
+	if e.metadata != nil {
+		e.packer.buffers.Put(e.metadata.text)
+	}
 }
 
 // property collects what a property has to say.
@@ -74,8 +82,9 @@ func (e *bundleEncoder) property(p *declcfg.Property) error {
 		if e.metadata != nil {
 			return fmt.Errorf("want at most one property of type %s, found another", p.Type)
 		}
-		e.metadata = new(declcfg.CSVMetadata)
-		return p.Unmarshal(e.metadata)
+		var err error
+		e.metadata, err = newCSVMetadata(e.packer.buffers.Get(), p)
+		return err
 	case declcfg.PropertyGVK:
 		var k declcfg.GVK
 		if err := p.Unmarshal(&k); err != nil {
@@ -154,7 +163,7 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	case e.csv > 0:
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
-		return e.packer.appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
+		return appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
 	}
 	return dst
 }

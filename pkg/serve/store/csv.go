@@ -2,11 +2,13 @@ package store
 
 import (
 	"bytes"
+	"reflect"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
-	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -16,31 +18,6 @@ import (
 //
 // Two of its fields come from the package, and are in one of three parts each: so a package's icon is stored once.
 type (
-	csvObjectMeta struct {
-		Name        string            `json:"name"`
-		Labels      map[string]string `json:"labels,omitempty"`
-		Annotations map[string]string `json:"annotations,omitempty"`
-	}
-
-	// csvSpecHead is the part of the spec between version and description.
-	csvSpecHead struct {
-		Maturity       string                        `json:"maturity,omitempty"`
-		CRDs           declcfg.CRDDescriptions       `json:"customresourcedefinitions"`
-		APIServices    declcfg.APIServiceDefinitions `json:"apiservicedefinitions"`
-		NativeAPIs     []declcfg.GroupVersionKind    `json:"nativeAPIs,omitempty"`
-		MinKubeVersion string                        `json:"minKubeVersion,omitempty"`
-		DisplayName    string                        `json:"displayName"`
-		Description    string                        `json:"description,omitempty"` // its own
-	}
-
-	// csvSpecMiddle is the part between description and icon.
-	csvSpecMiddle struct {
-		Keywords    []string             `json:"keywords,omitempty"`
-		Maintainers []declcfg.Maintainer `json:"maintainers,omitempty"`
-		Provider    declcfg.AppLink      `json:"provider"`
-		Links       []declcfg.AppLink    `json:"links,omitempty"`
-	}
-
 	relatedImage struct {
 		Name  string `json:"name"`
 		Image string `json:"image"`
@@ -63,49 +40,87 @@ func appendJSON(dst []byte, v any) []byte {
 	return b.Bytes()
 }
 
-// appendMembers appends the members of v, a struct that has some, each with a comma before it.
-func appendMembers(dst []byte, v any) []byte {
-	from := len(dst)
-	dst = appendJSON(dst, v)
-	dst[from] = ','
-	return dst[:len(dst)-1]
+// metadataForm is that of olm.csv.metadata, with the keys of a ClusterServiceVersion.
+var metadataForm = func() *form {
+	f := newForm(reflect.TypeFor[declcfg.CSVMetadata]())
+	for i := range f.fields {
+		switch field := &f.fields[i]; field.name {
+		case "crdDescriptions":
+			field.key = `,"customresourcedefinitions":`
+		case "apiServiceDefinitions":
+			field.key = `,"apiservicedefinitions":`
+		case "displayName":
+			field.zero, field.omit = `""`, "" // is in all
+		}
+	}
+	return f
+}()
+
+// A csvMetadata is the value of olm.csv.metadata as parts of a ClusterServiceVersion.
+type csvMetadata struct {
+	text    []byte
+	members []span // of text, by the fields of metadataForm
+}
+
+// newCSVMetadata appends the text to dst.
+func newCSVMetadata(dst []byte, p *declcfg.Property) (*csvMetadata, error) {
+	dst = slices.Grow(dst, len(p.Value))
+	if len(p.Value) > 0 && p.Value.Kind() == '{' {
+		c := skim.New(p.Value)
+		if text, members, ok := metadataForm.members(dst, nil, &c); ok {
+			return &csvMetadata{text, members}, nil
+		}
+	}
+	var m declcfg.CSVMetadata
+	if err := p.Unmarshal(&m); err != nil {
+		return nil, err
+	}
+	c := skim.New(appendJSON(nil, m))
+	text, members, _ := metadataForm.members(dst, nil, &c) // now in the only spelling
+	return &csvMetadata{text, members}, nil
+}
+
+// append appends the members of those names to the parts of a text.
+func (m *csvMetadata) append(parts [][]byte, names ...string) [][]byte {
+	for _, name := range names {
+		parts = append(parts, m.member(name))
+	}
+	return parts
+}
+
+// member returns a member, which is empty where the metadata has none.
+func (m *csvMetadata) member(name string) []byte {
+	return m.members[metadataForm.field([]byte(name))].of(m.text)
 }
 
 const (
-	csvStart   = `{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":`
-	csvInstall = `,"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":`
+	csvStart   = `{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":{"name":`
+	csvInstall = `},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":`
 	csvCleanup = `,"cleanup":{"enabled":false}`
 	csvEnd     = `},"status":{"cleanup":{}}}`
 )
 
 // appendCSV appends to a body the ClusterServiceVersion built from the metadata of b.
-func (p *packer) appendCSV(dst []byte, b *declcfg.Bundle, version string, m *declcfg.CSVMetadata) []byte {
-	sortValues(m)
-	text := p.buffers.Get()
-	defer func() { p.buffers.Put(text) }()
-	text = appendJSON(append(text, csvStart...), csvObjectMeta{b.Name, m.Labels, m.Annotations})
-	text = appendJSON(append(text, csvInstall...), version)
-	text = appendMembers(text, csvSpecHead{
-		m.Maturity, m.CRDDescriptions, m.APIServiceDefinitions, m.NativeAPIs, m.MinKubeVersion, m.DisplayName, m.Description,
-	})
-	if m.Description == "" {
-		dst = appendField(dst, bodyText, text)
+func appendCSV(dst []byte, b *declcfg.Bundle, version string, m *csvMetadata) []byte {
+	var room [16][]byte
+	text := append(room[:0], appendJSON([]byte(csvStart), b.Name))
+	text = m.append(text, "labels", "annotations")
+	text = append(text, appendJSON([]byte(csvInstall), version))
+	text = m.append(text, "maturity", "crdDescriptions", "apiServiceDefinitions", "nativeAPIs", "minKubeVersion",
+		"displayName", "description")
+	if len(m.member("description")) == 0 {
+		dst = appendField(dst, bodyText, text...)
 		dst = appendNumber(dst, bodyDescription, 1)
 		text = text[:0]
 	}
-	text = appendMembers(text, csvSpecMiddle{m.Keywords, m.Maintainers, m.Provider, m.Links})
-	dst = appendField(dst, bodyText, text)
+	text = m.append(text, "keywords", "maintainers", "provider", "links")
+	dst = appendField(dst, bodyText, text...)
 	dst = appendNumber(dst, bodyIcon, 1)
-	text = text[:0]
-	if len(m.InstallModes) > 0 {
-		text = appendJSON(append(text, `,"installModes":`...), m.InstallModes)
-	}
-	text = append(text, csvCleanup...)
+	end := []byte(csvCleanup)
 	if len(b.RelatedImages) > 0 {
-		text = appendJSON(append(text, `,"relatedImages":`...), relatedImages(b))
+		end = appendJSON(append(end, `,"relatedImages":`...), relatedImages(b))
 	}
-	text = append(text, csvEnd...)
-	return appendField(dst, bodyText, text)
+	return appendField(dst, bodyText, m.member("installModes"), append(end, csvEnd...))
 }
 
 func relatedImages(b *declcfg.Bundle) []relatedImage {
@@ -134,29 +149,4 @@ func iconMember(p *declcfg.Package) []byte {
 		data = []byte{} // a text in a ClusterServiceVersion, which is never null
 	}
 	return append(appendJSON([]byte(`,"icon":[`), csvIcon{data, p.Icon.MediaType}), ']')
-}
-
-// sortValues brings the free values in m into the form that upstream has them in after reading a catalog.
-func sortValues(m *declcfg.CSVMetadata) {
-	for _, list := range [][]declcfg.CRDDescription{m.CRDDescriptions.Owned, m.CRDDescriptions.Required} {
-		for i := range list {
-			sortDescriptors(list[i].StatusDescriptors, list[i].SpecDescriptors, list[i].ActionDescriptors)
-		}
-	}
-	apis := m.APIServiceDefinitions
-	for _, list := range [][]declcfg.APIServiceDescription{apis.Owned, apis.Required} {
-		for i := range list {
-			sortDescriptors(list[i].StatusDescriptors, list[i].SpecDescriptors, list[i].ActionDescriptors)
-		}
-	}
-}
-
-func sortDescriptors(lists ...[]declcfg.Descriptor) {
-	for _, list := range lists {
-		for i := range list {
-			if v := list[i].Value; v != nil {
-				list[i].Value = format.AppendCompact(nil, v)
-			}
-		}
-	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -22,9 +23,18 @@ const (
 	bodyIcon        = 6
 )
 
-// appendField appends a field of text, bytes or a message.
-func appendField(dst []byte, number protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), value)
+// appendField appends a field of text, bytes or a message, which consists of parts.
+func appendField(dst []byte, number protowire.Number, parts ...[]byte) []byte {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	dst = protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.BytesType), uint64(size))
+	dst = slices.Grow(dst, size)
+	for _, part := range parts {
+		dst = append(dst, part...)
+	}
+	return dst
 }
 
 // appendNumber appends a field of a number.
