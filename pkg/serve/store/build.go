@@ -156,10 +156,13 @@ type builder struct {
 type builtBundle struct {
 	fields []byte
 	body   id[recordRow]
-	kinds  []declcfg.GVK
+	kinds  []kind
 	whole  uint32
 	row    id[bundleRow]
 }
+
+// A kind is what [declcfg.GVK] says, in strings of the store: thousands of bundles provide the same ones.
+type kind struct{ group, version, kind stringID }
 
 // packageTexts are the texts of a package that go into its bundles.
 type packageTexts struct{ description, icon optional[recordRow] }
@@ -304,7 +307,10 @@ func (b *builder) addBundle(o *object) error {
 	if err != nil {
 		return err
 	}
-	built := &builtBundle{fields: o.bundle.fields, body: body, kinds: o.bundle.kinds}
+	built := &builtBundle{fields: o.bundle.fields, body: body}
+	for _, k := range o.bundle.kinds {
+		built.kinds = append(built.kinds, kind{b.names.id(k.Group), b.names.id(k.Version), b.names.id(k.Kind)})
+	}
 	if o.bundle.whole {
 		built.whole = 1
 	}

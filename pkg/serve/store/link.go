@@ -222,22 +222,21 @@ func (b *builder) linkEdges() {
 
 // linkKinds enters which entries provide which kinds.
 func (b *builder) linkKinds() {
-	providers := map[declcfg.GVK][]id[entryRow]{}
+	providers := map[kind][]id[entryRow]{}
 	for _, e := range b.entries {
 		for _, k := range e.bundle.kinds {
 			providers[k] = append(providers[k], e.row)
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(providers), func(x, y declcfg.GVK) int {
-		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Version, y.Version), cmp.Compare(x.Kind, y.Kind))
+	compare := func(x, y stringID) int { return cmp.Compare(b.names.list[x], b.names.list[y]) }
+	kinds := slices.SortedFunc(maps.Keys(providers), func(x, y kind) int {
+		return cmp.Or(compare(x.group, y.group), compare(x.version, y.version), compare(x.kind, y.kind))
 	})
 	for _, k := range kinds {
 		first := len(b.data.Providers)
 		for _, entry := range providers[k] {
 			add(&b.data.Providers, providerRow{entry})
 		}
-		add(&b.data.Kinds, kindRow{
-			b.names.id(k.Group), b.names.id(k.Version), b.names.id(k.Kind), rowsFrom(b.data.Providers, first),
-		})
+		add(&b.data.Kinds, kindRow{k.group, k.version, k.kind, rowsFrom(b.data.Providers, first)})
 	}
 }
