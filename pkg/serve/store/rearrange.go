@@ -13,8 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// A form is a Go type as encoding/json writes it. Most of a large catalog is olm.csv.metadata, which comes out as it went
-// in but for the order of its keys. To rearrange its text takes less than half of the time of decoding and encoding.
+// A form is a Go type as encoding/json writes it. Most of a large catalog is olm.csv.metadata, which comes out as it
+// went in but for the order of its keys. To rearrange its text takes less than half of the time of decoding and
+// encoding.
 type form struct {
 	kind   reflect.Kind // Interface for any JSON
 	elem   *form        // of a list
@@ -30,7 +31,9 @@ type formField struct {
 }
 
 // emptyValues are those that omitempty and omitzero drop.
-var emptyValues = map[reflect.Kind]string{reflect.String: `""`, reflect.Slice: "[]", reflect.Map: "{}", reflect.Int32: "0"}
+var emptyValues = map[reflect.Kind]string{
+	reflect.String: `""`, reflect.Slice: "[]", reflect.Map: "{}", reflect.Int32: "0",
+}
 
 // newForm returns the form of a type that consists of texts, numbers, booleans, lists, maps of texts, and structs.
 func newForm(t reflect.Type) *form {
