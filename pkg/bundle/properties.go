@@ -58,7 +58,7 @@ func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []dec
 				all.provided[api] = true
 			}
 		default:
-			list = append(list, candidate.Property)
+			list = append(list, p.checked(candidate))
 		}
 	}
 	return append(list, build(declcfg.PropertyPackage, pkg))
@@ -133,25 +133,40 @@ func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 				list = append(list, build(declcfg.PropertyPackageRequired, required))
 			}
 		default:
-			list = append(list, dependency.Property)
+			list = append(list, p.checked(dependency))
 		}
 	}
 	return list
 }
 
+// checked returns the property of a candidate. It fails for a manifest that cannot be read: upstream refuses to load a
+// catalog that holds one.
+func (p *parser) checked(c candidate) declcfg.Property {
+	if c.Type == declcfg.PropertyBundleObject {
+		if err := c.CheckManifest(); err != nil {
+			p.failIn(c, err)
+		}
+	}
+	return c.Property
+}
+
 // unmarshal decodes the value of a candidate.
 func (p *parser) unmarshal(c candidate, v any) bool {
 	err := c.Unmarshal(v)
-	if err == nil {
-		return true
+	if err != nil {
+		p.failIn(c, err)
 	}
+	return err == nil
+}
+
+// failIn notes an error about the value of a candidate.
+func (p *parser) failIn(c candidate, err error) {
 	ptr := c.ptr
 	if value, ok := errors.AsType[*declcfg.ValueError](err); ok && c.Value != nil {
 		ptr += "/value" + value.Pointer
 		err = value.Err
 	}
 	p.fail(c.doc.errorIn(ptr, err))
-	return false
 }
 
 // build returns the property of a value that can be encoded.

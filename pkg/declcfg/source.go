@@ -3,6 +3,7 @@ package declcfg
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/indexignore"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
@@ -78,6 +80,15 @@ func (s Source) Files() ([]string, error) {
 		names = append(names, f.name)
 	}
 	return names, errors.Join(errs...)
+}
+
+// Bundle returns the Meta of b without reading it: text, as [Format.Append] appends b, is all that the file of s holds.
+func (s Source) Bundle(b *Bundle, text []byte) *Meta {
+	f, start := s.file(s.Name, s.File), document.Place{Line: 1, Column: 1}
+	return &Meta{
+		Schema: b.Schema, Package: b.Package, Name: b.Name, Pos: f.pos(start),
+		src: source{file: f, size: len(text), start: start, sum: maphash.Bytes(seed, text)},
+	}
 }
 
 func (s Source) file(label, name string) *file {

@@ -50,8 +50,11 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
 	}
-	file := oneFile{held, held.Size()}
-	o.sources = append(o.sources, declcfg.Source{Name: o.ref, FS: file, File: oneFileName, Ordered: true})
+	source := declcfg.Source{Name: o.ref, FS: oneFile{held, held.Size()}, File: oneFileName, Ordered: true}
+	o.sources = append(o.sources, source)
+	if o.reused == (identity{}) && !o.Changes.mayFail() && len(text) <= document.DefaultLimit {
+		o.ready = source.Bundle(b, text)
+	}
 	return nil
 }
 

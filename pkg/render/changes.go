@@ -50,4 +50,7 @@ func bulk(p declcfg.Property) int {
 	return 0
 }
 
+// mayFail reports whether Edit can fail for a bundle that was read.
+func (c Changes) mayFail() bool { return c.migrates() || c.Form != "" }
+
 func (c Changes) migrates() bool { return c.Migration != MigrateNone && c.Migration != "" }

@@ -76,6 +76,7 @@ type opened struct {
 	ref string
 
 	sources  []declcfg.Source
+	ready    *declcfg.Meta // of a bundle that was just parsed: nothing can be wrong with it; nil for other sources
 	warnings []*declcfg.Error
 	locked   *Locked  // nil unless in a registry
 	reused   identity // of a bundle from a catalog to reuse; zero for none

@@ -32,6 +32,7 @@ type Catalog struct {
 	// Lock has the digests of the references to images in registries, and the entries of Options.Lock for others.
 	Lock Lock
 
+	ready   map[int]*declcfg.Meta // by source; see [opened]
 	changes Changes
 	shard   Shard
 	merged  bool // of shards, in which opm itself wrote the objects
@@ -91,7 +92,8 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 
 func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	c := &Catalog{
-		changes: with.Changes, shard: with.Shard, skipped: with.Skipped, record: &with.record, reused: map[identity]bool{},
+		changes: with.Changes, shard: with.Shard, skipped: with.Skipped, record: &with.record,
+		ready: map[int]*declcfg.Meta{}, reused: map[identity]bool{},
 	}
 	var errs []error
 	open := func(ref string) *opened {
@@ -113,6 +115,9 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		if o.err != nil {
 			errs = append(errs, o.err)
 			continue
+		}
+		if o.ready != nil {
+			c.ready[len(c.Sources)] = o.ready
 		}
 		c.Sources = append(c.Sources, o.sources...)
 		if o.locked != nil {
@@ -182,19 +187,7 @@ func (c *Catalog) Close() error {
 // error says which of them is missing.
 // As upstream, it does not validate.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
-	var metas []*declcfg.Meta
-	var errs []error
-	check := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, c.check(o) }
-	for m, err := range declcfg.Map(ctx, check, c.Sources...) {
-		if err == nil {
-			err = declcfg.CheckOwner(m)
-		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		metas = append(metas, m)
-	}
+	metas, errs := c.list(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -210,6 +203,32 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	return metas, err
 }
 
+// list returns the objects in their order, and the errors about the others.
+func (c *Catalog) list(ctx context.Context) (metas []*declcfg.Meta, errs []error) {
+	check := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, c.check(o) }
+	for first, end := 0, 0; first < len(c.Sources); first = end {
+		end = first + 1
+		if m := c.ready[first]; m != nil {
+			metas = append(metas, m)
+			continue
+		}
+		for end < len(c.Sources) && c.ready[end] == nil {
+			end++
+		}
+		for m, err := range declcfg.Map(ctx, check, c.Sources[first:end]...) {
+			if err == nil {
+				err = declcfg.CheckOwner(m)
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			metas = append(metas, m)
+		}
+	}
+	return metas, errs
+}
+
 // check returns an error if o cannot be written, so that nothing is written in that case.
 func (c *Catalog) check(o *declcfg.Object) error {
 	v, err := o.Decode()
@@ -223,7 +242,7 @@ func (c *Catalog) check(o *declcfg.Object) error {
 	if err := o.CheckManifests(b); err != nil {
 		return err
 	}
-	if !c.changes.migrates() && c.changes.Form == "" { // nothing else can fail
+	if !c.changes.mayFail() {
 		return nil
 	}
 	if err := c.Edit(b); err != nil {
