@@ -21,7 +21,7 @@ import (
 
 // Options say how references are opened. The zero value accepts no standard input, no images and no bundles.
 type Options struct {
-	Jobs  int       // references opened in parallel; 0 means 8, or the number of CPUs if that is higher
+	Jobs  int       // references opened in parallel; 0 means 16, or the number of CPUs if that is higher
 	Stdin io.Reader // read for "-"; nil makes "-" an error
 
 	// Bundles accepts bundles, read with these options except Image, which is set to the image reference. Nil makes

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,16 +27,11 @@ type bundle struct {
 	versionError error // why there is no version
 }
 
-// jobs is how many images are opened in parallel: more than other references, since most of the time is spent waiting
-// for a registry, and bundles are small.
-const jobs = 32
-
 // Pull renders each image of the template once, concurrently. The error joins one for everything that keeps a bundle
 // from being rendered, at the line of its image. Bundles are read with opts.Bundles; the caller closes what it returns.
 func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
 	failed := map[string][]error{} // by image
 	opts.BundleImages = true
-	opts.Jobs = cmp.Or(opts.Jobs, jobs)
 	opts.Skipped = func(image string, err error) { failed[image] = append(failed[image], flatten(err)...) }
 	catalog, err := render.Open(ctx, t.Images(), opts)
 	if err != nil {
