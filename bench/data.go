@@ -40,8 +40,8 @@ func (d data) shape(s shape) string {
 	return filepath.Join(d.dir, strings.ReplaceAll(s.name, " ", "-"))
 }
 
-// prepare makes what is not there yet for the rows of the budget, or of growth. What it makes appears as a whole, so that
-// a run that was stopped does no harm.
+// prepare makes what is not there yet for the rows of the budget, or of growth. What it makes appears as a whole, so
+// that a run that was stopped does no harm.
 func (d data) prepare(program, archive string, grown bool) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return err

@@ -107,7 +107,8 @@ func (s shape) writeChannel(w *bufio.Writer, pkg string, channel int) {
 	}
 	fmt.Fprintln(w, "]}")
 	for i := range s.entries {
-		fmt.Fprintf(w, `{"schema": "olm.bundle", "package": %q, "name": %q, "image": "registry.example/%s@sha256:%064x",`+"\n"+
+		fmt.Fprintf(w, `{"schema": "olm.bundle", "package": %q, "name": %q,`+"\n"+
+			`"image": "registry.example/%s@sha256:%064x",`+"\n"+
 			`"properties": [{"type": "olm.package", "value": {"packageName": %q, "version": "%d.0.%d"}},`+"\n"+
 			`{"type": "olm.csv.metadata", "value": {"displayName": "A bundle", "description": "One of many."}}]}`+"\n",
 			pkg, bundle(i), pkg, channel*s.entries+i, pkg, channel+1, i)

@@ -222,7 +222,10 @@ func (b *bench) http(ctx context.Context, s *server, socket string) error {
 		encoding string
 		took     time.Duration
 		size     float64 // in MB
-	}{{"identity", 200 * time.Millisecond, 125}, {"gzip", 80 * time.Millisecond, 11.9}, {"zstd", 80 * time.Millisecond, 9.3}} {
+	}{
+		{"identity", 200 * time.Millisecond, 125}, {"gzip", 80 * time.Millisecond, 11.9},
+		{"zstd", 80 * time.Millisecond, 9.3},
+	} {
 		var size int
 		took, err := best(func() (err error) {
 			size, err = c.get(ctx, root+"/all", all.encoding)

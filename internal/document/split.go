@@ -283,8 +283,8 @@ func yamlBoundary(data []byte) int {
 
 // jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
 // wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
-// line breaks is read brace by brace, and so is one that has none there for long, before its first object is taken for a
-// large one.
+// line breaks is read brace by brace, and so is one that has none there for long, before its first object counts as
+// large.
 func (s *splitter) jsonBoundary(data []byte) int {
 	last := 0
 	for i := range occurrences(data, []byte("\n{")) {
