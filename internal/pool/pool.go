@@ -3,9 +3,9 @@ package pool
 
 import "sync"
 
-// A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last. Unlike
-// a sync.Pool it keeps them when garbage is collected: in a process with a small heap that is often, and making them
-// again costs more than using them. It may be used by several goroutines.
+// A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last.
+// Unlike a sync.Pool it keeps them when garbage is collected: in a process with a small heap that is often, and making
+// them again costs more than using them. It may be used by several goroutines.
 type Pool[T any] struct {
 	mu      sync.Mutex
 	free    []T

@@ -206,7 +206,8 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 // list returns the objects in their order, and the errors about the others.
 func (c *Catalog) list(ctx context.Context) (metas []*declcfg.Meta, errs []error) {
 	check := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, c.check(o) }
-	for first, end := 0, 0; first < len(c.Sources); first = end {
+	var end int
+	for first := 0; first < len(c.Sources); first = end {
 		end = first + 1
 		if m := c.ready[first]; m != nil {
 			metas = append(metas, m)

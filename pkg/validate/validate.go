@@ -70,7 +70,7 @@ type Checker struct {
 	found  []*problem.Problem
 	counts map[problem.Severity]int // of found
 	more   int                      // problems that are no errors and not in found
-	cut    bool                     // there are too many errors, or too many problems in one object: nothing more is checked
+	cut    bool                     // too many errors, or problems of one object: nothing more is checked
 }
 
 // NewChecker returns a checker of the catalog that the sources make up. The error is that of [Catalog].
@@ -114,8 +114,8 @@ func (c *Checker) add(r checked, err error) {
 	}
 }
 
-// keep adds problems of one object, or of the relations between all. A catalog with many warnings is still a valid one, so
-// only errors end the check.
+// keep adds problems of one object, or of the relations between all. A catalog with many warnings is still a valid one,
+// so only errors end the check.
 func (c *Checker) keep(problems ...*problem.Problem) {
 	c.cut = c.cut || len(problems) >= maxProblems
 	for _, p := range problems {
