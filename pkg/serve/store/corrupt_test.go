@@ -179,6 +179,27 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// An index is refused that would make a reader take memory before it has seen the record.
+func TestContentOfRecords(t *testing.T) {
+	data, key := smallStore(t)
+	foot := data[len(data)-footerSize:]
+	offset, size := order.Uint64(foot[8:]), order.Uint64(foot[16:])
+	x, err := parseIndex(data[offset:offset+size], offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Records[0].Content = 1 << 31
+	changed, err := x.append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(data[offset:], changed)
+	reseal(data, false)
+	if _, err := New(bytes.NewReader(data), int64(len(data)), key); err == nil {
+		t.Error("a record of a few bytes holds two gigabytes")
+	}
+}
+
 // So it is with blocks.
 func TestAppendBlock(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 100)

@@ -98,6 +98,9 @@ func (x *index) check(recordsEnd uint64) error {
 		if r.Offset < headerSize || r.Offset > recordsEnd || uint64(r.Size) > recordsEnd-r.Offset {
 			return fmt.Errorf("record %d is not in the file", i)
 		}
+		if r.Content/maxRatio > r.Size { // nobody takes that much memory on the word of the index
+			return fmt.Errorf("record %d of %d bytes cannot hold %d", i, r.Size, r.Content)
+		}
 	}
 	return nil
 }
