@@ -65,7 +65,7 @@ func (s shape) tenth() shape {
 }
 
 // write makes the catalog in a directory, with a file for each package. Each bundle is in one channel, where each entry
-// replaces the one before it, and its skip range has all before it.
+// replaces the one before it, and its skip range has all before it in the channel.
 func (s shape) write(dir string) error {
 	for p := range s.packages {
 		if err := s.writePackage(dir, fmt.Sprintf("package-%05d", p)); err != nil {
@@ -103,7 +103,8 @@ func (s shape) writeChannel(w *bufio.Writer, pkg string, channel int) {
 			fmt.Fprintf(w, `{"name": %q}`, bundle(i))
 			continue
 		}
-		fmt.Fprintf(w, ",\n"+`{"name": %q, "replaces": %q, "skipRange": "<%d.0.%d"}`, bundle(i), bundle(i-1), channel+1, i)
+		fmt.Fprintf(w, ",\n"+`{"name": %q, "replaces": %q, "skipRange": ">=%d.0.0 <%[3]d.0.%[4]d"}`,
+			bundle(i), bundle(i-1), channel+1, i)
 	}
 	fmt.Fprintln(w, "]}")
 	for i := range s.entries {
