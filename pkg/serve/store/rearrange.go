@@ -14,8 +14,8 @@ import (
 )
 
 // A form is a Go type as encoding/json writes it. Most of a large catalog is olm.csv.metadata, which comes out as it
-// went in but for the order of its keys. To rearrange its text takes less than half of the time of decoding and
-// encoding.
+// went in but for the order of its keys. To rearrange its text, instead of decoding and encoding it, saves a fifth of
+// the time of building a store.
 type form struct {
 	kind   reflect.Kind // Interface for any JSON
 	elem   *form        // of a list
