@@ -176,8 +176,10 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 
 func (c *guardedConn) Close() error {
 	c.connections.remove(c)
+	err := c.Conn.Close()
+	// Not before: a call that has no account any more would still send its error.
 	c.account.close()
-	return c.Conn.Close()
+	return err
 }
 
 // call counts calls that begin, and with -1 those that end.

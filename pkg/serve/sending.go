@@ -118,8 +118,8 @@ func (l *lease) stalled() {
 	_, open := a.leases[l]
 	a.mu.Unlock()
 	if open && l.refs.Load() > 1 {
-		a.log.Warn("a client that takes no answers is cut off", "client", a.conn.RemoteAddr().String(), "after", a.stall)
 		a.conn.Close()
+		a.log.Warn("a client that takes no answers is cut off", "client", a.conn.RemoteAddr().String(), "after", a.stall)
 	}
 }
 
