@@ -2,7 +2,6 @@ package test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/opm-toolchain/opm/internal/graphtest"
 )
 
 // TestGraphPage opens pages of opm graph as people do, as files, and uses them with mouse and keyboard.
@@ -47,7 +48,7 @@ const (
 		channel c
 		- p.v2.0.0 replaces p.v1.0.0
 		- p.v1.0.0 replaces p.v0.9.0
-		requires p.v2.0.0`
+		requires p.v2.0.0 olm.constraint`
 
 	// OLM Classic refuses both channels of refused: a has two heads, and in b replaces form a cycle.
 	refused = `
@@ -78,101 +79,6 @@ const (
 		- p.v1.1.0 replaces p.v1.0.0 range >=1.0.0 <1.1.0
 		- p.v1.0.0 range <1.0.0`
 )
-
-// catalogOf returns the catalog of a package, in JSON, from lines like those above. Entries and what follows the word bundle are
-// bundles of the catalog, with the version after the last v of their name.
-func catalogOf(t *testing.T, pkg, lines string) string {
-	t.Helper()
-	type object map[string]any
-	type entry struct {
-		Name      string   `json:"name"`
-		Replaces  string   `json:"replaces,omitempty"`
-		Skips     []string `json:"skips,omitempty"`
-		SkipRange string   `json:"skipRange,omitempty"`
-	}
-	of := object{"schema": "olm.package", "name": pkg}
-	objects := []object{of}
-	var deprecated []object
-	bundles := map[string]bool{}
-	bundle := func(name string) {
-		if !bundles[name] {
-			bundles[name] = true
-			version := name[strings.LastIndex(name, "v")+1:]
-			objects = append(objects, object{"schema": "olm.bundle", "package": pkg, "name": name, "image": "example.com/p",
-				"properties": []object{{"type": "olm.package", "value": object{"packageName": pkg, "version": version}}}})
-		}
-	}
-	var channel object
-	for line := range strings.Lines(lines) {
-		word, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " ")
-		switch word {
-		case "":
-		case "default":
-			of["defaultChannel"] = rest
-		case "channel":
-			channel = object{"schema": "olm.channel", "package": pkg, "name": rest, "entries": []entry(nil)}
-			objects = append(objects, channel)
-		case "bundle":
-			bundle(rest)
-		case "requires":
-			for _, o := range objects {
-				if o["name"] == rest {
-					o["properties"] = append(o["properties"].([]object), object{"type": "olm.constraint", "value": object{}})
-				}
-			}
-		case "deprecated":
-			deprecated = append(deprecated, object{"reference": object{"schema": "olm.bundle", "name": rest}, "message": "old"})
-		default:
-			bundle(word)
-			e := entry{Name: word}
-			rest, e.SkipRange, _ = strings.Cut(rest, "range ")
-			for words := strings.Fields(rest); len(words) > 1; words = words[2:] {
-				switch words[0] {
-				case "replaces":
-					e.Replaces = words[1]
-				case "skips":
-					e.Skips = strings.Split(words[1], ",")
-				}
-			}
-			channel["entries"] = append(channel["entries"].([]entry), e)
-		}
-	}
-	if deprecated != nil {
-		objects = append(objects, object{"schema": "olm.deprecations", "package": pkg, "entries": deprecated})
-	}
-	var text strings.Builder
-	for _, o := range objects {
-		if err := json.NewEncoder(&text).Encode(o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return text.String()
-}
-
-// chainOf returns the catalog of a package with a channel of n bundles, each of which replaces the one before, skips every
-// third of the last thirty, and has the last hundred in its skipRange.
-func chainOf(t *testing.T, n int) string {
-	t.Helper()
-	var lines strings.Builder
-	lines.WriteString("default stable\nchannel stable\n")
-	for i := range n {
-		fmt.Fprintf(&lines, "p.v1.%d.0", i)
-		if i > 0 {
-			fmt.Fprintf(&lines, " replaces p.v1.%d.0", i-1)
-		}
-		var skips []string
-		for j := max(0, i-30); j < i-1; j++ {
-			if j%3 == 1 {
-				skips = append(skips, fmt.Sprintf("p.v1.%d.0", j))
-			}
-		}
-		if len(skips) > 0 {
-			fmt.Fprintf(&lines, " skips %s", strings.Join(skips, ","))
-		}
-		fmt.Fprintf(&lines, " range >=1.%d.0 <1.%d.0\n", i/100*100, i)
-	}
-	return catalogOf(t, "p", lines.String())
-}
 
 // openGraph opens the page that opm graph draws of a catalog. It may request nothing but itself.
 func openGraph(browser context.Context, t *testing.T, catalog string) *tab {
@@ -218,7 +124,7 @@ func (p *tab) classes(class string) string {
 }
 
 func testSelect(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, catalogOf(t, "p", differing))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
 	p.click(0, 3)
 	p.wantPanel(`p.v1.0.0
 Version 1.0.0
@@ -271,7 +177,7 @@ c`)
 	p.click(2, 0)
 	p.wantPanel("p.v0.1.0\nVersion 0.1.0\nIn no channel of package p\nNo channel leads to this bundle.")
 
-	p = openGraph(browser, t, catalogOf(t, "p", rejected))
+	p = openGraph(browser, t, graphtest.Catalog(t, "p", rejected))
 	p.click(0, 2)
 	const reason = `validating bundle "p.v2.0.0": bundle "p.v2.0.0" has a dependency declared via property "olm.constraint" ` +
 		"which is currently not supported"
@@ -284,7 +190,7 @@ c`)
 		t.Errorf("the panel says\n%s", got)
 	}
 
-	p = openGraph(browser, t, catalogOf(t, "p", refused))
+	p = openGraph(browser, t, graphtest.Catalog(t, "p", refused))
 	p.click(0, 2)
 	if got := p.panel(); !strings.Contains(got, "It gets no updates, as OLM Classic refuses the channel: a unique replacement chain") ||
 		!strings.Contains(got, "1 update to p.v2.0.0, the head of the channel:") {
@@ -293,7 +199,7 @@ c`)
 }
 
 func testGraphKeyboard(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, catalogOf(t, "p", differing))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
 	p.do(chromedp.Focus(chromedp.CSS("#zoom-fit")), chromedp.KeyEvent(kb.Tab))
 	focused := func() string {
 		return eval[string](p, `document.activeElement.querySelector(".label")?.textContent ?? document.activeElement.id`)
@@ -336,7 +242,7 @@ func testGraphKeyboard(browser context.Context, t *testing.T) {
 }
 
 func testSearch(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, catalogOf(t, "p", differing))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
 	status := func() string { return eval[string](p, `document.getElementById("matches").textContent`) }
 	query := chromedp.CSS("#query")
 	p.do(chromedp.SendKeys(query, "V1.0"))
@@ -354,7 +260,7 @@ func testSearch(browser context.Context, t *testing.T) {
 }
 
 func testZoom(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, chainOf(t, 60))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(60)))
 	full := eval[float64](p, `picture.getBoundingClientRect().height`)
 	height := func() float64 { return eval[float64](p, `picture.getBoundingClientRect().height`) / full }
 	within := func(got, want float64) bool { return got > want*0.98 && got < want*1.02 }
@@ -388,8 +294,8 @@ func testZoom(browser context.Context, t *testing.T) {
 
 // testTextsFit measures texts: what is in a box must not leave it, nor meet another text in it.
 func testTextsFit(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, catalogOf(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+catalogOf(t, "q", ranges)+
-		catalogOf(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+graphtest.Catalog(t, "q", ranges)+
+		graphtest.Catalog(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
 	problems := eval[[]string](p, `[...document.querySelectorAll(".bundle, .badge")].flatMap((g) => {
 		const box = g.querySelector("rect").getBBox();
 		const texts = [...g.querySelectorAll(":scope > text, :scope > .badge > rect")];
@@ -405,7 +311,7 @@ func testTextsFit(browser context.Context, t *testing.T) {
 
 // testIndex goes to a package by the index. The legend stays in view, also in a narrow window.
 func testIndex(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, chainOf(t, 60)+catalogOf(t, "q", chain)+catalogOf(t, "r", ranges))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(60))+graphtest.Catalog(t, "q", chain)+graphtest.Catalog(t, "r", ranges))
 	tops := func() string {
 		return eval[string](p, `[...document.querySelectorAll(".package")].map((e) => {
 			const top = e.getBoundingClientRect().top - view.getBoundingClientRect().top;
@@ -443,7 +349,7 @@ func testHostileGraph(browser context.Context, t *testing.T) {
 }
 
 func testLarge(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, chainOf(t, 500))
+	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(500)))
 	if n := eval[int](p, `document.querySelectorAll(".bundle[role=button]").length`); n != 500 {
 		t.Errorf("%d bundles", n)
 	}

@@ -75,6 +75,44 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	return p
 }
 
+// Catalog returns the text of a catalog with the package that [Package] reads. Its bundles have the image example.com/NAME.
+func Catalog(t testing.TB, name, lines string) string {
+	t.Helper()
+	p := Package(t, name, lines)
+	pkg := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: name}
+	for _, o := range p.Packages {
+		pkg.DefaultChannel = o.Value.DefaultChannel
+	}
+	text := declcfg.JSON.Append(nil, pkg)
+	for _, o := range p.Channels {
+		o.Value.Schema, o.Value.Package = declcfg.SchemaChannel, name
+		text = declcfg.JSON.Append(text, o.Value)
+	}
+	for _, o := range p.Bundles {
+		b := &declcfg.Bundle{
+			Schema: declcfg.SchemaBundle, Name: o.Value.Name, Package: name, Image: "example.com/" + name,
+			Properties: []declcfg.Property{{
+				Type:  declcfg.PropertyPackage,
+				Value: fmt.Appendf(nil, `{"packageName":%q,"version":%q}`, name, o.Value.Version),
+			}},
+		}
+		if d := o.Value.Dependency; d != "" {
+			b.Properties = append(b.Properties, declcfg.Property{Type: d, Value: []byte("{}")})
+		}
+		if o.Value.Deprecated {
+			b.Properties = append(b.Properties, declcfg.Property{Type: declcfg.PropertyDeprecated, Value: []byte("{}")})
+		}
+		text = declcfg.JSON.Append(text, b)
+	}
+	for _, o := range p.Deprecations {
+		o.Value.Schema, o.Value.Package = declcfg.SchemaDeprecations, name
+		if o.Value.Entries != nil {
+			text = declcfg.JSON.Append(text, o.Value)
+		}
+	}
+	return string(text)
+}
+
 func bundle(name, version string) declcfg.Indexed[declcfg.BundleSummary] {
 	if version == "" {
 		version = name[strings.LastIndexByte(name, 'v')+1:]
@@ -102,6 +140,30 @@ func entry(t testing.TB, name, rest string) declcfg.Entry {
 		}
 	}
 	return e
+}
+
+// Dense returns lines for [Package]: a channel of n bundles, each of which replaces the one before, skips every third of
+// the last thirty, and has the last hundred in its skipRange.
+func Dense(n int) string {
+	var lines strings.Builder
+	lines.WriteString("default stable\nchannel stable\n")
+	for i := range n {
+		fmt.Fprintf(&lines, "p.v1.%d.0", i)
+		if i > 0 {
+			fmt.Fprintf(&lines, " replaces p.v1.%d.0", i-1)
+		}
+		var skips []string
+		for j := max(0, i-30); j < i-1; j++ {
+			if j%3 == 1 {
+				skips = append(skips, fmt.Sprintf("p.v1.%d.0", j))
+			}
+		}
+		if len(skips) > 0 {
+			fmt.Fprintf(&lines, " skips %s", strings.Join(skips, ","))
+		}
+		fmt.Fprintf(&lines, " range >=1.%d.0 <1.%d.0\n", i/100*100, i)
+	}
+	return lines.String()
 }
 
 // OneChannel returns the package p with the channel c and a bundle for each of its entries, of which number i has the

@@ -3,7 +3,6 @@ package draw
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -15,31 +14,6 @@ import (
 func packageOf(t testing.TB, name, lines string) *graph.Package {
 	t.Helper()
 	return graph.NewPackage(graphtest.Package(t, name, lines))
-}
-
-// chainOf returns a package with a channel of n bundles, each of which replaces the one before, skips every third of
-// the last thirty, and has the last hundred in its skipRange.
-func chainOf(t testing.TB, n int) *graph.Package {
-	t.Helper()
-	var lines strings.Builder
-	lines.WriteString("default stable\nchannel stable\n")
-	for i := range n {
-		fmt.Fprintf(&lines, "p.v1.%d.0", i)
-		if i > 0 {
-			fmt.Fprintf(&lines, " replaces p.v1.%d.0", i-1)
-		}
-		var skips []string
-		for j := max(0, i-30); j < i-1; j++ {
-			if j%3 == 1 {
-				skips = append(skips, fmt.Sprintf("p.v1.%d.0", j))
-			}
-		}
-		if len(skips) > 0 {
-			fmt.Fprintf(&lines, " skips %s", strings.Join(skips, ","))
-		}
-		fmt.Fprintf(&lines, " range >=1.%d.0 <1.%d.0\n", i/100*100, i)
-	}
-	return packageOf(t, "p", lines.String())
 }
 
 // textsOf returns the texts of all elements of that name. It fails where the document is not well-formed.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -206,7 +207,7 @@ func TestCommonPrefix(t *testing.T) {
 
 // A failing writer is not silent.
 func TestWriteError(t *testing.T) {
-	p := []*graph.Package{chainOf(t, 300)}
+	p := []*graph.Package{packageOf(t, "p", graphtest.Dense(300))}
 	for name, write := range map[string]Func{"SVG": SVG, "HTML": HTML, "Mermaid": Mermaid, "DOT": DOT, "JSON": JSON} {
 		if err := write(failing{}, p, Options{}); !errors.Is(err, errFull) {
 			t.Errorf("%s: error %v", name, err)
@@ -224,7 +225,7 @@ func BenchmarkSVG500(b *testing.B)  { benchmark(b, SVG) }
 func BenchmarkHTML500(b *testing.B) { benchmark(b, HTML) }
 
 func benchmark(b *testing.B, write Func) {
-	packages := []*graph.Package{chainOf(b, 500)}
+	packages := []*graph.Package{packageOf(b, "p", graphtest.Dense(500))}
 	for b.Loop() {
 		var n counter
 		if err := write(&n, packages, Options{}); err != nil {
