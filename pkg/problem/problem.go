@@ -120,7 +120,7 @@ func HasErrors(problems []*Problem) bool { return Count(problems, Error) > 0 }
 
 // FromError returns the errors that err joins as problems, by place. What is not a [declcfg.Error] has no place.
 func FromError(rule string, err error) []*Problem {
-	all := flatten(err)
+	all := Flatten(err)
 	slices.SortStableFunc(all, declcfg.CompareErrors)
 	problems := make([]*Problem, len(all))
 	for i, err := range all {
@@ -135,13 +135,14 @@ func FromError(rule string, err error) []*Problem {
 	return problems
 }
 
-func flatten(err error) (all []error) {
+// Flatten returns the errors that err joins, in their order, and those that they join.
+func Flatten(err error) (all []error) {
 	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}
 	for _, one := range many.Unwrap() {
-		all = append(all, flatten(one)...)
+		all = append(all, Flatten(one)...)
 	}
 	return all
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -214,7 +215,7 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 			errs = append(errs, copyDir(stages[part.dir], part.dir))
 		}
 		if err := part.build(ctx, stages[part.dir], &o); err != nil {
-			errs = append(errs, flatten(err)...)
+			errs = append(errs, problem.Flatten(err)...)
 		}
 	}
 	if err := joinErrors(errs); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -32,7 +33,7 @@ type bundle struct {
 func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
 	failed := map[string][]error{} // by image
 	opts.BundleImages = true
-	opts.Skipped = func(image string, err error) { failed[image] = append(failed[image], flatten(err)...) }
+	opts.Skipped = func(image string, err error) { failed[image] = append(failed[image], problem.Flatten(err)...) }
 	catalog, err := render.Open(ctx, t.Images(), opts)
 	if err != nil {
 		return nil, err
@@ -94,18 +95,6 @@ func (t *Template) failures(failed map[string][]error) error {
 		}
 	}
 	return joinErrors(errs)
-}
-
-// flatten returns the errors that err joins.
-func flatten(err error) (all []error) {
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	for _, one := range many.Unwrap() {
-		all = append(all, flatten(one)...)
-	}
-	return all
 }
 
 // Close releases files and memory.

@@ -12,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -110,7 +111,7 @@ func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Option
 		o.target = &ts.list[i]
 		catalog, err := t.Render(ctx, b, o)
 		if err != nil {
-			errs = append(errs, flatten(err)...)
+			errs = append(errs, problem.Flatten(err)...)
 		}
 		all = append(all, Rendered{o.target.Name, catalog})
 	}
