@@ -10,18 +10,7 @@ import (
 
 // TestFullTarget fills a disk with what the commands write that make files.
 func TestFullTarget(t *testing.T) {
-	disk := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(disk, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("mount a small file system: %v", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	disk := smallDisk(t)
 	if err := os.CopyFS(filepath.Join(disk, "catalog"), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +29,24 @@ func TestFullTarget(t *testing.T) {
 			t.Errorf("opm %s leaves files: there are now\n%s", line, after)
 		}
 	}
+}
+
+// smallDisk returns a file system of 64 KB, or skips the test where it may not mount one.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(disk, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk
 }
 
 // fill writes a file that takes all of the disk that is left.

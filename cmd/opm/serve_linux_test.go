@@ -92,18 +92,7 @@ func TestServeReadOnly(t *testing.T) {
 
 // TestServeFullDisk makes the store elsewhere when the disk of the cache is full.
 func TestServeFullDisk(t *testing.T) {
-	disk := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(disk, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("mount a small file system: %v", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	disk := smallDisk(t)
 	fill(t, filepath.Join(disk, "ballast"))
 	before := strings.Join(names(t, disk), "\n")
 	s := serving(t, examples, "catalog", "--cache-dir", disk)

@@ -4,6 +4,7 @@
 package shared
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,6 +41,26 @@ func Missing(t testing.TB, what string) {
 		t.Fatalf("%s is missing, and OPM_REQUIRE_DATA is set", what)
 	}
 	t.Skipf("needs %s", what)
+}
+
+// SetBytes says that each iteration of a benchmark reads all files of fsys.
+func SetBytes(b *testing.B, fsys fs.FS) {
+	b.Helper()
+	var n int64
+	err := fs.WalkDir(fsys, ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(n)
 }
 
 // dir returns the path of the directory shared.

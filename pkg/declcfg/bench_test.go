@@ -2,12 +2,12 @@ package declcfg_test
 
 import (
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -39,28 +39,11 @@ func catalogs(b *testing.B) map[string]declcfg.Source {
 	return all
 }
 
-// size returns the bytes in all files of s.
-func size(b *testing.B, s declcfg.Source) (n int64) {
-	b.Helper()
-	err := fs.WalkDir(s.FS, ".", func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		n += info.Size()
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return n
-}
-
 // each runs f on every catalog. The work on a catalog must not take memory as the catalog does.
 func each(b *testing.B, f func(b *testing.B, s declcfg.Source)) {
 	for name, s := range catalogs(b) {
 		b.Run(name, func(b *testing.B) {
-			b.SetBytes(size(b, s))
+			shared.SetBytes(b, s.FS)
 			b.ReportAllocs()
 			runtime.GC()
 			f(b, s)

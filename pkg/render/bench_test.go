@@ -2,11 +2,11 @@ package render_test
 
 import (
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -26,7 +26,7 @@ func benchmark(b *testing.B, format declcfg.Format, level render.Migration) {
 	}
 	for _, dir := range dirs {
 		b.Run(filepath.Base(dir), func(b *testing.B) {
-			b.SetBytes(size(b, os.DirFS(dir)))
+			shared.SetBytes(b, os.DirFS(dir))
 			b.ReportAllocs()
 			for b.Loop() {
 				renderTo(b, io.Discard, dir, format, level)
@@ -49,21 +49,4 @@ func renderTo(b *testing.B, w io.Writer, ref string, format declcfg.Format, leve
 	if err := declcfg.Write(b.Context(), w, metas, declcfg.WriteOptions{Format: format, Edit: c.Edit}); err != nil {
 		b.Fatal(err)
 	}
-}
-
-// size returns the bytes in all files.
-func size(b *testing.B, fsys fs.FS) (n int64) {
-	b.Helper()
-	err := fs.WalkDir(fsys, ".", func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		n += info.Size()
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return n
 }

@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -24,25 +24,9 @@ func big(b *testing.B) declcfg.Source {
 	return dirSource(publishedCatalogs(b)[0])
 }
 
-func size(b *testing.B, s declcfg.Source) (n int64) {
-	b.Helper()
-	err := fs.WalkDir(s.FS, ".", func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		n += info.Size()
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return n
-}
-
 func BenchmarkKeyOf(b *testing.B) {
 	s := big(b)
-	b.SetBytes(size(b, s))
+	shared.SetBytes(b, s.FS)
 	for b.Loop() {
 		keyOf(b, s)
 	}
@@ -53,7 +37,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.Run(fmt.Sprintf("http=%t", http), func(b *testing.B) {
 			s := big(b)
 			key := keyOf(b, s)
-			b.SetBytes(size(b, s))
+			shared.SetBytes(b, s.FS)
 			b.ReportAllocs()
 			path := filepath.Join(b.TempDir(), "store")
 			for b.Loop() {
@@ -72,7 +56,7 @@ func BenchmarkBuild(b *testing.B) {
 
 func BenchmarkTemp(b *testing.B) {
 	s := big(b)
-	b.SetBytes(size(b, s))
+	shared.SetBytes(b, s.FS)
 	b.ReportAllocs()
 	for b.Loop() {
 		built, err := store.Temp(b.Context(), b.TempDir(), keyOf(b, s), store.BuildOptions{}, s)
