@@ -156,6 +156,7 @@ var arrows = map[string][]string{
 	"internal/atomicfile": {},
 	"internal/skim":       {json},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
+	"internal/cputime":    {},
 	"internal/dockerfile": {},
 	"internal/document": {
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -33,14 +34,14 @@ func TestManyObjects(t *testing.T) {
 	const n = 20_000
 	text := manyObjects(n)
 	before := heap()
-	start := time.Now()
+	spent := cputime.Start()
 	within := func(what string, most time.Duration) {
-		d := time.Since(start).Round(time.Millisecond)
+		d := spent().Round(time.Millisecond)
 		t.Log(what, d)
 		if d > most {
 			t.Errorf("%s took %v", what, d)
 		}
-		start = time.Now()
+		spent = cputime.Start()
 	}
 	s, err := cluster.Load(t.Context(), render.Text("-", text))
 	if err != nil {
@@ -50,7 +51,7 @@ func TestManyObjects(t *testing.T) {
 	if used := heap() - before; used > 8*int64(len(text)) {
 		t.Errorf("%d MB of memory for %d MB of text", used>>20, len(text)>>20)
 	}
-	start = time.Now()
+	spent = cputime.Start()
 	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("%d problems, %v", len(problems), err)
 	}

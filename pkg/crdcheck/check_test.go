@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -154,12 +155,12 @@ func TestManyUpdates(t *testing.T) {
 	for i := range dirs {
 		entries = append(entries, fmt.Sprintf("{name: v%d, skipRange: '>=0.0.0'}", i+1))
 	}
-	start := time.Now()
+	spent := cputime.Start()
 	_, err := checkCatalog(t, catalogOf(strings.Join(entries, ", "), dirs...), Options{})
 	if err == nil || !strings.Contains(err.Error(), `package "kiln": more than 1000000 updates`) {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	if took := spent(); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -229,13 +230,13 @@ func TestOrderOfManyHeads(t *testing.T) {
 		entries = append(entries, chain, declcfg.Entry{Name: fmt.Sprint("head", i), Replaces: fmt.Sprint("b", n-1)})
 	}
 	c := New(entries)
-	start := time.Now()
+	spent := cputime.Start()
 	_, err := c.Order()
 	if err == nil || !strings.Contains(err.Error(), "30000 replacement chains were found") ||
 		!strings.HasSuffix(err.Error(), ", head29999...b0") {
 		t.Errorf("got %.300v", err)
 	}
-	if d := time.Since(start); d > 5*time.Second { // it takes 10 ms
+	if d := spent(); d > 5*time.Second { // it takes 10 ms
 		t.Errorf("it took %v", d)
 	}
 	entries[0].Replaces = entries[0].Name
