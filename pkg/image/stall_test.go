@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // silent answers with a header and some bytes, as far as told, and then with nothing until the request ends.
@@ -28,27 +31,51 @@ func silent(header, body bool) http.Handler {
 	})
 }
 
+// bubble runs a test in a bubble of package synctest, where time passes only when everyone waits, with a server in
+// memory and the URL of it.
+func bubble(t *testing.T, handler http.Handler, timeout time.Duration,
+	test func(t *testing.T, transport *registryTransport, url string)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(64 << 10)
+		server := &http.Server{Handler: handler}
+		ended := make(chan error)
+		go func() { ended <- server.Serve(l) }()
+		t.Cleanup(func() {
+			if err := server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if err := <-ended; err != http.ErrServerClosed {
+				t.Error(err)
+			}
+		})
+		transport := newStack(t, TransportOptions{Timeout: timeout}, dir)
+		transport.inner.(*userAgent).dial = func(_ *net.Dialer, ctx context.Context, _, _ string) (net.Conn, error) {
+			return l.DialContext(ctx)
+		}
+		test(t, transport, "http://registry.example")
+	})
+}
+
 func TestStall(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name         string
 		header, body bool
 		want         string
 	}{
-		{"no answer", false, false, "stalls: no answer for 1"},
-		{"no body", true, false, "stalls: no answer for 1"},
-		{"half a body", true, true, "stalls: no byte for 1"},
+		{"no answer", false, false, "stalls: no answer for 1s"},
+		{"no body", true, false, "stalls: no answer for 1s"},
+		{"half a body", true, true, "stalls: no byte for 1s, after 5 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(silent(test.header, test.body))
-			defer server.Close()
-			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-			_, err := get(t, transport, server.URL)
-			stall, ok := errors.AsType[*stallError](err)
-			if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %s", err, test.want)
-			}
+			bubble(t, silent(test.header, test.body), time.Second, func(t *testing.T, transport *registryTransport, url string) {
+				_, err := get(t, transport, url)
+				stall, ok := errors.AsType[*stallError](err)
+				if !ok || !stall.Timeout() || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want %s", err, test.want)
+				}
+			})
 		})
 	}
 }
@@ -68,7 +95,6 @@ func slowly(n, size int, pause time.Duration) http.Handler {
 }
 
 func TestSlowIsNoStall(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		n, size int
@@ -81,49 +107,47 @@ func TestSlowIsNoStall(t *testing.T) {
 		{"1 KB a second", 1000, 100, 100 * time.Millisecond, "bytes in 1s, want 4 KB at least"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(slowly(test.n, test.size, test.pause))
-			defer server.Close()
-			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-			start := time.Now()
-			got, err := get(t, transport, server.URL+"/v2/x/blobs/y")
-			if test.want == "" && (len(got) != test.n*test.size || err != nil) {
-				t.Errorf("got %d bytes, %v", len(got), err)
-			}
-			if test.want != "" && (!isTimeout(err) || !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("got %d bytes, %v", len(got), err)
-			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("it took %v", took)
-			}
+			handler := slowly(test.n, test.size, test.pause)
+			bubble(t, handler, time.Second, func(t *testing.T, transport *registryTransport, url string) {
+				start := time.Now()
+				got, err := get(t, transport, url+"/v2/x/blobs/y")
+				if test.want == "" && (len(got) != test.n*test.size || err != nil) {
+					t.Errorf("got %d bytes, %v", len(got), err)
+				}
+				if test.want != "" && (!isTimeout(err) || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("got %d bytes, %v", len(got), err)
+				}
+				if took := time.Since(start); took > 10*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
 		})
 	}
 }
 
 func TestSlowReaderIsNoStall(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
-	}))
-	defer server.Close()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir()).RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	time.Sleep(1500 * time.Millisecond)
-	if n, err := io.Copy(io.Discard, response.Body); n != 1<<20 || err != nil {
-		t.Errorf("got %d bytes, %v", n, err)
-	}
+	})
+	bubble(t, handler, time.Second, func(t *testing.T, transport *registryTransport, url string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		time.Sleep(1500 * time.Millisecond)
+		if n, err := io.Copy(io.Discard, response.Body); n != 1<<20 || err != nil {
+			t.Errorf("got %d bytes, %v", n, err)
+		}
+	})
 }
 
 // TestSlowUploadIsNoStall allows a registry 5 s after an upload, and the source of the upload all the time it wants.
 func TestSlowUploadIsNoStall(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name             string
 		source, registry time.Duration
@@ -132,54 +156,51 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 		{"registry", 0, 1500 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				time.Sleep(test.registry)
-			}))
-			defer server.Close()
-			body, in := io.Pipe()
-			go func() {
-				_, _ = in.Write([]byte("x"))
-				time.Sleep(test.source)
-				_ = in.Close()
-			}()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			transport := newStack(t, TransportOptions{Timeout: time.Second}, t.TempDir())
-			response, err := transport.RoundTrip(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = response.Body.Close()
+			})
+			bubble(t, handler, time.Second, func(t *testing.T, transport *registryTransport, url string) {
+				body, in := io.Pipe()
+				go func() {
+					_, _ = in.Write([]byte("x"))
+					time.Sleep(test.source)
+					_ = in.Close()
+				}()
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response, err := transport.RoundTrip(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+			})
 		})
 	}
 }
 
 // TestSlowUploadStalls holds that a registry must take what it is sent.
 func TestSlowUploadStalls(t *testing.T) {
-	t.Parallel()
-	end := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = r.Body.Read(make([]byte, 1))
-		<-end
-	}))
-	defer server.Close()
-	defer close(end)
-	endless := io.LimitReader(neverEnds{}, 1<<40)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, endless)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := newStack(t, TransportOptions{Timeout: 200 * time.Millisecond}, t.TempDir()).RoundTrip(request)
-	if err == nil {
-		_ = response.Body.Close()
-	}
-	if !as[*stallError](err) {
-		t.Errorf("got %v", err)
-	}
+		time.Sleep(time.Minute)
+	})
+	bubble(t, handler, 200*time.Millisecond, func(t *testing.T, transport *registryTransport, url string) {
+		endless := io.LimitReader(neverEnds{}, 1<<40)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, endless)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := transport.RoundTrip(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if !as[*stallError](err) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 type neverEnds struct{}
@@ -187,20 +208,20 @@ type neverEnds struct{}
 func (neverEnds) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestCanceledIsNoStall(t *testing.T) {
-	server := httptest.NewServer(silent(true, true))
-	defer server.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := newStack(t, TransportOptions{}, t.TempDir()).RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := io.ReadAll(response.Body); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	bubble(t, silent(true, true), time.Second, func(t *testing.T, transport *registryTransport, url string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if _, err := io.ReadAll(response.Body); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
