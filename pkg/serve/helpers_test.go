@@ -24,8 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to happen, which is almost always much sooner.
-const patience = 30 * time.Second
+// patience is how long a test waits for what has to happen, which is almost always much sooner: longer than a client may
+// stall.
+const patience = 5 * time.Minute
 
 // trees is a catalog with all that a registry can be asked about.
 const trees = `---
@@ -119,6 +120,12 @@ func write(t testing.TB, dir, name, content string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// put makes or replaces a file in a directory in one step, for a server that watches it.
+func put(t testing.TB, dir, name, content string) {
+	t.Helper()
+	must(t, os.Rename(filepath.Join(write(t, t.TempDir(), name, content), name), filepath.Join(dir, name)))
 }
 
 // catalogDir returns a directory with the catalog.

@@ -38,7 +38,7 @@ func handler(lives []*Live, metrics *web.Metrics, opts ServerOptions) http.Handl
 			opts.Log.Error("request failed", "error", err)
 		},
 		Memory:  opts.limits.request,
-		Stall:   opts.stall,
+		Stall:   stallTime,
 		Metrics: metrics,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -241,22 +242,24 @@ func TestDrainEnds(t *testing.T) {
 
 // TestStalled cuts off a client that reads nothing, and no other.
 func TestStalled(t *testing.T) {
-	opts := serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}
-	r := run(t, opts, catalogDir(t, large())).ready(t)
-	stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.log.wait(t, "a client that takes no answers is cut off")
-	for err == nil {
-		_, err = stream.Recv()
-	}
-	if status.Code(err) != codes.Unavailable {
-		t.Errorf("the stalled call ended with %v", err)
-	}
-	if _, err := dial(t, r.listener).Package(t.Context(), "elm"); err != nil {
-		t.Errorf("another client got %v", err)
-	}
+	dir := catalogDir(t, large())
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, serve.Options{}, dir).ready(t)
+		stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.log.wait(t, "a client that takes no answers is cut off")
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		if status.Code(err) != codes.Unavailable {
+			t.Errorf("the stalled call ended with %v", err)
+		}
+		if _, err := dial(t, r.listener).Package(t.Context(), "elm"); err != nil {
+			t.Errorf("another client got %v", err)
+		}
+	})
 }
 
 // TestLargeRequest refuses requests that no client means.

@@ -87,7 +87,7 @@ func newLimits(opts ServerOptions) *limits {
 		set.Connections = most
 	}
 	return &limits{
-		stall: opts.stall, idle: set.Idle, log: opts.Log,
+		stall: stallTime, idle: set.Idle, log: opts.Log,
 		connections: newConnections(set.Connections),
 		memory:      newBudget(set.SendMemory),
 		calls:       newBudget(min(openCalls, max(memory/10/callCost, 256))),

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -69,17 +70,19 @@ func dialFrom(t *testing.T, addr, from string) *client.Client {
 
 // TestStalledAnswer cuts off a client that does not read an answer whose call has ended.
 func TestStalledAnswer(t *testing.T) {
-	opts := serve.Options{Server: serve.ServerOptions{}.WithStall(time.Second)}
-	r := run(t, opts, catalogDir(t, manyPackages())).ready(t)
-	stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
-	must(t, err)
-	r.log.wait(t, "a client that takes no answers is cut off")
-	for err == nil {
-		_, err = stream.Recv()
-	}
-	if err == io.EOF {
-		t.Error("the stalled call ended well")
-	}
+	dir := catalogDir(t, manyPackages())
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, serve.Options{}, dir).ready(t)
+		stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
+		must(t, err)
+		r.log.wait(t, "a client that takes no answers is cut off")
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		if err == io.EOF {
+			t.Error("the stalled call ended well")
+		}
+	})
 }
 
 // manyPackages returns a catalog whose packages alone are more than a connection holds, and less than a stream queues.

@@ -230,14 +230,14 @@ func TestWatch(t *testing.T) {
 	r := run(t, opts, dir).ready(t)
 	r.log.wait(t, "msg=ready")
 
-	write(t, dir, "broken.yaml", "schema: olm.package\nname: elm\n")
+	put(t, dir, "broken.yaml", "schema: olm.package\nname: elm\n")
 	r.log.wait(t, `broken.yaml:2:7: error: package \"elm\"`, "still serving the previous one")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "oak"}) {
 		t.Errorf("after a broken change: got %q", got)
 	}
 
 	must(t, os.Remove(filepath.Join(dir, "broken.yaml")))
-	write(t, dir, "large.yaml", large())
+	put(t, dir, "large.yaml", large())
 	r.log.wait(t, "serving the changed catalog")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
 		t.Errorf("after a change: got %q", got)

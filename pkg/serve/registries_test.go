@@ -54,8 +54,7 @@ func TestRegistries(t *testing.T) {
 		t.Errorf("metrics are not those of all:\n%s", body)
 	}
 
-	write(t, dir, "large.yaml", large())
-	must(t, os.Rename(filepath.Join(dir, "large.yaml"), filepath.Join(dir, "new/large.yaml")))
+	put(t, filepath.Join(dir, "new"), "large.yaml", large())
 	r.log.wait(t, "serving the changed catalog")
 	if got := texts(newer.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
 		t.Errorf("the one that changed: got %q", got)

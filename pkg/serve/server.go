@@ -35,8 +35,7 @@ type ServerOptions struct {
 
 	Limits Limits // on what clients may take
 
-	stall  time.Duration // 0 means stallTime
-	limits *limits       // shared with HTTP; nil are those of Limits
+	limits *limits // shared with HTTP; nil are those of Limits
 }
 
 // withDefaults returns the options with those that are not set.
@@ -44,7 +43,6 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Slow = cmp.Or(o.Slow, defaultSlow)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
-	o.stall = cmp.Or(o.stall, stallTime)
 	if o.limits == nil {
 		o.limits = newLimits(o)
 	}
