@@ -19,6 +19,7 @@ import (
 // testdata/counts.txt says. The counts are nearly the same on every machine and under any load, as times are not, nor the
 // bytes that are allocated, which depend on how full the pools are. With -update the file gets the new counts.
 func TestCounts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // workers, of which each makes a checker of its own
 	catalog := shared.Path(t, "data/catalogs/v4.20")
 	bundles := shared.Glob(t, "data/operators/*/*")
 	known := readCounts(t)
