@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // printing are command lines that print on standard output, in the directory of the examples.
@@ -94,7 +93,7 @@ func TestInterrupt(t *testing.T) {
 
 func testInterrupt(t *testing.T, line string, signal os.Signal) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // when it is killed
+	ctx, cancel := context.WithTimeout(t.Context(), longEnough) // when it is killed
 	defer cancel()
 	dir := t.TempDir()
 	var output bytes.Buffer

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A watching is a run of opm validate --watch.
@@ -26,7 +25,7 @@ type watching struct {
 // startWatch starts it in a directory. It is killed with the test.
 func startWatch(t *testing.T, dir, line string) *watching {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
 	t.Cleanup(cancel)
 	w := &watching{Cmd: exec.CommandContext(ctx, "opm", strings.Fields(line)...), t: t}
 	w.Dir = dir
