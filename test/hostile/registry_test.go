@@ -97,6 +97,9 @@ func (r *evilRegistry) attack(t *testing.T, want string, args ...string) {
 		Env:   []string{"HOME=" + t.TempDir(), "CONTAINERS_REGISTRIES_CONF=/dev/null", "NO_PROXY=*"},
 	}
 	got := call.Bounded(t, registryMemory)
+	if got.Time > call.Limit {
+		t.Errorf("it took %v", got.Time)
+	}
 	if (got.Code == 0) != (want == "") || !strings.Contains(got.Stderr, want) {
 		t.Errorf("exit status %d, want %q, it says: %.2000s", got.Code, want, got.Stderr)
 	}
@@ -346,12 +349,16 @@ func TestHostilePush(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			r := newEvilRegistry(t, "127.0.0.1", test.evil, isWrite)
-			got := program.Call{
+			call := program.Call{
 				Args: slices.Concat([]string{"bundle", "build", "-b", "none", "-d", bundle, "-u", t.TempDir(), "-p", "kiln",
 					"-c", "beta", "-t", r.ref}, r.flags),
 				Limit: 30 * time.Second,
 				Env:   []string{"HOME=" + t.TempDir(), "CONTAINERS_REGISTRIES_CONF=/dev/null", "NO_PROXY=*"},
-			}.Bounded(t, registryMemory)
+			}
+			got := call.Bounded(t, registryMemory)
+			if got.Time > call.Limit {
+				t.Errorf("it took %v", got.Time)
+			}
 			if got.Code == 0 || !strings.Contains(got.Stderr, test.want) {
 				t.Errorf("exit status %d, want %q, it says: %.2000s", got.Code, test.want, got.Stderr)
 			}

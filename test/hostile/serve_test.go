@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ func newMemoryGroup(t *testing.T, limit int) *memoryGroup {
 type server struct {
 	cmd    *exec.Cmd
 	addr   string
-	log    *bytes.Buffer
+	log    string // a file
 	ended  chan error
 	client *client.Client
 }
@@ -87,13 +88,18 @@ func serve(t *testing.T, g *memoryGroup, env []string, args ...string) *server {
 	port := filepath.Join(t.TempDir(), "port")
 	args = append([]string{"serve", "--addr", "0.0.0.0:0", "--port-file", port, "--log-format", "json",
 		"--termination-log", "/dev/null"}, args...)
-	s := &server{log: new(bytes.Buffer), ended: make(chan error, 1)}
+	s := &server{log: filepath.Join(t.TempDir(), "log"), ended: make(chan error, 1)}
+	log, err := os.Create(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
 	if g != nil {
 		s.cmd = exec.Command("sh", append([]string{"-c", `echo $$ > "$0" && exec opm "$@"`, g.procs}, args...)...)
 	} else {
 		s.cmd = exec.Command("opm", args...)
 	}
-	s.cmd.Env, s.cmd.Stderr = append(os.Environ(), env...), s.log
+	s.cmd.Env, s.cmd.Stderr = append(os.Environ(), env...), log
 	start := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -127,14 +133,23 @@ func (s *server) stop(t *testing.T) {
 	}
 	select {
 	case err := <-s.ended:
-		t.Errorf("opm serve ended by itself: %v\n%s", err, s.log)
+		t.Errorf("opm serve ended by itself: %v\n%s", err, s.logged())
 	default:
 		s.cmd.Process.Signal(os.Interrupt)
 		if err := <-s.ended; err != nil {
-			t.Errorf("opm serve: %v\n%s", err, s.log)
+			t.Errorf("opm serve: %v\n%s", err, s.logged())
 		}
 	}
 	s.ended = nil
+}
+
+// logged returns what the server has logged.
+func (s *server) logged() string {
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // resident returns the resident memory of the server now, peak at most, in bytes.
@@ -473,12 +488,11 @@ func smallCatalog(t *testing.T) string {
 
 // TestServeIdle opens more connections than a server takes, and does nothing with them.
 func TestServeIdle(t *testing.T) {
-	web, err := net.Listen("tcp", "localhost:0") // for a port that is free
-	if err != nil {
-		t.Fatal(err)
+	s := serve(t, nil, nil, smallCatalog(t), "--http-addr", "localhost:0")
+	web := regexp.MustCompile(`"msg":"listening","http":"([^"]+)"`).FindStringSubmatch(s.logged())
+	if web == nil {
+		t.Fatalf("the log does not say where it listens:\n%s", s.logged())
 	}
-	web.Close()
-	s := serve(t, nil, nil, smallCatalog(t), "--http-addr", web.Addr().String())
 	before := s.resident()
 	var all []net.Conn
 	defer func() {
@@ -508,7 +522,7 @@ func TestServeIdle(t *testing.T) {
 			t.Errorf("a client at %s waited %v", from, took)
 		}
 	}
-	resp, err := http.Get("http://" + web.Addr().String() + "/readyz")
+	resp, err := http.Get("http://" + web[1] + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,5 +4,7 @@ package program
 
 import "os"
 
+func forgetPeak() {}
+
 // peak returns 0: this system does not tell.
 func peak(*os.ProcessState) int64 { return 0 }

@@ -36,9 +36,10 @@ func Main(m *testing.M, root string) {
 // A Result is what a run of opm returned and took.
 type Result struct {
 	Stdout, Stderr string
-	Code           int // the exit status; -1 if a signal ended the run
-	Time           time.Duration
-	RSS            int64 // peak resident memory, in bytes; 0 where the system does not tell
+	Code           int           // the exit status; -1 if a signal ended the run
+	Time           time.Duration // on the clock
+	Work           time.Duration // of processors
+	RSS            int64         // peak resident memory, in bytes; 0 where the system does not tell
 }
 
 // A Call is a run of opm. Its zero value has no input, no arguments, the environment of the test and no time limit.
@@ -47,7 +48,7 @@ type Call struct {
 	Stdin io.Reader
 	Env   []string // added to the environment of the test
 	Dir   string
-	Limit time.Duration // after it opm is killed and the test fails
+	Limit time.Duration // of processors; more fails the test. After four times as long on the clock opm is killed.
 }
 
 // Run runs opm to its end, whatever its exit status.
@@ -56,30 +57,38 @@ func (c Call) Run(t testing.TB) Result {
 	ctx := t.Context()
 	if c.Limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.Limit)
+		ctx, cancel = context.WithTimeout(ctx, 4*c.Limit)
 		defer cancel()
 	}
 	cmd := exec.CommandContext(ctx, "opm", c.Args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = c.Stdin, &stdout, &stderr, c.Dir
 	cmd.Env = append(os.Environ(), c.Env...)
+	forgetPeak()
 	start := time.Now()
 	err := cmd.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		t.Fatal(err)
 	}
 	if ctx.Err() != nil {
-		t.Fatalf("opm %q did not end within %v; stderr: %.1000s", c.Args, c.Limit, stderr.String())
+		t.Fatalf("opm %q did not end within %v; stderr: %.1000s", c.Args, 4*c.Limit, stderr.String())
 	}
-	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), time.Since(start), peak(cmd.ProcessState)}
+	r := Result{
+		Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode(), Time: time.Since(start),
+		Work: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), RSS: peak(cmd.ProcessState),
+	}
+	if c.Limit > 0 && r.Work > c.Limit {
+		t.Errorf("opm %.200q took %v of processors, more than %v", c.Args, r.Work, c.Limit)
+	}
+	return r
 }
 
 // Bounded runs opm like Run, and fails the test if it took more memory than rss bytes.
 func (c Call) Bounded(t testing.TB, rss int64) Result {
 	t.Helper()
 	r := c.Run(t)
-	t.Logf("opm %.200q: exit status %d, %v of at most %v, %d MB of at most %d", c.Args, r.Code,
-		r.Time.Round(time.Millisecond), c.Limit, r.RSS/1e6, rss/1e6)
+	t.Logf("opm %.200q: exit status %d, %v of processors of at most %v, %d MB of at most %d, %v on the clock", c.Args, r.Code,
+		r.Work.Round(time.Millisecond), c.Limit, r.RSS/1e6, rss/1e6, r.Time.Round(time.Millisecond))
 	if r.RSS > rss {
 		t.Errorf("opm %.200q took %d MB of memory, more than %d MB", c.Args, r.RSS/1e6, rss/1e6)
 	}
