@@ -1,10 +1,10 @@
 #!/bin/sh
 # Runs all tests of the main module once, under the race detector where that can find something. It makes tests up to ten
 # times slower, so they run with -short, which reads less of the same. What -short shortens, and the tests that start opm
-# hundreds of times as a program of its own, then run in full without the race detector, as does the one that counts
+# again and again as a program of its own, then run in full without the race detector, as does the one that counts
 # allocations.
 set -eu
-programs='TestScripts|TestExamples|TestDocs'
+programs='TestScripts|TestExamples|TestDocs|TestComposeKilled'
 go test -race -short -skip "^($programs)\$" -timeout=25m ./...
 
 # The tests with a call of testing.Short, and their packages.
