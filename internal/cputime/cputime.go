@@ -3,8 +3,8 @@ package cputime
 
 import "time"
 
-// Start begins to measure. What it returns reports the time that the processors have worked for this process since then,
-// all of them together.
+// Start begins to measure. What it returns reports for how long processors have worked for this process since then, all
+// of them together.
 func Start() (spent func() time.Duration) {
 	start := used()
 	return func() time.Duration { return used() - start }
