@@ -87,8 +87,8 @@ func (c Call) Run(t testing.TB) Result {
 func (c Call) Bounded(t testing.TB, rss int64) Result {
 	t.Helper()
 	r := c.Run(t)
-	t.Logf("opm %.200q: exit status %d, %v of processors of at most %v, %d MB of at most %d, %v on the clock", c.Args, r.Code,
-		r.Work.Round(time.Millisecond), c.Limit, r.RSS/1e6, rss/1e6, r.Time.Round(time.Millisecond))
+	t.Logf("opm %.200q: exit status %d, %v of processors of at most %v, %d MB of at most %d, %v on the clock",
+		c.Args, r.Code, r.Work.Round(time.Millisecond), c.Limit, r.RSS/1e6, rss/1e6, r.Time.Round(time.Millisecond))
 	if r.RSS > rss {
 		t.Errorf("opm %.200q took %d MB of memory, more than %d MB", c.Args, r.RSS/1e6, rss/1e6)
 	}
