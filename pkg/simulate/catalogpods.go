@@ -62,8 +62,8 @@ func (r *run) findPods() {
 // podsOf returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
 func (r *run) podsOf(c *v1alpha1.CatalogSource) (outdated []cluster.Object[*cluster.Other], current bool) {
 	for _, o := range r.pods[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] {
-		pod := corev1.Pod{ObjectMeta: o.Value.ObjectMeta}
-		if json.Unmarshal(o.Value.Unknown, &pod, asKubernetes) != nil {
+		var pod corev1.Pod
+		if decode(o.Value, &pod) != nil {
 			continue
 		}
 		if catalogsource.Serves(&pod, c) {
@@ -115,4 +115,9 @@ func untyped(o cluster.Kubernetes) cluster.Kubernetes {
 		panic(err) // what is written here can be read
 	}
 	return object
+}
+
+// decode reads an object of such a kind into the type that it has in Kubernetes.
+func decode(o cluster.Kubernetes, into any) error {
+	return json.Unmarshal([]byte(jsonText(o)), into, asKubernetes)
 }

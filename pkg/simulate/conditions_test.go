@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -15,6 +16,11 @@ import (
 // The OperatorConditions of operators.
 func TestOperatorConditions(t *testing.T) {
 	runTable(t, "testdata/conditions.txtar", manifests(t, "OperatorCondition"), operatorConditions)
+}
+
+// What OLM adds to the deployments of operators.
+func TestDeployments(t *testing.T) {
+	runTable(t, "testdata/deployments.txtar", manifests(t, "Deployment"), operators)
 }
 
 // What a deployment needs to serve webhooks and APIServices.
@@ -36,6 +42,7 @@ func manifests(t *testing.T, kinds ...string) func(*Result) string {
 		"Role":               new(rbacv1.Role),
 		"RoleBinding":        new(rbacv1.RoleBinding),
 		"ClusterRoleBinding": new(rbacv1.ClusterRoleBinding),
+		"Deployment":         new(appsv1.Deployment),
 		"Service":            new(corev1.Service),
 		"Secret":             new(corev1.Secret),
 	}

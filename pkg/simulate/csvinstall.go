@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,11 +23,10 @@ func (ns *installed) install(o csv) {
 	}
 	why := computed("it is part of the operator")
 	for _, spec := range strategy.DeploymentSpecs {
-		ns.certify(o.Value, spec)
-		ns.deploy(o, spec, why)
+		ns.deploy(o, spec, ns.certify(o.Value, spec), why)
 	}
 	for _, d := range o.Value.GetOwnedAPIServiceDescriptions() {
-		ensure(ns.run, &ns.State.APIServices, newAPIService(o.Value, d), "for "+o.Value.Name, why)
+		ns.serve(o.Value, d, why)
 	}
 	if err := ns.installWebhooks(o.Value); err != nil {
 		o = ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting,
@@ -38,19 +36,6 @@ func (ns *installed) install(o csv) {
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,
 		"waiting for install components to report healthy", computed("everything that it runs is created"))
-}
-
-// deploy creates a Deployment, or takes it over from the operator that is replaced.
-func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, why reason) {
-	set := func(d *appsv1.Deployment) {
-		d.OwnerReferences, d.Spec = rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
-		d.Labels = merged(spec.Label, rbac.OwnerLabels(o.Value))
-		d.Spec.Template.Annotations = merged(d.Spec.Template.Annotations, o.Value.Annotations)
-	}
-	apply(ns.run, &ns.State.Deployments, &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: o.Value.Namespace},
-	}, set, o.Value.Name, why)
 }
 
 // apply sets the fields of an object that an operator determines, and creates it if there is none of its name.
@@ -71,16 +56,19 @@ func merged(first, second map[string]string) map[string]string {
 	return all
 }
 
-func newAPIService(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription) *cluster.APIService {
+// serve creates an APIService, or takes it over from the operator that is replaced.
+func (ns *installed) serve(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription, why reason) {
 	port := plain.ServicePort(d.ContainerPort, nil).Port
-	return &cluster.APIService{
+	apply(ns.run, &ns.State.APIServices, &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Labels: rbac.OwnerLabels(c)},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GetName()},
 		Spec: cluster.APIServiceSpec{
-			Service: &cluster.ServiceReference{Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Port: &port},
-			Group:   d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
+			Group: d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
 		},
-	}
+	}, func(s *cluster.APIService) {
+		s.Labels = merged(s.Labels, rbac.OwnerLabels(c))
+		s.Spec.Service = &cluster.ServiceReference{Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
+	}, c.Name, why)
 }
 
 // isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they

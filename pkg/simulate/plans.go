@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,7 +191,7 @@ type unpacked struct {
 
 // jsonText returns a value, which can be encoded, in JSON as clients of Kubernetes write it.
 func jsonText(v any) string {
-	text, err := json.Marshal(v, jsonv1.DefaultOptionsV1())
+	text, err := json.Marshal(v, asKubernetes)
 	if err != nil {
 		panic(err)
 	}

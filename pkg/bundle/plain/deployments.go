@@ -40,24 +40,18 @@ func (g *generator) hasWebhooks(deployment string) bool {
 	})
 }
 
-// certificateVolumes are the places in which operators look for the certificate of their webhooks and API services.
+// certificateVolumes are where operators look for the certificate of their webhooks and API services.
 var certificateVolumes = []struct{ name, path, certificate, key string }{
 	{"webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"},
 	{"apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"},
 }
 
-// mountCertificate mounts a secret where operators look for certificates, in place of the volumes that are there.
-func mountCertificate(pod *corev1.PodSpec, secret string) {
-	replaced := map[string]bool{}
+// CertificateVolumes returns the volumes that OLM adds to pods that serve webhooks or API services, and where each of
+// them is mounted. They have the certificate in a Secret, as files of the names that operators expect.
+func CertificateVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 	var volumes []corev1.Volume
 	var mounts []corev1.VolumeMount
 	for _, v := range certificateVolumes {
-		replaced[v.name] = true
-		for _, c := range pod.Containers {
-			for _, m := range c.VolumeMounts {
-				replaced[m.Name] = replaced[m.Name] || m.MountPath == v.path
-			}
-		}
 		volumes = append(volumes, corev1.Volume{Name: v.name, VolumeSource: corev1.VolumeSource{
 			Secret: &corev1.SecretVolumeSource{
 				SecretName: secret,
@@ -67,6 +61,21 @@ func mountCertificate(pod *corev1.PodSpec, secret string) {
 			},
 		}})
 		mounts = append(mounts, corev1.VolumeMount{Name: v.name, MountPath: v.path})
+	}
+	return volumes, mounts
+}
+
+// mountCertificate mounts a secret where operators look for certificates, in place of the volumes that are there.
+func mountCertificate(pod *corev1.PodSpec, secret string) {
+	volumes, mounts := CertificateVolumes(secret)
+	replaced := map[string]bool{}
+	for _, added := range mounts {
+		replaced[added.Name] = true
+		for _, c := range pod.Containers {
+			for _, m := range c.VolumeMounts {
+				replaced[m.Name] = replaced[m.Name] || m.MountPath == added.MountPath
+			}
+		}
 	}
 	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return replaced[v.Name] })
 	pod.Volumes = append(pod.Volumes, volumes...)

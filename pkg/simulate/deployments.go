@@ -1,0 +1,84 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/bundle/plain"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// annotationCAHash has the hash of the certificate authority of an operator. A new one restarts its pods.
+const annotationCAHash = "olmcahash"
+
+// deploy creates a Deployment, or takes it over from the operator that is replaced. The certificate is that of its
+// webhooks and APIServices, nil if it has none.
+func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, cert *certificate, why reason) {
+	set := func(d *appsv1.Deployment) {
+		oldHash := d.Spec.Template.Annotations[annotationCAHash]
+		d.OwnerReferences, d.Spec = rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
+		template := &d.Spec.Template
+		if cert != nil {
+			mount(&template.Spec, cert.secret)
+			template.Spec.ServiceAccountName = serviceAccountOf(spec)
+			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash, oldHash))
+		}
+		template.Annotations = merged(template.Annotations, o.Value.Annotations)
+		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: o.Value.Name})
+		d.Spec.RevisionHistoryLimit = new(int32(1))
+		d.Labels = with(merged(spec.Label, rbac.OwnerLabels(o.Value)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
+	}
+	apply(ns.run, &ns.State.Deployments, &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: o.Value.Namespace},
+	}, set, o.Value.Name, why)
+}
+
+// serviceAccountOf returns the service account of the pods of a Deployment.
+func serviceAccountOf(spec v1alpha1.StrategyDeploymentSpec) string {
+	return cmp.Or(spec.Spec.Template.Spec.ServiceAccountName, "default")
+}
+
+// mount mounts the Secret of a certificate in all containers. Unlike OLM v1, OLM Classic keeps the mounts of volumes
+// that have the names of its own, wherever they are.
+func mount(pod *corev1.PodSpec, secret string) {
+	volumes, mounts := plain.CertificateVolumes(secret)
+	for i, v := range slices.Backward(volumes) {
+		pod.Volumes = replaced(pod.Volumes, v, func(old corev1.Volume) bool { return old.Name == v.Name })
+		m := mounts[i]
+		for j := range pod.Containers {
+			c := &pod.Containers[j]
+			at := slices.IndexFunc(c.VolumeMounts, func(old corev1.VolumeMount) bool {
+				return old.Name == m.Name || old.MountPath == m.MountPath
+			})
+			switch {
+			case at < 0:
+				c.VolumeMounts = append(c.VolumeMounts, m)
+			case c.VolumeMounts[at].Name != m.Name:
+				c.VolumeMounts[at] = m
+			}
+		}
+	}
+}
+
+// setVariable sets an environment variable in all containers.
+func setVariable(pod *corev1.PodSpec, v corev1.EnvVar) {
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		c.Env = replaced(c.Env, v, func(old corev1.EnvVar) bool { return old.Name == v.Name })
+	}
+}
+
+// replaced returns a list with v in place of the first element that is old, or at the end.
+func replaced[T any](list []T, v T, isOld func(T) bool) []T {
+	if i := slices.IndexFunc(list, isOld); i >= 0 {
+		list[i] = v
+		return list
+	}
+	return append(list, v)
+}
