@@ -2,9 +2,11 @@ package simulate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
@@ -24,6 +26,39 @@ func operatorConditions(ctx context.Context, r *run) error {
 		}
 	}
 	return nil
+}
+
+// reportedConditions copies the conditions that operators report to the status of their OperatorConditions, which OLM
+// goes by.
+func reportedConditions(_ context.Context, r *run) error {
+	for o := range r.State.OperatorConditions.All() {
+		for _, c := range o.Value.Spec.Conditions {
+			copied := meta.FindStatusCondition(o.Value.Status.Conditions, c.Type)
+			if copied != nil && copied.Status == c.Status && copied.ObservedGeneration == o.Value.Generation {
+				continue
+			}
+			c.ObservedGeneration = o.Value.Generation
+			o = update(r, &r.State.OperatorConditions, o, func(condition *operatorsv2.OperatorCondition) {
+				condition.Status.Conditions, _ = withCondition(condition.Status.Conditions, c)
+			}, conditionText(c.Type, string(c.Status), c.Reason, c.Message), computed("the operator reports it in spec.conditions"))
+		}
+	}
+	return nil
+}
+
+// withCondition returns conditions with one of them set, and reports whether that changes them. If it has no time, that
+// of the condition before stays: a simulation knows none.
+func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
+	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
+	if i < 0 {
+		return append(all, set), true
+	}
+	if set.LastTransitionTime.IsZero() {
+		set.LastTransitionTime = all[i].LastTransitionTime
+	}
+	changed = all[i] != set
+	all[i] = set
+	return all, changed
 }
 
 func (r *run) conditionOf(c *v1alpha1.ClusterServiceVersion) {

@@ -10,12 +10,34 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
 // The OperatorConditions of operators.
 func TestOperatorConditions(t *testing.T) {
 	runTable(t, "testdata/conditions.txtar", manifests(t, "OperatorCondition"), operatorConditions)
+}
+
+// What operators report decides about their updates in the same step.
+func TestReportedConditions(t *testing.T) {
+	runTable(t, "testdata/reported.txtar", outcome, reportedConditions, operators)
+}
+
+// A condition has the time at which it changed only if an object says so.
+func TestConditionsWithoutTime(t *testing.T) {
+	first, _ := withCondition(nil, metav1.Condition{Type: "A", Status: "True"})
+	if !first[0].LastTransitionTime.IsZero() {
+		t.Errorf("a new condition changed at %v", first[0].LastTransitionTime)
+	}
+	first[0].LastTransitionTime = metav1.Unix(1, 0)
+	second, changed := withCondition(first, metav1.Condition{Type: "A", Status: "False"})
+	if !changed || second[0].Status != "False" || second[0].LastTransitionTime != metav1.Unix(1, 0) {
+		t.Errorf("changed %v: %v", changed, second)
+	}
+	if _, changed := withCondition(second, metav1.Condition{Type: "A", Status: "False"}); changed {
+		t.Error("nothing has changed")
+	}
 }
 
 // What OLM adds to the deployments of operators.

@@ -12,7 +12,6 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -284,10 +283,6 @@ func (c *copier) setCondition() {
 	}
 	text := fmt.Sprintf("condition %s is %s: %s", condition.Type, condition.Status, condition.Message)
 	update(c.run, &c.State.OLMConfigs, o, func(config *operatorsv1.OLMConfig) {
-		found := meta.FindStatusCondition(config.Status.Conditions, condition.Type)
-		if found == nil || found.Status != condition.Status || found.Reason != condition.Reason ||
-			found.Message != condition.Message {
-			meta.SetStatusCondition(&config.Status.Conditions, condition)
-		}
+		config.Status.Conditions, _ = withCondition(config.Status.Conditions, condition)
 	}, text, computed("spec.features.disableCopiedCSVs"))
 }

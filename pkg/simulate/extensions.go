@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -88,19 +89,14 @@ func isNormal(c resolve.Condition) bool {
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {
-		i := slices.IndexFunc(all, func(o metav1.Condition) bool { return o.Type == c.Type })
-		tell := i >= 0 || !isNormal(c)
-		if i < 0 {
-			i = len(all)
-			all = append(all, metav1.Condition{Type: c.Type})
-		}
+		before := meta.FindStatusCondition(old, c.Type)
 		set := metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
-		set.ObservedGeneration, set.LastTransitionTime = all[i].ObservedGeneration, all[i].LastTransitionTime
-		if set != all[i] {
-			all[i] = set
-			if tell {
-				news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
-			}
+		if before != nil {
+			set.ObservedGeneration = before.ObservedGeneration
+		}
+		var changed bool
+		if all, changed = withCondition(all, set); changed && (before != nil || !isNormal(c)) {
+			news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
 		}
 	}
 	return all, news
