@@ -9,8 +9,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/util/webhook"
 	"sigs.k8s.io/crdify/pkg/validations"
 
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -39,7 +41,35 @@ func compareClassic(before, after *definition, resources []*unstructured.Unstruc
 			})
 		}
 	}
-	return found
+	return append(found, checkCABundle(before, after)...)
+}
+
+// checkCABundle returns what an API server since Kubernetes 1.31 says of the certificate of a conversion webhook that it
+// cannot read. It accepts one in place of another that it could not read either.
+func checkCABundle(before, after *definition) []Finding {
+	errs := invalidCABundle(after)
+	if errs == nil || invalidCABundle(before) != nil {
+		return nil
+	}
+	kind := apiextensionsv1.Kind("CustomResourceDefinition")
+	return []Finding{{
+		Rule: "classic-ca-bundle", CRD: after.Name,
+		Message: fmt.Sprintf("error updating CRD: %s: %v", after.Name, apierrors.NewInvalid(kind, after.Name, errs)),
+	}}
+}
+
+func invalidCABundle(crd *definition) field.ErrorList {
+	to := crd.Spec.Conversion
+	if !convertsByWebhook(crd) || to.Webhook == nil || to.Webhook.ClientConfig == nil ||
+		len(to.Webhook.ClientConfig.CABundle) == 0 {
+		return nil
+	}
+	at := field.NewPath("spec", "conversion", "webhookClientConfig", "caBundle")
+	return webhook.ValidateCABundle(at, to.Webhook.ClientConfig.CABundle)
+}
+
+func convertsByWebhook(crd *definition) bool {
+	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
 // versionOf returns the version of that name, or nil.
@@ -62,8 +92,8 @@ func checkResources(
 		return nil
 	}
 	finding := Finding{Rule: "classic-resource", CRD: crd.Name, Field: v.Name}
-	webhook := crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
-	if webhook {
+	converted := convertsByWebhook(crd)
+	if converted {
 		finding.Severity = problem.Warning
 	}
 	restrictive := func(err error) Finding {
@@ -77,7 +107,7 @@ func checkResources(
 	var found []Finding
 	for _, r := range resources {
 		kind := r.GroupVersionKind()
-		if webhook && kind.Version != v.Name {
+		if converted && kind.Version != v.Name {
 			continue
 		}
 		kind.Version = v.Name
