@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
@@ -117,6 +120,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	done()
+	warnOfVariables(cmd, state)
 	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
 		return err
 	}
@@ -124,6 +128,18 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return errReported
 	}
 	return refused
+}
+
+// warnOfVariables says which image templates OLM does not resolve, whatever the version of Kubernetes is.
+func warnOfVariables(cmd *cobra.Command, state *cluster.State) {
+	for o := range state.CatalogSources.All() {
+		template := o.Value.Annotations[catalogsource.TemplateAnnotation]
+		if unknown := catalogsource.UnknownVariables(template); len(unknown) > 0 {
+			what := fmt.Sprintf("CatalogSource %q: metadata.annotations[%q]: OLM has no variable %s, and keeps spec.image",
+				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, strings.Join(unknown, ", "))
+			fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Pos, problem.Warning, what))
+		}
+	}
 }
 
 // joinByPlace joins errors, which may be joined themselves, with problems.

@@ -3,6 +3,7 @@ package catalogsource
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,18 @@ func NeedsVersion(template string) bool {
 
 // unknownToken matches what OLM leaves as it is. The jsonpath of a token may have braces itself.
 var unknownToken = regexp.MustCompile(`\{(?:[^{}]|\{[^{}]*\})*\}`)
+
+// UnknownVariables returns the variables in a template that OLM resolves for no version of Kubernetes.
+func UnknownVariables(template string) []string {
+	return slices.DeleteFunc(unknownToken.FindAllString(template, -1), func(variable string) bool {
+		for _, token := range tokens {
+			if token.text == variable {
+				return true
+			}
+		}
+		return false
+	})
+}
 
 // ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, nil if OLM could not ask for
 // it.
