@@ -2,19 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
 func simulateCmd() *cobra.Command {
@@ -22,7 +11,23 @@ func simulateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate STATE...",
 		Short: "Show what OLM does in a cluster, step by step",
-		Long: `Show what OLM Classic and OLM v1 do with the objects of a cluster, step by step until nothing
+		Long:  simulateLong,
+		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
+  opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
+  opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
+  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
+  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
+  opm simulate --who-can-what --catalog crafts=catalog`,
+		Args:              f.args,
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster, step by step until nothing
 changes any more: what they create (+), update (~) and delete (-), what they refuse, and why.
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
@@ -51,21 +56,7 @@ on time.
 
 The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
 ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
-cluster refuses, are errors with their places; the others are simulated all the same.`,
-		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
-  opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
-  opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
-  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
-  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
-  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
-  opm simulate --who-can-what --catalog crafts=catalog`,
-		Args:              f.args,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.add(cmd)
-	return cmd
-}
+cluster refuses, are errors with their places; the others are simulated all the same.`
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
@@ -87,98 +78,4 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return f.whoCanWhat(cmd)
 	}
 	return f.simulate(cmd)
-}
-
-// simulate simulates what can be read of the state, even if that is not all.
-func (f *simulateFlags) simulate(cmd *cobra.Command) error {
-	done := progress(cmd, "simulating")
-	defer done()
-	if err := f.state.check(); err != nil {
-		return err
-	}
-	state, refused := f.state.readState(cmd)
-	if state == nil {
-		return refused
-	}
-	problems, err := state.Check(cmd.Context())
-	if err != nil {
-		return err
-	}
-	refused = joinByPlace(refused, problems)
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	f.options.Cluster = f.state.options(catalogs)
-	f.options.Cluster.Down = f.down
-	r, err := simulate.Run(cmd.Context(), state, f.options)
-	if err != nil {
-		return err
-	}
-	if err := f.compare(state, r); err != nil {
-		return err
-	}
-	done()
-	warnOfVariables(cmd, state)
-	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
-		return err
-	}
-	if refused == nil && !r.Done() {
-		return errReported
-	}
-	return refused
-}
-
-// warnOfVariables says which image templates OLM does not resolve, whatever the version of Kubernetes is.
-func warnOfVariables(cmd *cobra.Command, state *cluster.State) {
-	for o := range state.CatalogSources.All() {
-		template := o.Value.Annotations[catalogsource.TemplateAnnotation]
-		if unknown := catalogsource.UnknownVariables(template); len(unknown) > 0 {
-			what := fmt.Sprintf("CatalogSource %q: metadata.annotations[%q]: OLM has no variable %s, and keeps spec.image",
-				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, strings.Join(unknown, ", "))
-			fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Pos, problem.Warning, what))
-		}
-	}
-}
-
-// joinByPlace joins errors, which may be joined themselves, with problems.
-func joinByPlace(err error, problems []*declcfg.Error) error {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = slices.Clone(joined.Unwrap())
-	}
-	for _, p := range problems {
-		all = append(all, p)
-	}
-	slices.SortStableFunc(all, declcfg.CompareErrors)
-	return errors.Join(all...)
-}
-
-// compare adds the differences to the result, and writes its objects, as the flags say.
-func (f *simulateFlags) compare(before *cluster.State, r *simulate.Result) (err error) {
-	if f.diff {
-		if r.Changes, err = cluster.Diff(before, r.State); err != nil {
-			return err
-		}
-	}
-	if f.write != "" {
-		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
-			return fmt.Errorf("--write %s: %w", f.write, err)
-		}
-	}
-	return nil
-}
-
-func writeSimulation(w io.Writer, r *simulate.Result, format string) error {
-	switch format {
-	case "text":
-		return r.WriteText(w)
-	case "markdown":
-		return r.WriteMarkdown(w)
-	case "prometheus":
-		return r.WriteMetrics(w)
-	default:
-		return writeValue(w, r, format)
-	}
 }
