@@ -56,6 +56,8 @@ type bundleManifestsFlags struct {
 	openShift    string
 	format       string
 	images       imageFlags
+
+	openShiftVersion *plain.OpenShiftVersion // nil if it does not matter
 }
 
 func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
@@ -78,10 +80,19 @@ func (f *bundleManifestsFlags) check() error {
 	if f.options.Namespace == "" {
 		return errors.New("--namespace is required")
 	}
-	for flag, name := range map[string]string{"namespace": f.options.Namespace, "watch-namespace": f.options.Watch} {
-		if err := k8sname.Label(name); name != "" && err != nil {
-			return fmt.Errorf("--%s: %q is not a valid name: %w", flag, name, err)
+	for _, flag := range []struct{ name, value string }{
+		{"namespace", f.options.Namespace}, {"watch-namespace", f.options.Watch},
+	} {
+		if err := k8sname.Label(flag.value); flag.value != "" && err != nil {
+			return fmt.Errorf("--%s: %q is not a valid name: %w", flag.name, flag.value, err)
 		}
+	}
+	if f.openShift != "" {
+		version, err := plain.ParseOpenShiftVersion(f.openShift)
+		if err != nil {
+			return fmt.Errorf("--openshift-version: %w", err)
+		}
+		f.openShiftVersion = &version
 	}
 	if f.certificates != noCertificates {
 		f.options.Certificates = plain.Certificates(f.certificates)
@@ -99,12 +110,8 @@ func (f *bundleManifestsFlags) manifests(cmd *cobra.Command, ref string, images 
 	if err != nil {
 		return nil, err
 	}
-	if f.openShift != "" {
-		version, err := plain.ParseOpenShiftVersion(f.openShift)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("--openshift-version: %w", err)}
-		}
-		if e := plain.BlocksOpenShift(contents, version); e != nil {
+	if f.openShiftVersion != nil {
+		if e := plain.BlocksOpenShift(contents, *f.openShiftVersion); e != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
 		}
 	}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -32,7 +33,7 @@ type Blocker struct {
 
 // openShift sets the verdict about OpenShift if its version is known: from the options or else from the state.
 func (r *run) openShift() error {
-	text, version, err := r.openShiftVersion()
+	text, current, err := r.openShiftVersion()
 	if text == "" || err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (r *run) openShift() error {
 	for o := range r.State.ClusterServiceVersions.All() {
 		if text, ok := o.Value.Annotations[annotationProperties]; ok && !o.Value.IsCopied() {
 			properties, err := resolve.AnnotatedProperties(text)
-			block(refTo(o.Value), o.Pos, blocksClassic(o.Value.Namespace+"/"+o.Value.Name, properties, err, version))
+			block(refTo(o.Value), o.Pos, blocksClassic(o.Value.Namespace+"/"+o.Value.Name, properties, err, current))
 		}
 	}
 	for o := range r.State.ClusterExtensions.All() {
@@ -53,22 +54,27 @@ func (r *run) openShift() error {
 		if name := o.Value.Status.Install.Bundle.Name; !ok && name != "" {
 			r.assume(fmt.Sprintf("no catalog has %s: it is not known which version of OpenShift it supports", name))
 		}
-		block(refTo(o.Value), o.Pos, blocksV1(o.Value, properties, version))
+		block(refTo(o.Value), o.Pos, blocksV1(o.Value, properties, current))
 	}
 	r.OpenShift.Upgradeable = len(r.OpenShift.Blocked) == 0
 	return nil
 }
 
-// openShiftVersion returns the version of OpenShift, "" if it is not known.
-func (r *run) openShiftVersion() (text string, version semver.Version, err error) {
+// openShiftVersion returns the version of OpenShift, "" if it is not known, and the same without the patch.
+func (r *run) openShiftVersion() (text string, minor plain.OpenShiftVersion, err error) {
 	text = cmp.Or(r.opts.OCPVersion, desiredVersion(r.State))
 	if text == "" {
-		return "", version, nil
+		return "", minor, nil
 	}
-	if version, err = semver.ParseTolerant(text); err != nil {
+	version, err := semver.ParseTolerant(text)
+	if err != nil {
 		err = fmt.Errorf("version %q of OpenShift: %w", text, err)
 	}
-	return text, version, err
+	return text, withoutPatch(version), err
+}
+
+func withoutPatch(v semver.Version) plain.OpenShiftVersion {
+	return plain.OpenShiftVersion{Major: v.Major, Minor: v.Minor}
 }
 
 // desiredVersion returns the version of OpenShift that the ClusterVersion has, "" if there is none.
@@ -93,89 +99,62 @@ func desiredVersion(s *cluster.State) string {
 
 // blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one,
 // "" if it does.
-func blocksClassic(name string, properties []resolve.Property, err error, current semver.Version) string {
-	var texts []string
-	if err == nil {
-		texts, err = maxVersions(properties)
-	}
-	if len(texts) > 1 {
+func blocksClassic(name string, properties []resolve.Property, err error, current plain.OpenShiftVersion) string {
+	values := maxOpenShift(properties)
+	if len(values) > 1 {
 		err = errors.New("defining more than one olm.maxOpenShiftVersion property is not allowed")
 	}
-	var highest semver.Version
-	if err == nil && len(texts) == 1 {
-		highest, err = parseMax(texts[0])
+	var highest plain.OpenShiftVersion
+	if err == nil && len(values) == 1 {
+		highest, err = parseMax(values[0])
 	}
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s has invalid olm.maxOpenShiftVersion properties: %v", name, err)
-	case len(texts) == 1 && !allows(highest, current):
-		return fmt.Sprintf("maximum supported OCP version for %s is %d.%d", name, highest.Major, highest.Minor)
+	case len(values) == 1 && !highest.After(current):
+		return fmt.Sprintf("maximum supported OCP version for %s is %s", name, highest)
 	}
 	return ""
 }
 
 // blocksV1 is blocksClassic for a ClusterExtension.
-func blocksV1(e *cluster.Extension, properties []resolve.Property, current semver.Version) string {
-	texts, err := maxVersions(properties)
+func blocksV1(e *cluster.Extension, properties []resolve.Property, current plain.OpenShiftVersion) string {
 	name := fmt.Sprintf("bundle %q for ClusterExtension %q", e.Status.Install.Bundle.Name, e.Name)
-	switch {
+	switch highest, err := plain.MaxOpenShift(maxOpenShift(properties)); {
 	case err != nil:
-		return fmt.Sprintf("%s has an invalid olm.maxOpenShiftVersion: %v", name, err)
-	case len(texts) > 1:
-		return name + " has more than one olm.maxOpenShiftVersion"
-	case len(texts) == 0:
-		return ""
-	}
-	highest, err := semver.ParseTolerant(texts[0])
-	if err != nil || strings.Count(texts[0], ".") != 1 || strings.HasPrefix(texts[0], "v") {
-		return fmt.Sprintf("%s has an invalid olm.maxOpenShiftVersion: %q is not MAJOR.MINOR", name, texts[0])
-	}
-	if allows(highest, current) {
+		return fmt.Sprintf("%s: %v", name, err)
+	case highest == nil || highest.After(current):
 		return ""
 	}
 	return name
 }
 
-// maxVersions returns the values of olm.maxOpenShiftVersion, which are texts or numbers.
-func maxVersions(properties []resolve.Property) ([]string, error) {
-	var texts []string
+// maxOpenShift returns the values of olm.maxOpenShiftVersion, which are texts or numbers.
+func maxOpenShift(properties []resolve.Property) []jsontext.Value {
+	var values []jsontext.Value
 	for _, p := range properties {
-		if p.Type != declcfg.PropertyMaxOpenShiftVersion {
-			continue
+		if p.Type == declcfg.PropertyMaxOpenShiftVersion {
+			values = append(values, p.Value)
 		}
-		text := string(p.Value)
-		if p.Value.Kind() == '"' {
-			if err := json.Unmarshal(p.Value, &text); err != nil {
-				return nil, err
-			}
-		}
-		texts = append(texts, text)
 	}
-	return texts, nil
+	return values
 }
 
-func parseMax(text string) (semver.Version, error) {
+// parseMax reads a version as OLM Classic does, which is less strict than OLM v1.
+func parseMax(value jsontext.Value) (plain.OpenShiftVersion, error) {
+	text := string(value)
+	if value.Kind() == jsontext.KindString {
+		if err := json.Unmarshal(value, &text); err != nil {
+			return plain.OpenShiftVersion{}, err
+		}
+	}
 	v, err := semver.ParseTolerant(text)
 	switch {
 	case err != nil:
-		return v, fmt.Errorf("failed to parse %q as semver: %w", text, err)
+		err = fmt.Errorf("failed to parse %q as semver: %w", text, err)
 	case v.Patch != 0 || len(v.Pre) > 0:
-		return v, fmt.Errorf(
+		err = fmt.Errorf(
 			"property olm.maxOpenShiftVersion must specify only <major>.<minor> version, got invalid value %s", v)
 	}
-	return v, nil
-}
-
-// allows reports whether OpenShift may leave the current version for the next minor one. OpenShift 4.23 is the same as
-// 5.0.
-func allows(highest, current semver.Version) bool {
-	return minor(highest) > minor(current)
-}
-
-// minor returns a number that grows with the minor version.
-func minor(v semver.Version) uint64 {
-	if v.Major == 4 && v.Minor == 23 {
-		v.Major, v.Minor = 5, 0
-	}
-	return v.Major<<32 + v.Minor
+	return withoutPatch(v), err
 }

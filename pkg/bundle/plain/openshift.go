@@ -31,8 +31,8 @@ func ParseOpenShiftVersion(text string) (v OpenShiftVersion, err error) {
 
 func (v OpenShiftVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// after reports whether v is later than w. 4.23 and 5.0 are the same.
-func (v OpenShiftVersion) after(w OpenShiftVersion) bool {
+// After reports whether v is later than w. 4.23 and 5.0 are the same.
+func (v OpenShiftVersion) After(w OpenShiftVersion) bool {
 	for _, x := range []*OpenShiftVersion{&v, &w} {
 		if *x == (OpenShiftVersion{4, 23}) {
 			*x = OpenShiftVersion{5, 0}
@@ -46,8 +46,8 @@ func (v OpenShiftVersion) after(w OpenShiftVersion) bool {
 func BlocksOpenShift(c *bundle.Contents, current OpenShiftVersion) *declcfg.Error {
 	const annotation = "olm.properties"
 	var properties []struct {
-		Type  string          `json:"type"`
-		Value json.RawMessage `json:"value"`
+		Type  string         `json:"type"`
+		Value jsontext.Value `json:"value"`
 	}
 	blocks := func(format string, args ...any) *declcfg.Error {
 		at := jsontext.Pointer("/metadata/annotations").AppendToken(annotation)
@@ -59,29 +59,43 @@ func BlocksOpenShift(c *bundle.Contents, current OpenShiftVersion) *declcfg.Erro
 			return blocks("%w", err)
 		}
 	}
-	found := 0
+	var values []jsontext.Value
 	for _, p := range properties {
-		if p.Type != declcfg.PropertyMaxOpenShiftVersion {
-			continue
+		if p.Type == declcfg.PropertyMaxOpenShiftVersion {
+			values = append(values, p.Value)
 		}
-		if found++; found > 1 {
-			return blocks("%s is defined more than once", p.Type)
-		}
-		last, err := parseMaxVersion(p.Value)
-		if err != nil {
-			return blocks("%s: %w", p.Type, err)
-		}
-		if !last.after(current) {
-			return blocks("the %s is %s", p.Type, last)
-		}
+	}
+	switch last, err := MaxOpenShift(values); {
+	case err != nil:
+		return blocks("%w", err)
+	case last != nil && !last.After(current):
+		return blocks("the %s is %s", declcfg.PropertyMaxOpenShiftVersion, last)
 	}
 	return nil
 }
 
+// MaxOpenShift returns the last version of OpenShift that a bundle supports, as OLM v1 reads it, nil if it does not say.
+// The values are those of its properties olm.maxOpenShiftVersion.
+func MaxOpenShift(values []jsontext.Value) (*OpenShiftVersion, error) {
+	const property = declcfg.PropertyMaxOpenShiftVersion
+	switch len(values) {
+	case 0:
+		return nil, nil
+	case 1:
+	default:
+		return nil, fmt.Errorf("%s is defined more than once", property)
+	}
+	v, err := parseMaxVersion(values[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", property, err)
+	}
+	return &v, nil
+}
+
 // parseMaxVersion reads the number or the text of a property.
-func parseMaxVersion(value json.RawMessage) (OpenShiftVersion, error) {
+func parseMaxVersion(value jsontext.Value) (OpenShiftVersion, error) {
 	text := string(value)
-	switch jsontext.Value(value).Kind() {
+	switch value.Kind() {
 	case jsontext.KindString:
 		if err := json.Unmarshal(value, &text); err != nil {
 			return OpenShiftVersion{}, err
