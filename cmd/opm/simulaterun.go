@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	done()
-	warnOfVariables(cmd, state)
+	warnOfTemplates(cmd, state)
 	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
 		return err
 	}
@@ -58,13 +57,16 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	return refused
 }
 
-// warnOfVariables says which image templates OLM does not resolve, whatever the version of Kubernetes is.
-func warnOfVariables(cmd *cobra.Command, state *cluster.State) {
+// warnOfTemplates says which CatalogSources keep their image although they have a template for it.
+func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 	for o := range state.CatalogSources.All() {
-		template := o.Value.Annotations[catalogsource.TemplateAnnotation]
-		if unknown := catalogsource.UnknownVariables(template); len(unknown) > 0 {
-			what := fmt.Sprintf("CatalogSource %q: metadata.annotations[%q]: OLM has no variable %s, and keeps spec.image",
-				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, strings.Join(unknown, ", "))
+		template, ok := o.Value.Annotations[catalogsource.TemplateAnnotation]
+		if !ok {
+			continue
+		}
+		if err := catalogsource.CheckTemplate(template); err != nil {
+			what := fmt.Sprintf("CatalogSource %q keeps spec.image: metadata.annotations[%q]: %v",
+				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, err)
 			fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Pos, problem.Warning, what))
 		}
 	}

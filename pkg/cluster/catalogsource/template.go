@@ -57,9 +57,9 @@ func NeedsVersion(template string) bool {
 // unknownToken matches what OLM leaves as it is. The jsonpath of a token may have braces itself.
 var unknownToken = regexp.MustCompile(`\{(?:[^{}]|\{[^{}]*\})*\}`)
 
-// UnknownVariables returns the variables in a template that OLM resolves for no version of Kubernetes.
-func UnknownVariables(template string) []string {
-	return slices.DeleteFunc(unknownToken.FindAllString(template, -1), func(variable string) bool {
+// CheckTemplate returns why OLM does not expand a template, whatever the version of Kubernetes is, nil if it does.
+func CheckTemplate(template string) error {
+	unknown := slices.DeleteFunc(unknownToken.FindAllString(template, -1), func(variable string) bool {
 		for _, token := range tokens {
 			if token.text == variable {
 				return true
@@ -67,6 +67,13 @@ func UnknownVariables(template string) []string {
 		}
 		return false
 	})
+	if len(unknown) > 0 {
+		return fmt.Errorf("OLM has no variable %s", strings.Join(unknown, ", "))
+	}
+	if !ResolveImage(template, version.MustParseGeneric("1.0.0")).Resolved {
+		return fmt.Errorf("%q is not a valid image reference", template)
+	}
+	return nil
 }
 
 // ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, nil if OLM could not ask for

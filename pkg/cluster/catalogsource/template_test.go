@@ -55,18 +55,19 @@ func FuzzResolveImage(f *testing.F) {
 	})
 }
 
-func TestUnknownVariables(t *testing.T) {
-	for _, tt := range []struct {
-		template string
-		want     []string
-	}{
-		{"registry.example/a:v{kube_major_version}.{kube_minor_version}.{kube_patch_version}", nil},
-		{"registry.example/{a}:{kube_major_version}{b}", []string{"{a}", "{b}"}},
-		{"registry.example/a:{{kube_major_version}}", []string{"{{kube_major_version}}"}},
-		{"registry.example/a:{kube_major_version", nil},
-		{"", nil},
+func TestCheckTemplate(t *testing.T) {
+	for _, tt := range []struct{ template, want string }{
+		{"registry.example/a:v{kube_major_version}.{kube_minor_version}.{kube_patch_version}", ""},
+		{"registry.example/{a}:{kube_major_version}{b}", "OLM has no variable {a}, {b}"},
+		{"registry.example/a:{{kube_major_version}}", "OLM has no variable {{kube_major_version}}"},
+		{"registry.example/a:{kube_major_version", `"registry.example/a:{kube_major_version" is not a valid image reference`},
+		{"", `"" is not a valid image reference`},
 	} {
-		if got := UnknownVariables(tt.template); !slices.Equal(got, tt.want) {
+		got := ""
+		if err := CheckTemplate(tt.template); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.template, got, tt.want)
 		}
 	}
