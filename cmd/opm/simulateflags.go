@@ -50,7 +50,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 		"steps", "write")
 }
 
-// args wants a state, except for what the catalogs alone tell.
+// args wants a state, unless only catalogs are asked about.
 func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.who && len(f.state.catalogs) > 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// Bundles are the bundles of catalogs, with their definitions as far as the catalogs have them, and what updates what.
+// Bundles are the bundles of catalogs, with the definitions that the catalogs have, and what updates what.
 type Bundles struct {
 	index    *declcfg.Index
 	library  *library

@@ -12,7 +12,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
-	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 type source = cluster.Object[*v1alpha1.CatalogSource]
@@ -118,12 +117,13 @@ func (r *run) expandTemplate(o source) source {
 		image = resolved.Image
 		news = append(news, "image "+image)
 	}
-	var told []resolve.Condition
+	conditions := slices.Clone(o.Value.Status.Conditions)
 	for _, c := range resolved.Conditions {
-		told = append(told, resolve.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		var changed bool
+		if conditions, changed = withCondition(conditions, c); changed {
+			news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
+		}
 	}
-	conditions, changed := extensionConditions(o.Value.Status.Conditions, told)
-	news = append(news, changed...)
 	if len(news) == 0 {
 		return o
 	}
@@ -141,7 +141,7 @@ func (r *run) kubeVersion(template string) (v *version.Version, ok bool) {
 	return v, true
 }
 
-// connect sets the state of the connection, as far as it is known: catalogs whose contents are given can be read, and
+// connect sets the state of the connection where it is known: catalogs whose contents are given can be read, and
 // those that are assumed to be down cannot.
 func (r *run) connect(o source) {
 	state := disconnected

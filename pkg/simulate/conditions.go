@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 
 const kindCondition = "OperatorCondition"
 
-// operatorConditions gives each operator an OperatorCondition, in which it tells whether it may be updated, and the
+// operatorConditions gives each operator an OperatorCondition, in which it reports whether it may be updated, and the
 // permission to do so. An operator without deployments is one whose catalog does not have its manifests.
 func operatorConditions(ctx context.Context, r *run) error {
 	for o := range r.State.ClusterServiceVersions.All() {
@@ -32,7 +33,11 @@ func operatorConditions(ctx context.Context, r *run) error {
 // goes by.
 func reportedConditions(_ context.Context, r *run) error {
 	for o := range r.State.OperatorConditions.All() {
-		for _, c := range o.Value.Spec.Conditions {
+		reported := o.Value.Spec.Conditions
+		for i, c := range reported {
+			if meta.FindStatusCondition(reported, c.Type) != &reported[i] {
+				continue // a cluster has one of each type
+			}
 			copied := meta.FindStatusCondition(o.Value.Status.Conditions, c.Type)
 			if copied != nil && copied.Status == c.Status && copied.ObservedGeneration == o.Value.Generation {
 				continue
@@ -46,8 +51,8 @@ func reportedConditions(_ context.Context, r *run) error {
 	return nil
 }
 
-// withCondition returns conditions with one of them set, and reports whether that changes them. If it has no time, that
-// of the condition before stays: a simulation knows none.
+// withCondition returns conditions with one of them set, and reports whether that changes them. A time or generation that
+// it does not have stays as it was before: a simulation knows none.
 func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
 	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
 	if i < 0 {
@@ -56,6 +61,7 @@ func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Con
 	if set.LastTransitionTime.IsZero() {
 		set.LastTransitionTime = all[i].LastTransitionTime
 	}
+	set.ObservedGeneration = cmp.Or(set.ObservedGeneration, all[i].ObservedGeneration)
 	changed = all[i] != set
 	all[i] = set
 	return all, changed

@@ -147,8 +147,8 @@ func collect[P cluster.Kubernetes](
 ) {
 	isGone := func(ref metav1.OwnerReference) bool {
 		_, runs := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)
-		_, tells := r.State.OperatorConditions.Get(gone.Namespace, ref.Name)
-		return ref.Kind == v1alpha1.ClusterServiceVersionKind && !runs || ref.Kind == kindCondition && !tells
+		_, reports := r.State.OperatorConditions.Get(gone.Namespace, ref.Name)
+		return ref.Kind == v1alpha1.ClusterServiceVersionKind && !runs || ref.Kind == kindCondition && !reports
 	}
 	for o := range s.In(gone.Namespace) {
 		owners := o.Value.GetOwnerReferences()

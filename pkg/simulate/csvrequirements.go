@@ -204,7 +204,7 @@ func findDeployment(d v1alpha1.APIServiceDescription, s *v1alpha1.StrategyDetail
 	f.add(serviceRow(d), status, "")
 }
 
-// findNative looks for an API of Kubernetes itself, which no object of a cluster tells of.
+// findNative looks for an API of Kubernetes itself, which no object of a cluster shows.
 func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: api.Group, Version: api.Version, Kind: api.Kind, Name: api.Version + "." + api.Group,

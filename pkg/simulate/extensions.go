@@ -84,18 +84,17 @@ func isNormal(c resolve.Condition) bool {
 	return slices.Contains([]string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}, c.Reason)
 }
 
-// extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says what there
-// is to tell of them.
+// extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says which of them
+// matter to users.
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {
-		before := meta.FindStatusCondition(old, c.Type)
-		set := metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
-		if before != nil {
-			set.ObservedGeneration = before.ObservedGeneration
-		}
+		isNew := meta.FindStatusCondition(old, c.Type) == nil
 		var changed bool
-		if all, changed = withCondition(all, set); changed && (before != nil || !isNormal(c)) {
+		all, changed = withCondition(all, metav1.Condition{
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+		})
+		if changed && !(isNew && isNormal(c)) {
 			news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
 		}
 	}

@@ -72,7 +72,7 @@ func (m metrics) subscriptions(r *Result) {
 	}
 }
 
-// operators leaves out copies, as OLM does.
+// operators ignores copies, as OLM does.
 func (m metrics) operators(r *Result) {
 	upgrades := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "csv_upgrade_count", Help: "Monotonic count of CSV upgrades",

@@ -88,7 +88,7 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
 	for _, c := range answer.Install {
 		catalogs[c.Catalog] = true
 		b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
-		objects, _ := b.objects(answer.Name) // errors are told before
+		objects, _ := b.objects(answer.Name) // unpack reports errors
 		for _, o := range objects {
 			if b.Image == "" {
 				listed = append(listed, newStep(c.Bundle, bundleStep(c, o, listedManifest(c, o, b))))

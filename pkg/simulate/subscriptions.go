@@ -85,7 +85,7 @@ func (r *run) setStatus(
 }
 
 // setWatched sets the conditions that are true, and removes the others of the controller. The health of catalogs is
-// always told.
+// always shown.
 func setWatched(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition) {
 	healthy := resolve.Condition{
 		Type:    string(v1alpha1.SubscriptionCatalogSourcesUnhealthy),

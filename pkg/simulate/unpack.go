@@ -21,8 +21,8 @@ func (r *run) unpack(answer *cluster.Namespace) bool {
 		return false
 	}
 	failing := r.failing(answer)
-	isTold := len(failing) > 0 && r.tells(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed)
-	if !isTold && r.startUnpacking(answer) {
+	isReported := len(failing) > 0 && r.haveCondition(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed)
+	if !isReported && r.startUnpacking(answer) {
 		return false
 	}
 	if len(failing) == 0 {
@@ -62,7 +62,7 @@ func (r *run) startUnpacking(answer *cluster.Namespace) bool {
 	return len(r.Events) > before // not if it has begun before the state was saved
 }
 
-// unpackFailed tells all Subscriptions why a bundle cannot be unpacked.
+// unpackFailed says in all Subscriptions why a bundle cannot be unpacked.
 func (r *run) unpackFailed(answer *cluster.Namespace, cause, message string, why reason) {
 	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 		status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking)
@@ -86,8 +86,8 @@ func (r *run) unpackable(answer *cluster.Namespace) error {
 	return nil
 }
 
-// tells reports whether all Subscriptions of a namespace have a condition.
-func (r *run) tells(namespace string, of v1alpha1.SubscriptionConditionType) bool {
+// haveCondition reports whether all Subscriptions of a namespace have a condition.
+func (r *run) haveCondition(namespace string, of v1alpha1.SubscriptionConditionType) bool {
 	for o := range r.State.Subscriptions.In(namespace) {
 		if o.Value.Status.GetCondition(of).Status != "True" {
 			return false
