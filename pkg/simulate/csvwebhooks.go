@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
@@ -71,17 +72,17 @@ func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 		d := &c.Spec.WebhookDefinitions[i]
 		switch d.Type {
 		case v1alpha1.ValidatingAdmissionWebhook:
-			ensure(ns.run, &ns.State.ValidatingWebhooks, &admissionv1.ValidatingWebhookConfiguration{
+			ensureWebhook(ns, &ns.State.ValidatingWebhooks, c, &admissionv1.ValidatingWebhookConfiguration{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 				ObjectMeta: webhookMeta(c, d),
 				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(c.Namespace, selector, nil)},
-			}, "for "+c.Name, why)
+			}, why)
 		case v1alpha1.MutatingAdmissionWebhook:
-			ensure(ns.run, &ns.State.MutatingWebhooks, &admissionv1.MutatingWebhookConfiguration{
+			ensureWebhook(ns, &ns.State.MutatingWebhooks, c, &admissionv1.MutatingWebhookConfiguration{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
 				ObjectMeta: webhookMeta(c, d),
 				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(c.Namespace, selector, nil)},
-			}, "for "+c.Name, why)
+			}, why)
 		case v1alpha1.ConversionWebhook:
 			if err := ns.convert(c, d, why); err != nil {
 				return err
@@ -91,12 +92,27 @@ func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 	return nil
 }
 
+// labelWebhook has the generateName of the webhook of a configuration.
+const labelWebhook = "olm.webhook-description-generate-name"
+
+// ensureWebhook creates the configuration of a webhook unless the operator has one: in a cluster its name is random.
+func ensureWebhook[P cluster.Kubernetes](
+	ns *installed, s *cluster.Store[P], c *v1alpha1.ClusterServiceVersion, config P, why reason,
+) {
+	for o := range s.In("") {
+		if rbac.IsOwned(o.Value, c) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
+			return
+		}
+	}
+	ensure(ns.run, s, config, "for "+c.Name, why)
+}
+
 // webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly;
 // here it ends in the name of the operator.
 func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) metav1.ObjectMeta {
 	prefix := d.GenerateName + "-"
 	labels := rbac.OwnerLabels(c)
-	labels["olm.webhook-description-generate-name"] = d.GenerateName
+	labels[labelWebhook] = d.GenerateName
 	labels["olm.webhook-description-hash"] = rbac.Hash(d)
 	return metav1.ObjectMeta{GenerateName: prefix, Name: prefix + c.Namespace + "-" + c.Name, Labels: labels}
 }
