@@ -44,8 +44,8 @@ func compareClassic(before, after *definition, resources []*unstructured.Unstruc
 	return append(found, checkCABundle(before, after)...)
 }
 
-// checkCABundle returns what an API server since Kubernetes 1.31 says of the certificate of a conversion webhook that it
-// cannot read. It accepts one in place of another that it could not read either.
+// checkCABundle returns what an API server since Kubernetes 1.31 says of the certificate of a conversion webhook that
+// it cannot read. It accepts one in place of another that it could not read either.
 func checkCABundle(before, after *definition) []Finding {
 	errs := invalidCABundle(after)
 	if errs == nil || invalidCABundle(before) != nil {

@@ -43,16 +43,17 @@ func reportedConditions(_ context.Context, r *run) error {
 				continue
 			}
 			c.ObservedGeneration = o.Value.Generation
+			text := conditionText(c.Type, string(c.Status), c.Reason, c.Message)
 			o = update(r, &r.State.OperatorConditions, o, func(condition *operatorsv2.OperatorCondition) {
 				condition.Status.Conditions, _ = withCondition(condition.Status.Conditions, c)
-			}, conditionText(c.Type, string(c.Status), c.Reason, c.Message), computed("the operator reports it in spec.conditions"))
+			}, text, computed("the operator reports it in spec.conditions"))
 		}
 	}
 	return nil
 }
 
-// withCondition returns conditions with one of them set, and reports whether that changes them. A time or generation that
-// it does not have stays as it was before: a simulation knows none.
+// withCondition returns conditions with one of them set, and reports whether that changes them. A time or generation
+// that it does not have stays as it was before: a simulation knows none.
 func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
 	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
 	if i < 0 {

@@ -74,8 +74,8 @@ func BlocksOpenShift(c *bundle.Contents, current OpenShiftVersion) *declcfg.Erro
 	return nil
 }
 
-// MaxOpenShift returns the last version of OpenShift that a bundle supports, as OLM v1 reads it, nil if it does not say.
-// The values are those of its properties olm.maxOpenShiftVersion.
+// MaxOpenShift returns the last version of OpenShift that a bundle supports, as OLM v1 reads it, nil if the bundle does
+// not say. The values are those of its properties olm.maxOpenShiftVersion.
 func MaxOpenShift(values []jsontext.Value) (*OpenShiftVersion, error) {
 	const property = declcfg.PropertyMaxOpenShiftVersion
 	switch len(values) {
