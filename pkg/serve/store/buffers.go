@@ -10,9 +10,10 @@ import (
 )
 
 // buffers holds memory for reading.
-var buffers = newBuffers(8)
+var buffers = pool.Bytes(8, minBuffer, 512<<10)
 
-func newBuffers(n int) *pool.Pool[[]byte] { return pool.Bytes(n, 64<<10, 512<<10) }
+// minBuffer is enough for most bundles.
+const minBuffer = 64 << 10
 
 // decoder decompresses records, several at once.
 var decoder = sync.OnceValue(func() *zstd.Decoder {

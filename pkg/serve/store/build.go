@@ -154,7 +154,7 @@ type builder struct {
 
 // A builtBundle is a bundle that was written.
 type builtBundle struct {
-	fields []byte
+	fields record
 	body   id[recordRow]
 	kinds  []kind
 	whole  uint32

@@ -15,7 +15,7 @@ import (
 
 // A bundle is what is kept in memory of a bundle while a store is built.
 type bundle struct {
-	fields []byte // of its api.Bundle, as far as they are alike in all channels and not large
+	fields record // of its api.Bundle, as far as they are alike in all channels and not large
 	kinds  []declcfg.GVK
 	body   record
 	whole  bool // its manifests are in lists too, since there is no image to get them from
@@ -26,7 +26,6 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	e := bundleEncoder{packer: p, bundle: b, answer: api.Bundle{
 		CsvName: b.Name, PackageName: b.Package, BundlePath: b.Image,
 	}}
-	defer e.recycle()
 	for i := range b.Properties {
 		if err := e.property(&b.Properties[i]); err != nil {
 			return nil, placed(m, jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)), err)
@@ -43,7 +42,7 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	}
 	body := e.body(p.buffers.Get(), fields)
 	defer func() { p.buffers.Put(body) }()
-	return &bundle{fields: fields, kinds: e.kinds, body: p.record(body), whole: b.Image == ""}, nil
+	return &bundle{fields: p.record(fields), kinds: e.kinds, body: p.record(body), whole: b.Image == ""}, nil
 }
 
 // placed returns err with the place of a part of an object, or of what is wrong with a property in it.
@@ -64,13 +63,6 @@ type bundleEncoder struct {
 	objects  []jsontext.Value
 	csv      int // the index in objects of the first ClusterServiceVersion, plus one
 	metadata *csvMetadata
-}
-
-// recycle gives back the memory of the encoder.
-func (e *bundleEncoder) recycle() {
-	if e.metadata != nil {
-		e.packer.buffers.Put(e.metadata.text)
-	}
 }
 
 // property collects what a property has to say.
@@ -153,7 +145,7 @@ func (e *bundleEncoder) object(p *declcfg.Property) error {
 	return nil
 }
 
-// body appends all that GetBundle needs of the bundle whatever the channel; see doc.go.
+// body appends all that GetBundle needs of the bundle whatever the channel; see doc.go. It is called last.
 func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	dst = appendField(dst, bodyFields, fields)
 	for _, o := range e.objects {
@@ -163,7 +155,8 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	case e.csv > 0:
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
-		return appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
+		dst = appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
+		e.packer.buffers.Put(e.metadata.text) // for what dst is packed into
 	}
 	return dst
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"reflect"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -64,7 +63,6 @@ type csvMetadata struct {
 
 // newCSVMetadata appends the text to dst.
 func newCSVMetadata(dst []byte, p *declcfg.Property) (*csvMetadata, error) {
-	dst = slices.Grow(dst, len(p.Value))
 	if len(p.Value) > 0 && p.Value.Kind() == '{' {
 		c := skim.New(p.Value)
 		if text, members, ok := metadataForm.members(dst, nil, &c); ok {

@@ -24,12 +24,14 @@ const (
 
 // A line is one object as JSON, with a line feed at its end.
 type line struct {
-	text   []byte  // from the buffers of the packer
+	text   []byte
 	record *record // of a large line, which does not share one with others
 }
 
 func (p *packer) line(o *declcfg.Object) line {
-	l := line{text: append(format.AppendCompact(p.buffers.Get(), o.JSON()), '\n')}
+	buf := append(format.AppendCompact(p.buffers.Get(), o.JSON()), '\n')
+	defer func() { p.buffers.Put(buf) }()
+	l := line{text: bytes.Clone(buf)} // many wait to be written
 	if len(l.text) >= groupSize/2 {
 		r := p.record(l.text)
 		l.record = &r
@@ -75,7 +77,6 @@ func newGzip(w io.Writer) *gzip.Writer {
 
 // add adds the line of an object.
 func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
-	defer b.packer.buffers.Put(l.text)
 	if err := w.compress(b, l.text); err != nil {
 		return at(m, err)
 	}

@@ -51,7 +51,7 @@ func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 		for len(entries) > 0 {
 			n, size := 0, 0
 			for n < len(entries) && size < listSize {
-				size += len(entries[n].bundle.fields)
+				size += entries[n].bundle.fields.size()
 				n++
 			}
 			if !yield(entries[:n]) {
@@ -68,6 +68,10 @@ func (e *builtEntry) append(dst []byte) ([]byte, error) {
 		ChannelName: e.channel, SkipRange: e.entry.SkipRange, Replaces: e.entry.Replaces, Skips: e.entry.Skips,
 		Deprecation: e.deprecation,
 	}
-	dst = protowire.AppendVarint(dst, uint64(len(e.bundle.fields)+proto.Size(own)))
-	return proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(append(dst, e.bundle.fields...), own)
+	dst = protowire.AppendVarint(dst, uint64(e.bundle.fields.size()+proto.Size(own)))
+	dst, err := e.bundle.fields.unpack(dst)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(dst, own)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -34,7 +35,7 @@ func newPacker() *packer {
 	if err != nil { // the options are wrong
 		panic(err)
 	}
-	return &packer{e, newBuffers(4 * runtime.GOMAXPROCS(0))}
+	return &packer{e, pool.Bytes(2*runtime.GOMAXPROCS(0), minBuffer, 2<<20)}
 }
 
 // record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
@@ -48,6 +49,17 @@ func (p *packer) record(content []byte) record {
 		return record{data, len(content), xxhash.Sum64(data)}
 	}
 	return stored(bytes.Clone(content))
+}
+
+// size returns how many bytes unpack appends.
+func (r record) size() int { return cmp.Or(r.content, len(r.data)) }
+
+// unpack appends the content of a record that is not a frame.
+func (r record) unpack(dst []byte) ([]byte, error) {
+	if r.content == 0 {
+		return append(dst, r.data...), nil
+	}
+	return appendBlock(dst, r.data, r.content)
 }
 
 // stored returns data as a record that is stored as it is.
