@@ -1,14 +1,25 @@
 // Package pool keeps values that are expensive to make, such as buffers and compressors, for their next users.
 package pool
 
-import "sync"
+import (
+	"slices"
+	"sync"
+	"time"
+	"weak"
+)
+
+// keepTime is how long a value that nobody uses is kept at least; at most it is twice that.
+const keepTime = 2 * time.Second
 
 // A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last.
 // Unlike a sync.Pool it keeps them when garbage is collected: in a process with a small heap that is often, and making
-// them again costs more than using them. It may be used by several goroutines.
+// them again costs more than using them. What nobody has used for some seconds is dropped. It may be used by several
+// goroutines.
 type Pool[T any] struct {
 	mu      sync.Mutex
 	free    []T
+	unused  int         // how many at the start of free were there all the time since the timer started
+	timer   *time.Timer // drops them; nil while free is empty
 	create  func() T
 	recycle func(T) (T, bool)
 }
@@ -38,6 +49,7 @@ func (p *Pool[T]) Get() T {
 	v := p.free[last]
 	clear(p.free[last:]) // so that the pool does not keep what is in use
 	p.free = p.free[:last]
+	p.unused = min(p.unused, last)
 	p.mu.Unlock()
 	return v
 }
@@ -50,7 +62,29 @@ func (p *Pool[T]) Put(v T) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.free) < cap(p.free) {
-		p.free = append(p.free, v)
+	if len(p.free) == cap(p.free) {
+		return
 	}
+	p.free = append(p.free, v)
+	if p.timer == nil {
+		unowned := weak.Make(p) // the timer must not keep a pool that nobody has any more
+		p.timer = time.AfterFunc(keepTime, func() {
+			if p := unowned.Value(); p != nil {
+				p.drop()
+			}
+		})
+	}
+}
+
+// drop drops the values that nobody has used since the timer started.
+func (p *Pool[T]) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = slices.Delete(p.free, 0, p.unused)
+	p.unused = len(p.free)
+	if p.unused == 0 {
+		p.timer = nil
+		return
+	}
+	p.timer.Reset(keepTime)
 }

@@ -2,6 +2,8 @@ package pool_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/pool"
 )
@@ -39,4 +41,29 @@ func TestBytes(t *testing.T) {
 			t.Errorf("after %d bytes: length %d, capacity %d, want 0 and %d", tt.put, len(b), cap(b), tt.want)
 		}
 	}
+}
+
+func TestDropsWhatIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		p := pool.New(3, func() int { made++; return made }, func(v int) (int, bool) { return v, true })
+		for _, v := range []int{p.Get(), p.Get(), p.Get()} {
+			p.Put(v)
+		}
+		for range 10 {
+			time.Sleep(time.Second)
+			p.Put(p.Get())
+		}
+		if v := p.Get(); v != 3 {
+			t.Errorf("got %d, want 3, which was in use", v)
+		}
+		if v := p.Get(); v != 4 {
+			t.Errorf("got %d, want a new one: 1 and 2 were not in use", v)
+		}
+		p.Put(5)
+		time.Sleep(10 * time.Second)
+		if v := p.Get(); v != 5 {
+			t.Errorf("got %d, want a new one", v)
+		}
+	})
 }
