@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"slices"
-
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -25,28 +23,48 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// Buffers for answers: as many at one time as there are processors to make them, and more. Nearly all bundles fit in a
-// small one. The pool of gRPC has but a few sizes, and a bundle of 50 KB would take a megabyte.
-var (
-	smallBuffers = pool.Bytes(32, smallBuffer, smallBuffer)
-	largeBuffers = pool.Bytes(4, 0, 1<<20)
-)
+// Buffers for answers, by their size: as many at one time as there are processors to make them, and more. Nearly all
+// bundles fit in the smallest. The pool of gRPC has other sizes, and a bundle of 50 KB would take a megabyte.
+var buffers = []sizedPool{
+	{64 << 10, pool.Bytes(32, 64<<10, 64<<10)},
+	{256 << 10, pool.Bytes(8, 256<<10, 256<<10)},
+	{maxBuffer, pool.Bytes(4, maxBuffer, maxBuffer)},
+}
 
-const smallBuffer = 64 << 10
+// maxBuffer is the size of the largest buffers that are kept. Bundles of a megabyte, the most that etcd stores, fit.
+const maxBuffer = 5 << 18
 
-// getBuffer returns an empty buffer with room for size bytes.
-func getBuffer(size int) []byte {
-	if size <= smallBuffer {
-		return smallBuffers.Get()
+// A sizedPool keeps buffers of one size.
+type sizedPool struct {
+	size int
+	*pool.Pool[[]byte]
+}
+
+// bufferSize returns the size of the buffer for an answer of size bytes.
+func bufferSize(size int) int {
+	for _, p := range buffers {
+		if size <= p.size {
+			return p.size
+		}
 	}
-	return slices.Grow(largeBuffers.Get(), size)
+	return size
+}
+
+// getBuffer returns an empty buffer of a size that bufferSize returned.
+func getBuffer(size int) []byte {
+	for _, p := range buffers {
+		if size == p.size {
+			return p.Get()
+		}
+	}
+	return make([]byte, 0, size)
 }
 
 // putBuffer gives back a buffer that getBuffer returned.
 func putBuffer(b []byte) {
-	if cap(b) <= smallBuffer {
-		smallBuffers.Put(b)
-		return
+	for _, p := range buffers {
+		if cap(b) == p.size {
+			p.Put(b)
+		}
 	}
-	largeBuffers.Put(b)
 }

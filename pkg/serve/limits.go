@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -74,6 +75,7 @@ type limits struct {
 	memory      *budget // bytes of answers
 	calls       *budget // open ones
 	refusals    refusals
+	loaded      atomic.Bool // a catalog, since tidy looked
 }
 
 func newLimits(opts ServerOptions) *limits {

@@ -26,11 +26,11 @@ func HonorMemoryLimit() {
 // reservedMemory is how many bytes of a small limit are left for what is not Go's.
 const reservedMemory = 36 << 20
 
-// tidyEvery is how often memory is returned to the system after load.
+// tidyEvery is how often memory is returned to the system after load. By then, pools have dropped what was in use.
 const tidyEvery = 5 * time.Second
 
-// tidy returns memory to the system when load ends, until ctx is done: a server without calls makes no garbage, so that
-// the garbage collector has no reason to run.
+// tidy returns memory to the system when load ends or a catalog was loaded, until ctx is done: a server without calls
+// makes no garbage, so that the garbage collector has no reason to run.
 func (l *limits) tidy(ctx context.Context) error {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
@@ -43,8 +43,8 @@ func (l *limits) tidy(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		now, most, grants := l.memory.usage()
-		used, peak = used || grants > 0, max(peak, most)
-		idle := grants == 0
+		idle := !l.loaded.Swap(false) && grants == 0
+		used, peak = used || !idle, max(peak, most)
 		calmer := peak > l.memory.size/4 && now < peak/8
 		if used && (idle || calmer) {
 			debug.FreeOSMemory()

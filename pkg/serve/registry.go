@@ -90,10 +90,11 @@ func bundle(memory *answering, s *store.Store, pkg, channel, name string) (reply
 	if err != nil {
 		return reply{}, err
 	}
-	if err := memory.take(max(int64(b.Size()), smallBuffer)); err != nil {
+	size := bufferSize(b.Size())
+	if err := memory.take(int64(size)); err != nil {
 		return reply{}, err
 	}
-	buf := getBuffer(b.Size())
+	buf := getBuffer(size)
 	parts, err := b.Message(buf)
 	if err != nil {
 		putBuffer(buf)

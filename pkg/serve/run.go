@@ -64,6 +64,7 @@ func Run(ctx context.Context, opts Options) error {
 		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
 		runner := &runner{
 			number: i, live: live, loader: loader{r.Load}, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
+			limits: opts.Server.limits,
 		}
 		g.Go(func() error { return runner.run(running) })
 		g.Go(func() error { return serveGRPC(running, r.Listener, live, opts.Server) })
@@ -119,6 +120,7 @@ type runner struct {
 	every  time.Duration // watch is looked at
 	log    *slog.Logger
 	all    *together
+	limits *limits
 
 	key   store.Key // of what is served
 	stamp uint64    // of the watched paths when it was loaded
@@ -170,6 +172,7 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	if s.Built {
 		debug.FreeOSMemory() // what that took is not needed for serving
 	}
+	r.limits.loaded.Store(true)
 	r.live.Swap(s)
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
