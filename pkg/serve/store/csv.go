@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
@@ -32,11 +31,11 @@ var csvOptions = jsonv1.DefaultOptionsV1()
 
 // appendJSON appends v, which can be encoded.
 func appendJSON(dst []byte, v any) []byte {
-	b := bytes.NewBuffer(dst)
-	if err := json.MarshalWrite(b, v, csvOptions); err != nil {
+	text, err := json.Marshal(v, csvOptions)
+	if err != nil {
 		panic(err)
 	}
-	return b.Bytes()
+	return append(dst, text...) // a bytes.Buffer would double what dst has room for
 }
 
 // metadataForm is that of olm.csv.metadata, with the keys of a ClusterServiceVersion.
