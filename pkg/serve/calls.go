@@ -57,8 +57,8 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 	if errors.Is(err, store.ErrDataLoss) {
 		c.live.Damaged(err)
 	}
-	if fault, ok := errors.AsType[*panicError](err); ok {
-		c.log.Error("a fault of the program", "error", fault, "stack", string(fault.stack))
+	if p, ok := errors.AsType[*panicError](err); ok {
+		c.log.Error("panic in handler", "value", p.value, "stack", string(p.stack))
 	}
 	if err != nil {
 		err = statusOf(err)
@@ -70,7 +70,7 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 // isRegistry reports whether a method is about the catalog.
 func isRegistry(method string) bool { return strings.HasPrefix(method, "/api.") }
 
-// A panicError is a fault of this program that a call came upon.
+// A panicError is a panic of a handler.
 type panicError struct {
 	value any
 	stack []byte
@@ -78,7 +78,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered returns the error of call. Where it panics, all other calls go on.
+// recovered returns the error of call, or a [*panicError] if it panics.
 func recovered(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -96,9 +96,9 @@ func (c *calls) report(ctx context.Context, method string, took time.Duration, e
 	level, message := slog.LevelDebug, "call"
 	switch {
 	case code == codes.Internal || code == codes.Unknown || code == codes.DataLoss:
-		level, message = slog.LevelError, "a call failed"
+		level, message = slog.LevelError, "call failed"
 	case took >= c.slow && isRegistry(method):
-		level, message = slog.LevelWarn, "a slow call"
+		level, message = slog.LevelWarn, "slow call"
 	}
 	if !c.log.Enabled(ctx, level) {
 		return

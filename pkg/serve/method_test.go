@@ -79,7 +79,7 @@ func TestCalls(t *testing.T) {
 		{"healthy", "/api.Registry/GetBundle", func() error { return nil }, codes.OK, nil},
 		{"not found", "/api.Registry/GetBundle", func() error { return store.ErrNotFound }, codes.NotFound, nil},
 		{"damaged", "/api.Registry/GetBundle", func() error { return store.ErrDataLoss }, codes.DataLoss,
-			[]string{"a call failed", "method=/api.Registry/GetBundle", "code=DataLoss"}},
+			[]string{"call failed", "method=/api.Registry/GetBundle", "code=DataLoss"}},
 		{"panics", "/grpc.health.v1.Health/Check", fault, codes.Internal, []string{"an accident", "method_test.go"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestSlowCall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := log.String(); strings.Count(got, "a slow call") != 1 || !strings.Contains(got, "GetBundle") {
+	if got := log.String(); strings.Count(got, "slow call") != 1 || !strings.Contains(got, "GetBundle") {
 		t.Errorf("logged\n%s", got)
 	}
 }

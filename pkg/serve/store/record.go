@@ -35,6 +35,7 @@ func newPacker() *packer {
 	if err != nil { // the options are wrong
 		panic(err)
 	}
+	// A goroutine uses two buffers at once. Larger ones are for a few bundles, and are not kept.
 	return &packer{e, pool.Bytes(2*runtime.GOMAXPROCS(0), minBuffer, 2<<20)}
 }
 
