@@ -162,7 +162,7 @@ var arrows = map[string][]string{
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 		"internal/skim",
 	},
-	"internal/format":      {"internal/yamljson", json, "internal/pool"},
+	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},

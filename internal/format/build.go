@@ -26,7 +26,7 @@ func (d *Document) begin(k kind) {
 // Close ends the innermost object or list.
 func (d *Document) Close() {
 	last := len(d.open) - 1
-	d.nodes[d.open[last]].next = len(d.nodes)
+	d.nodes[d.open[last]].next = uint32(len(d.nodes))
 	d.open = d.open[:last]
 }
 
@@ -38,7 +38,7 @@ func (d *Document) String(s string) {
 }
 
 // Null adds null.
-func (d *Document) Null() { d.add([]byte("null")) }
+func (d *Document) Null() { d.add(nil) }
 
 // Value adds v, which is scanned unless [Document.Raw] returned it. An empty one is null. If ordered is set, JSON
 // output keeps the order of its keys.
@@ -70,11 +70,7 @@ func (d *Document) AddMembers(object jsontext.Value) {
 
 // add copies v and scans it.
 func (d *Document) add(v []byte) {
-	start := skipSpace(v, 0)
-	if start == len(v) {
-		v, start = []byte("null"), 0
-	}
-	start += len(d.src)
+	start := len(d.src)
 	d.src = append(d.src, v...)
 	d.scan(start)
 }
@@ -97,7 +93,7 @@ func (d *Document) find(v []byte) int {
 
 // copy adds value i again, without its text.
 func (d *Document) copy(i int) {
-	moved := len(d.nodes) - i
+	moved := uint32(len(d.nodes) - i)
 	for _, n := range d.nodes[i:d.next(i)] {
 		if n.kind >= arrayKind {
 			n.next += moved

@@ -31,7 +31,7 @@ type Document struct {
 // keys and values alternate.
 type node struct {
 	start, end int // in src, quotes and brackets included; meaningless for an array or object that was built
-	next       int // of an array or object, the node after it
+	next       uint32 // of an array or object, the node after it; there are never as many as it can count
 	kind       kind
 	escaped    bool // a string with a backslash
 	irregular  bool // a string that JSON output cannot take over as it is
@@ -41,14 +41,14 @@ type node struct {
 type kind uint8
 
 const (
-	literalKind kind = iota // null, true, false
-	numberKind
+	numberKind  kind = iota
+	literalKind      // null, true, false
 	stringKind
 	arrayKind
 	objectKind
 )
 
-// maxPooledNodes bounds the index that is kept for the next document, 2.5 MB.
+// maxPooledNodes bounds the index that is kept for the next document, 1.5 MB.
 const maxPooledNodes = 1 << 16
 
 // maxPooledText bounds the text that is kept for the next document.
@@ -61,12 +61,7 @@ var documents = pool.New(4, func() *Document { return new(Document) }, (*Documen
 func Parse(v jsontext.Value) *Document {
 	d := documents.Get()
 	d.text, d.src = v, v
-	if i := skipSpace(v, 0); i < len(v) {
-		d.scan(i)
-		return d
-	}
-	d.src = nil
-	d.Null()
+	d.scan(0)
 	return d
 }
 
@@ -90,13 +85,13 @@ func (d *Document) recycle() (*Document, bool) {
 // next returns the node after node i and all that is inside it.
 func (d *Document) next(i int) int {
 	if d.nodes[i].kind >= arrayKind {
-		return d.nodes[i].next
+		return int(d.nodes[i].next)
 	}
 	return i + 1
 }
 
 // empty reports whether node i is an array or object with nothing in it.
-func (d *Document) empty(i int) bool { return d.nodes[i].next == i+1 }
+func (d *Document) empty(i int) bool { return d.nodes[i].next == uint32(i+1) }
 
 // raw returns the text of node i, which was not built.
 func (d *Document) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
@@ -127,7 +122,7 @@ func (d *Document) inside(i int, of kind) iter.Seq[int] {
 		if d.nodes[i].kind != of {
 			return
 		}
-		for k, end := i+1, d.nodes[i].next; k < end; {
+		for k, end := i+1, int(d.nodes[i].next); k < end; {
 			if !yield(k) {
 				return
 			}

@@ -54,7 +54,7 @@ func (w *jsonWriter) array(i, depth int) {
 		return
 	}
 	w.dst = append(w.dst, '[')
-	for k := i + 1; k < w.doc.nodes[i].next; k = w.doc.next(k) {
+	for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
 		if k > i+1 {
 			w.dst = append(w.dst, ',')
 		}

@@ -19,7 +19,7 @@ type member struct {
 // them off again.
 func (d *Document) pushMembers(i int, natural bool) int {
 	base := len(d.members)
-	for k, end := i+1, d.nodes[i].next; k < end; k = d.next(k + 1) {
+	for k, end := i+1, int(d.nodes[i].next); k < end; k = d.next(k + 1) {
 		d.members = append(d.members, member{key: d.key(k), node: k})
 	}
 	if d.nodes[i].ordered && !natural {

@@ -3,71 +3,60 @@ package format
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// scan indexes the value that starts at offset i and returns the offset after it.
-func (d *Document) scan(i int) int {
-	switch d.src[i] {
-	case '{', '[':
-		return d.scanContainer(i)
+// scan indexes the value that starts at offset i, which is null if there is none.
+func (d *Document) scan(i int) {
+	c := skim.At(d.src, i)
+	if c.Kind() == 0 {
+		d.src = append(d.src, "null"...)
+		c = skim.At(d.src, c.Offset())
+	}
+	d.index(&c)
+}
+
+// index indexes the next value.
+func (d *Document) index(c *skim.Cursor) {
+	first := c.Kind()
+	self, start := len(d.nodes), c.Offset()
+	switch first {
 	case '"':
-		return d.scanString(i)
-	case 'n', 't', 'f':
-		return d.scanWord(i, literalKind)
+		end, escaped, irregular := stringEnd(d.src, start+1)
+		c.Seek(end)
+		d.nodes = append(d.nodes, node{start: start, end: end, kind: stringKind, escaped: escaped, irregular: irregular})
+	case '{', '[':
+		d.nodes = append(d.nodes, node{start: start, kind: kinds[first]})
+		for c.Enter(); c.More(); {
+			d.index(c)
+		}
+		d.nodes[self].end, d.nodes[self].next = c.Offset(), uint32(len(d.nodes))
 	default:
-		return d.scanWord(i, numberKind)
+		c.Skip()
+		d.nodes = append(d.nodes, node{start: start, end: c.Offset(), kind: kinds[first]})
 	}
 }
 
-// scanContainer takes commas and colons for white space, as the text is known to have them where they belong.
-func (d *Document) scanContainer(i int) int {
-	self, closing := len(d.nodes), byte(']')
-	d.nodes = append(d.nodes, node{start: i, kind: arrayKind})
-	if d.src[i] == '{' {
-		d.nodes[self].kind, closing = objectKind, '}'
-	}
-	i = skipSpace(d.src, i+1)
-	for i < len(d.src) && d.src[i] != closing {
-		i = skipSpace(d.src, d.scan(i))
-	}
-	d.nodes[self].end, d.nodes[self].next = i+1, len(d.nodes)
-	return i + 1
-}
+// kinds are those of the values that are no numbers, by their first byte.
+var kinds = [256]kind{'n': literalKind, 't': literalKind, 'f': literalKind, '[': arrayKind, '{': objectKind}
 
-func (d *Document) scanWord(i int, k kind) int {
-	start := i
-	for i++; i < len(d.src) && d.src[i] > ' ' && d.src[i] != ',' && d.src[i] != ']' && d.src[i] != '}'; i++ {
-	}
-	d.nodes = append(d.nodes, node{start: start, end: i, kind: k})
-	return i
-}
-
-func (d *Document) scanString(i int) int {
-	n := node{start: i, kind: stringKind}
-	for i++; ; {
-		i += stringStop(d.src[i:])
-		switch d.src[i] {
+// stringEnd returns where the string ends whose text starts at offset i, and what is in it. To look for both at once
+// is faster than to search for the end, and then for escapes.
+func stringEnd(src []byte, i int) (end int, escaped, irregular bool) {
+	for {
+		i += stringStop(src[i:])
+		switch src[i] {
 		case '"':
-			n.end = i + 1
-			d.nodes = append(d.nodes, n)
-			return i + 1
+			return i + 1, escaped, irregular
 		case '\\':
-			n.escaped = true
-			n.irregular = n.irregular || d.src[i+1] == 'u' || d.src[i+1] == '/'
+			escaped, irregular = true, irregular || src[i+1] == 'u' || src[i+1] == '/'
 			i += 2
 		default:
-			n.irregular = n.irregular || isLineSeparator(d.src[i:])
+			irregular = irregular || isLineSeparator(src[i:])
 			i++
 		}
 	}
-}
-
-// skipSpace returns the offset of the first byte from i on that is neither white space nor a comma nor a colon.
-func skipSpace(src []byte, i int) int {
-	for i < len(src) && (src[i] <= ' ' || src[i] == ',' || src[i] == ':') {
-		i++
-	}
-	return i
 }
 
 // separatorLead is the first byte of the line separators, and of much other punctuation.

@@ -87,7 +87,7 @@ func (w *yamlWriter) key(key []byte, indent int) place {
 }
 
 func (w *yamlWriter) list(i, indent int, at place) {
-	for k := i + 1; k < w.doc.nodes[i].next; k = w.doc.next(k) {
+	for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
 		w.entry(indent, at, k == i+1)
 		w.dst = append(w.dst, '-')
 		w.value(k, indent, afterDash)

@@ -15,7 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Cursor moves over a value from its start to its end. Of text that is not valid JSON it may panic, or never end.
+// A Cursor moves over a value from its start to its end. In text that is not valid JSON it finds
+// values where there are none.
 type Cursor struct {
 	text []byte
 	at   int
@@ -28,40 +29,45 @@ func New(value []byte) Cursor {
 	return c
 }
 
+// At returns a cursor at an offset of a text, where a value is next.
+func At(text []byte, offset int) Cursor { return Cursor{text, offset} }
+
+// Seek moves to an offset.
+func (c *Cursor) Seek(offset int) { c.at = offset }
+
 // Since returns the text between an offset and the cursor.
 func (c *Cursor) Since(offset int) []byte { return c.text[offset:c.at:c.at] }
 
 // Offset returns where the cursor is in the text.
 func (c *Cursor) Offset() int { return c.at }
 
-// Kind moves to the next value, name or end of a container, and returns its first byte.
+// Kind moves to the next value, name or end of a container, and returns its first byte; 0 at the end of the text.
 func (c *Cursor) Kind() byte {
-	for between[c.text[c.at]] {
-		c.at++
+	text, i := c.text, c.at
+	for i < len(text) && isBetween(text[i]) {
+		i++
 	}
-	return c.text[c.at]
+	c.at = i
+	if i >= len(text) {
+		return 0
+	}
+	return text[i]
 }
 
-// between are the bytes between names, values and brackets; after are those that may follow a literal.
-var between, after [256]bool
-
-func init() {
-	for _, b := range []byte(" \t\r\n,:") {
-		between[b], after[b] = true, true
-	}
-	after['}'], after[']'] = true, true
-}
+// isBetween reports whether a byte is between names, values and brackets.
+func isBetween(b byte) bool { return b <= ' ' || b == ',' || b == ':' }
 
 // Enter enters the object or list that is next.
 func (c *Cursor) Enter() { c.at++ }
 
 // More reports whether something is left in the object or list. At its end it leaves it.
 func (c *Cursor) More() bool {
-	if kind := c.Kind(); kind != '}' && kind != ']' {
-		return true
+	switch c.Kind() {
+	case '}', ']':
+		c.at++
+		return false
 	}
-	c.at++
-	return false
+	return c.at < len(c.text)
 }
 
 // Value returns the next value or name.
@@ -74,24 +80,21 @@ func (c *Cursor) Value() jsontext.Value {
 
 // Skip moves past the next value or name.
 func (c *Cursor) Skip() {
-	for depth := 0; ; {
-		switch c.Kind() {
-		case '"':
-			c.at++
-			c.at += StringEnd(c.text[c.at:])
-		case '{', '[':
-			depth++
-			c.at++
-		case '}', ']':
-			depth--
-			c.at++
-		default:
-			for c.at < len(c.text) && !after[c.text[c.at]] {
-				c.at++
-			}
+	switch c.Kind() {
+	case '"':
+		c.at++
+		if n := StringEnd(c.text[c.at:]); n >= 0 {
+			c.at += n
+		} else {
+			c.at = len(c.text)
 		}
-		if depth == 0 {
-			return
+	case '{', '[':
+		for c.Enter(); c.More(); {
+			c.Skip()
+		}
+	default:
+		for c.at < len(c.text) && !isBetween(c.text[c.at]) && c.text[c.at] != '}' && c.text[c.at] != ']' {
+			c.at++
 		}
 	}
 }

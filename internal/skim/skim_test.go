@@ -11,14 +11,18 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// FuzzCursor holds that a cursor finds the values of valid JSON, whether it goes into them or skips them.
+// FuzzCursor holds that a cursor finds the values of valid JSON, whether it goes into them or skips them, and that it
+// comes to the end of any text.
 func FuzzCursor(f *testing.F) {
 	for _, text := range []string{
 		` {"a": [1, -2.5e3, {}], "b\"": {"\\": "\\\"", "": [[]]}} `, `"\\\\"`, "[\ttrue,\r\nnull , false]", `1`, `""`, `{"a":"]}"}`,
+		`{"a`, `[}`, `{"a":[`, `:`,
 	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		c := skim.New(text)
+		walk(&c, nil)
 		raw := jsontext.Value(text)
 		if !raw.IsValid() {
 			return
@@ -28,7 +32,7 @@ func FuzzCursor(f *testing.F) {
 		if err := compact.Compact(); err != nil {
 			t.Fatal(err)
 		}
-		c := skim.New(raw)
+		c = skim.New(raw)
 		if got := walk(&c, nil); !bytes.Equal(got, compact) {
 			t.Errorf("%s: got %s, want %s", text, got, compact)
 		}

@@ -16,75 +16,79 @@ func (o *Object) decodeIn(d *format.Document) (any, error) {
 	return o.Decode()
 }
 
-// bundleIn reads value i of d into b, and the functions that follow read parts of it. They report false for all but the
-// bundles that opm itself writes.
-func bundleIn(d *format.Document, i int, b *Bundle) bool {
-	return membersIn(d, i, func(key string, i int) bool {
-		switch key {
+// bundleIn reads value i of d into b, and the functions that follow return parts of it. They report false for all but
+// the bundles that opm itself writes.
+func bundleIn(d *format.Document, i int, b *Bundle) (ok bool) {
+	for key, v := range d.Members(i) {
+		switch string(key) {
 		case "schema":
-			return textIn(d, i, &b.Schema)
+			b.Schema, ok = d.Text(v)
 		case "name":
-			return textIn(d, i, &b.Name)
+			b.Name, ok = d.Text(v)
 		case "package":
-			return textIn(d, i, &b.Package)
+			b.Package, ok = d.Text(v)
 		case "image":
-			return textIn(d, i, &b.Image)
+			b.Image, ok = d.Text(v)
 		case "properties":
-			return listIn(d, i, &b.Properties, propertyIn)
+			b.Properties, ok = listIn(d, v, propertyIn)
 		case "relatedImages":
-			return listIn(d, i, &b.RelatedImages, relatedImageIn)
+			b.RelatedImages, ok = listIn(d, v, relatedImageIn)
+		default:
+			return false
 		}
-		return false
-	})
-}
-
-func propertyIn(d *format.Document, i int, p *Property) bool {
-	return membersIn(d, i, func(key string, i int) bool {
-		switch key {
-		case "type":
-			return textIn(d, i, &p.Type)
-		case "value":
-			p.Value = d.Raw(i)
-			return true
-		}
-		return false
-	})
-}
-
-func relatedImageIn(d *format.Document, i int, r *RelatedImage) bool {
-	return membersIn(d, i, func(key string, i int) bool {
-		switch key {
-		case "name":
-			return textIn(d, i, &r.Name)
-		case "image":
-			return textIn(d, i, &r.Image)
-		}
-		return false
-	})
-}
-
-func membersIn(d *format.Document, i int, member func(key string, i int) bool) bool {
-	for key, value := range d.Members(i) {
-		if !member(string(key), value) {
+		if !ok {
 			return false
 		}
 	}
 	return d.IsObject(i)
 }
 
-func listIn[T any](d *format.Document, i int, into *[]T, element func(*format.Document, int, *T) bool) bool {
-	*into = []T{}
-	for value := range d.Elements(i) {
-		var v T
-		if !element(d, value, &v) {
-			return false
+func propertyIn(d *format.Document, i int) (p Property, ok bool) {
+	for key, v := range d.Members(i) {
+		switch string(key) {
+		case "type":
+			p.Type, ok = d.Text(v)
+		case "value":
+			p.Value, ok = d.Raw(v), true
+		default:
+			return p, false
 		}
-		*into = append(*into, v)
+		if !ok {
+			return p, false
+		}
 	}
-	return d.IsList(i)
+	return p, d.IsObject(i)
 }
 
-func textIn(d *format.Document, i int, into *string) (ok bool) {
-	*into, ok = d.Text(i)
-	return ok
+func relatedImageIn(d *format.Document, i int) (r RelatedImage, ok bool) {
+	for key, v := range d.Members(i) {
+		switch string(key) {
+		case "name":
+			r.Name, ok = d.Text(v)
+		case "image":
+			r.Image, ok = d.Text(v)
+		default:
+			return r, false
+		}
+		if !ok {
+			return r, false
+		}
+	}
+	return r, d.IsObject(i)
+}
+
+func listIn[T any](d *format.Document, i int, element func(*format.Document, int) (T, bool)) ([]T, bool) {
+	n := 0
+	for range d.Elements(i) {
+		n++
+	}
+	list := make([]T, 0, n)
+	for v := range d.Elements(i) {
+		e, ok := element(d, v)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, e)
+	}
+	return list, d.IsList(i)
 }
