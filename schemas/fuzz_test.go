@@ -179,8 +179,6 @@ func TestDecodable(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"type": "t", "value": [{"a": null}]}`:                                                                    true,
 		`{"type": "olm.gvk", "value": {"group": "g", "more": [1]}}`:                                                true,
-		`{"type": "olm.gvk", "value": {"group": null}}`:                                                            true,
-		`{"type": "olm.gvk", "value": null}`:                                                                       true,
 		`{"type": "olm.channel", "value": {"channelName": "a"}}`:                                                   true,
 		`{"type": "olm.csv.metadata", "value": {"labels": {"A": "b"}}}`:                                            true,
 		`{"type": "olm.csv.metadata", "value": {"installModes": [{"supported": false}], "description": "\"}{\\"}}`: true,
@@ -193,6 +191,8 @@ func TestDecodable(t *testing.T) {
 		`{"type": "olm.csv.metadata", "value": {"Labels": {}}}`:       false,
 		`{"type": "olm.gvk", "value": {"\u212aind": "k"}}`:            false,
 		`{"type": "olm.gvk", "value": []}`:                            false,
+		`{"type": "olm.gvk", "value": null}`:                          false,
+		`{"type": "olm.gvk", "value": {"group": null}}`:               false,
 		`{"type": "olm.gvk"}`:                                         false,
 		`{"type": "t"}`:                                               false,
 		`{"type": "t", "value": 1, "Value": 2}`:                       false,

@@ -30,7 +30,7 @@ type Document struct {
 // A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
 // keys and values alternate.
 type node struct {
-	start, end int // in src, quotes and brackets included; meaningless for an array or object that was built
+	start, end int    // in src, quotes and brackets included; meaningless for an array or object that was built
 	next       uint32 // of an array or object, the node after it; there are never as many as it can count
 	kind       kind
 	escaped    bool // a string with a backslash
@@ -115,6 +115,21 @@ func (d *Document) IsObject(i int) bool { return d.nodes[i].kind == objectKind }
 
 // IsList reports whether value i is a list.
 func (d *Document) IsList(i int) bool { return d.nodes[i].kind == arrayKind }
+
+// Kind returns the first byte of value i of the text.
+func (d *Document) Kind(i int) byte { return d.src[d.nodes[i].start] }
+
+// IsEmpty reports whether value i is a string, an object or a list with nothing in it.
+func (d *Document) IsEmpty(i int) bool {
+	return d.nodes[i].kind == stringKind && len(d.body(i)) == 0 || d.empty(i)
+}
+
+// AppendCompact appends value i as [AppendCompact] prints it.
+func (d *Document) AppendCompact(dst []byte, i int) []byte {
+	w := jsonWriter{doc: d, dst: dst, compact: true}
+	w.value(i, 0)
+	return w.dst
+}
 
 // inside yields the elements of node i, or the keys of its members, if it is of that kind.
 func (d *Document) inside(i int, of kind) iter.Seq[int] {

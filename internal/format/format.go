@@ -32,9 +32,7 @@ func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 func AppendCompact(dst []byte, v jsontext.Value) []byte {
 	d := Parse(v)
 	defer d.Release()
-	w := jsonWriter{doc: d, dst: dst, compact: true}
-	w.value(0, 0)
-	return w.dst
+	return d.AppendCompact(dst, 0)
 }
 
 // AppendYAML appends v to dst as a YAML document that ends with a line break and has no "---" before it. It is, byte

@@ -9,12 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Shape describes JSON that can certainly be decoded into a Go type, as encoding/json decodes it. Nil describes any
-// JSON.
+// A Shape describes JSON that can certainly be decoded into a Go type, as encoding/json decodes it, and how that is
+// written. Nil describes any JSON.
 type Shape struct {
-	kind   byte              // the first byte of a value, t for a boolean; 0 means that only decoding can tell
-	elem   *Shape            // of the elements of a list, and of the values of an object that is a map
-	fields map[string]*Shape // of the values of an object that is a struct, by key
+	Kind   byte    // the first byte of a value, t for a boolean; 0 means that only decoding can tell
+	Elem   *Shape  // of the elements of a list, and of the values of an object that is a map
+	Fields []Field // of an object that is a struct; nil for others
+
+	index map[string]int // of Fields, by name
+}
+
+// A Field is a field of a struct.
+type Field struct {
+	*Shape
+	Name     string
+	Optional bool // it has the option omitempty or omitzero
 }
 
 var shapes sync.Map // by type, because building one takes longer than comparing a value with it
@@ -40,16 +49,17 @@ func Fits(value []byte, t reflect.Type) bool {
 func newShape(t reflect.Type) *Shape {
 	switch t.Kind() {
 	case reflect.String:
-		return &Shape{kind: '"'}
+		return &Shape{Kind: '"'}
 	case reflect.Bool:
-		return &Shape{kind: 't'}
+		return &Shape{Kind: 't'}
 	case reflect.Map:
-		return &Shape{kind: '{', elem: newShape(t.Elem())}
+		return &Shape{Kind: '{', Elem: newShape(t.Elem())}
 	case reflect.Struct:
-		s := &Shape{kind: '{', fields: make(map[string]*Shape, t.NumField())}
+		s := &Shape{Kind: '{', index: make(map[string]int, t.NumField())}
 		for f := range t.Fields() {
-			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			s.fields[key] = newShape(f.Type)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			s.index[name] = len(s.Fields)
+			s.Fields = append(s.Fields, Field{newShape(f.Type), name, strings.Contains(options, "omit")})
 		}
 		return s
 	case reflect.Slice:
@@ -57,33 +67,44 @@ func newShape(t reflect.Type) *Shape {
 			return nil
 		}
 		if t.Elem().Kind() != reflect.Uint8 {
-			return &Shape{kind: '[', elem: newShape(t.Elem())}
+			return &Shape{Kind: '[', Elem: newShape(t.Elem())}
 		}
 	}
 	return &Shape{}
 }
 
-// Allows reports whether a value that begins with a byte may be of the shape.
+// Allows reports whether a value that begins with a byte may be of the shape. Null may not: what it means depends on
+// what is around it.
 func (s *Shape) Allows(kind byte) bool {
-	return s == nil || kind == s.kind || kind == 'f' && s.kind == 't' || kind == 'n' && s.kind != 0
+	return s == nil || kind == s.Kind || kind == 'f' && s.Kind == 't'
+}
+
+// Find returns the index of the field of that name, or -1. It is not ok if the name is that of a field in another case:
+// then another member may be the one that counts.
+func (s *Shape) Find(name []byte) (field int, ok bool) {
+	if i, ok := s.index[string(name)]; ok {
+		return i, true
+	}
+	for _, f := range s.Fields {
+		if bytes.EqualFold([]byte(f.Name), name) {
+			return -1, false
+		}
+	}
+	return -1, true
 }
 
 // Member returns the shape of the member of that name, which is in quotes, of an object of the shape. It is not ok if
-// the name is that of a field in another case: then another member may be the one that counts.
+// only decoding can tell which member counts.
 func (s *Shape) Member(name []byte) (_ *Shape, ok bool) {
-	if s == nil || s.fields == nil {
+	if s == nil || s.Fields == nil {
 		return s.Element(), true
 	}
-	if field, known := s.fields[string(name[1:len(name)-1])]; known {
-		return field, true
-	}
 	text := Unquote(name)
-	for field := range s.fields {
-		if bytes.EqualFold([]byte(field), text) {
-			return nil, false
-		}
+	field, ok := s.Find(text)
+	if field < 0 {
+		return nil, ok
 	}
-	return nil, true
+	return s.Fields[field].Shape, len(text)+2 == len(name)
 }
 
 // Element returns the shape of an element of a list, or a map, of the shape.
@@ -91,19 +112,19 @@ func (s *Shape) Element() *Shape {
 	if s == nil {
 		return nil
 	}
-	return s.elem
+	return s.Elem
 }
 
 // SkipAs moves past the next value and reports whether it is of a shape.
 func (c *Cursor) SkipAs(s *Shape) bool {
 	kind := c.Kind()
-	if s == nil || kind != s.kind || kind != '{' && kind != '[' {
+	if s == nil || kind != s.Kind || kind != '{' && kind != '[' {
 		c.Skip()
 		return s.Allows(kind)
 	}
 	ok := true
 	for c.Enter(); c.More(); {
-		value, known := s.elem, true
+		value, known := s.Elem, true
 		if kind == '{' {
 			value, known = s.Member(c.Value())
 		}

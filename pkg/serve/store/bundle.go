@@ -75,7 +75,7 @@ func (e *bundleEncoder) property(p *declcfg.Property) error {
 			return fmt.Errorf("want at most one property of type %s, found another", p.Type)
 		}
 		var err error
-		e.metadata, err = newCSVMetadata(e.packer.buffers.Get(), p)
+		e.metadata, err = newCSVMetadata(e.packer, p)
 		return err
 	case declcfg.PropertyGVK:
 		var k declcfg.GVK
@@ -156,7 +156,7 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
 		dst = appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
-		e.packer.buffers.Put(e.metadata.text) // for what dst is packed into
+		e.packer.buffers.Put(e.metadata.text.Bytes()) // for what dst is packed into
 	}
 	return dst
 }

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -38,43 +41,54 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, text...) // a bytes.Buffer would double what dst has room for
 }
 
-// metadataForm is that of olm.csv.metadata, with the keys of a ClusterServiceVersion.
-var metadataForm = func() *form {
-	f := newForm(reflect.TypeFor[declcfg.CSVMetadata]())
-	for i := range f.fields {
-		switch field := &f.fields[i]; field.name {
-		case "crdDescriptions":
-			field.key = `,"customresourcedefinitions":`
-		case "apiServiceDefinitions":
-			field.key = `,"apiservicedefinitions":`
-		case "displayName":
-			field.zero, field.omit = `""`, "" // is in all
-		}
-	}
-	return f
-}()
+var metadataShape = skim.ShapeOf(reflect.TypeFor[declcfg.CSVMetadata]())
+
+// csvNames are the names of those fields of olm.csv.metadata that have another one in a ClusterServiceVersion.
+var csvNames = map[string]string{
+	"crdDescriptions": "customresourcedefinitions", "apiServiceDefinitions": "apiservicedefinitions",
+}
 
 // A csvMetadata is the value of olm.csv.metadata as parts of a ClusterServiceVersion.
 type csvMetadata struct {
-	text    []byte
-	members []span // of text, by the fields of metadataForm
+	text    bytes.Buffer
+	members []span // of text, by the fields of metadataShape
 }
 
-// newCSVMetadata appends the text to dst.
-func newCSVMetadata(dst []byte, p *declcfg.Property) (*csvMetadata, error) {
-	if len(p.Value) > 0 && p.Value.Kind() == '{' {
-		c := skim.New(p.Value)
-		if text, members, ok := metadataForm.members(dst, nil, &c); ok {
-			return &csvMetadata{text, members}, nil
-		}
+// A span is a part of a text.
+type span struct{ start, end int }
+
+// newCSVMetadata returns the metadata in p. Its text is in memory of the packer.
+func newCSVMetadata(packer *packer, p *declcfg.Property) (*csvMetadata, error) {
+	m := &csvMetadata{*bytes.NewBuffer(packer.buffers.Get()), nil}
+	if m.print(packer, p.Value) {
+		return m, nil
 	}
-	var m declcfg.CSVMetadata
-	if err := p.Unmarshal(&m); err != nil {
+	var decoded declcfg.CSVMetadata
+	if err := p.Unmarshal(&decoded); err != nil {
 		return nil, err
 	}
-	c := skim.New(appendJSON(nil, m))
-	text, members, _ := metadataForm.members(dst, nil, &c) // now in the only spelling
-	return &csvMetadata{text, members}, nil
+	m.print(packer, appendJSON(nil, decoded)) // which is the only spelling
+	return m, nil
+}
+
+// print prints all members. It reports false if the value has to be decoded first.
+func (m *csvMetadata) print(packer *packer, value []byte) (fits bool) {
+	p := printer{doc: format.Parse(value), dst: packer.buffers.Get()}
+	defer p.doc.Release()
+	p.fits = metadataShape.Allows(p.doc.Kind(0))
+	m.text.Reset()
+	m.members = nil
+	for k, i := range p.fields(nil, metadataShape, 0) {
+		field := metadataShape.Fields[k]
+		field.Optional = field.Optional && field.Name != "displayName" // which is in all
+		start := m.text.Len()
+		p.member(cmp.Or(csvNames[field.Name], field.Name), &field, i)
+		jsonv1.HTMLEscape(&m.text, p.dst)
+		p.dst = p.dst[:0]
+		m.members = append(m.members, span{start, m.text.Len()})
+	}
+	packer.buffers.Put(p.dst)
+	return p.fits
 }
 
 // append appends the members of those names to the parts of a text.
@@ -87,7 +101,8 @@ func (m *csvMetadata) append(parts [][]byte, names ...string) [][]byte {
 
 // member returns a member, which is empty where the metadata has none.
 func (m *csvMetadata) member(name string) []byte {
-	return m.members[metadataForm.field([]byte(name))].of(m.text)
+	i, _ := metadataShape.Find([]byte(name))
+	return m.text.Bytes()[m.members[i].start:m.members[i].end]
 }
 
 const (
