@@ -6,8 +6,8 @@ import (
 )
 
 // A printer prints values as encoding/json writes them after it has decoded them into a Go type, but for the characters
-// that are special in HTML. Most of a large catalog is olm.csv.metadata, which comes out as it went in but for the order
-// of its keys: to print it without decoding it saves a fifth of the time that building a store takes.
+// that are special in HTML. Most of a large catalog is olm.csv.metadata, which comes out as it went in but for the
+// order of its keys: to print it without decoding it saves a fifth of the time that building a store takes.
 type printer struct {
 	doc  *format.Document
 	dst  []byte
