@@ -296,7 +296,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := (shape{"small", 2, 3, 4}).write(dir); err != nil {
+	if err := (shape{name: "small", packages: 2, channels: 3, entries: 4}).write(dir); err != nil {
 		t.Fatal(err)
 	}
 	index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: "small", FS: os.DirFS(dir)})

@@ -14,13 +14,16 @@ import (
 type shape struct {
 	name                        string
 	packages, channels, entries int // of the catalog, of each package, of each channel
+
+	across bool // skip ranges have all lower versions of the package, not only those of the channel
 }
 
 // largeShapes are the largest catalogs that opm must cope with, one for each way.
 var largeShapes = []shape{
-	{"10,000 packages", 10_000, 1, 2},
-	{"100,000 bundles in a package", 1, 100, 1_000},
-	{"20,000 entries in a channel", 1, 1, 20_000},
+	{name: "10,000 packages", packages: 10_000, channels: 1, entries: 2},
+	{name: "100,000 bundles in a package", packages: 1, channels: 100, entries: 1_000},
+	{name: "5,000,000 updates in a package", packages: 1, channels: 100, entries: 1_000, across: true},
+	{name: "20,000 entries in a channel", packages: 1, channels: 1, entries: 20_000},
 }
 
 // growthTimes are how many times over the big catalog is measured.
@@ -50,13 +53,13 @@ func growthJobs(d data) []job {
 	return jobs
 }
 
-// tenth returns a catalog of the same shape with a tenth of the bundles.
+// tenth returns a catalog of the same shape with a tenth of the bundles and of the updates.
 func (s shape) tenth() shape {
 	s.name += " tenth"
 	switch {
 	case s.packages > 1:
 		s.packages /= 10
-	case s.channels > 1:
+	case s.channels > 1 && !s.across:
 		s.channels /= 10
 	default:
 		s.entries /= 10
@@ -65,7 +68,7 @@ func (s shape) tenth() shape {
 }
 
 // write makes the catalog in a directory, with a file for each package. Each bundle is in one channel, where each entry
-// replaces the one before it, and its skip range has all before it in the channel.
+// replaces the one before it, and its skip range has all before it.
 func (s shape) write(dir string) error {
 	for p := range s.packages {
 		if err := s.writePackage(dir, fmt.Sprintf("package-%05d", p)); err != nil {
@@ -98,13 +101,17 @@ func (s shape) writePackage(dir, pkg string) error {
 func (s shape) writeChannel(w *bufio.Writer, pkg string, channel int) {
 	bundle := func(i int) string { return fmt.Sprintf("%s.v%d.0.%d", pkg, channel+1, i) }
 	fmt.Fprintf(w, `{"schema": "olm.channel", "package": %q, "name": "channel-%03d", "entries": [`, pkg, channel)
+	lowest := channel + 1
+	if s.across {
+		lowest = 1
+	}
 	for i := range s.entries {
 		if i == 0 {
 			fmt.Fprintf(w, `{"name": %q}`, bundle(i))
 			continue
 		}
-		fmt.Fprintf(w, ",\n"+`{"name": %q, "replaces": %q, "skipRange": ">=%d.0.0 <%[3]d.0.%[4]d"}`,
-			bundle(i), bundle(i-1), channel+1, i)
+		fmt.Fprintf(w, ",\n"+`{"name": %q, "replaces": %q, "skipRange": ">=%d.0.0 <%d.0.%d"}`,
+			bundle(i), bundle(i-1), lowest, channel+1, i)
 	}
 	fmt.Fprintln(w, "]}")
 	for i := range s.entries {

@@ -168,7 +168,11 @@ func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
 
 // printObjects prints the objects of a catalog.
 func printObjects(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteOptions) error {
-	err := declcfg.Write(cmd.Context(), cmd.OutOrStdout(), metas, opts)
+	return incomplete(declcfg.Write(cmd.Context(), cmd.OutOrStdout(), metas, opts))
+}
+
+// incomplete says of an error that it may have come after some output.
+func incomplete(err error) error {
 	if errors.Is(err, declcfg.ErrChanged) {
 		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
 	}

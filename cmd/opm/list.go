@@ -57,7 +57,7 @@ func rowsOf[R list.Row](
 		if err != nil {
 			return err
 		}
-		return list.Write(w, all, f)
+		return list.Write(w, slices.Values(all), f)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ an image. It need not be valid.`,
 			if len(rows) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", args[0], args[1])
 			}
-			return list.Write(cmd.OutOrStdout(), rows, list.Format(format))
+			return list.Write(cmd.OutOrStdout(), slices.Values(rows), list.Format(format))
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", string(list.Text), "output format",

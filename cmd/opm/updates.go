@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -126,8 +125,14 @@ func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageI
 func (f *updatesFlags) print(
 	cmd *cobra.Command, packages []*declcfg.PackageIndex, outline *resolve.Outline, index *declcfg.Index,
 ) error {
+	warned := map[string]bool{} // rows may be found twice
+	f.opts.Refused = func(err error) {
+		if text := err.Error(); !warned[text] {
+			warned[text] = true
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", text)
+		}
+	}
 	dependencies := outline.Dependencies(index)
-	f.opts.Refused = func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %v\n", err) }
 	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
 		all, err := dependencies.Of(cmd.Context(), bundle)
 		if err != nil {
@@ -139,36 +144,37 @@ func (f *updatesFlags) print(
 	if err := cmp.Or(outline.Err(), err); err != nil {
 		return err
 	}
-	if f.opts.From != "" && len(rows) == 0 {
+	var shown, total int
+	rows = f.notable(rows, &shown, &total)
+	err = list.WriteUpdates(cmd.OutOrStdout(), rows, f.opts.Paths, list.Format(f.format))
+	if err := cmp.Or(outline.Err(), err); err != nil {
+		return incomplete(err)
+	}
+	if f.opts.From != "" && total == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q contains %s\n", f.pkg, f.opts.From)
 	}
-	if f.format == "text" {
-		rows = f.notable(cmd, rows)
+	if shown < total {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %s of %s; in the others at most one update leads to the end of the "+
+			"channel (--all shows them)\n", plural.Number(shown), plural.Of(total, "row"))
 	}
-	write := func(w io.Writer) error { return list.Write(w, rows, list.Format(f.format)) }
-	if f.opts.Paths && f.format == "text" {
-		write = func(w io.Writer) error { return list.WritePaths(w, rows) }
-	}
-	err = write(cmd.OutOrStdout())
-	if err == nil && f.format == "text" {
-		err = list.WriteDependencies(cmd.OutOrStdout(), rows)
-	}
-	return err
+	return nil
 }
 
-// notable returns the rows with something to say, and prints how many there are if there are others. Rows that the
-// user asked for are returned in any case.
-func (f *updatesFlags) notable(cmd *cobra.Command, rows []list.Update) []list.Update {
-	total := len(rows)
-	if f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs {
-		return rows
+// notable yields the rows with something to say, or all if the user asked for them, and counts them.
+func (f *updatesFlags) notable(rows iter.Seq[list.Update], shown, total *int) iter.Seq[list.Update] {
+	all := f.format != "text" || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
+	return func(yield func(list.Update) bool) {
+		*shown, *total = 0, 0
+		for u := range rows {
+			*total++
+			if !all && !u.Notable() {
+				continue
+			}
+			if *shown++; !yield(u) {
+				return
+			}
+		}
 	}
-	rows = slices.DeleteFunc(rows, func(u list.Update) bool { return !u.Notable() })
-	if len(rows) < total {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %s of %s; in the others at most one update leads to the end of the "+
-			"channel (--all shows them)\n", plural.Number(len(rows)), plural.Of(total, "row"))
-	}
-	return rows
 }
 
 // optional returns the value of a flag as a list, which is empty if the flag is not set.

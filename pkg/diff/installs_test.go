@@ -430,7 +430,7 @@ func fates(t *testing.T, p *graph.Package) map[graph.Semantics]map[string]fate {
 	}
 	all := map[graph.Semantics]map[string]fate{graph.Classic: {}, graph.V1: {}}
 	outlooks, _ := p.Outlooks(c, graph.V1Options{}, false) // where OLM refuses the channel, nothing is updated
-	for _, o := range outlooks {
+	for o := range outlooks {
 		all[graph.Classic][o.Installed] = fate{o.Classic.Next, head != "" && o.Classic.End == head && !o.Classic.Loop}
 		all[graph.V1][o.Installed] = fate{o.V1.Next, o.V1.End == highest && !o.V1.Loop}
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,8 @@ func BenchmarkOutlooks(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				p := NewPackage(x)
-				all, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+				outlooks, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+				all := slices.Collect(outlooks)
 				if err != nil || len(all) != len(entries) {
 					b.Fatal(len(all), err)
 				}
@@ -38,7 +40,8 @@ func TestLargeChannels(t *testing.T) {
 		"skips":  {graphtest.Matrix(300), 1},
 	} {
 		p := NewPackage(graphtest.OneChannel(tt.entries))
-		all, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+		outlooks, err := p.Outlooks(p.Channels[0], V1Options{}, false)
+		all := slices.Collect(outlooks)
 		head := tt.entries[len(tt.entries)-1].Name
 		if err != nil || len(all) != len(tt.entries) || all[0].Classic.Hops != tt.hops || all[0].V1.Hops != tt.hops ||
 			all[0].Classic.End != head || all[0].V1.End != head || all[0].Differs {
@@ -53,7 +56,8 @@ func TestCircles(t *testing.T) {
 		entries := graphtest.Replacing(n)
 		entries[0].Replaces = entries[n-1].Name
 		p := NewPackage(graphtest.OneChannel(entries))
-		all, err := p.Outlooks(p.Channels[0], V1Options{}, true)
+		outlooks, err := p.Outlooks(p.Channels[0], V1Options{}, true)
+		all := slices.Collect(outlooks)
 		if err == nil || len(all) != n || all[0].Classic.Hops != 0 || all[0].V1.Hops != n-1 {
 			t.Errorf("%d: %v, the first is %+v", n, err, all[0])
 		}

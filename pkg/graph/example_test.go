@@ -51,7 +51,7 @@ func ExamplePackage_Outlooks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, o := range outlooks {
+	for o := range outlooks {
 		fmt.Println(o.Installed, o.Classic.Path)
 	}
 	// Output:

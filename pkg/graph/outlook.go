@@ -1,6 +1,9 @@
 package graph
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // An Outlook is the updates of an installed bundle that follows a channel.
 type Outlook struct {
@@ -39,11 +42,11 @@ type Fate struct {
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks returns the outlook of every bundle that the channel names or has an update for, in the order of Bundles,
-// and of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension
-// without one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together
-// with outlooks that have it too. With paths, it sets the Path of each Fate.
-func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) ([]Outlook, error) {
+// Outlooks yields the outlook of every bundle that the channel names or has an update for, in the order of Bundles, and
+// of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension without
+// one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with
+// outlooks that have it too. With paths, it sets the Path of each Fate.
+func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) (iter.Seq[Outlook], error) {
 	classic, err := p.Classic(c)
 	o.Channels = nil
 	name, members := "", p.Bundles
@@ -53,25 +56,26 @@ func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundl
 	}
 	v1 := p.V1(o)
 	listed := byRank(slices.Concat(members, always))
-	all := make([]Outlook, 0, len(listed))
-	for _, b := range byRank(slices.Concat(v1.bundles, always)) { // v1 has all bundles of classic
-		s, updates := classic.Next(b)
-		s1, updates1 := v1.Next(b)
-		if _, ok := slices.BinarySearchFunc(listed, b, (*Bundle).compareRank); !ok && !updates && !updates1 {
-			continue
+	return func(yield func(Outlook) bool) {
+		for _, b := range byRank(slices.Concat(v1.bundles, always)) { // v1 has all bundles of classic
+			s, updates := classic.Next(b)
+			s1, updates1 := v1.Next(b)
+			if _, ok := slices.BinarySearchFunc(listed, b, (*Bundle).compareRank); !ok && !updates && !updates1 {
+				continue
+			}
+			outlook := Outlook{
+				Package: p.Name, Channel: name, Installed: b.Name,
+				Classic: classic.fate(b, paths), V1: v1.fate(b, paths),
+			}
+			if b.Version != nil {
+				outlook.Version = b.Version.String()
+			}
+			outlook.Differs = s.To != s1.To || outlook.Classic.Outcome != outlook.V1.Outcome
+			if !yield(outlook) {
+				return
+			}
 		}
-		version := ""
-		if b.Version != nil {
-			version = b.Version.String()
-		}
-		outlook := Outlook{
-			Package: p.Name, Channel: name, Installed: b.Name, Version: version,
-			Classic: classic.fate(b, paths), V1: v1.fate(b, paths),
-		}
-		outlook.Differs = s.To != s1.To || outlook.Classic.Outcome != outlook.V1.Outcome
-		all = append(all, outlook)
-	}
-	return all, err
+	}, err
 }
 
 func (p *Plan) fate(b *Bundle, path bool) Fate {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +81,8 @@ func TestOutlooksWithoutChannel(t *testing.T) {
 		v4 replaces v1 ; v1
 		channel b
 		v3 replaces v2 skips v1 ; v2`)
-	outlooks, err := p.Outlooks(nil, V1Options{}, false)
+	seq, err := p.Outlooks(nil, V1Options{}, false)
+	outlooks := slices.Collect(seq)
 	if err != nil || len(outlooks) != 4 || outlooks[0].V1.Next != "v4" || outlooks[0].Channel != "" {
 		t.Errorf("%+v, %v", outlooks, err)
 	}
@@ -89,7 +91,8 @@ func TestOutlooksWithoutChannel(t *testing.T) {
 // A bundle that the channel neither names nor updates has an outlook if it is asked for.
 func TestOutlookOfAnyBundle(t *testing.T) {
 	p := packageOf(t, "channel c ; v3 replaces v2 ; v2 ; bundle v1 ; bundle v0")
-	outlooks, err := p.Outlooks(p.Channel("c"), V1Options{}, false, p.Bundle("v1"))
+	seq, err := p.Outlooks(p.Channel("c"), V1Options{}, false, p.Bundle("v1"))
+	outlooks := slices.Collect(seq)
 	if err != nil || len(outlooks) != 3 || outlooks[0].Installed != "v1" {
 		t.Fatalf("%+v, %v", outlooks, err)
 	}

@@ -2,6 +2,7 @@ package list_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,7 +52,7 @@ func written[R list.Row](
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := list.Write(&text, all, f); err != nil {
+	if err := list.Write(&text, slices.Values(all), f); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -102,7 +103,9 @@ func TestUpdates(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := errors.Join(list.Write(&text, rows, list.Text), list.WritePaths(&text, rows)); err != nil {
+	if err := errors.Join(
+		list.WriteUpdates(&text, rows, false, list.Text), list.WriteUpdates(&text, rows, true, list.Text),
+	); err != nil {
 		t.Fatal(err)
 	}
 	//nolint:dupword // a table
@@ -114,6 +117,29 @@ package kiln, channel stable, kiln.v1:
 `
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+// Columns are as wide as their widest cell, also if the rows are too many to be held.
+func TestManyRows(t *testing.T) {
+	for _, n := range []int{9_999, 10_000, 20_000} {
+		rows := func(yield func(list.Channel) bool) {
+			for i := range n {
+				if !yield(list.Channel{Package: strings.Repeat("package", 1+i/(n-1)), Name: "c", Head: "h"}) {
+					return
+				}
+			}
+		}
+		var text strings.Builder
+		if err := list.Write(&text, rows, list.Wide); err != nil {
+			t.Fatal(err)
+		}
+		want := "PACKAGE         CHANNEL  HEAD  VERSION  DEFAULT  BUNDLES  DEPRECATED\n" +
+			strings.Repeat("package         c        h     -        no       0        no\n", n-1) +
+			"packagepackage  c        h     -        no       0        no\n"
+		if text.String() != want {
+			t.Errorf("%d rows: got %.300s", n, text.String())
+		}
 	}
 }
 

@@ -1,10 +1,12 @@
 package list
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,76 +54,106 @@ type UpdateOptions struct {
 	Differs  bool // only of bundles whose updates differ
 }
 
-// Updates lists the updates of installed bundles, by package and channel. The packages need not be valid.
-func Updates(of []*declcfg.PackageIndex, o UpdateOptions) ([]Update, error) {
-	var all []Update
+// Updates returns the updates of installed bundles, by package and channel, each found when it is asked for. The
+// packages need not be valid.
+func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], error) {
+	var packages []iter.Seq[Update]
 	for _, x := range of {
 		if x.Name == "" { // objects without a package
 			continue
 		}
-		p := withVersions(x, o.From)
-		rows, err := o.updates(p)
-		if err == nil && o.From != "" && !slices.ContainsFunc(rows, Update.updates) {
-			err = checkKnown(x, o.From)
-		}
+		rows, err := o.updates(x)
 		if err != nil {
 			return nil, err
 		}
-		o.addDependencies(x, rows)
-		all = append(all, rows...)
+		packages = append(packages, rows)
 	}
-	return slices.DeleteFunc(all, func(u Update) bool {
-		return o.Stranded && !u.Classic.Stranded && !u.V1.Stranded || o.Differs && !u.Differs
-	}), nil
+	return func(yield func(Update) bool) {
+		for _, rows := range packages {
+			for u := range rows {
+				if o.selects(u) && !yield(u) {
+					return
+				}
+			}
+		}
+	}, nil
 }
 
-// updates lists the updates in a package.
-func (o UpdateOptions) updates(p *graph.Package) ([]Update, error) {
+// selects reports whether a row is listed.
+func (o UpdateOptions) selects(u Update) bool {
+	return (!o.Stranded || u.Classic.Stranded || u.V1.Stranded) && (!o.Differs || u.Differs)
+}
+
+// updates returns the updates in a package.
+func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error) {
+	if o.Channel == "" && o.From == "" { // nothing can be missing, and the graphs of all packages are too large
+		return func(yield func(Update) bool) {
+			p := graph.NewPackage(x)
+			channels := p.Channels
+			if o.None {
+				channels = []*graph.Channel{nil}
+			}
+			o.rows(x, p, channels, nil)(yield)
+		}, nil
+	}
+	p := withVersions(x, o.From)
 	channels, err := o.channels(p)
+	if err != nil || o.From == "" {
+		return o.rows(x, p, channels, nil), err
+	}
+	from, err := findBundle(p, o.From)
 	if err != nil {
 		return nil, err
 	}
-	var from *graph.Bundle
-	var always []*graph.Bundle
-	if o.From != "" {
-		if from, err = findBundle(p, o.From); err != nil {
-			return nil, err
-		}
-		if len(channels) == 1 && !from.Virtual { // it may be installed, even from elsewhere
-			always = append(always, from)
-		}
+	rows := slices.Collect(o.rows(x, p, channels, from)) // one of each channel
+	if !slices.ContainsFunc(rows, Update.updates) {
+		err = checkKnown(x, o.From)
 	}
-	var all []Update
-	for _, c := range channels {
-		outlooks, err := p.Outlooks(c, o.V1, o.Paths, always...)
-		if err != nil && o.Refused != nil {
-			o.Refused(fmt.Errorf("OLM Classic updates nothing: %w", err))
-		}
-		for _, outlook := range outlooks {
-			if from == nil || outlook.Installed == from.Name {
-				all = append(all, Update{Outlook: outlook, refused: err != nil})
+	return slices.Values(rows), err
+}
+
+// rows yields the updates of bundles that follow the channels, or only those of one bundle.
+func (o UpdateOptions) rows(
+	x *declcfg.PackageIndex, p *graph.Package, channels []*graph.Channel, from *graph.Bundle,
+) iter.Seq[Update] {
+	var always []*graph.Bundle
+	if from != nil && len(channels) == 1 && !from.Virtual { // it may be installed, even from elsewhere
+		always = append(always, from)
+	}
+	return func(yield func(Update) bool) {
+		dependencies := o.dependencies(x)
+		for _, c := range channels {
+			outlooks, err := p.Outlooks(c, o.V1, o.Paths, always...)
+			if err != nil && o.Refused != nil {
+				o.Refused(fmt.Errorf("OLM Classic updates nothing: %w", err))
+			}
+			for outlook := range outlooks {
+				if from != nil && outlook.Installed != from.Name {
+					continue
+				}
+				if !yield(Update{outlook, dependencies(outlook.Installed), err != nil}) {
+					return
+				}
 			}
 		}
 	}
-	return all, nil
 }
 
-// addDependencies sets the dependencies of the rows of a package.
-func (o UpdateOptions) addDependencies(x *declcfg.PackageIndex, rows []Update) {
+// dependencies returns a function that returns the dependencies of a bundle of a package, by name.
+func (o UpdateOptions) dependencies(x *declcfg.PackageIndex) func(name string) []*resolve.Dependency {
 	if o.Dependencies == nil {
-		return
+		return func(string) []*resolve.Dependency { return nil }
 	}
 	bundles := map[string]*declcfg.Meta{}
 	for _, b := range x.Bundles {
 		bundles[b.Value.Name] = b.Meta
 	}
 	known := map[string][]*resolve.Dependency{}
-	for i := range rows {
-		name := rows[i].Installed
+	return func(name string) []*resolve.Dependency {
 		if _, ok := known[name]; !ok && bundles[name] != nil {
 			known[name] = o.Dependencies(bundles[name])
 		}
-		rows[i].Dependencies = known[name]
+		return known[name]
 	}
 }
 
@@ -272,48 +304,69 @@ func (r requirement) cells(bool) []string {
 	return []string{r.bundle, legible.Value(r.Requires), by}
 }
 
-// WriteDependencies writes a table of what the bundles of the rows depend on, with an empty line before it; nothing if
-// they have no dependencies.
-func WriteDependencies(w io.Writer, rows []Update) error {
-	var table []requirement
-	type bundle struct{ pkg, name string }
-	seen := map[bundle]bool{}
-	for _, u := range rows {
-		b := bundle{u.Package, u.Installed}
-		if seen[b] {
-			continue // in another channel
-		}
-		seen[b] = true
-		for _, d := range u.Dependencies {
-			table = append(table, requirement{u.Installed, d})
-		}
+// WriteUpdates writes rows as [JSON] or [Text]; text ends with a table of what the bundles depend on, if any does. With
+// paths, which the rows must have, text is every update of each row under both semantics. It may range over the rows
+// twice.
+func WriteUpdates(w io.Writer, rows iter.Seq[Update], paths bool, f Format) error {
+	if f == JSON {
+		return Write(w, rows, f)
 	}
-	if table == nil {
-		return nil
+	write := Write[Update]
+	if paths {
+		write = writePaths
+	}
+	var required requirements
+	if err := write(w, required.of(rows), f); err != nil || required.all == nil {
+		return err
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}
-	return Write(w, table, Text)
+	return Write(w, slices.Values(required.all), f)
 }
 
-// WritePaths writes every update of each row under both semantics. The rows must be listed with Paths.
-func WritePaths(w io.Writer, rows []Update) error {
-	var text strings.Builder
-	for _, u := range rows {
+// requirements are what bundles depend on, each bundle once.
+type requirements struct {
+	all  []requirement
+	seen map[bundleOf]bool // that depend on something
+}
+
+type bundleOf struct{ pkg, name string }
+
+// of yields rows, and adds the requirements of their bundles.
+func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
+	r.seen = map[bundleOf]bool{}
+	return func(yield func(Update) bool) {
+		for u := range rows {
+			if b := (bundleOf{u.Package, u.Installed}); len(u.Dependencies) > 0 && !r.seen[b] {
+				r.seen[b] = true
+				for _, d := range u.Dependencies {
+					r.all = append(r.all, requirement{u.Installed, d})
+				}
+			}
+			if !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// writePaths writes every update of each row under both semantics.
+func writePaths(w io.Writer, rows iter.Seq[Update], _ Format) error {
+	text := bufio.NewWriter(w)
+	for u := range rows {
 		channel := "no channel"
 		if u.Channel != "" {
 			channel = "channel " + legible.Name(u.Channel)
 		}
-		fmt.Fprintf(&text, "package %s, %s, %s:\n", legible.Name(u.Package), channel, legible.Name(u.Installed))
-		writePath(&text, graph.Classic, u.Classic)
-		writePath(&text, graph.V1, u.V1)
+		fmt.Fprintf(text, "package %s, %s, %s:\n", legible.Name(u.Package), channel, legible.Name(u.Installed))
+		writePath(text, graph.Classic, u.Classic)
+		writePath(text, graph.V1, u.V1)
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.Flush()
 }
 
-func writePath(text *strings.Builder, name graph.Semantics, f graph.Fate) {
+func writePath(text io.Writer, name graph.Semantics, f graph.Fate) {
 	path := legible.Name(strings.Join(f.Path, " -> "))
 	switch {
 	case path == "" && f.Error != "":

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"io"
+	"iter"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -44,17 +44,31 @@ type layout struct {
 	raw           bool // print cells of columns unescaped, as upstream
 }
 
-// Write writes rows.
-func Write[R Row](w io.Writer, rows []R, f Format) error {
+// Write writes rows. It holds a bounded number of them, unless they are written as YAML, and may range over them twice.
+func Write[R Row](w io.Writer, rows iter.Seq[R], f Format) error {
 	switch f {
 	case JSON:
-		return writeJSON(w, rows)
+		return writeRows(w, rows)
 	case YAML:
-		return writeYAML(w, rows)
+		return writeYAML(w, slices.Collect(rows))
 	case Names:
 		return writeNames(w, rows)
 	}
 	return writeTable(w, rows, f == Wide)
+}
+
+// writeRows writes rows as a JSON list.
+func writeRows[R Row](w io.Writer, rows iter.Seq[R]) error {
+	text := jsontext.NewEncoder(w, jsontext.WithIndent("  "))
+	if err := text.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	for r := range rows {
+		if err := json.MarshalEncode(text, r); err != nil {
+			return err
+		}
+	}
+	return text.WriteToken(jsontext.EndArray)
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -75,52 +89,68 @@ func writeYAML(w io.Writer, v any) error {
 	return err
 }
 
-func writeNames[R Row](w io.Writer, rows []R) error {
-	var text strings.Builder
+func writeNames[R Row](w io.Writer, rows iter.Seq[R]) error {
+	text := bufio.NewWriter(w)
 	seen := map[string]bool{}
-	for _, r := range rows {
+	for r := range rows {
 		if name := r.title(); !seen[name] {
 			seen[name] = true
 			text.WriteString(legible.Name(name) + "\n")
 		}
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.Flush()
 }
 
 // writeTable writes rows below a header. Unless the table is raw, cells are escaped for terminals and an empty cell is
 // a dash, which keeps the number of columns constant for scripts.
-func writeTable[R Row](w io.Writer, rows []R, wide bool) error {
+func writeTable[R Row](w io.Writer, rows iter.Seq[R], wide bool) error {
 	var zero R
 	l := zero.layout()
 	columns := l.columns
 	if wide {
 		columns = slices.Concat(columns, l.wide)
 	}
-	all := [][]string{columns}
-	for _, r := range rows {
-		cells := r.cells(wide)
-		for i := range cells {
-			if wide || !l.raw {
-				cells[i] = cmp.Or(legible.Name(cells[i]), "-")
+	return align(w, len(columns), func(yield func([]string) bool) {
+		if !yield(columns) {
+			return
+		}
+		for r := range rows {
+			cells := r.cells(wide)
+			for i := range cells {
+				if wide || !l.raw {
+					cells[i] = cmp.Or(legible.Name(cells[i]), "-")
+				}
+			}
+			if !yield(cells) {
+				return
 			}
 		}
-		all = append(all, cells)
-	}
-	return align(w, all)
+	})
 }
+
+// maxHeld is how many rows of a table are held between finding the widths of its columns and writing it. If there are
+// more, it ranges over them again.
+const maxHeld = 10_000
 
 // align writes columns two spaces apart, the last one without padding. text/tabwriter, which upstream uses, is too slow
 // for 100,000 rows.
-func align(w io.Writer, rows [][]string) error {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
+func align(w io.Writer, columns int, rows iter.Seq[[]string]) error {
+	widths := make([]int, columns)
+	var held [][]string
+	n := 0
+	for row := range rows {
+		if n++; n <= maxHeld {
+			held = append(held, row)
+		}
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	if n == len(held) {
+		rows = slices.Values(held)
+	}
 	buffered := bufio.NewWriter(w)
-	for _, row := range rows {
+	for row := range rows {
 		for i, cell := range row {
 			buffered.WriteString(cell)
 			if i == len(row)-1 {

@@ -73,8 +73,8 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 		v.Refused = err.Error()
 	}
 	fates := map[string]*graph.Outlook{}
-	for i := range outlooks {
-		fates[outlooks[i].Installed] = &outlooks[i]
+	for o := range outlooks {
+		fates[o.Installed] = &o
 	}
 	for _, n := range c.Nodes() {
 		node := nodeView{

@@ -114,7 +114,8 @@ func comparePackage(t *testing.T, catalog string, v packageView, g *graph.Packag
 	}
 	for i, c := range g.Channels {
 		got := v.Channels[i]
-		outlooks, err := g.Outlooks(c, graph.V1Options{}, false)
+		seq, err := g.Outlooks(c, graph.V1Options{}, false)
+		outlooks := slices.Collect(seq)
 		if got.Name != c.Name || !slices.Equal(c.Heads(), []string{got.Head}) || (err != nil) != (got.Refused != "") {
 			t.Errorf("%s: channel %s of %s: %+v", catalog, c.Name, g.Name, got)
 		}

@@ -1,0 +1,39 @@
+package hostile
+
+import (
+	"bufio"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opm-toolchain/opm/test/program"
+)
+
+// TestManyUpdates lists the updates of 10,000 bundles of which each of 50 channels updates all that are below its own.
+func TestManyUpdates(t *testing.T) {
+	const channels, entries = 50, 200
+	dir := t.TempDir()
+	writeWith(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
+		pkg(w)
+		for c := range channels {
+			channel(w, fmt.Sprint("c", c), func() {
+				fmt.Fprintf(w, `{"name": "v%d.0", "skipRange": "<%[1]d.0.0"}`, c)
+				for e := 1; e < entries; e++ {
+					fmt.Fprintf(w, `, {"name": "v%d.%d", "replaces": "v%[1]d.%[3]d", "skipRange": "<%[1]d.%[2]d.0"}`, c, e, e-1)
+				}
+			})
+			for e := range entries {
+				bundle(w, fmt.Sprintf("v%d.%d", c, e), fmt.Sprintf("%d.%d.0", c, e), "")
+			}
+		}
+	})
+	// What is printed is little: the test would hold it, and a process begins with the memory of the one that starts it.
+	for flags, want := range map[string]string{"": "showing 0 of 255,000 rows", "-o json --stranded": "[]"} {
+		args := append([]string{"updates", "c.json"}, strings.Fields(flags)...)
+		r := program.Call{Args: args, Dir: dir, Limit: tooLong}.Bounded(t, fewBytes)
+		if r.Code != 0 || !strings.Contains(r.Stdout+r.Stderr, want) {
+			t.Errorf("exit status %d; no %q in %.500s %.500s", r.Code, want, r.Stdout, r.Stderr)
+		}
+	}
+}
