@@ -90,6 +90,7 @@ var arrows = map[string][]string{
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json, "pkg/resolve",
+		"internal/parallel",
 	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",

@@ -7,10 +7,12 @@
 package list
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -45,17 +47,24 @@ func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([
 	if err := checkChannel(of, o.Channel); err != nil {
 		return nil, err
 	}
-	var all []R
-	for _, x := range of {
+	type result struct {
+		rows []R
+		err  error
+	}
+	work := func(x *declcfg.PackageIndex) result {
 		l, err := newLister(x)
 		if err != nil {
-			return nil, err
+			return result{nil, err}
 		}
 		rows, err := list(l)
-		if err != nil {
-			return nil, err
+		return result{rows, err}
+	}
+	var all []R
+	for p := range parallel.Map(context.Background(), 0, slices.Values(of), work) { // some objects are read again
+		if p.err != nil {
+			return nil, p.err
 		}
-		all = append(all, rows...)
+		all = append(all, p.rows...)
 	}
 	return slices.DeleteFunc(all, func(r R) bool {
 		return o.Channel != "" && !r.isIn(o.Channel) || o.Deprecated && !r.isDeprecated()

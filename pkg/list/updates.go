@@ -1,8 +1,6 @@
 package list
 
 import (
-	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -285,100 +283,6 @@ func hops(f graph.Fate) string {
 		return "endless"
 	}
 	return strconv.Itoa(f.Hops)
-}
-
-// A requirement is what a bundle depends on, as a row for people.
-type requirement struct {
-	bundle string
-	*resolve.Dependency
-}
-
-func (r requirement) title() string { return r.bundle }
-
-func (requirement) layout() layout {
-	return layout{columns: []string{"BUNDLE", "REQUIRES", "SATISFIED BY"}}
-}
-
-func (r requirement) cells(bool) []string {
-	by := cmp.Or(strings.Join(r.SatisfiedBy, ", "), "nothing in the catalog")
-	return []string{r.bundle, legible.Value(r.Requires), by}
-}
-
-// WriteUpdates writes rows as [JSON] or [Text]; text ends with a table of what the bundles depend on, if any does. With
-// paths, which the rows must have, text is every update of each row under both semantics. It may range over the rows
-// twice.
-func WriteUpdates(w io.Writer, rows iter.Seq[Update], paths bool, f Format) error {
-	if f == JSON {
-		return Write(w, rows, f)
-	}
-	write := Write[Update]
-	if paths {
-		write = writePaths
-	}
-	var required requirements
-	if err := write(w, required.of(rows), f); err != nil || required.all == nil {
-		return err
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return Write(w, slices.Values(required.all), f)
-}
-
-// requirements are what bundles depend on, each bundle once.
-type requirements struct {
-	all  []requirement
-	seen map[bundleOf]bool // that depend on something
-}
-
-type bundleOf struct{ pkg, name string }
-
-// of yields rows, and adds the requirements of their bundles.
-func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
-	r.seen = map[bundleOf]bool{}
-	return func(yield func(Update) bool) {
-		for u := range rows {
-			if b := (bundleOf{u.Package, u.Installed}); len(u.Dependencies) > 0 && !r.seen[b] {
-				r.seen[b] = true
-				for _, d := range u.Dependencies {
-					r.all = append(r.all, requirement{u.Installed, d})
-				}
-			}
-			if !yield(u) {
-				return
-			}
-		}
-	}
-}
-
-// writePaths writes every update of each row under both semantics.
-func writePaths(w io.Writer, rows iter.Seq[Update], _ Format) error {
-	text := bufio.NewWriter(w)
-	for u := range rows {
-		channel := "no channel"
-		if u.Channel != "" {
-			channel = "channel " + legible.Name(u.Channel)
-		}
-		fmt.Fprintf(text, "package %s, %s, %s:\n", legible.Name(u.Package), channel, legible.Name(u.Installed))
-		writePath(text, graph.Classic, u.Classic)
-		writePath(text, graph.V1, u.V1)
-	}
-	return text.Flush()
-}
-
-func writePath(text io.Writer, name graph.Semantics, f graph.Fate) {
-	path := legible.Name(strings.Join(f.Path, " -> "))
-	switch {
-	case path == "" && f.Error != "":
-		path = "error: " + legible.Name(f.Error)
-	case path == "":
-		path = "stays"
-	case f.Loop:
-		path += ", and so on for ever"
-	case f.Error != "":
-		path += ", then error: " + legible.Name(f.Error)
-	}
-	fmt.Fprintf(text, "  %-8s%s\n", name, path)
 }
 
 // Explain explains for each channel of a package, or that of o, why the bundle From is or is not updated to the bundle

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -125,16 +126,27 @@ func (o *Outline) Read(name string) (*Catalog, error) {
 		if p == nil {
 			continue
 		}
-		for _, m := range p.Metas() {
-			v, err := m.Decode()
-			if err != nil {
-				o.err = cmp.Or(o.err, err)
-				return nil, err
+		for d := range parallel.Map(context.Background(), 0, slices.Values(p.Metas()), decode) {
+			if d.err != nil {
+				o.err = cmp.Or(o.err, d.err)
+				return nil, d.err
 			}
-			c.Add(m, v)
+			c.Add(d.meta, d.value)
 		}
 	}
 	c.interned = nil
 	o.read[name] = c
 	return c, nil
+}
+
+// A decoded is an object that was read again.
+type decoded struct {
+	meta  *declcfg.Meta
+	value any
+	err   error
+}
+
+func decode(m *declcfg.Meta) decoded {
+	v, err := m.Decode()
+	return decoded{m, v, err}
 }
