@@ -2,7 +2,7 @@ package yamljson
 
 import "bytes"
 
-// A fast reader converts block mappings and lists of plain, quoted and literal scalars, with comments, in one pass: all
+// A fast reader converts block mappings and lists of plain, quoted, literal and folded scalars, with comments, in one pass: all
 // that package format writes, and more.
 //
 // Between values pos is at the first character of a line, and column is that character's. Methods report false for

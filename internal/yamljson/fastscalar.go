@@ -97,7 +97,9 @@ func (f *fast) scalar(parent int) bool {
 	case '"', '\'':
 		return f.quoted(parent)
 	case '|':
-		return f.literal(parent)
+		return f.literal(parent, false)
+	case '>':
+		return f.separators == 0 && f.literal(parent, true)
 	case '{', '[':
 		return f.empty(c + 2) // which closes the bracket
 	default:
@@ -210,8 +212,8 @@ func appendFold(buf []byte, blanks int) []byte {
 	return buf
 }
 
-// literal reads a text block in the style |.
-func (f *fast) literal(parent int) bool {
+// literal reads a text block in the style | or, folded, >.
+func (f *fast) literal(parent int, folded bool) bool {
 	header := f.line()
 	chomp, indent, ok := indicatorsOf(bytes.TrimRight(header[1:], " "))
 	if !ok {
@@ -223,7 +225,7 @@ func (f *fast) literal(parent int) bool {
 	f.skip(len(header))
 	f.out = append(f.out, '"')
 	empty := len(f.out)
-	if !f.literalLines(parent, indent) {
+	if !f.literalLines(parent, indent, folded) {
 		return false
 	}
 	switch {
@@ -236,7 +238,7 @@ func (f *fast) literal(parent int) bool {
 	return f.next()
 }
 
-// indicatorsOf reads the indicators behind the bar of a text block, in any order: how its last line breaks are treated,
+// indicatorsOf reads the indicators behind the first one of a text block, in any order: how its last line breaks are treated,
 // 0 by default, and how much deeper than its parent it is indented, 0 if as the first line is.
 func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	for _, c := range s {
@@ -253,9 +255,11 @@ func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 }
 
 // literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is.
-// It leaves the line breaks that follow the last line that is not blank in buf, in JSON.
-func (f *fast) literalLines(parent, indent int) bool {
+// It leaves the line breaks that follow the last line that is not blank in buf, in JSON. Folded joins lines, except
+// those that begin with a blank behind the indent.
+func (f *fast) literalLines(parent, indent int, folded bool) bool {
 	f.buf = f.buf[:0]
+	joins := false // the last line
 	for f.pos < len(f.text) {
 		line := f.line()
 		lineBreak := 1
@@ -282,8 +286,17 @@ func (f *fast) literalLines(parent, indent int) bool {
 		case indent == 0:
 			indent = spaces
 		}
-		f.out = append(f.out, f.buf...)
-		f.out = appendEscaped(f.out, line[indent:])
+		breaks, text := f.buf, line[indent:]
+		joined := joins
+		joins = folded && text[0] != ' ' && text[0] != '\t'
+		if joined && joins {
+			breaks = breaks[len(`\n`):]
+			if len(breaks) == 0 {
+				breaks = []byte{' '}
+			}
+		}
+		f.out = append(f.out, breaks...)
+		f.out = appendEscaped(f.out, text)
 		f.buf = f.buf[:0]
 		f.endLiteralLine(len(line), lineBreak)
 	}

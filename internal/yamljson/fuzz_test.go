@@ -17,6 +17,7 @@ var seeds = []string{
 	"a: |2+\n\n    x\nb:\n- |-1\n   y\n",
 	"a: |\n  x\n\n  y\nb: |-\n\n  x\nc: |+\n  z\n\n",
 	"a: >-\n  x\n\n  y\nb: >\n z\n",
+	"a: >+\n\n  x\n  y\n\n\n  z\n   in\n\n  \tb\n  c\n\nd: >2\n    e\n  f\n",
 	"a: &x {b: c}\nd:\n  <<: *x\n  e: *x\n",
 	"a: \"b\\n\\u00fc\\\n  c\n\n  d\\\" \"\n",
 	"a: 'it''s\n  two'\n...\n# c\n",
