@@ -51,6 +51,11 @@ func Open(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 
 // ReadFile returns what a regular file holds, at most limit bytes. The error is that of [Open], or ErrTooLarge.
 func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	return ReadFileIn(nil, fsys, name, limit)
+}
+
+// ReadFileIn is ReadFile that overwrites buf if the file fits.
+func ReadFileIn(buf []byte, fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, info, err := Open(fsys, name)
 	if err != nil {
 		return nil, err
@@ -59,16 +64,18 @@ func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	if size := info.Size(); size > limit {
 		return nil, pathError(name, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, size, limit))
 	}
-	text, err := readAll(io.LimitReader(f, limit+1), info.Size())
+	text, err := readAll(buf[:0], io.LimitReader(f, limit+1), info.Size())
 	if err == nil && int64(len(text)) > limit { // it grew
 		return nil, pathError(name, fmt.Errorf("%w: at most %d bytes are read", ErrTooLarge, limit))
 	}
 	return text, err
 }
 
-// readAll is io.ReadAll for a file that has about that size.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	text := make([]byte, 0, size+1) // one more to see the end
+// readAll is io.ReadAll for a file that has about that size, into an empty buffer.
+func readAll(text []byte, r io.Reader, size int64) ([]byte, error) {
+	if int64(cap(text)) <= size {
+		text = make([]byte, 0, size+1) // one more to see the end
+	}
 	for {
 		n, err := r.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]

@@ -136,7 +136,14 @@ func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	all := &apis{make(map[declcfg.GVK]bool), make(map[declcfg.GVKRequired]bool)}
 	defined := make(map[definedAPI]bool)
 	for _, crd := range m.crds {
-		maps.Copy(defined, p.definedBy(crd))
+		switch {
+		case crd.wrong == nil:
+			maps.Copy(defined, crd.defined())
+		case crd.isKnownDefinition():
+			p.fail(crd.wrong)
+		default:
+			p.warn(crd.wrong)
+		}
 	}
 	for api := range defined {
 		all.provided[api.GVK] = true
@@ -184,27 +191,29 @@ func (p *parser) customResource(m *manifest, ptr jsontext.Pointer, r apiReferenc
 	return definedAPI{declcfg.GVK{Group: group, Version: r.Version, Kind: r.Kind}, plural}, ok
 }
 
-// definedBy returns the kinds that a CustomResourceDefinition defines, which is of version v1 or v1beta1.
-func (p *parser) definedBy(m *manifest) map[definedAPI]bool {
-	version := m.version()
-	if version != "v1" && version != "v1beta1" {
-		p.warn(m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD)))
-		return nil
+// isKnownDefinition reports whether the version of a CustomResourceDefinition is known.
+func (m *manifest) isKnownDefinition() bool { return m.version() == "v1" || m.version() == "v1beta1" }
+
+// define decodes the definition.
+func (m *manifest) define() {
+	if !m.isKnownDefinition() {
+		m.wrong = m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD))
+	} else if ptr, err := decode(m.printed, &m.definition); err != nil {
+		m.wrong = m.errorIn(ptr, err)
 	}
-	var d definition
-	if ptr, err := decode(m.printed, &d); err != nil {
-		p.fail(m.errorIn(ptr, err))
-		return nil
-	}
+}
+
+// defined returns the kinds that a CustomResourceDefinition defines.
+func (m *manifest) defined() map[definedAPI]bool {
 	defined := make(map[definedAPI]bool)
-	spec := &d.Spec
+	spec := &m.definition.Spec
 	add := func(version string) {
 		defined[definedAPI{declcfg.GVK{Group: spec.Group, Version: version, Kind: spec.Names.Kind}, spec.Names.Plural}] = true
 	}
 	for _, v := range spec.Versions {
 		add(v.Name)
 	}
-	if version == "v1beta1" && spec.Version != "" {
+	if m.version() == "v1beta1" && spec.Version != "" {
 		add(spec.Version)
 	}
 	return defined

@@ -153,6 +153,7 @@ func (c *checker) readOne(name string) {
 	}
 	m := &manifest{document: doc, printed: c.printManifest(doc.json)}
 	m.apiVersion, m.kind = typeOf(m.printed)
+	m.keep()
 	c.manifests = append(c.manifests, m)
 }
 

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 
@@ -42,6 +43,9 @@ func posOf(file string, p documents.Place) declcfg.Pos {
 	return declcfg.Pos{File: file, Line: p.Line, Column: p.Column}
 }
 
+// keep makes the places of a document available after the next one is read. Its JSON is not.
+func (d *document) keep() { d.Text = bytes.Clone(d.Text) }
+
 // more returns where the file goes on behind the document, if it holds more than comments and separators there.
 func (d *document) more() (declcfg.Pos, bool) {
 	if d.further == nil {
@@ -58,8 +62,8 @@ func (d *document) errorIn(ptr jsontext.Pointer, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: d.pos(ptr), Pointer: ptr, Err: err}
 }
 
-// readDocument reads the first document of a file. It returns nil where there is none, which it reports. The JSON of
-// the document is valid until the next one is read.
+// readDocument reads the first document of a file. It returns nil where there is none, which it reports. The document
+// is valid until the next one is read; see keep.
 func (p *parser) readDocument(name string) *document {
 	text, ok := p.readFile(name)
 	if !ok {
@@ -87,9 +91,9 @@ func (p *parser) readDir(name string) []fs.DirEntry {
 	return entries
 }
 
-// readFile returns what a file holds. It reports false where the name leads to no file.
+// readFile returns what a file holds, until the next one is read. It reports false where the name leads to no file.
 func (p *parser) readFile(name string) ([]byte, bool) {
-	text, err := regular.ReadFile(p.fsys, name, maxFileSize)
+	text, err := regular.ReadFileIn(p.text, p.fsys, name, maxFileSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.warn(p.inFile(name, errors.New("symbolic link to a file that does not exist")))
@@ -97,6 +101,9 @@ func (p *parser) readFile(name string) ([]byte, bool) {
 		p.warn(p.inFile(name, regular.WithoutPath(err)))
 	case err != nil:
 		p.fail(p.inFile(name, regular.WithoutPath(err)))
+	}
+	if err == nil {
+		p.text = text
 	}
 	return text, err == nil
 }

@@ -37,6 +37,15 @@ type manifest struct {
 	apiVersion string // "" if it is none
 	kind       string
 	printed    jsontext.Value // see printManifest
+
+	definition definition     // of a CustomResourceDefinition
+	wrong      *declcfg.Error // with the definition
+}
+
+// keep makes a manifest available after the next one is read.
+func (m *manifest) keep() {
+	m.document.keep()
+	m.printed = bytes.Clone(m.printed)
 }
 
 // version returns the version of an API version such as apps/v1.
@@ -73,11 +82,15 @@ func (p *parser) add(all *manifests, m *manifest) {
 		}
 		all.csv = m
 	case kindCRD:
+		m.define()
 		all.crds = append(all.crds, m)
 	default:
 		all.others = append(all.others, m)
 	}
 	all.objects = append(all.objects, bundleObject(m.printed))
+	if m.kind == kindCSV || !p.onlyBundle {
+		m.keep()
+	}
 }
 
 // readManifest returns nil for a file that is not a manifest.

@@ -91,9 +91,11 @@ func (p *parser) readMetadata() *metadata {
 }
 
 // normalize brings the values of YAML into the form that they have in opm. Those of JSON stay as they are, if they can.
+// It keeps the document.
 func (d *document) normalize() {
+	d.keep()
 	if d.YAML || d.Repaired {
-		d.json = escapeHTML(format.AppendCompact(nil, d.json))
+		d.json = appendHTML(nil, format.AppendCompact(nil, d.json))
 	}
 }
 

@@ -3,12 +3,13 @@ package bundle
 import (
 	"errors"
 	"io/fs"
+	"runtime"
 	"strings"
 	"text/template"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	documents "github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -53,13 +54,9 @@ func Is(fsys fs.FS) bool {
 // Calls may run at once.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
 	p := parser{
-		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts,
-		converted: documents.Buffers.Get(), sorted: documents.Buffers.Get(),
+		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, memory: memories.Get(), onlyBundle: true,
 	}
-	defer func() {
-		documents.Buffers.Put(p.converted)
-		documents.Buffers.Put(p.sorted)
-	}()
+	defer func() { memories.Put(p.memory) }()
 	manifests := p.readManifests()
 	metadata := p.readMetadata()
 	if err := p.err(); err != nil {
@@ -79,8 +76,19 @@ type parser struct {
 	opts Options
 	errs []error
 
-	converted, sorted []byte // memory for manifests on their way
+	onlyBundle bool // drop manifests of which the bundle needs no more
+	memory
 }
+
+// A memory holds the manifest that is read, in all its forms. The next one overwrites it.
+type memory struct{ text, converted, sorted, printed []byte }
+
+// maxKept is how much of a memory is kept for the next bundle.
+const maxKept = 4 << 20
+
+var memories = pool.New(runtime.GOMAXPROCS(0), func() memory { return memory{} }, func(m memory) (memory, bool) {
+	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxKept
+})
 
 func (p *parser) err() error {
 	if len(p.errs) == 1 {

@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -21,16 +22,17 @@ func bundleObject(printed []byte) declcfg.Property {
 }
 
 // printManifest returns a manifest as opm holds it: compact, the keys sorted at every level, <, > and & escaped in
-// strings. Numbers keep their digits as in package format, but zero has no sign.
+// strings. Numbers keep their digits as in package format, but zero has no sign. It is valid until the next call.
 func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
 	p.sorted = format.AppendCompact(p.sorted[:0], manifest)
-	return escapeHTML(unsignedZeros(p.sorted))
+	p.printed = appendHTML(p.printed[:0], unsignedZeros(p.sorted))
+	return p.printed
 }
 
-// escapeHTML returns a copy of text, which is compact JSON, with the special characters of HTML escaped.
-func escapeHTML(text []byte) jsontext.Value {
+// appendHTML appends text, which is compact JSON, to dst with the special characters of HTML escaped.
+func appendHTML(dst, text []byte) []byte {
 	const room = 64 // for what escapes take more
-	dst := make([]byte, 0, len(text)+room)
+	dst = slices.Grow(dst, len(text)+room)
 	start := 0
 	for i, c := range text {
 		if c != '<' && c != '>' && c != '&' {
