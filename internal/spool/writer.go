@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -14,12 +13,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// maxWorkers bounds how many frames are compressed at once; reading the input is slower than two of them.
-const maxWorkers = 2
-
 var errFinished = errors.New("spool: write after the end")
 
-// A Writer takes the bytes to be held. It is for one goroutine, and compresses in others of its own.
+// A Writer takes the bytes to be held. It is for one goroutine, and compresses one frame at a time in another: two would
+// take 5 MB more, and what makes the input is slower.
 type Writer struct {
 	opts Options
 	cur  *buffers // the frame that is being filled, or nil
@@ -30,8 +27,8 @@ type Writer struct {
 	// These are set once there is more than one frame.
 	frames  *frames
 	encoder *zstd.Encoder
-	workers *errgroup.Group
-	failed  context.Context // done after the first failure of a worker, which is its cause
+	worker  *errgroup.Group
+	failed  context.Context // done after a failure of the worker, which is its cause
 	count   int
 }
 
@@ -57,21 +54,20 @@ func emptied(b *buffers) (*buffers, bool) {
 
 // NewWriter returns a Writer. Nothing is created on disk before the limit of memory is reached.
 func NewWriter(opts Options) *Writer {
-	return &Writer{opts: opts, free: pool.New(maxWorkers, func() *buffers { return new(buffers) }, emptied)}
+	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, emptied)}
 }
 
 // start prepares for compressing.
 func (w *Writer) start() {
-	workers := min(maxWorkers, runtime.GOMAXPROCS(0))
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(workers),
-		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // 1 MB for each worker instead of 8
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // 1 MB instead of 8
 	if err != nil {
 		panic(fmt.Sprintf("spool: %v", err)) // the options are constants, and valid
 	}
 	w.encoder = encoder
 	w.frames = &frames{opts: w.opts}
-	w.workers, w.failed = errgroup.WithContext(context.Background())
-	w.workers.SetLimit(workers)
+	w.worker, w.failed = errgroup.WithContext(context.Background())
+	w.worker.SetLimit(1)
 }
 
 // Write holds p. A failure to store what was written earlier may only be reported by a later Write, or by Finish.
@@ -96,7 +92,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush hands the current frame to a worker. It waits while all of them are busy.
+// flush hands the current frame to the worker. It waits while that is busy.
 func (w *Writer) flush() error {
 	if w.encoder == nil {
 		w.start()
@@ -107,7 +103,7 @@ func (w *Writer) flush() error {
 	b, index := w.cur, w.count
 	w.cur = nil
 	w.count++
-	w.workers.Go(func() error {
+	w.worker.Go(func() error {
 		defer w.free.Put(b)
 		b.packed = w.encoder.EncodeAll(b.plain, slices.Grow(b.packed[:0], len(b.plain)/2))
 		return w.frames.put(index, b.packed)
@@ -132,7 +128,7 @@ func (w *Writer) Finish() (*Blob, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.done = true
-	if err := w.workers.Wait(); err != nil {
+	if err := w.worker.Wait(); err != nil {
 		return nil, errors.Join(err, w.frames.close())
 	}
 	return newBlob(w.frames, w.size)
@@ -147,6 +143,6 @@ func (w *Writer) Close() error {
 	if w.encoder == nil {
 		return nil
 	}
-	_ = w.workers.Wait() // what failed no longer matters
+	_ = w.worker.Wait() // what failed no longer matters
 	return w.frames.close()
 }
