@@ -1,7 +1,7 @@
 // Package spool holds input that cannot be read twice, such as standard input or an archive while it is
 // decompressed, so that it can then be read at any place and by several readers at once.
 //
-// Up to 1 MB is held as it is. More is held in zstd, in frames that are compressed one by one: in memory up to a limit,
+// Up to 512 KB is held as it is. More is held in zstd, in frames that are compressed one by one: in memory up to a limit,
 // beyond it in a file that has no name any more and so is gone with the process, however the process ends.
 //
 //	blob, err := spool.Read(os.Stdin, spool.Options{})
@@ -20,7 +20,7 @@ import (
 
 // frameSize is how much of the input goes into one frame: enough to compress well, and little enough that a read
 // of a few bytes does not decompress much else.
-const frameSize = 1 << 20
+const frameSize = 512 << 10
 
 // The limits of zero Options.
 const (
@@ -36,7 +36,7 @@ type Options struct {
 	// Dir is where the spool file is tried first. Empty, or where it cannot be written, it is os.TempDir.
 	Dir string
 	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
-	// negative limit sends everything to the file that is larger than 1 MB.
+	// negative limit sends everything to the file that is larger than 512 KB.
 	MemoryLimit int64
 	// FileLimit is how many compressed bytes are held in the file. Zero means 2 GB. More is an error: input that comes
 	// from anybody must not fill the disk, or memory where there is no file.

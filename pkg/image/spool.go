@@ -8,7 +8,7 @@ type SpoolOptions struct {
 	// Dir is tried first for the file that holds what does not fit into memory; os.TempDir is next.
 	Dir string
 	// MemoryLimit is how many compressed bytes are held in memory. Zero means 64 MB; a negative limit puts everything
-	// above 1 MB into the file.
+	// above 512 KB into the file.
 	MemoryLimit int64
 	// FileLimit is how many compressed bytes are held in the file. Zero means 2 GB; more is an error.
 	FileLimit int64
