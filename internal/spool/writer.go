@@ -60,7 +60,7 @@ func NewWriter(opts Options) *Writer {
 // start prepares for compressing.
 func (w *Writer) start() {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // of 8 MB
+		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // 8 MB without these
 	if err != nil {
 		panic(fmt.Sprintf("spool: %v", err)) // the options are constants, and valid
 	}
