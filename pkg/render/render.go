@@ -116,16 +116,7 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 			errs = append(errs, o.err)
 			continue
 		}
-		if o.ready != nil {
-			c.ready[len(c.Sources)] = o.ready
-		}
-		c.Sources = append(c.Sources, o.sources...)
-		if o.locked != nil {
-			c.Lock.References = append(c.Lock.References, *o.locked)
-		}
-		if o.reused != (identity{}) {
-			c.reused[o.reused] = true
-		}
+		c.add(o)
 	}
 	c.closers = with.closers
 	if err := ctx.Err(); err != nil {
@@ -139,6 +130,20 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	}
 	c.Lock.sort()
 	return c, nil
+}
+
+// add adds the objects of a reference.
+func (c *Catalog) add(o *opened) {
+	if o.ready != nil {
+		c.ready[len(c.Sources)] = o.ready
+	}
+	c.Sources = append(c.Sources, o.sources...)
+	if o.locked != nil {
+		c.Lock.References = append(c.Lock.References, *o.locked)
+	}
+	if o.reused != (identity{}) {
+		c.reused[o.reused] = true
+	}
 }
 
 // failing joins the errors, or passes them to Skipped and returns nil.
