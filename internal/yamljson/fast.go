@@ -2,8 +2,8 @@ package yamljson
 
 import "bytes"
 
-// A fast reader converts block mappings and lists of plain, quoted, literal and folded scalars, with comments, in one pass: all
-// that package format writes, and more.
+// A fast reader converts block mappings and lists of plain, quoted, literal and folded scalars, with comments, in one
+// pass: all that package format writes, and more.
 //
 // Between values pos is at the first character of a line, and column is that character's. Methods report false for
 // syntax that the reader does not know and for errors alike. What it accepts must mean the same to upstream, so it is

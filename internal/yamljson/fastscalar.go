@@ -238,8 +238,8 @@ func (f *fast) literal(parent int, folded bool) bool {
 	return f.next()
 }
 
-// indicatorsOf reads the indicators behind the first one of a text block, in any order: how its last line breaks are treated,
-// 0 by default, and how much deeper than its parent it is indented, 0 if as the first line is.
+// indicatorsOf reads the indicators behind the first one of a text block, in any order: how its last line breaks are
+// treated, 0 by default, and how much deeper than its parent it is indented, 0 if as the first line is.
 func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	for _, c := range s {
 		switch {
