@@ -58,8 +58,8 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	return nil
 }
 
-// bundleMemory limits the compressed bundles in memory, a few hundred; more go to a file.
-const bundleMemory = 8 << 20
+// bundleMemory limits the compressed bundles in memory, more than a hundred; others go to a file.
+const bundleMemory = 4 << 20
 
 // newBundleStore returns a store for all bundles of a Catalog, with bounded memory.
 func newBundleStore(opts spool.Options) *spool.Store {
