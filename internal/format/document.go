@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // A Document is a JSON text and a flat index of its values, so that it is scanned once: to visit the members of an
@@ -61,6 +62,9 @@ var documents = pool.New(4, func() *Document { return new(Document) }, (*Documen
 func Parse(v jsontext.Value) *Document {
 	d := documents.Get()
 	d.text, d.src = v, v
+	if c := skim.New(v); c.Kind() == 0 {
+		d.src = nil // the null in its place must not overwrite what follows v in memory
+	}
 	d.scan(0)
 	return d
 }

@@ -186,6 +186,16 @@ func FuzzRandomValue(f *testing.F) {
 	})
 }
 
+// What follows a value in memory is that of others.
+func TestValueWithRoomBehindIt(t *testing.T) {
+	for _, n := range []int{0, 1} {
+		text := []byte(" 1234567")
+		if got := AppendCompact(nil, text[:n]); string(got) != "null" || string(text) != " 1234567" {
+			t.Errorf("%q: got %s, and %q is in memory", text[:n], got, text)
+		}
+	}
+}
+
 func TestAppendString(t *testing.T) {
 	for _, s := range []string{
 		"", "plain", "<&>", "\"\\/", "\b\f\n\r\t\x00\x1f\x7f", "é日本語😀", "\u2027\u2028\u2029\u2030", "\xff",
