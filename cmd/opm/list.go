@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -21,7 +21,7 @@ type listing struct {
 	args  []string // CATALOG, and PACKAGE where it takes one
 	least int      // required arguments
 
-	write func(io.Writer, []*declcfg.PackageIndex, list.Options, list.Format) error
+	write func(*cobra.Command, []*declcfg.PackageIndex, list.Options, list.Format) error
 }
 
 var listings = []listing{
@@ -50,14 +50,14 @@ bundles (counts)`,
 
 // rowsOf returns a function that lists rows and writes them.
 func rowsOf[R list.Row](
-	rows func([]*declcfg.PackageIndex, list.Options) ([]R, error),
-) func(io.Writer, []*declcfg.PackageIndex, list.Options, list.Format) error {
-	return func(w io.Writer, of []*declcfg.PackageIndex, o list.Options, f list.Format) error {
-		all, err := rows(of, o)
+	rows func(context.Context, []*declcfg.PackageIndex, list.Options) ([]R, error),
+) func(*cobra.Command, []*declcfg.PackageIndex, list.Options, list.Format) error {
+	return func(cmd *cobra.Command, of []*declcfg.PackageIndex, o list.Options, f list.Format) error {
+		all, err := rows(cmd.Context(), of, o)
 		if err != nil {
 			return err
 		}
-		return list.Write(w, slices.Values(all), f)
+		return list.Write(cmd.OutOrStdout(), slices.Values(all), f)
 	}
 }
 
@@ -124,7 +124,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 			if err != nil {
 				return err
 			}
-			return l.write(cmd.OutOrStdout(), chosen, opts, list.Format(format))
+			return l.write(cmd, chosen, opts, list.Format(format))
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)

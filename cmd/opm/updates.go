@@ -132,22 +132,29 @@ func (f *updatesFlags) print(
 			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", text)
 		}
 	}
+	failed := func() error { return cmp.Or(outline.Err(), cmd.Context().Err()) }
 	dependencies := outline.Dependencies(index)
 	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
 		all, err := dependencies.Of(cmd.Context(), bundle)
-		if err != nil {
+		if err != nil && failed() == nil {
 			f.opts.Refused(fmt.Errorf("OLM Classic cannot read the dependencies of %q: %w", bundle.Name, err))
 		}
 		return all
 	}
 	rows, err := list.Updates(packages, f.opts)
-	if err := cmp.Or(outline.Err(), err); err != nil {
+	if err := cmp.Or(failed(), err); err != nil {
 		return err
 	}
 	var shown, total int
-	rows = f.notable(rows, &shown, &total)
-	err = list.WriteUpdates(cmd.OutOrStdout(), rows, f.opts.Paths, list.Format(f.format))
-	if err := cmp.Or(outline.Err(), err); err != nil {
+	rows = f.notable(rows, failed, &shown, &total)
+	out := writerFunc(func(p []byte) (int, error) { // never prints what looks complete but is not
+		if err := failed(); err != nil {
+			return 0, err
+		}
+		return cmd.OutOrStdout().Write(p)
+	})
+	err = list.WriteUpdates(out, rows, f.opts.Paths, list.Format(f.format))
+	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}
 	if f.opts.From != "" && total == 0 {
@@ -160,12 +167,23 @@ func (f *updatesFlags) print(
 	return nil
 }
 
-// notable yields the rows with something to say, or all if the user asked for them, and counts them.
-func (f *updatesFlags) notable(rows iter.Seq[list.Update], shown, total *int) iter.Seq[list.Update] {
+// A writerFunc is a function that writes.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// notable yields the rows with something to say, or all if the user asked for them, until the command failed, and
+// counts them.
+func (f *updatesFlags) notable(
+	rows iter.Seq[list.Update], failed func() error, shown, total *int,
+) iter.Seq[list.Update] {
 	all := f.format != "text" || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
 	return func(yield func(list.Update) bool) {
 		*shown, *total = 0, 0
 		for u := range rows {
+			if failed() != nil {
+				return
+			}
 			*total++
 			if !all && !u.Notable() {
 				continue

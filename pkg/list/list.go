@@ -2,7 +2,7 @@
 // and writes rows as text, JSON and YAML.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
-//	rows, err := list.Channels(index.Packages(), list.Options{})
+//	rows, err := list.Channels(ctx, index.Packages(), list.Options{})
 //	err = list.Write(os.Stdout, rows, list.Text)
 package list
 
@@ -23,27 +23,29 @@ type Options struct {
 }
 
 // Packages lists packages, which must be those of a valid catalog.
-func Packages(of []*declcfg.PackageIndex, o Options) ([]Package, error) {
-	return rows(of, o, (*lister).packages)
+func Packages(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Package, error) {
+	return rows(ctx, of, o, (*lister).packages)
 }
 
 // Channels lists the channels of packages, which must be those of a valid catalog, by name.
-func Channels(of []*declcfg.PackageIndex, o Options) ([]Channel, error) {
-	return rows(of, o, (*lister).channels)
+func Channels(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Channel, error) {
+	return rows(ctx, of, o, (*lister).channels)
 }
 
 // Bundles lists the bundles of packages, which must be those of a valid catalog, by channel and name.
-func Bundles(of []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
-	return rows(of, o, (*lister).bundles)
+func Bundles(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
+	return rows(ctx, of, o, (*lister).bundles)
 }
 
 // Versions lists the bundles of packages, which must be those of a valid catalog, the highest version first.
-func Versions(of []*declcfg.PackageIndex, o Options) ([]Version, error) {
-	return rows(of, o, (*lister).versions)
+func Versions(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Version, error) {
+	return rows(ctx, of, o, (*lister).versions)
 }
 
 // rows returns the rows of packages that the options select.
-func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error)) ([]R, error) {
+func rows[R listed](
+	ctx context.Context, of []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error),
+) ([]R, error) {
 	if err := checkChannel(of, o.Channel); err != nil {
 		return nil, err
 	}
@@ -60,11 +62,14 @@ func rows[R listed](of []*declcfg.PackageIndex, o Options, list func(*lister) ([
 		return result{rows, err}
 	}
 	var all []R
-	for p := range parallel.Map(context.Background(), 0, slices.Values(of), work) { // some objects are read again
+	for p := range parallel.Map(ctx, 0, slices.Values(of), work) { // some objects are read again
 		if p.err != nil {
 			return nil, p.err
 		}
 		all = append(all, p.rows...)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(all, func(r R) bool {
 		return o.Channel != "" && !r.isIn(o.Channel) || o.Deprecated && !r.isDeprecated()

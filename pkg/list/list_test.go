@@ -1,6 +1,7 @@
 package list_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -44,10 +45,11 @@ func read(t testing.TB) *declcfg.Index {
 
 // written returns rows in a format.
 func written[R list.Row](
-	t testing.TB, rows func([]*declcfg.PackageIndex, list.Options) ([]R, error), o list.Options, f list.Format,
+	t testing.TB, rows func(context.Context, []*declcfg.PackageIndex, list.Options) ([]R, error), o list.Options,
+	f list.Format,
 ) string {
 	t.Helper()
-	all, err := rows(read(t).Packages(), o)
+	all, err := rows(t.Context(), read(t).Packages(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +145,18 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
+func TestListEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if rows, err := list.Packages(ctx, read(t).Packages(), list.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v", rows, err)
+	}
+}
+
 func TestNotFound(t *testing.T) {
 	packages := read(t).Packages()
 	_, errPackage := list.Choose(read(t), "kiln", "klin")
-	_, errChannel := list.Bundles(packages, list.Options{Channel: "stabel"})
+	_, errChannel := list.Bundles(t.Context(), packages, list.Options{Channel: "stabel"})
 	_, errUpdates := list.Updates(packages, list.UpdateOptions{Channel: "stabel"})
 	_, errVersion := list.Updates(packages, list.UpdateOptions{From: "1.5.0"})
 	_, errAnywhere := list.Updates(packages, list.UpdateOptions{From: "1.5.0", None: true})
