@@ -3,9 +3,9 @@ package bundle
 import (
 	"bytes"
 	"encoding/base64"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -31,19 +31,9 @@ func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
 
 // appendHTML appends text, which is compact JSON, to dst with the special characters of HTML escaped.
 func appendHTML(dst, text []byte) []byte {
-	const room = 64 // for what escapes take more
-	dst = slices.Grow(dst, len(text)+room)
-	start := 0
-	for i, c := range text {
-		if c != '<' && c != '>' && c != '&' {
-			continue
-		}
-		const hex = "0123456789abcdef"
-		dst = append(dst, text[start:i]...)
-		dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		start = i + 1
-	}
-	return append(dst, text[start:]...)
+	b := bytes.NewBuffer(dst)
+	jsonv1.HTMLEscape(b, text)
+	return b.Bytes()
 }
 
 // unsignedZeros turns -0 into 0 in text, which is compact JSON and is overwritten.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -88,13 +89,14 @@ func write(typ Type, schema string, entries []converted, f declcfg.Format) ([]by
 	if typ == Substitutes {
 		text = append(text, ",\n    \"substitutions\": []"...)
 	}
-	return append(text, "\n}\n"...), nil
+	var escaped bytes.Buffer
+	jsonv1.HTMLEscape(&escaped, append(text, "\n}\n"...))
+	return escaped.Bytes(), nil
 }
 
 // appendEntry appends an entry of a template.
 func appendEntry(text []byte, entry converted) []byte {
 	const depth = 2
-	from := len(text)
 	if entry.ordered {
 		indent := strings.Repeat(" ", 4)
 		text, _ = jsontext.AppendFormat(text, entry.raw, // it is valid
@@ -102,11 +104,5 @@ func appendEntry(text []byte, entry converted) []byte {
 	} else {
 		text = format.AppendJSON(text, entry.raw, depth)
 	}
-	if bytes.ContainsAny(text[from:], "<>&") {
-		text = append(text[:from], escapeHTML.Replace(string(text[from:]))...)
-	}
 	return text
 }
-
-// escapeHTML escapes what only strings of JSON hold.
-var escapeHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
