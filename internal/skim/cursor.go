@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Cursor moves over a value from its start to its end. In text that is not valid JSON it finds
-// values where there are none.
+// A Cursor moves over a value from its start to its end. In text that is not valid JSON it finds values where there are
+// none, but comes to the end.
 type Cursor struct {
 	text []byte
 	at   int
