@@ -262,7 +262,7 @@ func (w *rewriter) run(ctx context.Context) error {
 		}
 		w.note(start)
 		for _, o := range w.objects {
-			time.Sleep(2 * time.Millisecond) // opm opens the file and reads all of it before the next write
+			time.Sleep(2 * time.Millisecond) // so that opm often opens the file and reads all of it between two writes
 			start := time.Now()
 			if _, err := f.WriteString(o); err != nil {
 				return errors.Join(err, f.Close())
