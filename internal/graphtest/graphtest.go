@@ -75,7 +75,8 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	return p
 }
 
-// Catalog returns the text of a catalog with the package that [Package] reads. Its bundles have the image example.com/NAME.
+// Catalog returns the text of a catalog with the package that [Package] reads. Its bundles have the image
+// example.com/NAME.
 func Catalog(t testing.TB, name, lines string) string {
 	t.Helper()
 	p := Package(t, name, lines)
@@ -142,8 +143,8 @@ func entry(t testing.TB, name, rest string) declcfg.Entry {
 	return e
 }
 
-// Dense returns lines for [Package]: a channel of n bundles, each of which replaces the one before, skips every third of
-// the last thirty, and has the last hundred in its skipRange.
+// Dense returns lines for [Package]: a channel of n bundles, each of which replaces the one before, skips every third
+// of the last thirty, and has the last hundred in its skipRange.
 func Dense(n int) string {
 	var lines strings.Builder
 	lines.WriteString("default stable\nchannel stable\n")
