@@ -45,7 +45,7 @@ func serviceAccountOf(spec v1alpha1.StrategyDeploymentSpec) string {
 }
 
 // mount mounts the Secret of a certificate in all containers. Unlike OLM v1, OLM Classic keeps the mounts of volumes
-// that have the names of its own, wherever they are.
+// that have the names of its own, wherever they are, and adds those of APIServices first.
 func mount(pod *corev1.PodSpec, secret string) {
 	volumes, mounts := plain.CertificateVolumes(secret)
 	for i, v := range slices.Backward(volumes) {
