@@ -14,9 +14,7 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	setGCPercent(gcPercent)
 	// A closed pipe is an error like any other: it must not end the program before it cleans up. See endWithClosedPipe.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -27,6 +25,13 @@ func main() {
 // gcPercent is less than Go's default of 100, with which a catalog of 800 MB takes more memory than it should. Commands
 // stream their input through a small heap, so this costs little time.
 const gcPercent = 75
+
+// setGCPercent sets how much garbage may gather, in percent of what is in use, unless the user has.
+func setGCPercent(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream, unless
 // the error has a status of its own.

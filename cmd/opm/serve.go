@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -95,6 +94,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	if err != nil {
 		return err
 	}
+	setGCPercent(loadingGCPercent)
 	if f.cacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
@@ -105,9 +105,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	}
 	opts.Ready = func() {
 		profiles.started()
-		if os.Getenv("GOGC") == "" {
-			debug.SetGCPercent(servingGCPercent)
-		}
+		setGCPercent(servingGCPercent)
 	}
 	patience.Store(int64(f.drain))
 	return f.listenAndServe(cmd, opts, registries)
@@ -186,9 +184,13 @@ func (f *serveFlags) listenAndServe(
 	return nil
 }
 
-// servingGCPercent is how much garbage may gather in a server that is ready, in percent of what is in use. What suits
-// other commands is so little here that a third of the time to answer would go into collecting it.
-const servingGCPercent = 100
+// How much garbage may gather in a server, in percent of what is in use. Until it is ready, it needs more memory than
+// ever after. From then on, what suits other commands is so little that a third of the time to answer would go into
+// collecting it.
+const (
+	loadingGCPercent = 40
+	servingGCPercent = 100
+)
 
 // writePort writes the port of addr to a file, with a line feed.
 func writePort(name string, addr net.Addr) error {
