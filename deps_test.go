@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "pkg/cluster", "pkg/resolve",
 	},
 	"pkg/cluster/catalogsource": {
-		"github.com/distribution/reference", "github.com/operator-framework/api", "k8s.io/api",
+		"github.com/distribution/reference", "github.com/operator-framework/api", "internal/legible", "k8s.io/api",
 		"k8s.io/apimachinery",
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},

@@ -10,6 +10,8 @@ import (
 	"github.com/distribution/reference"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // TemplateAnnotation is the annotation of a CatalogSource with the template of its image.
@@ -68,7 +70,7 @@ func CheckTemplate(template string) error {
 		return false
 	})
 	if len(unknown) > 0 {
-		return fmt.Errorf("OLM has no variable %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("OLM has no variable %s", legible.Value(strings.Join(unknown, ", ")))
 	}
 	if !ResolveImage(template, version.MustParseGeneric("1.0.0")).Resolved {
 		return fmt.Errorf("%q is not a valid image reference", template)

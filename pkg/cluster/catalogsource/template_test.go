@@ -62,6 +62,7 @@ func TestCheckTemplate(t *testing.T) {
 		{"registry.example/a:{{kube_major_version}}", "OLM has no variable {{kube_major_version}}"},
 		{"registry.example/a:{kube_major_version", `"registry.example/a:{kube_major_version" is not a valid image reference`},
 		{"", `"" is not a valid image reference`},
+		{strings.Repeat("{a}", 1000), "OLM has no variable " + strings.Repeat("{a}, ", 25) + "{a}… (4,998 bytes)"},
 	} {
 		got := ""
 		if err := CheckTemplate(tt.template); err != nil {
