@@ -3,10 +3,10 @@ package validate_test
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -48,22 +48,8 @@ func FuzzCatalog(f *testing.F) {
 
 // The largest published catalog.
 func BenchmarkCatalog(b *testing.B) {
-	const dir = "../../../shared/data/catalogs/v4.20"
-	var size int64
-	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			size += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		b.Skip("the published catalogs are not here")
-	}
-	b.SetBytes(size)
+	dir := shared.Path(b, "data/catalogs/v4.20")
+	shared.SetBytes(b, os.DirFS(dir))
 	b.ReportAllocs()
 	for b.Loop() {
 		_, err := validate.Catalog(b.Context(), validate.Options{}, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
