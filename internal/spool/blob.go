@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 )
 
 // maxCachedFrames is how many decompressed frames a Blob remembers at most: two for each CPU, since as many readers as
@@ -25,9 +25,7 @@ type Blob struct {
 	size   int64
 	closed atomic.Bool
 
-	// These are for what does not.
-	frames  *frames
-	decoder *zstd.Decoder
+	frames *frames // of what does not
 
 	mu    sync.Mutex // guards use and want of the slots, and clock
 	clock uint64
@@ -46,13 +44,8 @@ type slot struct {
 	packed []byte
 }
 
-func newBlob(f *frames, size int64) (*Blob, error) {
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read spool: %w", err), f.close())
-	}
-	slots := make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))
-	return &Blob{frames: f, size: size, decoder: decoder, slots: slots}, nil
+func newBlob(f *frames, size int64) *Blob {
+	return &Blob{frames: f, size: size, slots: make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))}
 }
 
 // Size returns the number of bytes held, uncompressed.
@@ -145,7 +138,7 @@ func (b *Blob) load(s *slot, index int) error {
 	if err != nil {
 		return err
 	}
-	s.plain, err = b.decoder.DecodeAll(packed, s.plain[:0])
+	s.plain, err = s2.Decode(s.plain[:cap(s.plain)], packed)
 	if err != nil {
 		return fmt.Errorf("read spool: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Package spool holds input that cannot be read twice, such as standard input or an archive while it is
 // decompressed, so that it can then be read at any place and by several readers at once.
 //
-// Up to 512 KB is held as it is. More is held in zstd, in frames that are compressed one by one: in memory up to a
+// Up to 512 KB is held as it is. More is held in s2, in frames that are compressed one by one: in memory up to a
 // limit, beyond it in a file that has no name any more and so is gone with the process, however the process ends.
 //
 //	blob, err := spool.Read(os.Stdin, spool.Options{})

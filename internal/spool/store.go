@@ -36,7 +36,7 @@ func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
 // Finish makes what was added readable.
 func (s *Store) Finish() (err error) {
 	s.blob, err = s.w.Finish()
-	s.w, s.buf = nil, nil // the encoder takes memory, too
+	s.w, s.buf = nil, nil // its buffers take memory, too
 	return err
 }
 

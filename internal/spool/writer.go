@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/pool"
@@ -25,11 +24,10 @@ type Writer struct {
 	done bool
 
 	// These are set once there is more than one frame.
-	frames  *frames
-	encoder *zstd.Encoder
-	worker  *errgroup.Group
-	failed  context.Context // done after a failure of the worker, which is its cause
-	count   int
+	frames *frames
+	worker *errgroup.Group
+	failed context.Context // done after a failure of the worker, which is its cause
+	count  int
 }
 
 // buffers are what one frame needs while it is compressed.
@@ -57,19 +55,6 @@ func NewWriter(opts Options) *Writer {
 	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, emptied)}
 }
 
-// start prepares for compressing.
-func (w *Writer) start() {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true)) // 8 MB without these
-	if err != nil {
-		panic(fmt.Sprintf("spool: %v", err)) // the options are constants, and valid
-	}
-	w.encoder = encoder
-	w.frames = &frames{opts: w.opts}
-	w.worker, w.failed = errgroup.WithContext(context.Background())
-	w.worker.SetLimit(1)
-}
-
 // Write holds p. A failure to store what was written earlier may only be reported by a later Write, or by Finish.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.done {
@@ -94,8 +79,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // flush hands the current frame to the worker. It waits while that is busy.
 func (w *Writer) flush() error {
-	if w.encoder == nil {
-		w.start()
+	if w.frames == nil {
+		w.frames = &frames{opts: w.opts}
+		w.worker, w.failed = errgroup.WithContext(context.Background())
+		w.worker.SetLimit(1)
 	}
 	if w.failed.Err() != nil {
 		return context.Cause(w.failed)
@@ -105,7 +92,7 @@ func (w *Writer) flush() error {
 	w.count++
 	w.worker.Go(func() error {
 		defer w.free.Put(b)
-		b.packed = w.encoder.EncodeAll(b.plain, slices.Grow(b.packed[:0], len(b.plain)/2))
+		b.packed = s2.Encode(b.packed[:cap(b.packed)], b.plain)
 		return w.frames.put(index, b.packed)
 	})
 	return nil
@@ -116,7 +103,7 @@ func (w *Writer) Finish() (*Blob, error) {
 	if w.done {
 		return nil, errFinished
 	}
-	if w.encoder == nil {
+	if w.frames == nil {
 		w.done = true
 		blob := &Blob{size: w.size}
 		if w.cur != nil {
@@ -131,7 +118,7 @@ func (w *Writer) Finish() (*Blob, error) {
 	if err := w.worker.Wait(); err != nil {
 		return nil, errors.Join(err, w.frames.close())
 	}
-	return newBlob(w.frames, w.size)
+	return newBlob(w.frames, w.size), nil
 }
 
 // Close drops what was written. After Finish it does nothing, so it can be deferred.
@@ -140,7 +127,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.done = true
-	if w.encoder == nil {
+	if w.frames == nil {
 		return nil
 	}
 	_ = w.worker.Wait() // what failed no longer matters
