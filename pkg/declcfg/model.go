@@ -10,6 +10,9 @@ const (
 	SchemaDeprecations = "olm.deprecations"
 )
 
+// SchemaShard is the schema of the last object of a part of a catalog, which opm render --shard prints.
+const SchemaShard = "opm.shard"
+
 // A Package is an object of schema olm.package: what a user sees of an operator before choosing a version.
 type Package struct {
 	Schema         string     `json:"schema"`

@@ -47,11 +47,8 @@ func (s Shard) Of(refs []string) []string {
 	return refs[start(s.Index):start(s.Index+1)]
 }
 
-// shardSchema is the schema of the last object of a rendered shard, its marker. Where shards are rendered together,
-// their markers say in which order, and whether one is missing; they are not part of the result.
-const shardSchema = "opm.shard"
-
-// A marker is the last object of a rendered shard.
+// A marker is the last object of a rendered shard, of the schema [declcfg.SchemaShard]. Where shards are rendered
+// together, their markers say in which order, and whether one is missing; they are not part of the result.
 type marker struct {
 	Schema     string `json:"schema"`
 	Index      int    `json:"index"`
@@ -62,7 +59,7 @@ type marker struct {
 // marker returns a source of the marker of the part of refs.
 func (s Shard) marker(refs []string) declcfg.Source {
 	sum := sha256.Sum256([]byte(strings.Join(refs, "\n")))
-	text, _ := json.Marshal(marker{shardSchema, s.Index, s.Count, "sha256:" + hex.EncodeToString(sum[:])}) // cannot fail
+	text, _ := json.Marshal(marker{declcfg.SchemaShard, s.Index, s.Count, "sha256:" + hex.EncodeToString(sum[:])}) // cannot fail
 	return Text("shard", text)
 }
 
@@ -77,7 +74,7 @@ type renderedShard struct {
 // removes the markers. The error says which shard is missing, given twice or of another run. Of a catalog that is a
 // shard itself, and of one without shards, everything stays.
 func (c *Catalog) merge(metas []*declcfg.Meta) ([]*declcfg.Meta, error) {
-	isMarker := func(m *declcfg.Meta) bool { return m.Schema == shardSchema }
+	isMarker := func(m *declcfg.Meta) bool { return m.Schema == declcfg.SchemaShard }
 	if c.shard != (Shard{}) || !slices.ContainsFunc(metas, isMarker) {
 		return metas, nil
 	}

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -109,7 +110,10 @@ var reserved = []string{
 
 // other checks an object whose schema the format does not define.
 func (s *scope) other() {
-	if schema := s.meta.Schema; len(schema) > 4 && schema[:4] == "olm." {
+	switch schema := s.meta.Schema; {
+	case schema == declcfg.SchemaShard:
+		s.add("unmerged-shard", "/schema", "the object ends a shard that is not merged")
+	case strings.HasPrefix(schema, "olm."):
 		s.add("unknown-schema", "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
 	}
 	s.servedNames()

@@ -96,6 +96,8 @@ var breaks = []struct {
 	{"near schema", []edit{{"a.yaml", "", "# ...\nschema: olm.bundel\n"}}, []string{"a.yaml:2:9 unknown-schema"}},
 	{"reserved schema", []edit{{jsonFile, "other.example.com", "olm.something"}},
 		[]string{"pine.json:18:12 unknown-schema"}},
+	{"shard", []edit{{"a.yaml", "", "schema: x\n---\nschema: opm.shard\nindex: 0\ncount: 1\n"}},
+		[]string{"a.yaml:3:9 unmerged-shard"}},
 	{"empty package of another schema", []edit{{"a.yaml", "", "schema: x\npackage: \"\"\n"}},
 		[]string{"a.yaml:2:10 schema"}},
 	{"replaces is empty", []edit{{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n  replaces: ''\n"}},
