@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,7 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// printingJSON are command lines that print each of the outputs, with -o json, in a copy of the examples.
+// printingJSON are command lines that print each of the outputs, with -o json, or write it to FILE, in a copy of the
+// examples.
 var printingJSON = map[string][]string{
 	"auth-explain":    {"auth explain quay.io/example/kiln:v1", "auth explain quay.io/example/kiln:v1 --authfile auth.json"},
 	"build":           {"build catalog --base-image scratch --archive catalog.tar"},
@@ -32,14 +34,15 @@ var printingJSON = map[string][]string{
 	"convert-template-basic":       {"convert-template basic catalog/loom/catalog.json"},
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 
-	"diff":          {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
-	"filter":        {"filter catalog --package kiln:stable"},
-	"graph":         {"graph catalog", "graph PUBLISHED"},
-	"init":          {"init my-operator -c stable -d README.md -i icon.svg"},
-	"list-bundles":  {"list bundles catalog", "list bundles PUBLISHED"},
-	"list-channels": {"list channels catalog", "list channels PUBLISHED"},
-	"list-packages": {"list packages catalog", "list packages PUBLISHED"},
-	"list-versions": {"list versions catalog kiln"},
+	"diff":           {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
+	"filter":         {"filter catalog --package kiln:stable"},
+	"filter-summary": {"filter catalog --package kiln:stable@1.1.0 --summary FILE", "filter PUBLISHED --summary FILE"},
+	"graph":          {"graph catalog", "graph PUBLISHED"},
+	"init":           {"init my-operator -c stable -d README.md -i icon.svg"},
+	"list-bundles":   {"list bundles catalog", "list bundles PUBLISHED"},
+	"list-channels":  {"list channels catalog", "list channels PUBLISHED"},
+	"list-packages":  {"list packages catalog", "list packages PUBLISHED"},
+	"list-versions":  {"list versions catalog kiln"},
 	"publish": {
 		"publish catalog -t registry.example/crafts/catalog:v1 -i scratch --dry-run --skip check-images,push",
 		"publish broken -t localhost:1/crafts:v1 --use-http --sign", "publish crafts.yaml -t registry.example/a:v1 --skip build",
@@ -80,7 +83,12 @@ func TestOutputs(t *testing.T) {
 					}
 					line = strings.Replace(line, "PUBLISHED", catalog, 1)
 				}
-				testOutput(t, schema, opm(t, dir, line+" -o json"))
+				file := filepath.Join(t.TempDir(), "file")
+				got := opm(t, dir, strings.Replace(line, "FILE", file, 1)+" -o json")
+				if text, err := os.ReadFile(file); err == nil {
+					got.stdout = string(text)
+				}
+				testOutput(t, schema, got)
 			})
 		}
 	}
