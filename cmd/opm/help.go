@@ -87,16 +87,19 @@ func helpCmd() *cobra.Command {
 	}
 }
 
-// registryFlag is the annotation of flags about registries, which help lists last.
-const registryFlag = "registry"
+// Annotations of flags that help lists after the others, under these titles.
+const (
+	templateFlag = "Template flags:"
+	registryFlag = "Registry flags:"
+)
 
 // ofRegistries marks flags as being about registries.
 func ofRegistries(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
 }
 
-// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags: first its own,
-// then those about registries. It is cobra's usage but for the groups of flags.
+// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags. It is cobra's usage
+// but for the groups of flags.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintln(w, "Usage:")
@@ -110,18 +113,9 @@ func printUsage(cmd *cobra.Command) error {
 	for _, g := range cmd.Groups() {
 		printCommands(w, cmd, g.Title, g.ID)
 	}
-	own, registry := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-	divide := func(f *pflag.Flag) {
-		if _, ok := f.Annotations[registryFlag]; ok {
-			registry.AddFlag(f)
-		} else {
-			own.AddFlag(f)
-		}
+	for _, title := range []string{"Flags:", templateFlag, registryFlag} {
+		printFlags(w, title, cmd)
 	}
-	cmd.LocalFlags().VisitAll(divide)
-	cmd.InheritedFlags().VisitAll(divide)
-	printFlags(w, "Flags:", own)
-	printFlags(w, "Registry flags:", registry)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUse \"%s COMMAND --help\" for the help of a command.\n", cmd.CommandPath())
 	}
@@ -150,7 +144,18 @@ func printCommands(w io.Writer, cmd *cobra.Command, title, id string) {
 	}
 }
 
-func printFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+// printFlags prints the flags whose annotation is the title, or those without one.
+func printFlags(w io.Writer, title string, cmd *cobra.Command) {
+	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	add := func(f *pflag.Flag) {
+		_, ofTemplates := f.Annotations[templateFlag]
+		_, ofRegistries := f.Annotations[registryFlag]
+		if ofTemplates == (title == templateFlag) && ofRegistries == (title == registryFlag) {
+			flags.AddFlag(f)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
 	if flags.HasAvailableFlags() {
 		fmt.Fprintf(w, "\n%s\n%s\n", title, strings.TrimRight(flags.FlagUsages(), "\n"))
 	}

@@ -26,8 +26,9 @@ makes of each TEMPLATE. The steps are those of the commands of the same name:
 
 A step that fails does not stop those that can do without it, so that one run reports every
 problem. Bases, platforms, cosign and, unless push is skipped, the permission to push are checked
-first. Nothing is pushed unless all steps pass, and each tag changes last. No file is written but
---summary: what compose and render-template make is gone at the end.
+first. A catalog without objects is an error, unless opm.yaml sets the level of no-objects. Nothing
+is pushed unless all steps pass, and each tag changes last. No file is written but --summary and
+--lock: what compose and render-template make is gone at the end.
 
 The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
 everything; in the file it is always Markdown.
@@ -61,6 +62,15 @@ type publishFlags struct {
 	others   []string // catalogs for dependencies
 	diff     diffFlags
 	build    buildFlags
+
+	rendering templateRendering // its images are those of all steps
+}
+
+// renderingFlags are the flags about how templates are rendered, each with whether compose has it, too.
+var renderingFlags = map[string]bool{
+	"jobs": true, "migrate": true, "migrate-level": true,
+	"bundle-format": false, "env-related-images": false, "lock": false, "reuse": false, "rewrite-image": false,
+	"strict": false, "strict-channels": false, "target": false,
 }
 
 func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
@@ -82,7 +92,10 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.BoolVar(&f.report.strict, "warnings-as-errors", false, "make every warning an error")
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	completeNothing(cmd, "sign-arg")
-	addReadFlags(cmd, &f.build.images)
+	f.rendering.add(cmd)
+	for name := range renderingFlags {
+		must(flags.SetAnnotation(name, templateFlag, nil))
+	}
 }
 
 // run runs all steps and prints the summary.

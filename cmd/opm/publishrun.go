@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/publish"
 	"github.com/opm-toolchain/opm/pkg/publish/pipeline"
 	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // A publication is one run of publish.
@@ -54,7 +56,7 @@ func (f *publishFlags) start(cmd *cobra.Command, args []string) (*publication, e
 }
 
 func (p *publication) checkFlags() (err error) {
-	p.build.push = true
+	p.build.push, p.build.images = true, p.rendering.images
 	p.report.rules = template.Rules
 	if p.skipped, err = pipeline.ParseSteps(p.skip); err != nil {
 		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
@@ -98,7 +100,31 @@ func (p *publication) findCatalog() (err error) {
 			return err
 		}
 	}
-	p.config, err = p.report.read(p.args[0])
+	if err := p.checkRendering(); err != nil {
+		return err
+	}
+	if p.config, err = p.report.read(p.args[0]); err != nil {
+		return err
+	}
+	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
+	if levels := p.config.levels.Rules; levels[validate.NoObjects] == "" {
+		levels[validate.NoObjects] = problem.Error
+	}
+	return nil
+}
+
+// checkRendering checks the flags about how templates are rendered.
+func (p *publication) checkRendering() error {
+	for _, name := range slices.Sorted(maps.Keys(renderingFlags)) {
+		switch ofCompose := renderingFlags[name]; {
+		case !p.cmd.Flags().Changed(name) || p.making == pipeline.Template || p.making == pipeline.Compose && ofCompose:
+		case ofCompose:
+			return usageError{fmt.Errorf("--%s needs a template or a config of opm compose", name)}
+		default:
+			return usageError{fmt.Errorf("--%s needs a template", name)}
+		}
+	}
+	_, err := p.rendering.options(p.cmd)
 	return err
 }
 

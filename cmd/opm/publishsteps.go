@@ -42,6 +42,7 @@ func (p *publication) doAll() {
 func (p *publication) compose(r *pipeline.Result) error {
 	f := composeFlags{
 		dir: p.tmp, format: string(declcfg.YAML), images: p.build.images,
+		level: p.rendering.level, migrate: p.rendering.migrate, jobs: p.rendering.jobs,
 		dockerfile: dockerfileFlags{base: defaultImage, builder: defaultImage},
 	}
 	result, err := f.compose(p.cmd, p.args[0])
@@ -99,12 +100,12 @@ func (p *publication) renderTemplate(file string) error {
 	if err != nil {
 		return err
 	}
-	bundles, closeAll, err := (&bundleRendering{images: p.build.images}).pull(p.cmd, t)
+	bundles, closeAll, err := p.rendering.pull(p.cmd, t)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	catalog, err := t.Render(p.cmd.Context(), bundles, template.Options{})
+	catalog, err := t.Render(p.cmd.Context(), bundles, p.rendering.opts)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,10 @@ func (p *publication) renderTemplate(file string) error {
 		}
 		err = errors.Join(err, os.Rename(filepath.Join(stage, e.Name()), to))
 	}
-	return err
+	if err != nil || p.rendering.lock == "" {
+		return err
+	}
+	return bundles.Lock.WriteFile(p.rendering.lock)
 }
 
 func (p *publication) validate(r *pipeline.Result) error {

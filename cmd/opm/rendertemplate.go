@@ -75,12 +75,23 @@ const mermaid = "mermaid"
 // templateFlags are the flags of render-template.
 type templateFlags struct {
 	format    string
-	opts      template.Options
 	preview   bool
 	targets   string
 	outputDir string
 	composite compositeFlags
+	templateRendering
+}
+
+// templateRendering are the flags of commands that render templates.
+type templateRendering struct {
+	opts template.Options
 	bundleRendering
+}
+
+func (f *templateRendering) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.opts.StrictChannels, "strict-channels", false,
+		"of semver templates, prefer default channels of the preferred type, and update entries of the same channel only")
+	f.bundleRendering.add(cmd)
 }
 
 func (f *templateFlags) add(cmd *cobra.Command) {
@@ -92,10 +103,8 @@ func (f *templateFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
 	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
 	must(cmd.MarkFlagDirname("output-dir"))
-	flags.BoolVar(&f.opts.StrictChannels, "strict-channels", false,
-		"of semver templates, prefer default channels of the preferred type, and update entries of the same channel only")
 	f.composite.add(cmd)
-	f.bundleRendering.add(cmd)
+	f.templateRendering.add(cmd)
 	exclude(cmd, "targets", "preview", "target", "bundle-format")
 }
 

@@ -7,11 +7,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
+// NoObjects is the name of the rule about catalogs without objects.
+const NoObjects = "no-objects"
+
 // noObjects reports sources that have no objects. Where other problems may be the reason, it only names a source that
 // is something else than a catalog.
 func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.Problem {
-	const rule = "no-objects"
-	if v.off[rule] {
+	if v.off[NoObjects] {
 		return nil
 	}
 	var problems []*problem.Problem
@@ -23,7 +25,7 @@ func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.
 		case others:
 			continue
 		}
-		problems = append(problems, v.problem(Rules().Of(rule), declcfg.Pos{File: s.Name}, nil, "", what))
+		problems = append(problems, v.problem(Rules().Of(NoObjects), declcfg.Pos{File: s.Name}, nil, "", what))
 	}
 	return problems
 }
