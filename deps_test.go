@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/diff": {
-		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest",
+		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json,
 		"internal/markdown",
 	},
 	"pkg/filter": {
@@ -89,7 +89,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {
-		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", json, "pkg/resolve",
+		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve",
 		"internal/parallel",
 	},
 	"pkg/compose": {
@@ -143,14 +143,14 @@ var arrows = map[string][]string{
 		"internal/regular", "internal/atomicfile",
 	},
 	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
-	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/nearest"},
+	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
 		"internal/markdown",
 	},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
-		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
+		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim", "internal/nearest",
 	},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},

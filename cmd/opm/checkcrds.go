@@ -11,6 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -115,7 +116,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 	}
 	defer bundles.Close()
 	if names := bundles.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
-		return nil, noPackage(f.pkg, names)
+		return nil, declcfg.NotFound("no package", f.pkg, names)
 	}
 	w := workOf(cmd)
 	check := crdcheck.Options{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -115,7 +116,7 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 	}
 	if f.pkg != "" {
 		if names := all.Packages(); !slices.Contains(names, f.pkg) {
-			return nil, noPackage(f.pkg, names)
+			return nil, declcfg.NotFound("no package", f.pkg, names)
 		}
 		all = all.Of(f.pkg)
 	}

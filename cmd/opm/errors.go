@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -95,9 +94,4 @@ func legibleLines(message string) string {
 		lines[i] = legible.Name(line)
 	}
 	return strings.Join(lines, "\n  ")
-}
-
-// noPackage returns the error about a package that is not among the named ones.
-func noPackage(pkg string, names []string) error {
-	return fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, names), declcfg.ErrNotFound)
 }

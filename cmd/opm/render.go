@@ -178,7 +178,7 @@ func ofPackage(metas []*declcfg.Meta, pkg string) ([]*declcfg.Meta, error) {
 		}
 	}
 	if len(of) == 0 {
-		return nil, noPackage(pkg, slices.Compact(names))
+		return nil, declcfg.NotFound("no package", pkg, slices.Compact(names))
 	}
 	return of, nil
 }

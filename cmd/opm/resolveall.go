@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -117,7 +118,7 @@ func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Che
 		for _, p := range catalogs[0].Index.Packages() {
 			names = append(names, p.Name)
 		}
-		return nil, noPackage(f.pkg, names)
+		return nil, declcfg.NotFound("no package", f.pkg, names)
 	}
 	w := workOf(cmd)
 	check := resolve.Check{

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -143,7 +144,7 @@ func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error)
 		names = append(names, p.Name)
 	}
 	if !slices.Contains(names, pkg) {
-		return nil, noPackage(pkg, names)
+		return nil, declcfg.NotFound("no package", pkg, names)
 	}
 	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
 		return p.Package != pkg && p.Rule != validate.Unreadable

@@ -66,6 +66,3 @@ func placeOf(err error) Pos {
 	}
 	return Pos{}
 }
-
-// ErrNotFound is wrapped by errors about a package, channel or bundle that a catalog does not hold.
-var ErrNotFound = errors.New("not found")

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -88,7 +87,7 @@ func (r *Report) Fail(kinds ...Kind) error {
 // catalog.
 func (r *Report) Limit(pkg string) error {
 	if !slices.Contains(r.names, pkg) {
-		return fmt.Errorf("no package %q%s: %w", pkg, nearest.Hint(pkg, r.names), declcfg.ErrNotFound)
+		return declcfg.NotFound("no package", pkg, r.names)
 	}
 	r.Packages = slices.DeleteFunc(r.Packages, func(p Package) bool { return p.Name != pkg })
 	r.summarize()

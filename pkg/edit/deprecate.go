@@ -31,7 +31,7 @@ func (e Deprecate) apply(p *pkg) error {
 	if e.Undo {
 		found, err := p.undeprecate(reference)
 		if err == nil && !found {
-			err = fmt.Errorf("%s %q is not deprecated: %w", e.Kind, e.Name, declcfg.ErrNotFound)
+			err = declcfg.NotFound(fmt.Sprintf("no deprecation of %s", e.Kind), e.Name, nil)
 		}
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -120,7 +119,7 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 
 // notFound returns the error about something that is not there, with the nearest of the names that are.
 func notFound(no string, kind Kind, name string, names []string) error {
-	return fmt.Errorf("%s %s %q%s: %w", no, kind, name, nearest.Hint(name, names), declcfg.ErrNotFound)
+	return declcfg.NotFound(no+" "+string(kind), name, names)
 }
 
 // unknown returns the error about something that no package has.

@@ -92,7 +92,7 @@ func (e Remove) bundle(p *pkg) error {
 			return err
 		}
 		if entryOf(c, e.Name) < 0 {
-			return fmt.Errorf("channel %q has no bundle %q: %w", e.Channel, e.Name, declcfg.ErrNotFound)
+			return declcfg.NotFound(fmt.Sprintf("channel %q has no bundle", e.Channel), e.Name, nil)
 		}
 		return e.entry(item, c)
 	}

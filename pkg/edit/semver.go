@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -24,8 +23,8 @@ var errSemver = errors.New("a semver template lists images only: its channels, t
 func (p *pkg) images(stage string) (images []string, lower string, err error) {
 	lower = strings.ToLower(stage)
 	if !slices.Contains(stages, lower) {
-		return nil, "", fmt.Errorf("a semver template has no stage %q%s: want one of %q: %w",
-			stage, nearest.Hint(lower, stages), stages, declcfg.ErrNotFound)
+		return nil, "", fmt.Errorf("%w: want one of %q",
+			declcfg.NotFound("a semver template has no stage", stage, stages), stages)
 	}
 	value, err := p.units[0].value()
 	if err != nil {

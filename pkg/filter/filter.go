@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -122,7 +121,7 @@ func (s *selector) choose(w Package) error {
 		for _, x := range s.catalog.Index.Packages() {
 			names = append(names, x.Name)
 		}
-		return fmt.Errorf("no package %q%s: %w", w.Name, nearest.Hint(w.Name, names), declcfg.ErrNotFound)
+		return declcfg.NotFound("no package", w.Name, names)
 	}
 	p := s.addPackage(x, w)
 	channels := w.Channels
@@ -161,8 +160,7 @@ func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 		for _, c := range p.graph.Channels {
 			known = append(known, c.Name)
 		}
-		return fmt.Errorf("package %q: no channel %q%s: %w",
-			p.graph.Name, name, nearest.Hint(name, known), declcfg.ErrNotFound)
+		return declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.graph.Name), name, known)
 	}
 	kept := rule.keep(p.graph, c)
 	if len(kept) == 0 {

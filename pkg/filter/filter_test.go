@@ -80,8 +80,8 @@ func TestSelection(t *testing.T) {
 func TestNothingSelected(t *testing.T) {
 	c := open(t, catalogOf(t, operators, nil))
 	for text, want := range map[string]string{
-		"P":                 `no package "P" (did you mean "p"?): not found`,
-		"p:stabel,fats":     "package \"p\": no channel \"stabel\" (did you mean \"stable\"?): not found\npackage \"p\": no channel \"fats\" (did you mean \"fast\"?): not found",
+		"P":                 `no package "P" (did you mean "p"?)`,
+		"p:stabel,fats":     "package \"p\" has no channel \"stabel\" (did you mean \"stable\"?)\npackage \"p\" has no channel \"fats\" (did you mean \"fast\"?)",
 		"p@>=6":             `package "p": no version satisfies ">=6": it has 1.0.0 to 5.0.0; a range has pre-releases only if it names one`,
 		"p:stable@5.x":      `package "p": no version satisfies "5.x": it has 1.0.0 to 5.0.0; a range has pre-releases only if it names one`,
 		"p:stable,old@>2.1": "",

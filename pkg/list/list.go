@@ -8,10 +8,8 @@ package list
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -87,7 +85,7 @@ func checkChannel(of []*declcfg.PackageIndex, name string) error {
 	if name == "" || slices.Contains(names, name) {
 		return nil
 	}
-	return notFound("no channel", name, names)
+	return declcfg.NotFound("no channel", name, names)
 }
 
 // Choose returns the named packages, each once, or all without names. The error wraps
@@ -104,16 +102,11 @@ func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, err
 			for _, p := range index.Packages() {
 				known = append(known, p.Name)
 			}
-			return nil, notFound("no package", name, known)
+			return nil, declcfg.NotFound("no package", name, known)
 		}
 		if !slices.Contains(chosen, p) {
 			chosen = append(chosen, p)
 		}
 	}
 	return chosen, nil
-}
-
-// notFound returns an error for an unknown name, with the nearest known one.
-func notFound(what, name string, known []string) error {
-	return fmt.Errorf("%s %q%s: %w", what, name, nearest.Hint(name, known), declcfg.ErrNotFound)
 }

@@ -165,11 +165,11 @@ func TestNotFound(t *testing.T) {
 		t.Errorf("without a channel: %v", errAnywhere)
 	}
 	for want, err := range map[string]error{
-		`no package "klin" (did you mean "kiln"?): not found`:                                         errPackage,
-		`no channel "stabel" (did you mean "stable"?): not found`:                                     errChannel,
-		`package "kiln" has no channel "stabel" (did you mean "stable"?): not found`:                  errUpdates,
-		`package "kiln": no bundle has or updates version "1.5.0" (did you mean "1.0.0"?): not found`: errVersion,
-		`package "kiln" has no bundle "kiln.v3" (did you mean "kiln.v1"?): not found`:                 errBundle,
+		`no package "klin" (did you mean "kiln"?)`:                                         errPackage,
+		`no channel "stabel" (did you mean "stable"?)`:                                     errChannel,
+		`package "kiln" has no channel "stabel" (did you mean "stable"?)`:                  errUpdates,
+		`package "kiln": no bundle has or updates version "1.5.0" (did you mean "1.0.0"?)`: errVersion,
+		`package "kiln" has no bundle "kiln.v3" (did you mean "kiln.v1"?)`:                 errBundle,
 	} {
 		if !errors.Is(err, declcfg.ErrNotFound) || err.Error() != want {
 			t.Errorf("got the error %v, want %s", err, want)

@@ -74,7 +74,7 @@ func Search(ctx context.Context, text, pkg string, sources ...declcfg.Source) ([
 	}
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
 	if pkg != "" && !packages[pkg] && errs == nil {
-		return nil, notFound("no package", pkg, slices.Collect(maps.Keys(packages)))
+		return nil, declcfg.NotFound("no package", pkg, slices.Collect(maps.Keys(packages)))
 	}
 	var all []Match
 	for _, m := range found {

@@ -175,7 +175,7 @@ func checkKnown(x *declcfg.PackageIndex, version string) error {
 			known = append(known, b.Version.String())
 		}
 	}
-	return notFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
+	return declcfg.NotFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
 }
 
 // withVersions returns the graph of a package, with a virtual bundle for each text that is an unknown version.
@@ -205,7 +205,7 @@ func channelsOf(p *graph.Package, name string) ([]*graph.Channel, error) {
 	for _, c := range p.Channels {
 		names = append(names, c.Name)
 	}
-	return nil, notFound(fmt.Sprintf("package %q has no channel", p.Name), name, names)
+	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.Name), name, names)
 }
 
 // findBundle returns the bundle of that name or version.
@@ -218,7 +218,7 @@ func findBundle(p *graph.Package, text string) (*graph.Bundle, error) {
 		return nil, fmt.Errorf("package %q has several bundles of version %s, name one: %s", p.Name, text,
 			strings.Join(namesOf(found), ", "))
 	}
-	return nil, notFound(fmt.Sprintf("package %q has no bundle", p.Name), text, namesOf(p.Bundles))
+	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no bundle", p.Name), text, namesOf(p.Bundles))
 }
 
 func namesOf(bundles []*graph.Bundle) []string {

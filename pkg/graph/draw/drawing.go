@@ -1,12 +1,10 @@
 package draw
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -52,7 +50,7 @@ func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	}
 	for _, name := range o.Channels {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no channel %q%s: %w", name, nearest.Hint(name, known), declcfg.ErrNotFound)
+			return nil, declcfg.NotFound("no channel", name, known)
 		}
 	}
 	return selected, nil

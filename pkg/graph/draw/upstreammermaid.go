@@ -173,7 +173,7 @@ func (u *upstream) filter() error {
 	}
 	if least := u.o.MinimumEdge; least != "" {
 		if _, ok := u.versions[least]; !ok {
-			return fmt.Errorf("minimum edge %q: no such bundle: %w", least, declcfg.ErrNotFound)
+			return declcfg.NotFound("no bundle", least, slices.Collect(maps.Keys(u.versions)))
 		}
 		u.only(pkgs, least)
 	}
