@@ -133,8 +133,8 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 func batches(metas []*Meta) iter.Seq[[]*Meta] {
 	return func(yield func([]*Meta) bool) {
 		for len(metas) > 0 {
-			n, size := 0, 0
-			for n < len(metas) && size < document.ChunkSize {
+			n, size := 1, metas[0].src.size
+			for n < len(metas) && size+metas[n].src.size <= document.ChunkSize {
 				size += metas[n].src.size
 				n++
 			}
