@@ -25,8 +25,9 @@ var (
 	probeSize = 16 << 20
 )
 
-// Buffers holds memory for chunks of text.
-var Buffers = pool.Bytes(6, ChunkSize+ChunkSize/4, 4*ChunkSize)
+// Buffers holds memory for chunks of text. Large documents have room in it, too; what others do not need
+// of it is never touched, so it takes no memory of the system.
+var Buffers = pool.Bytes(8, 4*ChunkSize, 4*ChunkSize)
 
 // sniffSize is how far upstream looks for the first character that is not a space, to distinguish JSON from YAML.
 const sniffSize = 4096
