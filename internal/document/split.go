@@ -287,15 +287,29 @@ func yamlBoundary(data []byte) int {
 // line breaks is read brace by brace, and so is one that has none there for long, before its first object counts as
 // large.
 func (s *splitter) jsonBoundary(data []byte) int {
-	last := 0
-	for i := range occurrences(data, []byte("\n{")) {
-		before := bytes.TrimRight(data[:i], " \t\r\n")
-		if len(before) > 0 && before[len(before)-1] == '}' {
-			last = i + 1
+	for start := len(data); start > 0; {
+		end := min(start+1, len(data)) // the brace may follow
+		start = max(0, start-boundaryWindow)
+		if last := lastBoundary(data[:end], start); last > 0 {
+			return last
 		}
 	}
-	if last == 0 && (len(data) >= min(4*ChunkSize, s.probeSize()) || bytes.IndexByte(data, '\n') < 0) {
+	if len(data) >= min(4*ChunkSize, s.probeSize()) || bytes.IndexByte(data, '\n') < 0 {
 		return lastObject(data)
+	}
+	return 0
+}
+
+// boundaryWindow is how much of a chunk is searched at once, the end first: most objects are smaller.
+const boundaryWindow = 32 << 10
+
+// lastBoundary returns where the last object starts whose line break is in data[from:], or 0.
+func lastBoundary(data []byte, from int) (last int) {
+	for i := range occurrences(data[from:], []byte("\n{")) {
+		before := bytes.TrimRight(data[:from+i], space)
+		if len(before) > 0 && before[len(before)-1] == '}' {
+			last = from + i + 1
+		}
 	}
 	return last
 }
