@@ -138,7 +138,7 @@ func (l *lister) displayNames(bundle string) (either, manifest string, err error
 	}
 	b := v.(*declcfg.Bundle)
 	manifest = b.ManifestDisplayName()
-	return cmp.Or(manifest, b.CSVMetadata().DisplayName), manifest, nil
+	return cmp.Or(manifest, metadataOf(b).DisplayName), manifest, nil
 }
 
 func (p Package) title() string { return p.Name }

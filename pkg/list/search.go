@@ -172,23 +172,14 @@ func bundleByName(b *declcfg.Bundle) BundleByName {
 
 // lookInProperties looks at the provided APIs and at what the ClusterServiceVersion says of the operator.
 func lookInProperties(b *declcfg.Bundle, look func(field Field, value string, spellings ...string)) {
-	about, known := metadata{}, false
 	for i := range b.Properties {
-		switch p := &b.Properties[i]; p.Type {
-		case declcfg.PropertyGVK:
-			var api declcfg.GVK
-			if p.Unmarshal(&api) == nil {
-				look(FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind,
-					api.Kind+"."+api.Group, api.Kind+"."+api.Version+"."+api.Group)
-			}
-		case declcfg.PropertyCSVMetadata:
-			known = known || p.Unmarshal(&about) == nil
+		var api declcfg.GVK
+		if p := &b.Properties[i]; p.Type == declcfg.PropertyGVK && p.Unmarshal(&api) == nil {
+			look(FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind,
+				api.Kind+"."+api.Group, api.Kind+"."+api.Version+"."+api.Group)
 		}
 	}
-	if !known {
-		m := b.CSVMetadata() // from the manifests
-		about.DisplayName, about.Keywords, about.Provider.Name = m.DisplayName, m.Keywords, m.Provider.Name
-	}
+	about := metadataOf(b)
 	look(FieldDisplayName, about.DisplayName)
 	look(FieldProvider, about.Provider.Name)
 	for _, keyword := range about.Keywords {
@@ -196,11 +187,23 @@ func lookInProperties(b *declcfg.Bundle, look func(field Field, value string, sp
 	}
 }
 
-// metadata is the part of [declcfg.CSVMetadata] to search. Decoding all of it takes several times as long.
+// metadata is the part of [declcfg.CSVMetadata] to list and search. Decoding all of it takes several times as long.
 type metadata struct {
 	DisplayName string          `json:"displayName"`
 	Keywords    []string        `json:"keywords"`
 	Provider    declcfg.AppLink `json:"provider"`
+}
+
+// metadataOf returns the metadata of b in either form.
+func metadataOf(b *declcfg.Bundle) metadata {
+	for i := range b.Properties {
+		var m metadata
+		if p := &b.Properties[i]; p.Type == declcfg.PropertyCSVMetadata && p.Unmarshal(&m) == nil {
+			return m
+		}
+	}
+	m := b.CSVMetadata() // from the manifests
+	return metadata{DisplayName: m.DisplayName, Keywords: m.Keywords, Provider: m.Provider}
 }
 
 func (m Match) title() string {
