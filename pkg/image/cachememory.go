@@ -12,7 +12,7 @@ import (
 
 const (
 	// memoryBudget is how much a memoryCache holds in memory. What was used least recently goes first.
-	memoryBudget = 4 << 20
+	memoryBudget = 2 << 20
 	// memoryBlobMax is how much of one content is held in memory; a larger one goes to a spool file, if there can be one.
 	memoryBlobMax = 1 << 20
 )
