@@ -159,18 +159,10 @@ func (n *internet) stack(t *testing.T, o TransportOptions) *registryTransport {
 // follow gets a URL, and follows redirects as the library does, but for its checks.
 func follow(t *testing.T, stack http.RoundTripper, registry, address string) (string, error) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(withRegistry(t.Context(), registry), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := newRequest(withRegistry(t.Context(), registry), t, http.MethodGet, address, nil)
 	request.Header.Set("Authorization", "+secret")
-	response, err := (&http.Client{Transport: stack}).Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return string(body), err
+	_, text, err := read((&http.Client{Transport: stack}).Do(request))
+	return text, err
 }
 
 // TestRedirectPolicy holds that a registry leads to the internet, to its own network, and to where the user allows.

@@ -51,23 +51,9 @@ func newRetryTest(t *testing.T, answers ...http.HandlerFunc) *retryTest {
 	return r
 }
 
-func (r *retryTest) do(t *testing.T, method, body string) (status int, text string, err error) {
+func (r *retryTest) do(ctx context.Context, t *testing.T, method, path, body string) (status int, text string, err error) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, r.server.URL, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.roundTrip(request)
-}
-
-func (r *retryTest) roundTrip(request *http.Request) (status int, text string, err error) {
-	response, err := r.stack.RoundTrip(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(got), err
+	return read(r.stack.RoundTrip(newRequest(ctx, t, method, r.server.URL+path, strings.NewReader(body))))
 }
 
 // status answers with a status and perhaps a Retry-After.
@@ -117,7 +103,7 @@ func TestRetry(t *testing.T) {
 			if test.method == http.MethodPost {
 				body = "+body"
 			}
-			got, text, err := r.do(t, test.method, body)
+			got, text, err := r.do(t.Context(), t, test.method, "", body)
 			if got != test.status || errors.Is(err, io.EOF) != (got == 0) || !slices.Equal(r.waits, test.waits) {
 				t.Errorf("got %d, %v after %v, want %d after %v", got, err, r.waits, test.status, test.waits)
 			}
@@ -138,11 +124,7 @@ func TestRetryEndsWithContext(t *testing.T) {
 		cancel()
 		return sleep(ctx, time.Hour)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := r.roundTrip(request); !errors.Is(err, context.Canceled) || r.asked.Load() != 1 {
+	if _, _, err := r.do(ctx, t, http.MethodGet, "", ""); !errors.Is(err, context.Canceled) || r.asked.Load() != 1 {
 		t.Errorf("got %v after %d requests", err, r.asked.Load())
 	}
 }
@@ -152,11 +134,7 @@ func TestRetryKeepsDeadline(t *testing.T) {
 	r.now = time.Now
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, _, err := r.roundTrip(request); got != 429 || err != nil || r.waits != nil {
+	if got, _, err := r.do(ctx, t, http.MethodGet, "", ""); got != 429 || err != nil || r.waits != nil {
 		t.Errorf("got %d, %v after %v, want the answer at once", got, err, r.waits)
 	}
 }
@@ -165,11 +143,7 @@ func TestRetryIsTold(t *testing.T) {
 	var log strings.Builder
 	r := newRetryTest(t, breakOff, status(429, "7"))
 	r.log = slog.New(slog.NewTextHandler(&log, nil))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/v2/x?token=hunter2", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := r.roundTrip(request); err != nil {
+	if _, _, err := r.do(t.Context(), t, http.MethodGet, "/v2/x?token=hunter2", ""); err != nil {
 		t.Fatal(err)
 	}
 	got := log.String()

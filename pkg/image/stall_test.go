@@ -130,11 +130,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 		_, _ = w.Write(make([]byte, 1<<20))
 	})
 	bubble(t, handler, time.Second, func(t *testing.T, transport *registryTransport, url string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := transport.RoundTrip(request)
+		response, err := transport.RoundTrip(newRequest(t.Context(), t, http.MethodGet, url, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,11 +163,7 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 					time.Sleep(test.source)
 					_ = in.Close()
 				}()
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				response, err := transport.RoundTrip(request)
+				response, err := transport.RoundTrip(newRequest(t.Context(), t, http.MethodPut, url, body))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -189,11 +181,7 @@ func TestSlowUploadStalls(t *testing.T) {
 	})
 	bubble(t, handler, 200*time.Millisecond, func(t *testing.T, transport *registryTransport, url string) {
 		endless := io.LimitReader(neverEnds{}, 1<<40)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, endless)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := transport.RoundTrip(request)
+		response, err := transport.RoundTrip(newRequest(t.Context(), t, http.MethodPut, url, endless))
 		if err == nil {
 			_ = response.Body.Close()
 		}
@@ -210,11 +198,7 @@ func (neverEnds) Read(p []byte) (int, error) { return len(p), nil }
 func TestCanceledIsNoStall(t *testing.T) {
 	bubble(t, silent(true, true), time.Second, func(t *testing.T, transport *registryTransport, url string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := transport.RoundTrip(request)
+		response, err := transport.RoundTrip(newRequest(ctx, t, http.MethodGet, url, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -33,19 +34,29 @@ func newStack(t testing.TB, o TransportOptions, dir string) *registryTransport {
 	return &registryTransport{inner: inner, insecure: true}
 }
 
-func get(t testing.TB, transport http.RoundTripper, url string) (string, error) {
+func newRequest(ctx context.Context, t testing.TB, method, url string, body io.Reader) *http.Request {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := transport.RoundTrip(request)
+	return request
+}
+
+func get(t testing.TB, transport http.RoundTripper, url string) (string, error) {
+	t.Helper()
+	_, text, err := read(transport.RoundTrip(newRequest(t.Context(), t, http.MethodGet, url, nil)))
+	return text, err
+}
+
+// read returns the status and the body of an answer.
+func read(response *http.Response, err error) (int, string, error) {
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	return string(body), err
+	return response.StatusCode, string(body), err
 }
 
 func TestUserAgent(t *testing.T) {
@@ -324,11 +335,7 @@ func BenchmarkBody(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			for b.Loop() {
-				request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				response, err := transport.RoundTrip(request)
+				response, err := transport.RoundTrip(newRequest(b.Context(), b, http.MethodGet, server.URL, nil))
 				if err != nil {
 					b.Fatal(err)
 				}
