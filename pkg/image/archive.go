@@ -123,7 +123,7 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 		return nil, err
 	}
 	if id, ok := idOf(chosen.Config); ok {
-		if err := checkDigest(raw, v1.Descriptor{Digest: id}); err != nil {
+		if err := checkDigest(raw, id); err != nil {
 			return nil, err
 		}
 	}
@@ -185,5 +185,5 @@ func (d *dockerArchive) blob(_ context.Context, desc v1.Descriptor) (io.ReadClos
 	return newCheckedReader(struct {
 		io.Reader
 		io.Closer
-	}{plain, closers{plain, f}}, desc)
+	}{plain, closers{plain, f}}, desc), nil
 }

@@ -3,6 +3,8 @@ package image
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -144,8 +146,15 @@ func (c *Cache) open(h v1.Hash) stored {
 // fill stores what download writes: in the directory, and where that fails in memory. It returns what it stored, or nil
 // where that is gone already.
 func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
+	checked := func(w io.Writer) error {
+		v := newVerifier(h)
+		if err := download(io.MultiWriter(cacheWriter{w}, v)); err != nil {
+			return err
+		}
+		return v.verify()
+	}
 	if c.dir != nil && !c.noDir.Load() {
-		s, err := c.dir.fill(h, download)
+		s, err := c.dir.fill(h, checked)
 		failed, ok := errors.AsType[*cacheError](err)
 		if !ok {
 			return s, err
@@ -155,7 +164,7 @@ func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) 
 				"dir", c.dir.root, "error", failed.err)
 		}
 	}
-	return c.memory.fill(h, download)
+	return c.memory.fill(h, checked)
 }
 
 // A cacheError is a failure to store, as opposed to one to download.
@@ -164,36 +173,35 @@ type cacheError struct{ err error }
 func (e *cacheError) Error() string { return fmt.Sprintf("write image cache: %v", e.err) }
 func (e *cacheError) Unwrap() error { return e.err }
 
-// A checkedWriter passes on what is written, hashing it.
-type checkedWriter struct {
-	w    io.Writer
-	hash hash.Hash
+// A cacheWriter makes the errors of writing cacheErrors.
+type cacheWriter struct{ io.Writer }
+
+func (w cacheWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		err = &cacheError{err}
+	}
+	return n, err
+}
+
+// A verifier hashes the content that is written to it.
+type verifier struct {
+	hash.Hash
 	want v1.Hash
 }
 
-func newCheckedWriter(w io.Writer, want v1.Hash) (*checkedWriter, error) {
+func newVerifier(want v1.Hash) verifier {
 	sum, err := v1.Hasher(want.Algorithm)
-	if err != nil {
-		return nil, err
+	if err != nil { // not after v1.NewHash, which knows the same algorithms
+		sum = sha256.New()
 	}
-	return &checkedWriter{w: w, hash: sum, want: want}, nil
+	return verifier{sum, want}
 }
 
-func (c *checkedWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	if err != nil {
-		return n, &cacheError{err}
-	}
-	c.hash.Write(p)
-	return n, nil
-}
-
-// check reports whether what was written has the digest.
-func (c *checkedWriter) check() error { return checkSum(c.hash, c.want) }
-
-func checkSum(sum hash.Hash, want v1.Hash) error {
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want.Hex {
-		return fmt.Errorf("%w: the content of %s has the digest %s:%s", errDigest, want, want.Algorithm, got)
+// verify returns an error unless the content has the digest.
+func (v verifier) verify() error {
+	if got := hex.EncodeToString(v.Sum(nil)); got != v.want.Hex {
+		return fmt.Errorf("%w: the content of %s has the digest %s:%s", errDigest, v.want, v.want.Algorithm, got)
 	}
 	return nil
 }

@@ -80,14 +80,11 @@ func (d *cacheDir) check(f *os.File, h v1.Hash) error {
 	if known {
 		return nil
 	}
-	sum, err := v1.Hasher(h.Algorithm)
-	if err != nil {
+	v := newVerifier(h)
+	if _, err := io.Copy(v, f); err != nil {
 		return err
 	}
-	if _, err := io.Copy(sum, f); err != nil {
-		return err
-	}
-	if err := checkSum(sum, h); err != nil {
+	if err := v.verify(); err != nil {
 		return err
 	}
 	d.markChecked(h)
@@ -112,14 +109,7 @@ func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, erro
 	defer unlock()
 	defer os.Remove(f.Name()) // renamed already where all went well
 	defer f.Close()
-	w, err := newCheckedWriter(f, h)
-	if err != nil {
-		return nil, err
-	}
-	if err := download(w); err != nil {
-		return nil, err
-	}
-	if err := w.check(); err != nil {
+	if err := download(f); err != nil {
 		return nil, err
 	}
 	s, err := d.commit(f, h)

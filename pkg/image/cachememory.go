@@ -43,14 +43,7 @@ func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	opts.Warn = m.warn
 	content := spool.NewWriter(opts)
 	defer content.Close()
-	w, err := newCheckedWriter(content, h)
-	if err != nil {
-		return nil, err
-	}
-	if err := download(w); err != nil {
-		return nil, err
-	}
-	if err := w.check(); err != nil {
+	if err := download(content); err != nil {
 		return nil, err
 	}
 	blob, err := content.Finish()

@@ -106,7 +106,7 @@ func (l *layout) document(_ context.Context, desc v1.Descriptor) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return raw, checkDigest(raw, desc)
+	return raw, checkDigest(raw, desc.Digest)
 }
 
 func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
@@ -118,7 +118,7 @@ func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, err
 		return nil, closing(fmt.Errorf("%w: %s has %d bytes; the manifest says %d", errDigest,
 			blobPath(desc.Digest), size, desc.Size), f)
 	}
-	return newCheckedReader(f, desc)
+	return newCheckedReader(f, desc), nil
 }
 
 // readSmall reads a manifest, an index or a config.

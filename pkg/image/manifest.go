@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 
@@ -135,44 +134,35 @@ func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	return nil
 }
 
-// checkDigest reports whether raw is what desc describes.
-func checkDigest(raw []byte, desc v1.Descriptor) error {
-	sum, err := v1.Hasher(desc.Digest.Algorithm)
-	if err != nil {
-		return err
-	}
-	sum.Write(raw)
-	return checkSum(sum, desc.Digest)
+// checkDigest returns an error unless raw has the digest.
+func checkDigest(raw []byte, want v1.Hash) error {
+	v := newVerifier(want)
+	v.Write(raw)
+	return v.verify()
 }
 
 // A checkedReader fails at the end of its content if that does not have the digest, and before if there is more
 // of it than the size says.
 type checkedReader struct {
-	io.Closer
-	r    io.Reader
-	hash hash.Hash
-	want v1.Hash
-	size int64 // -1 where it is not known
-	n    int64
+	io.ReadCloser
+	verifier verifier
+	size     int64 // -1 where it is not known
+	n        int64
 }
 
-func newCheckedReader(r io.ReadCloser, desc v1.Descriptor) (*checkedReader, error) {
-	sum, err := v1.Hasher(desc.Digest.Algorithm)
-	if err != nil {
-		return nil, closing(err, r)
-	}
-	return &checkedReader{Closer: r, r: r, hash: sum, want: desc.Digest, size: desc.Size}, nil
+func newCheckedReader(r io.ReadCloser, desc v1.Descriptor) *checkedReader {
+	return &checkedReader{ReadCloser: r, verifier: newVerifier(desc.Digest), size: desc.Size}
 }
 
 func (c *checkedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.hash.Write(p[:n])
+	n, err := c.ReadCloser.Read(p)
+	c.verifier.Write(p[:n])
 	c.n += int64(n)
 	if c.size >= 0 && c.n > c.size {
 		return 0, fmt.Errorf("%w: there is more than the %d bytes that the manifest says", errDigest, c.size)
 	}
 	if err == io.EOF {
-		if bad := checkSum(c.hash, c.want); bad != nil {
+		if bad := c.verifier.verify(); bad != nil {
 			return 0, bad
 		}
 	}

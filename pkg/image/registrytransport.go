@@ -238,7 +238,7 @@ func (t *registryTransport) manifest(r *http.Request, name string) (*http.Respon
 			}
 			continue
 		case noDigest == nil && resp.StatusCode == http.StatusOK:
-			if err := checkDigest(raw, v1.Descriptor{Digest: h}); err != nil {
+			if err := checkDigest(raw, h); err != nil {
 				return nil, err
 			}
 		}
