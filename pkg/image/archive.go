@@ -78,7 +78,11 @@ func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	fsys, err := openTar(ctx, f, tarfs.Options{Limits: o.opts.Limits.Archive(), Spool: o.spool()})
+	info, err := f.Stat()
+	if err != nil {
+		return nil, closing(err, f)
+	}
+	fsys, err := tarfs.Open(ctx, f, info.Size(), tarfs.Options{Limits: o.opts.Limits.Archive(), Spool: o.spool()})
 	if err != nil {
 		return nil, closing(err, f)
 	}
@@ -89,23 +93,6 @@ func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*
 	img.closeLater(f)
 	img.closeLater(fsys)
 	return img, nil
-}
-
-// openTar returns the tree of an archive, which may be compressed.
-func openTar(ctx context.Context, f *os.File, opts tarfs.Options) (*tarfs.FS, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, tarfs.HeaderSize)
-	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	if !tarfs.Is(head[:n]) {
-		return nil, errors.New("not an archive")
-	}
-	return tarfs.Open(ctx, f, info.Size(), opts)
 }
 
 // openDocker opens an image of an archive that docker save has written.

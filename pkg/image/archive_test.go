@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -60,13 +61,8 @@ func TestSeveralInArchive(t *testing.T) {
 
 func TestIsArchive(t *testing.T) {
 	img := imageOf(t, nil, tarOf(t, "a=1"))
-	dir := t.TempDir()
-	docker := filepath.Join(dir, "docker.tar")
-	if err := tarball.WriteToFile(docker, name.MustParseReference("example.com/a:a"), img); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(docker)
-	if err != nil {
+	var docker bytes.Buffer
+	if err := tarball.Write(name.MustParseReference("example.com/a:a"), img, &docker); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -75,24 +71,19 @@ func TestIsArchive(t *testing.T) {
 		want bool
 	}{
 		{"oci", tarOf(t, "oci-layout={}"), true},
-		{"docker", data, true},
+		{"docker", docker.Bytes(), true},
 		{"catalog", tarOf(t, "catalog.yaml=x"), false},
 		{"catalog with a file of that name", tarOf(t, `manifest.json={"schema":"olm.package"}`), false},
 		{"catalog with a list of that name", tarOf(t, `manifest.json=[{"schema":"olm.package"}]`), false},
 	} {
-		writeFile(t, filepath.Join(dir, "x.tar"), string(tt.data))
-		f, err := os.Open(filepath.Join(dir, "x.tar"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fsys, err := openTar(t.Context(), f, tarfs.Options{})
+		fsys, err := tarfs.Open(t.Context(), bytes.NewReader(tt.data), int64(len(tt.data)), tarfs.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := IsArchive(fsys); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
-		if err := errors.Join(fsys.Close(), f.Close()); err != nil {
+		if err := fsys.Close(); err != nil {
 			t.Error(err)
 		}
 	}

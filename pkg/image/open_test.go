@@ -128,7 +128,7 @@ func TestReferences(t *testing.T) {
 		{"oci:dir", "not an OCI layout: it has no file oci-layout"},
 		{"oci:missing", "directory missing does not exist"},
 		{"oci:plain", "plain is a file: name an archive without oci:"},
-		{"plain", "not an archive"},
+		{"plain", "not a tar archive"},
 		{"catalog.tar", "not an image archive: it has neither oci-layout nor manifest.json"},
 		{"empty.tar", "it contains no image"},
 		{"empty.tar:v1", "it contains no image"},
