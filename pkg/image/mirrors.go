@@ -130,9 +130,8 @@ func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 	if err != nil {
 		return candidate{}, err
 	}
-	if registry != nil && registry.Blocked {
-		return candidate{}, fmt.Errorf("%w: registries.conf (one of %s) blocks %s", ErrBlocked,
-			sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
+	if why := m.blocks(registry); why != "" {
+		return candidate{}, fmt.Errorf("%w: %s", ErrBlocked, why)
 	}
 	c := candidate{Ref: ref, Insecure: m.insecure || registry != nil && registry.Insecure}
 	if c.Insecure {
@@ -200,23 +199,22 @@ func (m *Mirrors) add(to []candidate, s sysregistriesv2.PullSource, ref name.Ref
 	return append(to, c), nil
 }
 
-func parseReference(s string, insecure bool) (name.Reference, error) {
-	if insecure {
-		return name.ParseReference(s, name.StrictValidation, name.Insecure)
-	}
-	return name.ParseReference(s, name.StrictValidation)
-}
-
 // whyBlocked says what forbids contact with the registry of an image, "" if nothing does.
 func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Registry) string {
-	if registry != nil && registry.Blocked {
-		return fmt.Sprintf("registries.conf (one of %s) blocks %s",
-			sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
+	why := m.blocks(registry)
+	if set := m.set(named.Name()); why == "" && set != nil && set.Blocked {
+		why = fmt.Sprintf("%s: NeverContactSource for %s", m.blockers[set.Prefix], set.Prefix)
 	}
-	if set := m.set(named.Name()); set != nil && set.Blocked {
-		return fmt.Sprintf("%s: NeverContactSource for %s", m.blockers[set.Prefix], set.Prefix)
+	return why
+}
+
+// blocks says that registries.conf forbids contact with a registry, "" if it does not.
+func (m *Mirrors) blocks(registry *sysregistriesv2.Registry) string {
+	if registry == nil || !registry.Blocked {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("registries.conf (one of %s) blocks %s",
+		sysregistriesv2.ConfigurationSourceDescription(m.conf), registry.Prefix)
 }
 
 // blocked returns the error for an image without candidates.

@@ -42,11 +42,15 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	case repo != strings.ToLower(repo):
 		return nil, fmt.Errorf("names of repositories are lower-case: write %s%s", strings.ToLower(repo), ref[len(repo):])
 	}
-	opts := []name.Option{name.StrictValidation}
+	return parseReference(ref, insecure)
+}
+
+// parseReference parses a complete reference.
+func parseReference(ref string, insecure bool) (name.Reference, error) {
 	if insecure {
-		opts = append(opts, name.Insecure)
+		return name.ParseReference(ref, name.StrictValidation, name.Insecure)
 	}
-	return name.ParseReference(ref, opts...)
+	return name.ParseReference(ref, name.StrictValidation)
 }
 
 // isHost reports whether the first part of a reference is a registry rather than a folder on Docker's.
