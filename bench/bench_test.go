@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -147,13 +148,17 @@ func writeBundles(t *testing.T, packages ...string) string {
 	return operators
 }
 
-// TestServe holds that both hosts of the registry have all images, and that no two of them are the same although there
+// TestServe holds that both hosts of the registry have all images of bundles, and that no two of them are the same although there
 // are fewer bundles.
 func TestServe(t *testing.T) {
 	in, closeIn := io.Pipe()
 	out, outWriter := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- serve(in, outWriter, writeBundles(t, "oak", "pine"), 5, 0) }()
+	catalog := filepath.Join(t.TempDir(), "catalog")
+	if err := os.CopyFS(catalog, fstest.MapFS{"oak/catalog.json": {Data: []byte("{}")}}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- serve(in, outWriter, writeBundles(t, "oak", "pine"), catalog, 5, 0) }()
 	var s served
 	if err := json.NewDecoder(out).Decode(&s); err != nil {
 		t.Fatal(err)
@@ -181,6 +186,17 @@ func TestServe(t *testing.T) {
 	}
 	if len(digests) != 5 {
 		t.Errorf("%d digests, want 5", len(digests))
+	}
+	ref, err := name.NewDigest(s.Prompt + "/" + s.Catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := remote.Image(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := filesOf(t, img), map[string]string{"catalog/oak/catalog.json": "{}"}; !maps.Equal(got, want) {
+		t.Errorf("the catalog has %v, want %v", got, want)
 	}
 	closeIn.Close()
 	if err := <-done; err != nil {

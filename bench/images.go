@@ -45,19 +45,30 @@ func bundleImages(dirs []string, n int) ([]v1.Image, error) {
 // bundleImage returns the image of a bundle as its Dockerfile would make it: a layer for each of its directories, and
 // the labels.
 func bundleImage(dir string, round int) (v1.Image, error) {
-	img := empty.Image
-	labels := map[string]string{
+	return imageOf(dir, []string{"manifests", "metadata"}, time.Unix(int64(round), 0), map[string]string{
 		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
 		"operators.operatorframework.io.bundle.manifests.v1": "manifests/",
 		"operators.operatorframework.io.bundle.metadata.v1":  "metadata/",
 		"operators.operatorframework.io.bundle.package.v1":   filepath.Base(filepath.Dir(dir)),
-	}
-	img, err := mutate.Config(img, v1.Config{Labels: labels})
+	})
+}
+
+// catalogImage returns the image of a catalog, which is one layer.
+func catalogImage(dir string) (v1.Image, error) {
+	name := filepath.Base(dir)
+	return imageOf(filepath.Dir(dir), []string{name}, time.Unix(0, 0), map[string]string{
+		"operators.operatorframework.io.index.configs.v1": "/" + name,
+	})
+}
+
+// imageOf returns an image with a layer for each of the directories in dir, whose files were changed at a time.
+func imageOf(dir string, names []string, changed time.Time, labels map[string]string) (v1.Image, error) {
+	img, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"manifests", "metadata"} {
-		layer, err := layerOf(dir, name, time.Unix(int64(round), 0))
+	for _, name := range names {
+		layer, err := layerOf(dir, name, changed)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func run() error {
 	prepareOnly := flag.Bool("prepare", false, "make the data that is not there yet, and measure nothing")
 	flag.Parse()
 	if *serveOnly {
-		return serve(os.Stdin, os.Stdout, *operators, imageCount, *delay)
+		return serve(os.Stdin, os.Stdout, *operators, dataIn(*dir).big, imageCount, *delay)
 	}
 	m := measurer{runs: *runs, log: filepath.Join(*dir, "stderr.txt")}
 	var err error
@@ -66,7 +66,7 @@ func run() error {
 	}
 	jobs := catalogJobs(data)
 	if *operators != "" {
-		images, stop, err := startRegistry(*operators, *delay)
+		images, stop, err := startRegistry(*operators, *dir, *delay)
 		if err != nil {
 			return err
 		}

@@ -100,6 +100,8 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 			budget: budget{time: 3 * time.Second}, than: steady},
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
 			budget: budget{time: 15 * time.Second}, than: steady},
+		{name: "validate, catalog image", args: []string{"validate", "--use-http", images.Prompt + "/" + images.Catalog},
+			than: growth{job: "validate", time: 2, rss: noiseOfRSS}},
 	}, nil
 }
 

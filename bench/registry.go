@@ -22,12 +22,13 @@ import (
 // imageCount is how many images a registry has.
 const imageCount = 1000
 
-// A served registry has images of bundles. It is a process of its own: in the one that measures, it would count as
+// A served registry has images of bundles and of a catalog. It is a process of its own: in the one that measures, it would count as
 // memory of what is measured.
 type served struct {
-	Prompt string   // the host that answers at once
-	Slow   string   // the host that takes its time for each request
-	Images []string // the paths and digests of the images, which both hosts have
+	Prompt  string   // the host that answers at once
+	Slow    string   // the host that takes its time for each request
+	Images  []string // the paths and digests of the images of bundles, which both hosts have
+	Catalog string   // the path and digest of the image of the catalog
 }
 
 // refs returns the references of n images at a host, evenly spread over all.
@@ -39,14 +40,14 @@ func (s served) refs(host string, n int) []string {
 	return refs
 }
 
-// startRegistry starts a process that serves images of the bundles in a directory. It ends with stop, or when this
-// process ends.
-func startRegistry(operators string, delay time.Duration) (s served, stop func() error, err error) {
+// startRegistry starts a process that serves images of the bundles in a directory and of the big catalog in dir. It ends
+// with stop, or when this process ends.
+func startRegistry(operators, dir string, delay time.Duration) (s served, stop func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return s, nil, err
 	}
-	cmd := exec.Command(self, "-serve", "-operators", operators, "-delay", delay.String())
+	cmd := exec.Command(self, "-serve", "-dir", dir, "-operators", operators, "-delay", delay.String())
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -69,8 +70,9 @@ func startRegistry(operators string, delay time.Duration) (s served, stop func()
 	return s, stop, nil
 }
 
-// serve serves images of the bundles in a directory until in ends. When all are there, it writes what it serves to out.
-func serve(in io.Reader, out io.Writer, operators string, n int, delay time.Duration) error {
+// serve serves n images of the bundles in a directory and one of a catalog until in ends. When all are there, it writes
+// what it serves to out.
+func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay time.Duration) error {
 	dirs, err := bundleDirs(operators)
 	if err != nil {
 		return err
@@ -93,6 +95,13 @@ func serve(in io.Reader, out io.Writer, operators string, n int, delay time.Dura
 			return err
 		}
 		s.Images = append(s.Images, image)
+	}
+	img, err := catalogImage(catalog)
+	if err != nil {
+		return err
+	}
+	if s.Catalog, err = push(s.Prompt, "bench/catalog", img); err != nil {
+		return err
 	}
 	if err := json.NewEncoder(out).Encode(s); err != nil {
 		return err
