@@ -19,6 +19,7 @@ const annotationCAHash = "olmcahash"
 // deploy creates a Deployment, or takes it over from the operator that is replaced. The certificate is that of its
 // webhooks and APIServices, nil if it has none.
 func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, cert *certificate, why reason) {
+	config := ns.podConfig(o.Value)
 	set := func(d *appsv1.Deployment) {
 		oldHash := d.Spec.Template.Annotations[annotationCAHash]
 		d.OwnerReferences, d.Spec = rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
@@ -29,6 +30,7 @@ func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, cert *c
 			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash, oldHash))
 		}
 		template.Annotations = merged(template.Annotations, o.Value.Annotations)
+		configure(d, config)
 		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: o.Value.Name})
 		d.Spec.RevisionHistoryLimit = new(int32(1))
 		d.Labels = with(merged(spec.Label, rbac.OwnerLabels(o.Value)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
