@@ -53,10 +53,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"pkg/diff": {
-		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json,
-		"internal/markdown",
-	},
+	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/markdown"},
 	"pkg/filter": {
 		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json,
@@ -77,7 +74,7 @@ var arrows = map[string][]string{
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
 		"internal/parallel", "internal/format", "internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup",
-		"pkg/bundle", "pkg/cluster/catalogsource",
+		"pkg/bundle", "pkg/cluster/catalogsource", "k8s.io/apiserver/pkg/apis/cel",
 	},
 	"pkg/cluster/rbac": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",
@@ -89,8 +86,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
 	"pkg/list": {
-		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve",
-		"internal/parallel",
+		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
 	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
@@ -150,7 +146,8 @@ var arrows = map[string][]string{
 	},
 	"pkg/declcfg": {
 		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
-		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim", "internal/nearest",
+		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
+		"internal/nearest",
 	},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},

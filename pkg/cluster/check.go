@@ -29,7 +29,7 @@ import (
 // specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of
 // theirs. The problems are sorted by place. The error is that of ctx.
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
-	c := checker{definitions: s.definitions()}
+	c := checker{definitions: s.definitions(), refused: map[string]bool{}}
 	for o := range s.All() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 				c.fail("spec: %w", err)
 			}
 		case *Other:
-			c.checkCustomResource(v)
+			c.checkCustomResource(ctx, v)
 		}
 		for field, bundle := range certificates(o.Value) {
 			if len(bytes.TrimSpace(bundle)) > 0 && !x509.NewCertPool().AppendCertsFromPEM(bundle) {
@@ -67,6 +67,10 @@ type checker struct {
 	definitions map[schema.GroupKind]*definition
 	object      Object[Kubernetes]
 	problems    []*declcfg.Error
+
+	refused      map[string]bool // definitions, by name, by Kubernetes
+	rulesCost    int64           // of all CEL rules so far
+	rulesSkipped bool
 }
 
 // fail reports an error about the object.

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,13 @@ spec:
 ---
 `
 
+// rules returns a definition of As with a CEL rule of spec and one about the name; custom resources follow at line 4.
+func rules(ofSpec string) string {
+	return "{kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, metadata: {name: as.x.io},\n" +
+		"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: self.metadata.name != 'odd', message: odd name}, {rule: self == oldSelf}], properties: {spec: {type: object, x-kubernetes-validations: [{rule: '" +
+		ofSpec + "'}], properties: {min: {type: integer}, max: {type: integer, default: 2}}}}}}}]}}\n---\n"
+}
+
 func TestCheck(t *testing.T) {
 	long := strings.Repeat("a", 254)
 	for _, tt := range []struct{ name, text, want string }{
@@ -34,6 +42,17 @@ func TestCheck(t *testing.T) {
 -:13:1: A "ns/a": names[1]: Duplicate value: "a"
 -:13:1: A "ns/a": size: Invalid value: 10: size in body should be less than or equal to 9
 -:13:1: A "ns/a": spec.x: Required value`},
+		{"rules", rules("self.min <= self.max") + "{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}, spec: {min: 1}}\n---\n" +
+			"{kind: A, apiVersion: x.io/v1, metadata: {name: b, namespace: ns}, spec: {min: 3}}\n---\n" +
+			"{kind: A, apiVersion: x.io/v1, metadata: {name: odd, namespace: ns}, spec: {min: 1}}\n---\n" +
+			"{kind: A, apiVersion: x.io/v1, metadata: {name: c, namespace: ns}, spec: {min: big}}",
+			`-:6:1: A "ns/b": spec: Invalid value: failed rule: self.min <= self.max
+-:8:1: A "ns/odd": Invalid value: odd name
+-:10:1: A "ns/c": spec.min: Invalid value: "string": spec.min in body must be of type integer: "string"`},
+		{"a rule that is no CEL", rules("self.") + "{kind: A, apiVersion: x.io/v1, metadata: {name: odd, namespace: ns}, spec: {min: 3}}",
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: ` +
+				`{"Rule":"self.","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: ` +
+				"compilation failed: ERROR: <input>:1:6: Syntax error: no viable alternative at input '.'\n | self.\n | .....^"},
 		{"a version that is not served", crd + "{kind: A, apiVersion: x.io/v2, metadata: {name: a, namespace: ns}}",
 			`-:13:1: A "ns/a": apiVersion: CustomResourceDefinition "as.x.io" does not serve version "v2"`},
 		{"the name of a custom resource", crd + "{kind: A, apiVersion: x.io/v1, metadata: {name: A, namespace: ns}}",
@@ -99,6 +118,26 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// Rules that cost too much are not evaluated for all objects.
+func TestExpensiveRules(t *testing.T) {
+	rule := "{rule: '!self.contains(\"" + strings.Repeat("b", 90) + "\")'}"
+	text := "{kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, metadata: {name: as.x.io}, " +
+		"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Cluster, versions: [{name: v1, served: true, storage: true, " +
+		"schema: {openAPIV3Schema: {type: object, properties: {text: {type: string, maxLength: 1000000, " +
+		"x-kubernetes-validations: [" + strings.Repeat(rule+", ", 10) + rule + "]}}}}}]}}\n"
+	for i := range 4 {
+		text += fmt.Sprintf("---\n{kind: A, apiVersion: x.io/v1, metadata: {name: a%d}, text: %s}\n", i, strings.Repeat("a", 1_000_000))
+	}
+	problems, err := load(t, text).Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `-:7:1: A "a2": CEL rules take too long: they are not evaluated for this object and those after it`
+	if len(problems) != 1 || problems[0].Error() != want {
+		t.Errorf("got %v", problems)
 	}
 }
 

@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // A definition is a CustomResourceDefinition and what its custom resources are checked with.
@@ -28,6 +32,7 @@ type definition struct {
 type version struct {
 	validator validation.SchemaValidator
 	schema    *structural.Structural
+	rules     *cel.Validator // nil if there are none
 }
 
 // definitions returns the definitions of all custom resources, by kind.
@@ -42,6 +47,8 @@ func (s *State) definitions() map[schema.GroupKind]*definition {
 
 // checkDefinition checks what Kubernetes checks when a definition is created.
 func (c *checker) checkDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition) {
+	before := len(c.problems)
+	defer func() { c.refused[d.Name] = len(c.problems) > before }()
 	internal, err := internalDefinition(d)
 	if err != nil {
 		c.fail("%w", err)
@@ -62,8 +69,8 @@ func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextens
 }
 
 // checkCustomResource checks a custom resource against the schema of its definition, if there is one, as Kubernetes
-// does: with defaults, and without unknown fields. CEL rules are not evaluated.
-func (c *checker) checkCustomResource(o *Other) {
+// does: with defaults, and without unknown fields.
+func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
 	d := c.definitions[kindAndGroup(o)]
 	if d == nil {
 		return
@@ -80,22 +87,53 @@ func (c *checker) checkCustomResource(o *Other) {
 	if err == nil {
 		var content map[string]any
 		if err = utiljson.Unmarshal(raw, &content); err == nil {
-			c.checkContent(content, v)
+			c.checkContent(ctx, content, v, !c.refused[d.Name])
 			return
 		}
 	}
 	c.fail("%w", err)
 }
 
-func (c *checker) checkContent(content map[string]any, v *version) {
+func (c *checker) checkContent(ctx context.Context, content map[string]any, v *version, evaluate bool) {
 	pruning.Prune(content, v.schema, true)
 	defaulting.Default(content, v.schema)
-	for _, err := range validation.ValidateCustomResource(nil, content, v.validator) {
+	errs := validation.ValidateCustomResource(nil, content, v.validator)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.schema, content)...)
+	if evaluate && v.rules != nil && !slices.ContainsFunc(errs, hidesRules) {
+		errs = append(errs, c.evaluate(ctx, content, v)...)
+	}
+	for _, err := range errs {
+		if err.Field == (*field.Path)(nil).String() { // the object as a whole
+			c.fail("%s", err.ErrorBody())
+			continue
+		}
 		c.fail("%w", err)
 	}
-	for _, err := range listtype.ValidateListSetsAndMaps(nil, v.schema, content) {
-		c.fail("%w", err)
+}
+
+// hidesRules reports whether Kubernetes evaluates no rules where there is such an error.
+func hidesRules(err *field.Error) bool {
+	return slices.Contains([]field.ErrorType{
+		field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+	}, err.Type)
+}
+
+// maxRulesCost limits the rules of all custom resources to some seconds.
+const maxRulesCost = 2 * celconfig.RuntimeCELCostBudget
+
+// evaluate evaluates the CEL rules about a new custom resource, those without oldSelf.
+func (c *checker) evaluate(ctx context.Context, content map[string]any, v *version) field.ErrorList {
+	const each = celconfig.RuntimeCELCostBudget
+	if c.rulesCost > maxRulesCost-each {
+		if !c.rulesSkipped {
+			c.fail("CEL rules take too long: they are not evaluated for this object and those after it")
+		}
+		c.rulesSkipped = true
+		return nil
 	}
+	errs, left := v.rules.Validate(ctx, nil, v.schema, content, nil, each)
+	c.rulesCost += each - max(left, 0)
+	return errs
 }
 
 // version returns a version, nil if its schema cannot be used. The error is about versions that are not there.
@@ -135,6 +173,9 @@ func (d *definition) compile(name string) (*version, error) {
 	if v.validator, _, err = validation.NewSchemaValidator(props.OpenAPIV3Schema); err != nil {
 		return nil, err
 	}
-	v.schema, err = structural.NewStructural(props.OpenAPIV3Schema)
-	return v, err
+	if v.schema, err = structural.NewStructural(props.OpenAPIV3Schema); err != nil {
+		return nil, err
+	}
+	v.rules = cel.NewValidator(v.schema, true, celconfig.PerCallLimit)
+	return v, nil
 }

@@ -217,15 +217,21 @@ func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any)
 // unmarshal reads JSON into v. An error is about the value at within.
 func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	opts := options
-	if _, ok := v.(*v1alpha1.CatalogSource); ok {
+	switch v.(type) {
+	case *v1alpha1.CatalogSource:
 		opts = json.JoinOptions(options, withUpdateStrategy)
+	case *v1alpha1.Subscription:
+		opts = json.JoinOptions(options, withStrictConfig)
 	}
 	if err = json.Unmarshal(raw, v, opts); err == nil {
 		return "", nil
 	}
 	within, message := declcfg.TypeError(err)
 	s, ok := errors.AsType[*json.SemanticError](err)
-	if ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil {
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		message = errors.New("unknown field")
+	case ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil:
 		message = s.Err // of a type with its own decoder, such as a time
 	}
 	return within, message
@@ -241,3 +247,10 @@ var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byt
 	}
 	return u.UnmarshalJSON(raw)
 }))
+
+// withStrictConfig refuses unknown fields in the config of Subscriptions, as kubectl does: they would have no effect.
+var withStrictConfig = json.WithUnmarshalers(json.UnmarshalFromFunc(
+	func(d *jsontext.Decoder, c *v1alpha1.SubscriptionConfig) error {
+		type config v1alpha1.SubscriptionConfig
+		return json.UnmarshalDecode(d, (*config)(c), json.RejectUnknownMembers(true))
+	}))

@@ -179,6 +179,18 @@ func TestProblems(t *testing.T) {
 			`-:4:80: spec.grpcPodConfig.securityContextConfig: CatalogSource "ns/c": unknown value "odd", want "legacy" or "restricted"`,
 		},
 		{
+			"an unknown field of a config",
+			"kind: Subscription\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: s, namespace: ns}\n" +
+				"spec: {name: p, source: c, sourceNamespace: ns, unknown: 1, config: {tolerations: [{keys: a}]}}\n",
+			`-:4:91: spec.config.tolerations[0].keys: unknown field`,
+		},
+		{
+			"a bad quantity",
+			"kind: Subscription\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: s, namespace: ns}\n" +
+				"spec: {name: p, source: c, sourceNamespace: ns, unknown: 1, config: {resources: {limits: {cpu: 1 core}}}}\n",
+			`-:4:96: spec.config.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+		},
+		{
 			"a wrong type",
 			"kind: OperatorGroup\napiVersion: operators.coreos.com/v1\nmetadata: {name: g, namespace: ns}\nspec:\n  targetNamespaces:\n  - {a: b}\n",
 			`-:6:5: spec.targetNamespaces[0]: want a string, have an object`,
