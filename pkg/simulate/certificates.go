@@ -3,6 +3,7 @@ package simulate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,30 +25,54 @@ func serviceOf(deployment string) string {
 // A certificate is what the pods of a Deployment get to serve webhooks and APIServices.
 type certificate struct {
 	secret string
-	caHash string // of the authority that signed it; "" if that is not known
+	ca     []byte // the certificate of the authority that signed it; empty if that is not known
 }
 
-// certify creates what a Deployment needs to serve webhooks and APIServices: a Service, a Secret with the certificate,
-// and permissions. It returns nil if the Deployment serves none.
-func (ns *installed) certify(c *v1alpha1.ClusterServiceVersion, spec v1alpha1.StrategyDeploymentSpec) *certificate {
-	ports := servicePorts(c, spec.Name)
+// caHash returns the hash of the authority, "" if that is not known.
+func (c *certificate) caHash() string {
+	if len(c.ca) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(c.ca)
+	return hex.EncodeToString(sum[:])
+}
+
+// authority returns what clients of a Deployment trust, nil if that is not known.
+func (i *installation) authority(deployment string) []byte {
+	if c := i.certificates[deployment]; c != nil && len(c.ca) > 0 {
+		return c.ca
+	}
+	return nil
+}
+
+// certify creates what a Deployment needs to serve webhooks and APIServices, if it serves any: a Service, a Secret with
+// the certificate, and permissions. The error is about what the service account may not create.
+func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
+	ports := servicePorts(i.csv, spec.Name)
 	if len(ports) == 0 {
 		return nil
 	}
-	service := ns.service(c, serviceOf(spec.Name))
+	service := i.service(i.csv, serviceOf(spec.Name))
 	service.Spec.Ports = ports
 	if spec.Spec.Selector != nil {
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels
 	}
-	secret, caHash := ns.secret(c, service.Name+"-cert")
+	if err := i.as.permit(service, service.Namespace); err != nil {
+		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+	}
+	secret, ca := i.secret(i.csv, service.Name+"-cert")
 	objects := []cluster.Kubernetes{untyped(service), secret}
-	for _, o := range rbac.ForCertificate(c, serviceAccountOf(spec), service.Name, secret.GetName()) {
+	for _, o := range rbac.ForCertificate(i.csv, serviceAccountOf(spec), service.Name, secret.GetName()) {
 		objects = append(objects, o.(cluster.Kubernetes))
 	}
 	for _, o := range objects {
-		ns.put(o, "for "+c.Name, computed("OLM makes the certificates of webhooks and APIServices"))
+		if err := i.as.permit(o, o.GetNamespace()); err != nil {
+			return err
+		}
+		i.put(o, "for "+i.csv.Name, computed("OLM makes the certificates of webhooks and APIServices"))
 	}
-	return &certificate{secret.GetName(), caHash}
+	i.certificates[spec.Name] = &certificate{secret.GetName(), ca}
+	return nil
 }
 
 // service returns a Service with what the state has of it.
@@ -85,19 +110,18 @@ func servicePorts(c *v1alpha1.ClusterServiceVersion, deployment string) []corev1
 // caKey is where the Secret of a certificate has that of the authority.
 const caKey = "olmCAKey"
 
-// secret returns the Secret of a certificate, and the hash of its authority. What a new one contains is not known here.
-// One that exists keeps its own.
-func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, caHash string) {
+// secret returns the Secret of a certificate, and its authority. What a new one contains is not known here. One that
+// exists keeps its own.
+func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, ca []byte) {
 	owners := rbac.OwnedBy(c)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, name); ok {
 		o = found.Value.DeepCopyObject().(cluster.Kubernetes)
 		o.SetOwnerReferences(owners)
 		var secret corev1.Secret
-		if decode(o, &secret) == nil && len(secret.Data[caKey]) > 0 {
-			sum := sha256.Sum256(secret.Data[caKey])
-			caHash = hex.EncodeToString(sum[:])
+		if decode(o, &secret) == nil {
+			ca = secret.Data[caKey]
 		}
-		return o, caHash
+		return o, ca
 	}
 	return untyped(&corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -107,5 +131,5 @@ func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o c
 		},
 		Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}, caKey: {}},
-	}), ""
+	}), nil
 }

@@ -50,6 +50,43 @@ func TestCertificates(t *testing.T) {
 	runTable(t, "testdata/certificates.txtar", manifests(t, "Service", "Secret"), operators)
 }
 
+// A Secret that is there has the authority that clients of webhooks and APIServices trust.
+func TestAuthority(t *testing.T) {
+	result := simulated(t, loaded(t, `
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: kiln.v2, namespace: ns}
+spec:
+  install: {strategy: deployment, spec: {deployments: [{name: kiln, spec: {}}]}}
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions: {owned: [{name: kilns.x.io, version: v1, kind: Kiln}]}
+  apiservicedefinitions: {owned: [{name: kilns, group: y.io, version: v1, kind: Kiln, deploymentName: kiln}]}
+  webhookdefinitions:
+  - {type: ValidatingAdmissionWebhook, generateName: v.x.io, deploymentName: kiln, sideEffects: None, admissionReviewVersions: [v1]}
+  - {type: MutatingAdmissionWebhook, generateName: m.x.io, deploymentName: kiln, sideEffects: None, admissionReviewVersions: [v1]}
+  - {type: ConversionWebhook, generateName: c.x.io, deploymentName: kiln, conversionCRDs: [kilns.x.io], admissionReviewVersions: [v1]}
+status: {phase: InstallReady}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: kiln-service-cert, namespace: ns}, data: {olmCAKey: Y2E=}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kilns.x.io}
+spec: {group: x.io, names: {plural: kilns, kind: Kiln}, scope: Namespaced, versions: [{name: v1, served: true, storage: true}]}
+`), Options{}, []controller{operators})
+	found := map[string]int{}
+	for o := range result.State.All() {
+		found[o.Value.GetObjectKind().GroupVersionKind().Kind] += strings.Count(jsonText(o.Value), `"caBundle":"Y2E="`)
+	}
+	for _, kind := range []string{
+		"APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition",
+	} {
+		if found[kind] != 1 {
+			t.Errorf("%s has %d CA bundles\n%s", kind, found[kind], timeline(result))
+		}
+	}
+}
+
 // What OLM grants for the sake of both.
 func TestGranted(t *testing.T) {
 	show := manifests(t, "Role", "RoleBinding", "ClusterRoleBinding")

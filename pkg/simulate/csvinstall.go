@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,21 +15,29 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// install creates what an operator runs.
+// install creates what an operator runs, as the service account of its OperatorGroup.
 func (ns *installed) install(o csv) {
 	strategy, err := rbac.Strategy(o.Value)
 	if err != nil {
 		ns.invalidStrategy(o, err)
 		return
 	}
-	why := computed("it is part of the operator")
-	for _, spec := range strategy.DeploymentSpecs {
-		ns.deploy(o, spec, ns.certify(o.Value, spec), why)
+	i := &installation{
+		installed: ns, csv: o.Value, as: account{run: ns.run, permissions: ns.permissions},
+		certificates: map[string]*certificate{}, why: computed("it is part of the operator"),
 	}
-	for _, d := range o.Value.GetOwnedAPIServiceDescriptions() {
-		ns.serve(o.Value, d, why)
+	if ns.group != nil {
+		if i.as.ref, err = ns.accountOf(ns.namespace); err != nil {
+			wait(ns.run, o, "the service account of its OperatorGroup: "+err.Error(), Computed)
+			return
+		}
 	}
-	if err := ns.installWebhooks(o.Value); err != nil {
+	if reason, err := i.create(strategy.DeploymentSpecs); err != nil {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, "install strategy failed: "+err.Error(),
+			computed("OLM creates what an operator runs as the service account of the OperatorGroup"))
+		return
+	}
+	if err := i.installWebhooks(); err != nil {
 		o = ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting,
 			"Webhook install failed: conversionWebhook not ready", computed("OLM cannot set up a conversion webhook"))
 		wait(ns.run, o, "its conversion webhook: "+err.Error(), Computed)
@@ -36,6 +45,36 @@ func (ns *installed) install(o csv) {
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,
 		"waiting for install components to report healthy", computed("everything that it runs is created"))
+}
+
+// An installation creates what an operator runs.
+type installation struct {
+	*installed
+	csv          *v1alpha1.ClusterServiceVersion
+	as           account
+	certificates map[string]*certificate // by the name of the Deployment
+	why          reason
+}
+
+// create creates Deployments and APIServices. The error is about the first object that the service account may not
+// create. The reason says whether OLM tries again.
+func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1alpha1.ConditionReason, error) {
+	for _, spec := range deployments {
+		if err := i.certify(spec); err != nil {
+			return v1alpha1.CSVReasonComponentFailed, err
+		}
+	}
+	for _, spec := range deployments {
+		if err := i.deploy(spec); err != nil {
+			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
+		}
+	}
+	for _, d := range i.csv.GetOwnedAPIServiceDescriptions() {
+		if err := i.serve(d); err != nil {
+			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
+		}
+	}
+	return "", nil
 }
 
 // apply sets the fields of an object that an operator determines, and creates it if there is none of its name.
@@ -57,18 +96,31 @@ func merged(first, second map[string]string) map[string]string {
 }
 
 // serve creates an APIService, or takes it over from the operator that is replaced.
-func (ns *installed) serve(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription, why reason) {
-	port := plain.ServicePort(d.ContainerPort, nil).Port
-	apply(ns.run, &ns.State.APIServices, &cluster.APIService{
+func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
+	service := &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.GetName()},
 		Spec: cluster.APIServiceSpec{
 			Group: d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
 		},
-	}, func(s *cluster.APIService) {
-		s.Labels = merged(s.Labels, rbac.OwnerLabels(c))
-		s.Spec.Service = &cluster.ServiceReference{Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
-	}, c.Name, why)
+	}
+	port := plain.ServicePort(d.ContainerPort, nil).Port
+	return applyAs(i, &i.State.APIServices, service, func(s *cluster.APIService) {
+		s.Labels = merged(s.Labels, rbac.OwnerLabels(i.csv))
+		s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
+		if ca := i.authority(d.DeploymentName); ca != nil {
+			s.Spec.CABundle = ca
+		}
+	})
+}
+
+// applyAs applies an object of the operator, unless the service account may not create it.
+func applyAs[P cluster.Kubernetes](i *installation, s *cluster.Store[P], o P, set func(P)) error {
+	if err := i.as.permit(o, o.GetNamespace()); err != nil {
+		return err
+	}
+	apply(i.run, s, o, set, i.csv.Name, i.why)
+	return nil
 }
 
 // isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they

@@ -60,31 +60,31 @@ func checkWebhookRule(rule admissionv1.Rule) error {
 	return nil
 }
 
-// installWebhooks creates the configurations of the webhooks of an operator. Their certificates are not known here. The
-// error is about conversion webhooks, of which OLM only says that they are not ready.
-func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
+// installWebhooks creates the configurations of the webhooks of an operator. The error is about conversion webhooks, of
+// which OLM only says that they are not ready.
+func (i *installation) installWebhooks() error {
 	var selector *metav1.LabelSelector
-	if ns.group != nil {
-		selector, _ = ns.group.NamespaceLabelSelector() // nil, for all, if the group has no UID yet
+	if i.group != nil {
+		selector, _ = i.group.NamespaceLabelSelector() // nil, for all, if the group has no UID yet
 	}
-	why := computed("webhookdefinitions of the operator")
-	for i := range c.Spec.WebhookDefinitions {
-		d := &c.Spec.WebhookDefinitions[i]
+	namespace := i.csv.Namespace
+	for _, d := range i.csv.Spec.WebhookDefinitions {
+		meta, ca := webhookMeta(i.csv, &d), i.authority(d.DeploymentName)
 		switch d.Type {
 		case v1alpha1.ValidatingAdmissionWebhook:
-			ensureWebhook(ns, &ns.State.ValidatingWebhooks, c, &admissionv1.ValidatingWebhookConfiguration{
+			ensureWebhook(i, &i.State.ValidatingWebhooks, &admissionv1.ValidatingWebhookConfiguration{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
-				ObjectMeta: webhookMeta(c, d),
-				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(c.Namespace, selector, nil)},
-			}, why)
+				ObjectMeta: meta,
+				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(namespace, selector, ca)},
+			})
 		case v1alpha1.MutatingAdmissionWebhook:
-			ensureWebhook(ns, &ns.State.MutatingWebhooks, c, &admissionv1.MutatingWebhookConfiguration{
+			ensureWebhook(i, &i.State.MutatingWebhooks, &admissionv1.MutatingWebhookConfiguration{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
-				ObjectMeta: webhookMeta(c, d),
-				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(c.Namespace, selector, nil)},
-			}, why)
+				ObjectMeta: meta,
+				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(namespace, selector, ca)},
+			})
 		case v1alpha1.ConversionWebhook:
-			if err := ns.convert(c, d, why); err != nil {
+			if err := i.convert(&d, ca); err != nil {
 				return err
 			}
 		}
@@ -96,15 +96,13 @@ func (ns *installed) installWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 const labelWebhook = "olm.webhook-description-generate-name"
 
 // ensureWebhook creates the configuration of a webhook unless the operator has one: in a cluster its name is random.
-func ensureWebhook[P cluster.Kubernetes](
-	ns *installed, s *cluster.Store[P], c *v1alpha1.ClusterServiceVersion, config P, why reason,
-) {
+func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P) {
 	for o := range s.In("") {
-		if rbac.IsOwned(o.Value, c) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
+		if rbac.IsOwned(o.Value, i.csv) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
 			return
 		}
 	}
-	ensure(ns.run, s, config, "for "+c.Name, why)
+	ensure(i.run, s, config, "for "+i.csv.Name, computed("webhookdefinitions of the operator"))
 }
 
 // webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly;
@@ -118,7 +116,8 @@ func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescripti
 }
 
 // convert sets up the conversion of CustomResourceDefinitions by a webhook.
-func (ns *installed) convert(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, why reason) error {
+func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
+	c := i.csv
 	switch {
 	case !onlyAllNamespaces(c):
 		return errConversionModes
@@ -126,7 +125,7 @@ func (ns *installed) convert(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.Webh
 		return errConversionCRDs
 	}
 	for _, name := range d.ConversionCRDs {
-		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
+		o, ok := i.State.CustomResourceDefinitions.Get("", name)
 		switch {
 		case !ok:
 			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
@@ -135,9 +134,9 @@ func (ns *installed) convert(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.Webh
 		case o.Value.Spec.PreserveUnknownFields:
 			return errPreserve
 		}
-		update(ns.run, &ns.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
-			crd.Spec.Conversion = conversion(c, d, crd.Spec.Conversion)
-		}, "converted by "+c.Name, why)
+		update(i.run, &i.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Conversion = conversion(c, d, ca, crd.Spec.Conversion)
+		}, "converted by "+c.Name, computed("webhookdefinitions of the operator"))
 	}
 	return nil
 }
@@ -150,7 +149,8 @@ func onlyAllNamespaces(c *v1alpha1.ClusterServiceVersion) bool {
 }
 
 func conversion(
-	c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, before *apiextensionsv1.CustomResourceConversion,
+	c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, ca []byte,
+	before *apiextensionsv1.CustomResourceConversion,
 ) *apiextensionsv1.CustomResourceConversion {
 	path := "/"
 	if d.WebhookPath != nil {
@@ -158,8 +158,8 @@ func conversion(
 	}
 	config := &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
 		Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Path: &path, Port: &d.ContainerPort,
-	}}
-	if before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
+	}, CABundle: ca}
+	if ca == nil && before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
 		config.CABundle = before.Webhook.ClientConfig.CABundle
 	}
 	return &apiextensionsv1.CustomResourceConversion{

@@ -16,29 +16,27 @@ import (
 // annotationCAHash has the hash of the certificate authority of an operator. A new one restarts its pods.
 const annotationCAHash = "olmcahash"
 
-// deploy creates a Deployment, or takes it over from the operator that is replaced. The certificate is that of its
-// webhooks and APIServices, nil if it has none.
-func (ns *installed) deploy(o csv, spec v1alpha1.StrategyDeploymentSpec, cert *certificate, why reason) {
-	config := ns.podConfig(o.Value)
-	set := func(d *appsv1.Deployment) {
+// deploy creates a Deployment, or takes it over from the operator that is replaced.
+func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
+	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
+	return applyAs(i, &i.State.Deployments, &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
+	}, func(d *appsv1.Deployment) {
 		oldHash := d.Spec.Template.Annotations[annotationCAHash]
-		d.OwnerReferences, d.Spec = rbac.OwnedBy(o.Value), *spec.Spec.DeepCopy()
+		d.OwnerReferences, d.Spec = rbac.OwnedBy(i.csv), *spec.Spec.DeepCopy()
 		template := &d.Spec.Template
 		if cert != nil {
 			mount(&template.Spec, cert.secret)
 			template.Spec.ServiceAccountName = serviceAccountOf(spec)
-			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash, oldHash))
+			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash(), oldHash))
 		}
-		template.Annotations = merged(template.Annotations, o.Value.Annotations)
+		template.Annotations = merged(template.Annotations, i.csv.Annotations)
 		configure(d, config)
-		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: o.Value.Name})
+		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
 		d.Spec.RevisionHistoryLimit = new(int32(1))
-		d.Labels = with(merged(spec.Label, rbac.OwnerLabels(o.Value)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
-	}
-	apply(ns.run, &ns.State.Deployments, &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: o.Value.Namespace},
-	}, set, o.Value.Name, why)
+		d.Labels = with(merged(spec.Label, rbac.OwnerLabels(i.csv)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
+	})
 }
 
 // serviceAccountOf returns the service account of the pods of a Deployment.

@@ -55,7 +55,8 @@ func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v
 func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	executed := o.Value.DeepCopy()
 	x := &execution{
-		run: r, plan: executed, objects: map[string][]cluster.Kubernetes{}, permissions: sync.OnceValue(r.authorizer),
+		account: account{r, executed.Status.AttenuatedServiceAccountRef, sync.OnceValue(r.authorizer)},
+		plan:    executed, objects: map[string][]cluster.Kubernetes{},
 	}
 	err := x.take()
 	if apierrors.IsForbidden(err) {

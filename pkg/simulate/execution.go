@@ -17,11 +17,9 @@ import (
 
 // An execution takes the steps of an InstallPlan.
 type execution struct {
-	*run
+	account
 	plan    *v1alpha1.InstallPlan
 	objects map[string][]cluster.Kubernetes // of bundles, by name
-
-	permissions func() *rbac.Authorizer // of all service accounts of the cluster, when the plan started
 }
 
 // take takes the steps that are not taken yet, up to the first that fails.
