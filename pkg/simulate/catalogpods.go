@@ -30,9 +30,7 @@ func (r *run) servePod(o source) source {
 	}
 	for _, old := range outdated {
 		r.State.Delete(podKind, old.Value.Namespace, old.Value.Name)
-		r.event(Deleted, old.Value, Event{
-			Place: old.Pos, Text: text, Why: reading, Verdict: Computed,
-		})
+		r.event(Deleted, old.Value, old.Pos, text, computed(reading))
 	}
 	why := computed("a pod serves the catalog of a CatalogSource")
 	for _, made := range r.podObjects(o.Value) {
@@ -61,7 +59,7 @@ func (r *run) findPods() {
 
 // podsOf returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
 func (r *run) podsOf(c *v1alpha1.CatalogSource) (outdated []cluster.Object[*cluster.Other], current bool) {
-	for _, o := range r.pods[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] {
+	for _, o := range r.pods[keyOf(c)] {
 		var pod corev1.Pod
 		if decode(o.Value, &pod) != nil {
 			continue

@@ -13,10 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // copies keeps copies of the ClusterServiceVersions of operators in the namespaces that they watch, and gives the
@@ -92,7 +92,7 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 	if o.Value.IsUncopiable() || isGlobal && !c.enabled {
 		return
 	}
-	key := types.NamespacedName{Namespace: group.Namespace, Name: o.Value.Name}
+	key := keyOf(o.Value)
 	now := copying{o.Value, group, c.State.Namespaces.Len()}
 	isDone := c.copied[key] == now
 	if isDone && isGlobal {
@@ -255,7 +255,7 @@ func (c *copier) say(a Action, of csv, namespaces []string, text, why string) {
 	}
 	first := &metav1.PartialObjectMetadata{TypeMeta: of.Value.TypeMeta}
 	first.Name, first.Namespace = of.Value.Name, namespaces[0]
-	c.event(a, first, Event{Text: text, Why: why, Verdict: Computed})
+	c.event(a, first, declcfg.Pos{}, text, computed(why))
 }
 
 // setCondition says in the OLMConfig whether copies are disabled.

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // groupRoles keeps the ClusterRoles of OperatorGroups, which aggregate those of the APIs that their operators provide.
@@ -48,10 +49,8 @@ func (r *run) aggregate(roles []*rbacv1.ClusterRole) {
 		clone.AggregationRule = role.AggregationRule
 		r.State.ClusterRoles.Put(cluster.Object[*rbacv1.ClusterRole]{Value: clone, Pos: found.Pos})
 		if !said { // the others are alike
-			r.event(Updated, clone, Event{
-				Place: found.Pos, Text: "aggregates the APIs that the group provides now; so do its other roles",
-				Why: "the APIs of the group changed", Verdict: Computed,
-			})
+			r.event(Updated, clone, found.Pos, "aggregates the APIs that the group provides now; so do its other roles",
+				computed("the APIs of the group changed"))
 		}
 		said = true
 	}
@@ -136,7 +135,7 @@ func ensureAll[P cluster.Kubernetes](r *run, s *cluster.Store[P], objects []P, t
 		text += "; also " + some(names[1:])
 	}
 	if len(names) > 0 {
-		r.event(Created, first, Event{Text: text, Why: why, Verdict: Computed})
+		r.event(Created, first, declcfg.Pos{}, text, computed(why))
 	}
 }
 

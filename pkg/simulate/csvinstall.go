@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/pkg/bundle/plain"
@@ -87,14 +88,6 @@ func apply[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, set func(P), 
 	return o
 }
 
-// merged returns the entries of both maps; those of the second count.
-func merged(first, second map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, first)
-	maps.Copy(all, second)
-	return all
-}
-
 // serve creates an APIService, or takes it over from the operator that is replaced.
 func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	service := &cluster.APIService{
@@ -106,7 +99,7 @@ func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	}
 	port := plain.ServicePort(d.ContainerPort, nil).Port
 	return applyAs(i, &i.State.APIServices, service, func(s *cluster.APIService) {
-		s.Labels = merged(s.Labels, rbac.OwnerLabels(i.csv))
+		s.Labels = labels.Merge(s.Labels, rbac.OwnerLabels(i.csv))
 		s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
 		if ca := i.authority(d.DeploymentName); ca != nil {
 			s.Spec.CABundle = ca

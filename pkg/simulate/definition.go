@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -46,9 +47,7 @@ func (x *execution) definition(
 	}
 	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Spec, c.Annotations = crd.Spec, crd.Annotations
-		for key, value := range crd.Labels {
-			c.Labels = with(c.Labels, key, value)
-		}
+		c.Labels = labels.Merge(c.Labels, crd.Labels)
 		accept(c)
 	}, "versions "+versionsOf(crd), why)
 	return v1alpha1.StepStatusPresent, nil

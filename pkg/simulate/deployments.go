@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
@@ -31,11 +32,11 @@ func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 			template.Spec.ServiceAccountName = serviceAccountOf(spec)
 			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash(), oldHash))
 		}
-		template.Annotations = merged(template.Annotations, i.csv.Annotations)
+		template.Annotations = labels.Merge(template.Annotations, i.csv.Annotations)
 		configure(d, config)
 		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
 		d.Spec.RevisionHistoryLimit = new(int32(1))
-		d.Labels = with(merged(spec.Label, rbac.OwnerLabels(i.csv)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
+		d.Labels = with(labels.Merge(spec.Label, rbac.OwnerLabels(i.csv)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
 	})
 }
 

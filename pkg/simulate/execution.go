@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -131,12 +131,7 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 
 // with returns a copy of a map with an entry.
 func with(m map[string]string, key, value string) map[string]string {
-	m = maps.Clone(m)
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
+	return labels.Merge(m, labels.Set{key: value})
 }
 
 // operator creates a ClusterServiceVersion. One of its name stays as it is.
@@ -211,11 +206,7 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 		o.SetOwnerReferences(rbac.OwnedBy(csv))
 		o.SetLabels(with(o.GetLabels(), labelManaged, "true"))
 	} else {
-		labels := o.GetLabels()
-		for key, value := range rbac.OwnerLabels(csv) {
-			labels = with(labels, key, value)
-		}
-		o.SetLabels(labels)
+		o.SetLabels(labels.Merge(o.GetLabels(), rbac.OwnerLabels(csv)))
 	}
 	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
 		return v1alpha1.StepStatusCreated

@@ -83,18 +83,17 @@ func desiredVersion(s *cluster.State) string {
 	if !ok {
 		return ""
 	}
-	var rest struct {
+	var version struct {
 		Status struct {
 			Desired struct {
 				Version string `json:"version"`
 			} `json:"desired"`
 		} `json:"status"`
 	}
-	other, ok := o.Value.(*cluster.Other)
-	if !ok || json.Unmarshal(other.Unknown, &rest) != nil {
+	if decode(o.Value, &version) != nil {
 		return ""
 	}
-	return rest.Status.Desired.Version
+	return version.Status.Desired.Version
 }
 
 // blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one,

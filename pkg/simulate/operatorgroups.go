@@ -76,8 +76,8 @@ func (g *grouping) namespacesChanged() bool {
 // whyLabels is why namespaces get labels. They do not matter to selectors: nobody knows the uid of a group beforehand.
 const whyLabels = "OperatorGroups label the namespaces that they name or select"
 
-func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
-	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // target updates the status of the groups and the index. If no namespace has changed, targets are what they were.
@@ -226,9 +226,7 @@ func (g *grouping) label() {
 	if n := len(changed) - 1; n > 0 {
 		text += "; also of " + plural.Of(n, "other namespace")
 	}
-	g.event(Updated, changed[0].Value, Event{
-		Place: changed[0].Pos, Text: text, Why: whyLabels, Verdict: Computed,
-	})
+	g.event(Updated, changed[0].Value, changed[0].Pos, text, computed(whyLabels))
 }
 
 // targetsOf returns targets for people.

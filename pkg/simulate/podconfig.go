@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -56,8 +57,8 @@ func (r *run) proxy() []corev1.EnvVar {
 // containers alone.
 func configure(d *appsv1.Deployment, config *v1alpha1.SubscriptionConfig) {
 	template := &d.Spec.Template
-	d.Annotations = merged(d.Annotations, config.Annotations)
-	template.Annotations = merged(config.Annotations, template.Annotations)
+	d.Annotations = labels.Merge(d.Annotations, config.Annotations)
+	template.Annotations = labels.Merge(config.Annotations, template.Annotations)
 	pod := &template.Spec
 	for _, v := range config.Env {
 		setVariable(pod, v)

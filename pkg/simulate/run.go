@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A run is a simulation that is under way.
@@ -75,10 +76,13 @@ func computed(why string) reason { return reason{why, Computed} }
 // assumed returns a reason that depends on what no object says.
 func assumed(why string) reason { return reason{why, Assumed} }
 
-func (r *run) event(a Action, o cluster.Kubernetes, at Event) {
-	at.Step, at.Action, at.Object = r.Steps+1, a, refTo(o)
-	r.Events = append(r.Events, at)
-	r.changed[at.Object.Namespace] = at.Step
+// event notes what happens to an object, which was read at pos.
+func (r *run) event(a Action, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
+	step := r.Steps + 1
+	r.Events = append(r.Events, Event{
+		Step: step, Action: a, Object: refTo(o), Place: pos, Text: text, Why: why.why, Verdict: why.verdict,
+	})
+	r.changed[o.GetNamespace()] = step
 }
 
 // wait says what an object waits for.
@@ -89,7 +93,7 @@ func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verd
 // create adds an object, whose type is set.
 func create[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, text string, why reason) {
 	s.Put(cluster.Object[P]{Value: o})
-	r.event(Created, o, Event{Text: text, Why: why.why, Verdict: why.verdict})
+	r.event(Created, o, declcfg.Pos{}, text, why)
 }
 
 // update changes a copy of an object and puts it, with an Event, if it is another then. It returns the object that is
@@ -104,14 +108,14 @@ func update[P cluster.Kubernetes](
 	}
 	o.Value = clone
 	s.Put(o)
-	r.event(Updated, clone, Event{Place: o.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+	r.event(Updated, clone, o.Pos, text, why)
 	return o
 }
 
 // remove deletes an object.
 func remove[P cluster.Kubernetes](r *run, s *cluster.Store[P], o cluster.Object[P], text string, why reason) {
 	s.Delete(o.Value.GetNamespace(), o.Value.GetName())
-	r.event(Deleted, o.Value, Event{Place: o.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+	r.event(Deleted, o.Value, o.Pos, text, why)
 }
 
 // put creates an object of any kind, or replaces the one of its name, and reports whether it is new.
@@ -131,6 +135,6 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 		action = Updated
 	}
 	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
-	r.event(action, o, Event{Place: old.Pos, Text: text, Why: why.why, Verdict: why.verdict})
+	r.event(action, o, old.Pos, text, why)
 	return !ok
 }
