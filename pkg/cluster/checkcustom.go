@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
@@ -83,15 +81,12 @@ func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
 	if v == nil {
 		return // the definition is reported
 	}
-	raw, err := json.Marshal(o, options)
-	if err == nil {
-		var content map[string]any
-		if err = utiljson.Unmarshal(raw, &content); err == nil {
-			c.checkContent(ctx, content, v, !c.refused[d.Name])
-			return
-		}
+	content, err := o.Content()
+	if err != nil {
+		c.fail("%w", err)
+		return
 	}
-	c.fail("%w", err)
+	c.checkContent(ctx, content, v, !c.refused[d.Name])
 }
 
 func (c *checker) checkContent(ctx context.Context, content map[string]any, v *version, evaluate bool) {
@@ -142,11 +137,9 @@ func (d *definition) version(name string) (*version, error) {
 	if ok {
 		return v, nil
 	}
-	found := false
-	for _, v := range d.Spec.Versions {
-		found = found || v.Name == name && v.Served
-	}
-	if !found {
+	if !slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == name && v.Served
+	}) {
 		return nil, fmt.Errorf("apiVersion: CustomResourceDefinition %q does not serve version %q", d.Name, name)
 	}
 	v, err := d.compile(name)

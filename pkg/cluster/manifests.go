@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -158,14 +159,10 @@ func (m *Manifests) addDefinitions() {
 
 // Bundle returns a bundle of a CatalogSource, nil if its contents are not given or do not have it.
 func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
-	c := q.target(namespace, catalog)
-	if c == nil || c.Index == nil {
-		return nil
-	}
-	for _, p := range c.Index.Packages() {
-		for _, b := range p.Bundles {
-			if b.Meta.Name == name {
-				return b.Meta
+	if c := q.target(namespace, catalog); c != nil {
+		for b := range bundles(c) {
+			if b.Name == name {
+				return b
 			}
 		}
 	}
@@ -176,16 +173,27 @@ func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
 func (q *Question) BundleNames() []string {
 	var names []string
 	for _, c := range q.catalogSources {
-		if c.Index == nil {
-			continue
-		}
-		for _, p := range c.Index.Packages() {
-			for _, b := range p.Bundles {
-				names = append(names, b.Meta.Name)
-			}
+		for b := range bundles(c) {
+			names = append(names, b.Name)
 		}
 	}
 	return names
+}
+
+// bundles yields the bundles of a catalog, none if its contents are not given.
+func bundles(c *resolve.Catalog) iter.Seq[*declcfg.Meta] {
+	return func(yield func(*declcfg.Meta) bool) {
+		if c.Index == nil {
+			return
+		}
+		for _, p := range c.Index.Packages() {
+			for _, b := range p.Bundles {
+				if !yield(b.Meta) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // InstalledProperties returns the properties of the bundle that a ClusterExtension has installed, and false if no

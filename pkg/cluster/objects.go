@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -29,6 +31,17 @@ func (o *Other) DeepCopyObject() runtime.Object {
 	clone := *o
 	clone.ObjectMeta = *o.ObjectMeta.DeepCopy()
 	return &clone
+}
+
+// Content returns the object with the types that libraries of Kubernetes expect.
+func (o *Other) Content() (map[string]any, error) {
+	raw, err := json.Marshal(o, options)
+	if err != nil {
+		return nil, err
+	}
+	var content map[string]any
+	err = utiljson.Unmarshal(raw, &content)
+	return content, err
 }
 
 // Decode returns the object of a manifest in JSON, of the type that a State has for its kind. Unknown fields are

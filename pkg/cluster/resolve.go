@@ -111,15 +111,15 @@ func (q *Question) Extension(o Object[*Extension]) (*resolve.Extension, *resolve
 
 // rollingOut returns the answer to e if a bundle is being rolled out, nil if not.
 func (e *Extension) rollingOut(q *resolve.Extension) *resolve.V1 {
+	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
+	if !slices.ContainsFunc(e.Status.Conditions, isRollingOut) {
+		return nil
+	}
 	answer := &resolve.V1{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
 	for _, c := range e.Status.Conditions {
 		answer.Conditions = append(answer.Conditions, resolve.Condition{
 			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
 		})
-	}
-	isIt := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
-	if !slices.ContainsFunc(e.Status.Conditions, isIt) {
-		return nil
 	}
 	return answer
 }

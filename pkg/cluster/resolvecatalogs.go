@@ -30,7 +30,7 @@ func (q *Question) findGlobal(given []*resolve.Catalog) {
 // addCatalogs sets the catalogs of the question, those of the State first.
 func (q *Question) addCatalogs(given []*resolve.Catalog) {
 	used := map[*resolve.Catalog]bool{}
-	// contents returns the catalog of a name with what is given for it.
+	// contents returns the catalog of a name with what is given for it. Without that, the cluster cannot read it.
 	contents := func(namespace, name string) *resolve.Catalog {
 		for _, as := range []string{namespace, ""} {
 			for _, g := range given {
@@ -40,23 +40,17 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 				}
 			}
 		}
-		return nil
+		c := &resolve.Catalog{Namespace: namespace, Name: name}
+		unread(c)
+		return c
 	}
 	for o := range q.CatalogSources.All() {
 		c := contents(o.Value.Namespace, o.Value.Name)
-		if c == nil {
-			c = &resolve.Catalog{Namespace: o.Value.Namespace, Name: o.Value.Name}
-			unread(c)
-		}
 		c.Priority = o.Value.Spec.Priority
 		q.catalogSources = append(q.catalogSources, c)
 	}
 	for o := range q.ClusterCatalogs.All() {
 		c := contents("", o.Value.Name)
-		if c == nil {
-			c = &resolve.Catalog{Name: o.Value.Name}
-			unread(c)
-		}
 		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
 		c.Unavailable = o.Value.Spec.AvailabilityMode == unavailable
 		q.clusterCatalogs = append(q.clusterCatalogs, c)

@@ -3,7 +3,6 @@ package crdcheck
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -35,15 +34,11 @@ func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructu
 	}
 	var all []*unstructured.Unstructured
 	for o := range store.All() {
-		u := new(unstructured.Unstructured)
-		text, err := json.Marshal(o.Value)
-		if err == nil {
-			err = u.UnmarshalJSON(text)
-		}
+		content, err := o.Value.Content()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Pos, err)
 		}
-		all = append(all, u)
+		all = append(all, &unstructured.Unstructured{Object: content})
 	}
 	return all, nil
 }

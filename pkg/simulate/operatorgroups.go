@@ -104,7 +104,7 @@ func (g *grouping) target(moved bool) {
 	}
 }
 
-// A labelled is namespaces by label, and all of them by the zero label.
+// labelled has the namespaces by label. The zero label has all of them.
 type labelled map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
