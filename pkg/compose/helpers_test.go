@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/compose"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -28,22 +29,7 @@ import (
 func packages(version string, names ...string) string {
 	var text strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&text, `---
-schema: olm.package
-name: %[1]s
-defaultChannel: stable
----
-schema: olm.channel
-package: %[1]s
-name: stable
-entries: [{name: %[1]s.v%[2]s}]
----
-schema: olm.bundle
-package: %[1]s
-name: %[1]s.v%[2]s
-image: registry.example/%[1]s:v%[2]s
-properties: [{type: olm.package, value: {packageName: %[1]s, version: %[2]s}}]
-`, name, version)
+		text.WriteString(graphtest.YAML(name, version))
 	}
 	return text.String()
 }

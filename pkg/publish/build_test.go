@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -24,33 +25,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pkg returns a package with one bundle.
-func pkg(name, version string) string {
-	return fmt.Sprintf(`schema: olm.package
-name: %[1]s
-defaultChannel: stable
----
-schema: olm.channel
-package: %[1]s
-name: stable
-entries: [{name: %[1]s.v%[2]s}]
----
-schema: olm.bundle
-package: %[1]s
-name: %[1]s.v%[2]s
-image: registry.example/%[1]s:v%[2]s
-properties: [{type: olm.package, value: {packageName: %[1]s, version: %[2]s}}]
-`, name, version)
-}
-
 // catalog returns a catalog of a hundred packages, of which each has a directory, and of files of all other kinds.
 func catalog() map[string]string {
 	files := map[string]string{
-		"README.md": "# Ours\n", ".indexignore": "*.md\n", "two/catalog.yaml": pkg("a", "1.0.0") + "---\n" + pkg("b", "1.0.0"),
+		"README.md": "# Ours\n", ".indexignore": "*.md\n", "two/catalog.yaml": graphtest.YAML("a", "1.0.0") + graphtest.YAML("b", "1.0.0"),
 	}
 	for i := range 100 {
 		name := fmt.Sprintf("pkg-%d", i)
-		files[name+"/catalog.yaml"] = pkg(name, "1.0.0")
+		files[name+"/catalog.yaml"] = graphtest.YAML(name, "1.0.0")
 	}
 	return files
 }
@@ -215,7 +197,7 @@ func TestUpdateIsSmall(t *testing.T) {
 	}
 	for _, change := range []string{"pkg-7", "pkg-new"} {
 		changed := catalog()
-		changed[change+"/catalog.yaml"] = pkg(change, "2.0.0")
+		changed[change+"/catalog.yaml"] = graphtest.YAML(change, "2.0.0")
 		updated := layers(build(t, source(changed), options("linux/amd64")), "catalog")
 		moved := slices.DeleteFunc(updated, func(d string) bool { return slices.Contains(layers(old, "catalog"), d) })
 		if len(moved) != 1 {
@@ -228,7 +210,7 @@ func TestUpdateIsSmall(t *testing.T) {
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	text := catalog()
-	first, second, _ := strings.Cut(pkg("scattered", "1.0.0"), "---\n")
+	first, second, _ := strings.Cut(strings.TrimPrefix(graphtest.YAML("scattered", "1.0.0"), "---\n"), "---\n")
 	text["x/package.yaml"], text["y.yaml"] = first, second
 	for name, text := range text {
 		file := filepath.Join(dir, name)
@@ -278,13 +260,13 @@ func TestEmpty(t *testing.T) {
 
 func TestBuildErrors(t *testing.T) {
 	broken := catalog()
-	broken["pkg-1/catalog.yaml"] = strings.Replace(pkg("pkg-1", "1.0.0"), "defaultChannel: stable", "defaultChannel: x", 1)
+	broken["pkg-1/catalog.yaml"] = strings.Replace(graphtest.YAML("pkg-1", "1.0.0"), "defaultChannel: stable", "defaultChannel: x", 1)
 	_, err := Build(t.Context(), source(broken), options("linux/amd64"))
 	if invalid, ok := errors.AsType[*InvalidError](err); !ok || len(invalid.Report.Problems) != 1 {
 		t.Errorf("got %v", err)
 	}
 	changed := catalog()
-	changed["pkg-3/catalog.yaml"] = pkg("pkg-3", "3.0.0")
+	changed["pkg-3/catalog.yaml"] = graphtest.YAML("pkg-3", "3.0.0")
 	for after := range int32(4) {
 		s := source(catalog())
 		s.FS = &changingFS{FS: s.FS, changed: source(changed).FS, after: after + 1}
