@@ -74,7 +74,7 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(c.Entries, func(other declcfg.Entry) bool { return other.Name == e.Name }) {
+	if entryOf(c, e.Name) >= 0 {
 		return fmt.Errorf("bundle %q is already in channel %q of package %q", e.Name, channel, p.name)
 	}
 	if e.Replaces, err = p.replaced(c, u.Replaces, e); err != nil {
@@ -113,10 +113,10 @@ func entryObject(e declcfg.Entry) jsontext.Value {
 // the bundle, the entry keeps what it replaces in another channel.
 func (p *pkg) replaced(c *declcfg.Channel, by *string, e declcfg.Entry) (string, error) {
 	if by != nil {
-		if names := p.bundleNames(); *by != "" && !slices.Contains(names, *by) {
-			return "", p.unknown(Bundle, *by, names)
+		if *by == "" {
+			return "", nil
 		}
-		return *by, nil
+		return *by, p.check(Bundle, *by)
 	}
 	for _, other := range c.Entries {
 		if other.Replaces == e.Name || slices.Contains(other.Skips, e.Name) {

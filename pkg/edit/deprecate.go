@@ -48,7 +48,7 @@ func (e Deprecate) apply(p *pkg) error {
 	}
 	return p.insert(p.end(), joined([]member{
 		{"schema", encoded(declcfg.SchemaDeprecations)}, {"package", encoded(p.name)},
-		{"entries", slices.Concat(jsontext.Value("["), entry, jsontext.Value("]"))},
+		{"entries", listOf(entry)},
 	}))
 }
 

@@ -1,8 +1,6 @@
 package edit
 
 import (
-	"slices"
-
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -21,14 +19,13 @@ func (e Promote) apply(p *pkg) error {
 	if p.template == template.Semver {
 		return p.promoteImage(e.Bundle, e.To, e.Updates)
 	}
-	if names := p.bundleNames(); !slices.Contains(names, e.Bundle) {
-		return p.unknown(Bundle, e.Bundle, names)
+	if err := p.check(Bundle, e.Bundle); err != nil {
+		return err
 	}
 	entry := declcfg.Entry{Name: e.Bundle}
 	channels, _ := values[declcfg.Channel](p)
 	for _, c := range channels {
-		i := slices.IndexFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == entry.Name })
-		if i >= 0 && c.Name != e.To {
+		if i := entryOf(c, e.Bundle); i >= 0 && c.Name != e.To {
 			entry = c.Entries[i]
 			break
 		}

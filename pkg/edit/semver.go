@@ -66,9 +66,8 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 		return fmt.Errorf("image %q is already in stage %q", image, stage)
 	}
 	u0 := p.units[0]
-	element := joined([]member{{"image", encoded(image)}})
 	if len(images) > 0 {
-		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), element)
+		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), joined([]member{{"image", encoded(image)}}))
 	}
 	tree, err := u0.tree()
 	if err != nil {
@@ -81,8 +80,7 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 	if last := tree.last().name; last != strings.ToLower(last[:1])+last[1:] { // Go's names are accepted as well
 		stage, bundles, key = capital(stage), capital(bundles), capital(key)
 	}
-	element = joined([]member{{key, encoded(image)}})
-	list := slices.Concat(jsontext.Value("["), element, jsontext.Value("]"))
+	list := listOf(joined([]member{{key, encoded(image)}}))
 	return u0.set(jsontext.Pointer("/"+stage), joined([]member{{bundles, list}}))
 }
 

@@ -203,3 +203,6 @@ func joined(members []member) jsontext.Value {
 	}
 	return append(raw, '}')
 }
+
+// listOf returns the list with one element.
+func listOf(v jsontext.Value) jsontext.Value { return append(append(jsontext.Value{'['}, v...), ']') }
