@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,7 +25,7 @@ func (s *Summary) WriteMarkdown(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "## %s\n\n", s.title())
 	if s.Digest != "" {
-		size := plural.Number(int(s.step(Build).Image.Size))
+		size := plural.Number(int(resultOf(s.Steps, Build).Image.Size))
 		fmt.Fprintf(&out, "Image %s, %s bytes\n\n", markdown.Code(s.Digest), size)
 	}
 	out.WriteString("| step | status | |\n|---|---|---|\n")
@@ -48,7 +47,7 @@ func (s *Summary) title() string {
 		tags = append(tags, markdown.Code(t))
 	}
 	to, from := strings.Join(tags, ", "), markdown.Code(s.Catalog)
-	push := s.step(Push)
+	push := resultOf(s.Steps, Push)
 	switch {
 	case s.Outcome == Published:
 		return "Published " + to
@@ -62,14 +61,6 @@ func (s *Summary) title() string {
 		return "Failed: " + from
 	}
 	return "Not published: " + to
-}
-
-func (s *Summary) step(step Step) *Result {
-	i := slices.IndexFunc(s.Steps, func(r *Result) bool { return r.Step == step })
-	if i < 0 {
-		return nil
-	}
-	return s.Steps[i]
 }
 
 func (r *Result) statusText() string {

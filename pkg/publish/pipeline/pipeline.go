@@ -152,10 +152,12 @@ func New(catalog string, tags []string, steps, skipped []Step) *Run {
 }
 
 // result returns the result of a step, nil if the run does not have it.
-func (r *Run) result(step Step) *Result {
-	for _, result := range r.results {
-		if result.Step == step {
-			return result
+func (r *Run) result(step Step) *Result { return resultOf(r.results, step) }
+
+func resultOf(results []*Result, step Step) *Result {
+	for _, r := range results {
+		if r.Step == step {
+			return r
 		}
 	}
 	return nil
