@@ -61,8 +61,7 @@ type composeFlags struct {
 
 func (f *composeFlags) add(cmd *cobra.Command) {
 	flags, policies := cmd.Flags(), texts(compose.Policies())
-	choiceVar(cmd, &f.output, "output", "o", string(compose.Text), "how to print what was done",
-		texts(compose.ResultFormats())...)
+	choiceVar(cmd, &f.output, "output", "o", "text", "how to print what was done", "text", "json")
 	flags.StringVar(&f.dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
 	must(cmd.MarkFlagDirname("output-dir"))
 	choiceVar(cmd, &f.format, "format", "", string(declcfg.YAML), "format of the catalog",
@@ -92,7 +91,10 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	return result.Write(cmd.OutOrStdout(), compose.ResultFormat(f.output))
+	if f.output == "json" {
+		return printJSON(cmd.OutOrStdout(), result)
+	}
+	return result.WriteText(cmd.OutOrStdout())
 }
 
 // compose composes the catalog of a config file.

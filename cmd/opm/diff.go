@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ They need not be valid.`,
 		ValidArgsFunction: completeArgs(files, files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	choiceVar(cmd, &f.format, "output", "o", string(diff.Text), "output format", texts(diff.Formats())...)
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	completeWith(cmd, packages, "package")
 	f.addFailOn(cmd)
@@ -87,10 +88,20 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	if err := diff.Write(cmd.OutOrStdout(), report, diff.Format(f.format)); err != nil {
+	if err := writeDiff(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	return f.fail(report)
+}
+
+func writeDiff(w io.Writer, r *diff.Report, format string) error {
+	switch format {
+	case "text":
+		return diff.WriteText(w, r)
+	case "markdown":
+		return diff.WriteMarkdown(w, r)
+	}
+	return printJSON(w, r)
 }
 
 func (f *diffFlags) checkKinds() error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -134,7 +135,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if f.summary == "" {
 		return nil
 	}
-	return atomicfile.Write(f.summary, atomicfile.Options{}, result.WriteSummary)
+	return atomicfile.Write(f.summary, atomicfile.Options{}, func(w io.Writer) error { return printJSON(w, result) })
 }
 
 // selection returns what is to be kept.

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/shell"
 )
@@ -77,33 +74,8 @@ func (c *composer) result(p *plan) *Result {
 	return r
 }
 
-// A ResultFormat is a form in which results are written.
-type ResultFormat string
-
-// The formats of results.
-const (
-	Text ResultFormat = "text"
-	JSON ResultFormat = "json"
-)
-
-// ResultFormats returns all formats.
-func ResultFormats() []ResultFormat { return []ResultFormat{Text, JSON} }
-
-// Write writes the result.
-func (r *Result) Write(w io.Writer, format ResultFormat) error {
-	if format == JSON {
-		text, err := json.Marshal(r, jsontext.WithIndent("  "))
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(text, '\n'))
-		return err
-	}
-	return r.writeText(w)
-}
-
-// writeText writes a table and the command that builds the image.
-func (r *Result) writeText(w io.Writer) error {
+// WriteText writes a table, and the command that builds the image.
+func (r *Result) WriteText(w io.Writer) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSTATUS\tPACKAGES\tIMAGE")

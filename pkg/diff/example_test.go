@@ -35,7 +35,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := diff.Write(os.Stdout, report, diff.Text); err != nil {
+	if err := diff.WriteText(os.Stdout, report); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("fail:", report.Fail(diff.LostPath))

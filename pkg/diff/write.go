@@ -8,48 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
 )
-
-// A Format is how a report is written.
-type Format string
-
-// The formats.
-const (
-	Text     Format = "text"     // see [WriteText]
-	Markdown Format = "markdown" // see [WriteMarkdown]
-	JSON     Format = "json"     // see [WriteJSON]
-)
-
-// Formats returns all formats, the default first.
-func Formats() []Format { return []Format{Text, Markdown, JSON} }
-
-// Write writes a report in a format.
-func Write(w io.Writer, r *Report, f Format) error {
-	switch f {
-	case Markdown:
-		return WriteMarkdown(w, r)
-	case JSON:
-		return WriteJSON(w, r)
-	default:
-		return WriteText(w, r)
-	}
-}
-
-// WriteJSON writes a report as one object, with the keys of the types. Empty lists are included.
-func WriteJSON(w io.Writer, r *Report) error {
-	text, err := json.Marshal(r, jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
-}
 
 // WriteText writes a report as text: the summary, each changed package with its changes, then removed and added
 // packages. Of long lists of names it writes the first and the number of others.

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -80,16 +76,6 @@ func (p *keptPackage) summary() PackageSummary {
 		s.Channels = append(s.Channels, ChannelSummary{c.graph.Name, c.head, slices.Sorted(maps.Keys(c.keep))})
 	}
 	return s
-}
-
-// WriteSummary writes what is kept and what was changed, as JSON.
-func (r *Result) WriteSummary(w io.Writer) error {
-	text, err := json.Marshal(r, jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }
 
 // Images reads the bundles again and returns the references to their images and related images, each once, sorted.
