@@ -100,7 +100,7 @@ func (t *target) openTemplate(s declcfg.Source) (found bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	t.pkg = &pkg{template: parsed.Type, content: content}
+	t.pkg = &pkg{template: parsed.Type, parsed: parsed, content: content}
 	return true, t.pkg.readTemplate(t.path)
 }
 

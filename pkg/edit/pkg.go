@@ -18,7 +18,8 @@ import (
 type pkg struct {
 	name     string
 	template template.Type // "" for a catalog
-	content  []byte        // of the file of a template
+	parsed   *template.Template
+	content  []byte // of the file of a template
 	items    []*item
 	units    []*unit // in the order of files and places
 	notes    []string

@@ -78,7 +78,7 @@ func pairsFor(t *testing.T, path string) (pairs []pair) {
 		t.Fatal(err)
 	}
 	if o.pkg != nil && o.pkg.template == template.Semver {
-		return stagePairs(t, o.pkg)
+		return stagePairs(o.pkg)
 	}
 	p, err := o.choose(DefaultChannel{}, "")
 	if err != nil {
@@ -131,17 +131,13 @@ func pairsFor(t *testing.T, path string) (pairs []pair) {
 }
 
 // stagePairs are the edits of a semver template.
-func stagePairs(t *testing.T, p *pkg) (pairs []pair) {
-	t.Helper()
+func stagePairs(p *pkg) (pairs []pair) {
 	b := &declcfg.Bundle{Name: "b", Image: "example.com/i:v99"}
-	for _, stage := range stages {
+	for _, stage := range template.Stages() {
 		pairs = append(pairs, pair{Add{Bundle: b, Channel: stage}, Remove{Kind: Bundle, Name: b.Image, Channel: stage}})
-		images, _, err := p.images(stage)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, to := range stages {
-			if others, _, _ := p.images(to); len(others) == 0 && len(images) > 0 {
+		images := p.parsed.Stage(stage)
+		for _, to := range template.Stages() {
+			if len(p.parsed.Stage(to)) == 0 && len(images) > 0 {
 				pairs = append(pairs, pair{Promote{Bundle: images[0], To: to}, Remove{Kind: Bundle, Name: images[0], Channel: to}})
 			}
 		}

@@ -6,62 +6,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
 )
-
-// stages are the lists of bundles that a semver template has.
-var stages = []string{"candidate", "fast", "stable"}
 
 // errSemver is why most edits cannot be made to a semver template.
 var errSemver = errors.New("a semver template lists images only: its channels, their updates and the default channel " +
 	"follow from the versions")
-
-// images returns the images in a stage of a semver template, and the stage as it is spelled in pointers.
-func (p *pkg) images(stage string) (images []string, lower string, err error) {
-	lower = strings.ToLower(stage)
-	if !slices.Contains(stages, lower) {
-		return nil, "", fmt.Errorf("%w: want one of %q",
-			declcfg.NotFound("a semver template has no stage", stage, stages), stages)
-	}
-	value, err := p.units[0].value()
-	if err != nil {
-		return nil, "", err
-	}
-	var all map[string]jsontext.Value
-	if err := json.Unmarshal(encoded(value), &all); err != nil {
-		return nil, "", err
-	}
-	for key, raw := range all {
-		if !strings.EqualFold(key, lower) {
-			continue
-		}
-		var list struct {
-			Bundles []struct {
-				Image string `json:"image"`
-			} `json:"bundles"`
-		}
-		if err := json.Unmarshal(raw, &list, json.MatchCaseInsensitiveNames(true)); err != nil {
-			return nil, "", err
-		}
-		for _, b := range list.Bundles {
-			images = append(images, b.Image)
-		}
-	}
-	return images, lower, nil
-}
 
 // addToStage adds an image to a stage of a semver template.
 func (p *pkg) addToStage(image, stage string, u Updates) error {
 	if u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
 		return errSemver
 	}
-	images, stage, err := p.images(stage)
-	if err != nil {
-		return err
+	name := strings.ToLower(stage)
+	if !slices.Contains(template.Stages(), name) {
+		return fmt.Errorf("%w: want one of %q",
+			declcfg.NotFound("a semver template has no stage", stage, template.Stages()), template.Stages())
 	}
+	stage = name
+	images := p.parsed.Stage(stage)
 	if slices.Contains(images, image) {
 		return fmt.Errorf("image %q is already in stage %q", image, stage)
 	}
@@ -88,15 +54,7 @@ func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // promoteImage adds an image of another stage to a stage of a semver template.
 func (p *pkg) promoteImage(name, to string, u Updates) error {
-	var all []string
-	for _, stage := range stages {
-		images, _, err := p.images(stage)
-		if err != nil {
-			return err
-		}
-		all = append(all, images...)
-	}
-	if !slices.Contains(all, name) {
+	if all := p.parsed.Images(); !slices.Contains(all, name) {
 		return notFound("the template has no", image, name, all)
 	}
 	return p.addToStage(name, to, u)
@@ -104,20 +62,16 @@ func (p *pkg) promoteImage(name, to string, u Updates) error {
 
 // removeImage removes an image from one stage of a semver template, or from all.
 func (p *pkg) removeImage(name, from string) error {
-	var all []string
 	found := false
-	for _, stage := range stages {
-		images, _, err := p.images(stage)
-		if err != nil {
-			return err
-		}
-		all = append(all, images...)
+	for _, stage := range template.Stages() {
+		images := p.parsed.Stage(stage)
 		i := slices.Index(images, name)
 		if i < 0 || from != "" && !strings.EqualFold(from, stage) {
 			continue
 		}
 		found = true
 		ptr := jsontext.Pointer("/" + stage)
+		var err error
 		if len(images) > 1 {
 			err = p.units[0].removeElements(ptr+"/bundles", i)
 		} else {
@@ -128,7 +82,7 @@ func (p *pkg) removeImage(name, from string) error {
 		}
 	}
 	if !found {
-		return notFound("the template has no", image, name, all)
+		return notFound("the template has no", image, name, p.parsed.Images())
 	}
 	return nil
 }

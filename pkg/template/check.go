@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
@@ -30,16 +29,13 @@ var Rules = sync.OnceValue(func() *problem.Rules { return problem.Join(validate.
 
 // Recognized reports whether the first document of a file has the schema of a template.
 func Recognized(r io.ReaderAt, size int64) bool {
-	var head struct {
-		Schema jsontext.Value `json:"schema"`
-	}
+	var schema string
 	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
 	for chunk := range document.Split(r, size, 0) {
 		first := true
 		_ = chunk.Read(skip, func(d *document.Document, _ error) {
 			if first && d != nil {
-				_ = json.Unmarshal(d.JSON, &head, document.Lenient, json.MatchCaseInsensitiveNames(true)) // not an object
-				head.Schema = head.Schema.Clone()
+				schema = schemaOf(d.JSON)
 			}
 			first = false
 		})
@@ -48,8 +44,6 @@ func Recognized(r io.ReaderAt, size int64) bool {
 			break
 		}
 	}
-	var schema string
-	_ = json.Unmarshal(head.Schema, &schema) // not text, or missing
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.schema == schema })
 }
 
@@ -140,9 +134,7 @@ func (b *basic) lint(c *checker) error {
 	objects := slices.DeleteFunc(slices.Clone(b.entries), func(e entry) bool { return e.Schema == declcfg.SchemaBundle })
 	l := layOut(c.file, objects)
 	l.standIn()
-	opts := c.opts
-	opts.ErrorsOnly = true
-	problems, err := l.problems(c.ctx, opts)
+	problems, err := l.problems(c.ctx, c.opts)
 	c.problems = append(c.problems, problems...)
 	return err
 }
@@ -150,9 +142,7 @@ func (b *basic) lint(c *checker) error {
 func (s *semverSpec) lint(*checker) error { return nil }
 
 func (s *substitutes) lint(c *checker) error {
-	opts := c.opts
-	opts.ErrorsOnly = true
-	problems, err := layOut(c.file, s.entries).problems(c.ctx, opts)
+	problems, err := layOut(c.file, s.entries).problems(c.ctx, c.opts)
 	c.problems = append(c.problems, problems...)
 	var names []string
 	for _, e := range s.entries {

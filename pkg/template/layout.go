@@ -104,8 +104,9 @@ func pointerAt(text []byte, column int) jsontext.Pointer {
 	return d.StackPointer()
 }
 
-// problems validates the entries as a catalog.
+// problems returns the errors that the entries have as a catalog.
 func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*problem.Problem, error) {
+	opts.ErrorsOnly = true
 	report, err := validate.Catalog(ctx, opts, render.Text(l.file.Name(), l.text))
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*proble
 
 // invalid returns what keeps the entries from being a valid catalog.
 func (l *layout) invalid(ctx context.Context) []error {
-	problems, err := l.problems(ctx, validate.Options{ErrorsOnly: true})
+	problems, err := l.problems(ctx, validate.Options{})
 	if err != nil {
 		return []error{err}
 	}

@@ -27,10 +27,21 @@ type stage struct {
 	} `json:"bundles"`
 }
 
-// stageNames are the stages, the least stable first.
 var stageNames = []string{"candidate", "fast", "stable"}
 
+// Stages returns the stages of semver templates, the least stable first.
+func Stages() []string { return stageNames }
+
 func (s *semverSpec) stages() []stage { return []stage{s.Candidate, s.Fast, s.Stable} }
+
+// Stage returns the images in one of the [Stages] of a semver template.
+func (t *Template) Stage(name string) (images []string) {
+	s := t.spec.(*semverSpec) //nolint:forcetypeassert // by its type
+	for _, b := range s.stages()[slices.Index(stageNames, name)].Bundles {
+		images = append(images, b.Image)
+	}
+	return images
+}
 
 func (s *semverSpec) check(t *Template) {
 	const preference = "/defaultChannelTypePreference"

@@ -136,14 +136,7 @@ func withoutEmpty(text []byte) []byte {
 
 // kindOf returns the kind of a template by its schema, which must be that of the type, if one is given.
 func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
-	var head struct {
-		Schema jsontext.Value `json:"schema"`
-	}
-	var schema string
-	_ = json.Unmarshal(file.JSON(), &head, document.Lenient, json.MatchCaseInsensitiveNames(true)) // not an object
-	if head.Schema != nil {
-		_ = json.Unmarshal(head.Schema, &schema) // not text
-	}
+	schema := schemaOf(file.JSON())
 	var schemas []string
 	for i := range kinds {
 		k := &kinds[i]
@@ -163,6 +156,16 @@ func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 			file.Name())
 	}
 	return nil, file.Errorf("/schema", "unknown schema %q%s", schema, nearest.Hint(schema, schemas))
+}
+
+// schemaOf returns the schema of a document, "" if it has none.
+func schemaOf(doc jsontext.Value) (schema string) {
+	var head struct {
+		Schema jsontext.Value `json:"schema"`
+	}
+	_ = json.Unmarshal(doc, &head, document.Lenient, json.MatchCaseInsensitiveNames(true)) // not an object
+	_ = json.Unmarshal(head.Schema, &schema)                                               // missing, or not text
+	return schema
 }
 
 // fail notes an error about the value at ptr.
