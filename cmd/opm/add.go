@@ -20,8 +20,8 @@ func addCmd() *cobra.Command {
 		Long: `Add a bundle to its package, and put it into a channel. It replaces the head of the channel,
 unless --replaces says otherwise.
 
-BUNDLE is an image, a bundle directory, or a file with a rendered bundle. A basic template gets
-the image; a semver template gets it as candidate, fast or stable, which CHANNEL is then.` + editNote,
+BUNDLE is an image, a bundle directory, or a file with a rendered bundle. In a semver template,
+CHANNEL is candidate, fast or stable.` + editNote,
 		Example: `  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate
   opm add bundle catalog --channel stable --skips kiln.v1.1.0 --skip-range ">=1.0.0 <2.1.0"
   opm add registry.example/pottery/kiln-bundle:v2.0.0 templates/semver.yaml --channel candidate`,

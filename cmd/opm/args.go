@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // exactArgs requires the named arguments. Its errors are easier to read than those of cobra.
@@ -30,6 +31,17 @@ func atLeastOne(name string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// requireFlags returns an error if a flag is missing that the command requires. It runs before the check of cobra, whose
+// error is hard to read.
+func requireFlags(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed && err == nil {
+			err = usageError{fmt.Errorf("--%s is missing", f.Name)}
+		}
+	})
+	return err
 }
 
 // exclude makes the flag one mutually exclusive with each of the others.

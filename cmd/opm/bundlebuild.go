@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -63,8 +64,11 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
-	if f.engine == noEngine && f.base != "scratch" {
+	switch {
+	case f.engine == noEngine && f.base != "scratch":
 		return usageError{errors.New("--base-image needs a container engine: --image-builder none builds on scratch")}
+	case f.engine != noEngine && strings.HasPrefix(f.tag, reference.LayoutPrefix):
+		return usageError{errors.New("an OCI layout needs --image-builder none")}
 	}
 	if err := f.complete(cmd.ErrOrStderr()); err != nil {
 		return err

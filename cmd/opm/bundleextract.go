@@ -62,7 +62,7 @@ func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 
 func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	if f.name == "" {
-		return usageError{errors.New("--configmapname is required")}
+		return usageError{errors.New("--configmapname is missing")}
 	}
 	f.options.Image = os.Getenv("CONTAINER_IMAGE")
 	configMap, err := bundle.Extract(os.DirFS(f.directory), f.directory, f.options)

@@ -204,7 +204,7 @@ func (f *bundleMaker) complete(w io.Writer) error {
 		if given.Package != "" && given.Channels != "" {
 			return fmt.Errorf("generate bundle from %s: %w", f.directory, err)
 		}
-		return fmt.Errorf("infer package and channels from %s: %w; or set --package and --channels", parent, err)
+		return fmt.Errorf("infer package and channels from %s: %w; set --package and --channels", parent, err)
 	}
 	f.labels = labels
 	for _, inferred := range labels.Inferred(given) {

@@ -78,7 +78,7 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
 
 func (f *bundleManifestsFlags) check() error {
 	if f.options.Namespace == "" {
-		return errors.New("--namespace is required")
+		return errors.New("--namespace is missing")
 	}
 	for _, flag := range []struct{ name, value string }{
 		{"namespace", f.options.Namespace}, {"watch-namespace", f.options.Watch},

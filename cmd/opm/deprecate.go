@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/edit"
@@ -21,6 +23,9 @@ func deprecateCmd() *cobra.Command {
 		Args:              kindArgs,
 		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if message == "" && !undo {
+				return usageError{errors.New("--message or --undo is missing")}
+			}
 			e := edit.Deprecate{Kind: edit.Kind(args[1]), Name: args[2], Message: message, Undo: undo}
 			return f.run(cmd, args[0], e)
 		},
@@ -28,7 +33,6 @@ func deprecateCmd() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
 	flags.BoolVar(&undo, "undo", false, "remove the deprecation")
-	cmd.MarkFlagsOneRequired("message", "undo")
 	exclude(cmd, "undo", "message")
 	completeNothing(cmd, "message")
 	f.add(cmd)

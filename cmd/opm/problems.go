@@ -40,7 +40,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
 	flags.BoolVar(&f.info, "info", false, "also report as text what could be better")
-	flags.StringSliceVar(&f.disable, "disable", nil, "leave out `RULES`, with commas in between")
+	flags.StringSliceVar(&f.disable, "disable", nil, "ignore `RULES`, with commas in between")
 	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
 	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside what is checked")
 	flags.StringVar(&f.baseline, "baseline", "", "do not report the problems listed in `FILE`")
@@ -76,8 +76,8 @@ func (f *reportFlags) args(check cobra.PositionalArgs) (cobra.PositionalArgs, co
 
 // printRules prints a table of the rules, or explains the named ones.
 func (f *reportFlags) printRules(w io.Writer, names []string) error {
-	if err := f.rules().CheckNames(names); err != nil {
-		return usageError{err}
+	if err := f.checkNames(names); err != nil {
+		return err
 	}
 	if len(names) == 0 {
 		return f.rules().WriteTable(w)
@@ -93,10 +93,18 @@ func (f *reportFlags) printRules(w io.Writer, names []string) error {
 	return nil
 }
 
+// checkNames returns an error if one of the names is not that of a rule.
+func (f *reportFlags) checkNames(names []string) error {
+	if err := f.rules().CheckNames(names); err != nil {
+		return usageError{fmt.Errorf("%w; --rules alone lists them", err)}
+	}
+	return nil
+}
+
 // read returns the configuration of what ref is a reference to, with what flags change of it.
 func (f *reportFlags) read(ref string) (*config, error) {
-	if err := f.rules().CheckNames(f.disable); err != nil {
-		return nil, usageError{fmt.Errorf("%w; --rules lists them", err)}
+	if err := f.checkNames(f.disable); err != nil {
+		return nil, err
 	}
 	c, err := readConfig(f.config, ref)
 	if err != nil {

@@ -44,7 +44,7 @@ nothing is written unless all targets can be. The file is like
   targets:
   - name: v4.16                  # catalogs are written to v4.16/PACKAGE/catalog.json
     target: ocp=4.16             # or bundleFormat: object
-    exclude: [kiln.v2.0.0]       # bundles to leave out; include lists the only ones instead
+    exclude: [kiln.v2.0.0]       # these bundles are ignored; include lists the only ones
     defaultChannel: stable-v1    # instead of that of the template
   - name: v4.18
     target: ocp=4.18`,

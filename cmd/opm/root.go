@@ -29,6 +29,8 @@ Exit status:
 		Version:       thisBuild().OpmVersion,
 		Args:          noSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
+
+		PersistentPreRunE: requireFlags,
 	}
 	root.SetErr(newStderr())
 	root.SetUsageFunc(printUsage)

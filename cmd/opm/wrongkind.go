@@ -58,7 +58,7 @@ func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 		return
 	}
 	for _, ref := range refs {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %q: no %s in it\n", ref, what)
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: no %s in %q\n", what, ref)
 	}
 }
 
