@@ -89,7 +89,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	done()
 	if f.format == "json" {
-		return printJSON(cmd.OutOrStdout(), built.Summary)
+		return writeValue(cmd.OutOrStdout(), built.Summary, f.format)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), built.Summary.Digest)
 	return err

@@ -18,6 +18,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
+// catalogNote says what a CATALOG is.
+const catalogNote = `
+
+CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
+image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`
+
 // openCatalog opens references to catalogs, including images; closeAll closes them.
 func (f *imageFlags) openCatalog(
 	cmd *cobra.Command, refs ...string,
@@ -128,10 +134,10 @@ func openOptions(cmd *cobra.Command) render.Options {
 }
 
 // openValidated opens and validates a catalog, whose objects can be read again until closeAll is called.
-func openValidated(cmd *cobra.Command, ref string, from *imageFlags, opts validate.Options) (
+func (f *imageFlags) openValidated(cmd *cobra.Command, ref string, from render.Options, opts validate.Options) (
 	catalog *render.Catalog, report *validate.Report, closeAll func(), err error,
 ) {
-	catalog, closeAll, err = from.openCatalog(cmd, ref)
+	catalog, closeAll, err = f.openWith(cmd, from, []string{ref})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -148,7 +154,7 @@ func openValidated(cmd *cobra.Command, ref string, from *imageFlags, opts valida
 func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
 	shown := progress(cmd, "reading")
 	defer shown()
-	_, report, closeAll, err := openValidated(cmd, ref, from, validate.Options{ErrorsOnly: true})
+	_, report, closeAll, err := from.openValidated(cmd, ref, openOptions(cmd), validate.Options{ErrorsOnly: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -67,7 +67,7 @@ type imageCheck struct {
 
 func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if f.jobs < 1 {
-		return usageError{errors.New("--jobs must be 1 or more")}
+		return usageError{errors.New("--jobs: want 1 or more")}
 	}
 	f.partial = f.pkg != "" || f.shard != (render.Shard{})
 	c, err := f.read(ref)

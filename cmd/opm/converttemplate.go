@@ -11,14 +11,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// convertTemplateCmd has nothing to run: without a known subcommand it prints its help, as upstream does.
+// convertTemplateCmd returns the command, below alpha as upstream or at the top level.
 func convertTemplateCmd(path string) *cobra.Command {
 	path += " convert-template"
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:     "convert-template",
-		Short:   "Make a template of a catalog",
+		Short:   "Convert a catalog to a template",
 		Example: "  " + path + " basic catalog/loom/catalog.json",
-	}
+	})
 	for _, typ := range template.Convertible() {
 		cmd.AddCommand(convertToCmd(path, typ))
 	}
@@ -36,7 +36,7 @@ func convertToCmd(path string, typ template.Type) *cobra.Command {
 	path += " " + string(typ)
 	cmd := &cobra.Command{
 		Use:   string(typ) + " [FILE]",
-		Short: fmt.Sprintf("Make a %s template of a catalog", typ),
+		Short: fmt.Sprintf("Convert a catalog to a %s template", typ),
 		Long: fmt.Sprintf(`Print a %s template of the objects of a catalog, in their order.
 %s
 

@@ -39,9 +39,7 @@ without an update to the head that had one. What is repaired for that is printed
 error, and --summary has it as JSON. The packages that are kept must be valid before.
 
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1) and keeps what
-oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.
-
-CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
+oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.` + catalogNote,
 		Example: `  opm filter catalog --package kiln:stable --package loom
   opm filter catalog --package 'kiln:stable@>=1.1.0' -o yaml > kiln.yaml
   opm filter catalog --package kiln --full --output-dir kiln-only --summary summary.json
@@ -101,7 +99,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	defer done()
 	var others []*declcfg.Meta
 	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { others = append(others, m) }}
-	catalog, report, closeAll, err := openValidated(cmd, ref, &f.images, opts)
+	catalog, report, closeAll, err := f.images.openValidated(cmd, ref, openOptions(cmd), opts)
 	if err != nil {
 		return err
 	}

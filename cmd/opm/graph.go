@@ -27,9 +27,7 @@ mermaid is for Markdown and mermaid.js, which by default draws at most 50,000 ch
 links; more is split into a drawing for each package. dot is for Graphviz, and svg is a picture.
 html is a page with that picture, to zoom, to search, and to see where each bundle is updated to
 in OLM Classic and in OLM v1; it needs no network. json is for programs and includes the next
-update of each bundle. The catalog need not be valid.
-
-CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
+update of each bundle. The catalog need not be valid.` + catalogNote,
 		Example: `  opm graph catalog kiln > kiln.mmd
   opm graph catalog kiln --channel stable -o dot
   opm graph catalog kiln -o html > kiln.html

@@ -97,10 +97,7 @@ columns, with display names also from olm.csv.metadata. name prints each name on
 json and yaml print a list of objects with these keys:
 
 ` + l.keys + `,
-deprecated (true or false), deprecationMessage (if deprecated)
-
-CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
+deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 		Example: line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {

@@ -15,10 +15,7 @@ func migrateCmd() *cobra.Command {
 		Short: "Rewrite a catalog to one file per package",
 		Long: `Write the objects of a catalog to a new directory: PACKAGE/catalog.json for each package, and
 catalog.json for objects without a package. DIRECTORY must be empty or not exist. If migrate
-fails, it writes nothing.
-
-CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
+fails, it writes nothing.` + catalogNote,
 		Example: `  opm migrate catalog new-catalog
   opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata
   opm migrate registry.example/crafts/catalog:v1 new-catalog`,

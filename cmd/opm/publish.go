@@ -121,7 +121,7 @@ func (p *publication) print(s *pipeline.Summary) error {
 	}
 	err := p.appendSummary(text.String())
 	if p.format == "json" {
-		err = errors.Join(err, printJSON(p.cmd.OutOrStdout(), s))
+		err = errors.Join(err, writeValue(p.cmd.OutOrStdout(), s, "json"))
 	} else {
 		_, printErr := io.WriteString(p.cmd.OutOrStdout(), text.String())
 		err = errors.Join(err, printErr)

@@ -23,10 +23,7 @@ version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images include
 text has a line for each value that contains the text, with the number of bundles that have it and
 the one with the highest version; names of bundles and images are not shown if the name of their
 package contains the text. json lists all of these bundles. name prints the names of packages and,
-where a bundle is found by its name, of bundles.
-
-CATALOG is whatever opm render takes: a directory, a file, an archive, "-" for standard input, or
-an image. It need not be valid.`,
+where a bundle is found by its name, of bundles. The catalog need not be valid.` + catalogNote,
 		Example: `  opm search catalog pottery
   opm search catalog kiln -o name
   opm search catalog Kiln.crafts.example -o json`,

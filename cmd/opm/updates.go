@@ -28,9 +28,7 @@ channel (stranded), or fail with an error; --all, --from and -o json have the re
 table shows what the listed bundles depend on, and which packages of the catalog satisfy that.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
-names. The catalog need not be valid.
-
-CATALOG is a directory, a file, an archive, "-" for standard input, or an image; see opm list.`,
+names. The catalog need not be valid.` + catalogNote,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable --all
   opm updates catalog --stranded

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -168,16 +167,11 @@ func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate
 	defer progress(cmd, "validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	catalog, closeAll, err := images.openWith(cmd, from, []string{ref})
-	if err != nil {
-		return nil, err
+	_, report, closeAll, err := images.openValidated(cmd, ref, from, opts)
+	if err == nil {
+		closeAll()
 	}
-	defer closeAll()
-	report, err := validate.Catalog(cmd.Context(), opts, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
-		return nil, err
-	}
-	return report, nil
+	return report, err
 }
 
 // isTemplate reports whether a reference is a file with a template.

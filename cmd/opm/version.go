@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
 
@@ -66,7 +63,7 @@ func versionCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
 			if format == "json" {
-				return printJSON(cmd.OutOrStdout(), info)
+				return writeValue(cmd.OutOrStdout(), info, format)
 			}
 			// The dump of a Go struct, which scripts parse.
 			_, err := fmt.Fprintf(cmd.OutOrStdout(),
@@ -77,13 +74,4 @@ func versionCmd() *cobra.Command {
 	}
 	choiceVar(cmd, &format, "output", "o", "", "output format", "json")
 	return cmd
-}
-
-func printJSON(w io.Writer, v any) error {
-	text, err := json.Marshal(v, jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }
