@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -72,8 +73,9 @@ type kindView struct {
 	Description string `json:"description,omitempty"`
 }
 
-// bundleView reads what the page shows of a bundle; nil where there is none.
-func (c *Catalog) bundleView(ctx context.Context, pkg, name string) (*bundleView, error) {
+// bundleOf reads what the page shows of a bundle, nil if the catalog does not have it.
+func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, error) {
+	pkg, name := params.Get("package"), params.Get("name")
 	b, err := c.bundle(pkg, name)
 	if err != nil || b == nil {
 		return nil, err

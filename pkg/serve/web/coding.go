@@ -78,7 +78,7 @@ func newEncoders(n int) *encoders {
 	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
-// take reports whether there is an encoder to be had, which give has to return.
+// take reports whether an encoder is free, which give has to return.
 func (e *encoders) take() bool {
 	select {
 	case e.slots <- struct{}{}:

@@ -8,11 +8,11 @@ import (
 )
 
 // precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on.
-// The tag is "" and the time zero where there is none. A date that cannot be parsed is ignored, and so is an empty
+// The tag is "" and the time zero if there is none. A date that cannot be parsed is ignored, and so is an empty
 // condition.
 //
 // It is what http.ServeContent says about an empty answer. That function cannot send the real one, whose size is not
-// known where it is compressed on the way.
+// known if it is compressed while it is sent.
 func precondition(r *http.Request, tag string, modified time.Time) int {
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-None-Match"} {

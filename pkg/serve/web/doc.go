@@ -15,8 +15,8 @@
 //	/catalogs/{catalog}/api/v1/all                           all objects of a catalog, one a line
 //	/catalogs/{catalog}/api/v1/metas?schema=&package=&name=  those with these texts; none given asks for all
 //
-// Answers have an ETag, and a Last-Modified where [Catalog].Modified is set; conditional requests work on both.
-// They are compressed with zstd or gzip where the client accepts it and there are 1024 bytes or more. For all
+// Answers have an ETag, and a Last-Modified if [Catalog].Modified is set; conditional requests work on both.
+// They are compressed with zstd or gzip if the client accepts it and there are 1024 bytes or more. For all
 // objects, both are passed through as they are stored, and ranges of the plain text can be asked for. As in catalogd,
 // parameters that cannot be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated
 // parameters the first counts. Beyond catalogd: 405 comes with an Allow, and a date that cannot be parsed is
@@ -39,7 +39,7 @@
 //	/ui/v1/graph?catalog=&package=&channel=&format=       the drawing of [draw.HTML], or, with format=svg, of [draw.SVG]
 //
 // The fragment of the URL says what the page shows, #catalog=&package=&channel=&bundle=, so that it can be linked to,
-// whatever the names are.
+// with any names.
 //
 // # Clients that do not read
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// lists remembers the list of packages of each catalog, which takes reading a bundle of every package. The zero value
+// lists remembers the list of packages of each catalog, since making it reads a bundle of every package. The zero value
 // is ready for use.
 type lists struct {
 	mu     sync.Mutex
@@ -20,8 +20,8 @@ type listOf struct {
 	list    *packageList
 }
 
-// of returns the list of a catalog. It makes it where there is none, or where other content has its name now; others
-// that ask for it wait. An error is not remembered.
+// of returns the list of a catalog, and makes it if there is none for its present content; others that ask for it
+// meanwhile wait. An error is not remembered.
 func (l *lists) of(c *Catalog) (*packageList, error) {
 	one := l.entry(c)
 	one.mu.Lock()

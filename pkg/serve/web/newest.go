@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Newest returns when the newest file of the sources was changed, for [Catalog].Modified; zero where no file says.
+// Newest returns when the newest file of the sources was changed, for [Catalog].Modified; zero without files.
 func Newest(sources ...declcfg.Source) (time.Time, error) {
 	var newest time.Time
 	for _, s := range sources {

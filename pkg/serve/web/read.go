@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// An object is one of the catalog: its head, and what [declcfg.Object.Decode] makes of it.
+// An object is the head of an object of the catalog, and what [declcfg.Object.Decode] makes of it.
 type object struct {
 	head  *declcfg.Meta
 	value any // nil for other schemas; the texts of its properties are good until the next object
@@ -66,7 +66,7 @@ type operator struct {
 	messages map[deprecated]string
 }
 
-// operator reads a package. It is nil where the catalog has no package of that name.
+// operator reads a package. It is nil if the catalog has no package of that name.
 func (c *Catalog) operator(name string) (*operator, error) {
 	op := &operator{messages: map[deprecated]string{}}
 	var x declcfg.Index
@@ -103,7 +103,7 @@ func (op *operator) add(x *declcfg.Index, o object) {
 	}
 }
 
-// head returns the name of the head of a channel, "" where there is not exactly one.
+// head returns the name of the head of a channel, "" if there is not exactly one.
 func head(c *graph.Channel) string {
 	if c == nil {
 		return ""
@@ -114,7 +114,7 @@ func head(c *graph.Channel) string {
 	return ""
 }
 
-// bundle reads a bundle; it is nil where there is none. The texts of its properties may be kept.
+// bundle reads a bundle, nil if there is none. The texts of its properties may be kept.
 func (c *Catalog) bundle(pkg, name string) (*declcfg.Bundle, error) {
 	if pkg == "" || name == "" { // which would ask for any
 		return nil, nil
@@ -130,7 +130,7 @@ func (c *Catalog) bundle(pkg, name string) (*declcfg.Bundle, error) {
 	return nil, nil
 }
 
-// packageObject reads an olm.package; it is nil where there is none.
+// packageObject reads an olm.package, nil if there is none.
 func (c *Catalog) packageObject(name string) (*declcfg.Package, error) {
 	if name == "" { // which would ask for any
 		return nil, nil

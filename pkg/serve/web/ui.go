@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed" // the page
 	"encoding/hex"
@@ -67,8 +68,8 @@ func contentOf(contentType string, data []byte) body {
 	}
 }
 
-// query returns the parameters of a request for the page. It answers the request itself, and returns false, where they
-// are wrong.
+// query returns the parameters of a request for the page. If they are wrong, it answers the request itself and returns
+// false.
 func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values, bool) {
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err == nil {
@@ -81,8 +82,8 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 	return params, true
 }
 
-// inTurn returns what produce returns. Views are made out of whole packages, so only a few are made at a time: one for
-// each CPU. The error may be that of the context of r.
+// inTurn returns what produce returns. Views are made of whole packages, so only a few are made at a time: one for each
+// CPU. The error may be that of the context of r.
 func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
 	select {
 	case h.views <- struct{}{}:
@@ -94,7 +95,25 @@ func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, e
 	}
 }
 
-// show answers with v as JSON, or with 404 where found is false.
+// view returns a handler that answers with what produce returns, as JSON, or with 404 if that is nil. It is given the
+// catalog that a request names, and its parameters.
+func view[T any](
+	h *handler, produce func(ctx context.Context, c *Catalog, params url.Values) (*T, error), names ...string,
+) http.HandlerFunc {
+	names = append([]string{"catalog"}, names...)
+	return h.limited(func(w http.ResponseWriter, r *http.Request) {
+		params, ok := query(w, r, names...)
+		if !ok {
+			return
+		}
+		h.with(w, params.Get("catalog"), func(c *Catalog) {
+			v, err := inTurn(h, r, func() (*T, error) { return produce(r.Context(), c, params) })
+			h.show(w, r, v, v != nil, err)
+		})
+	})
+}
+
+// show answers with v as JSON, or with 404 if found is false.
 func (h *handler) show(w http.ResponseWriter, r *http.Request, v any, found bool, err error) {
 	var data []byte
 	if err == nil && found {
@@ -124,30 +143,13 @@ func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, list, true, nil)
 }
 
-func (h *handler) packagesView(w http.ResponseWriter, r *http.Request) {
-	params, ok := query(w, r, "catalog")
-	if !ok {
-		return
-	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		list, err := inTurn(h, r, func() (*packageList, error) { return h.lists.of(c) })
-		h.show(w, r, list, true, err)
-	})
+func (h *handler) packagesView(_ context.Context, c *Catalog, _ url.Values) (*packageList, error) {
+	return h.lists.of(c)
 }
 
-func (h *handler) packageView(w http.ResponseWriter, r *http.Request) {
-	params, ok := query(w, r, "catalog", "package")
-	if !ok {
-		return
-	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		v, err := inTurn(h, r, func() (*packageView, error) { return c.packageView(params.Get("package")) })
-		h.show(w, r, v, v != nil, err)
-	})
-}
-
-// packageView reads what the page shows of a package; nil where there is none.
-func (c *Catalog) packageView(name string) (*packageView, error) {
+// packageOf reads what the page shows of a package, nil if the catalog does not have it.
+func packageOf(_ context.Context, c *Catalog, params url.Values) (*packageView, error) {
+	name := params.Get("package")
 	op, err := c.operator(name)
 	if err != nil || op == nil {
 		return nil, err
@@ -170,35 +172,15 @@ func (c *Catalog) packageView(name string) (*packageView, error) {
 
 // iconView is the answer of /ui/v1/icon.
 type iconView struct {
-	Icon string `json:"icon"` // a data: URL, "" where there is none that can be shown
+	Icon string `json:"icon"` // a data: URL, "" if there is none that can be shown
 }
 
-func (h *handler) iconView(w http.ResponseWriter, r *http.Request) {
-	params, ok := query(w, r, "catalog", "package")
-	if !ok {
-		return
+func iconOf(_ context.Context, c *Catalog, params url.Values) (*iconView, error) {
+	p, err := c.packageObject(params.Get("package"))
+	if err != nil || p == nil {
+		return nil, err
 	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		p, err := c.packageObject(params.Get("package"))
-		if p == nil {
-			h.show(w, r, nil, false, err)
-			return
-		}
-		h.show(w, r, iconView{dataURL(p.Icon)}, true, err)
-	})
-}
-
-func (h *handler) bundleView(w http.ResponseWriter, r *http.Request) {
-	params, ok := query(w, r, "catalog", "package", "name")
-	if !ok {
-		return
-	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		v, err := inTurn(h, r, func() (*bundleView, error) {
-			return c.bundleView(r.Context(), params.Get("package"), params.Get("name"))
-		})
-		h.show(w, r, v, v != nil, err)
-	})
+	return &iconView{dataURL(p.Icon)}, nil
 }
 
 // graphView answers with the drawing of a package, or of those of its channels that are named.
@@ -229,7 +211,7 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// drawing draws channels of a package, all if none is named. It is nil where there is no such package or channel.
+// drawing draws channels of a package, all if none is named. It is nil if there is no such package or channel.
 func (c *Catalog) drawing(write draw.Func, name string, channels []string) ([]byte, error) {
 	op, err := c.operator(name)
 	if err != nil || op == nil || !op.hasChannels(channels) {

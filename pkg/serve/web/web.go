@@ -21,11 +21,11 @@ type Catalog struct {
 	// [store.Store.PackagesProviding]. If nil, all packages are read to find them.
 	Providing func(api declcfg.GVK) []string
 
-	// Tag is what changes with the content, such as [store.Key.String]: letters and digits. Empty, there is no ETag.
+	// Tag changes with the content, such as [store.Key.String]: letters and digits. If it is empty, there is no ETag.
 	Tag string
 
-	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. Zero, there is
-	// no Last-Modified.
+	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is zero,
+	// there is no Last-Modified.
 	Modified time.Time
 }
 
@@ -47,7 +47,7 @@ type Options struct {
 	Stall time.Duration
 
 	// Failed is called for every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
-	// store to be rebuilt. It may be called on several goroutines, and is nil for nobody to be told.
+	// store to be rebuilt. It may be called on several goroutines, and may be nil.
 	Failed func(error)
 
 	// Metrics is what /metrics shows, and where requests are counted; if nil, one of the handler's own.
@@ -98,10 +98,10 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/readyz":                          h.readyz,
 		"/metrics":                         h.Metrics.handler().ServeHTTP,
 		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
-		"/ui/v1/packages":                  h.limited(h.packagesView),
-		"/ui/v1/package":                   h.limited(h.packageView),
-		"/ui/v1/icon":                      h.limited(h.iconView),
-		"/ui/v1/bundle":                    h.limited(h.bundleView),
+		"/ui/v1/packages":                  view(h, h.packagesView),
+		"/ui/v1/package":                   view(h, packageOf, "package"),
+		"/ui/v1/icon":                      view(h, iconOf, "package"),
+		"/ui/v1/bundle":                    view(h, bundleOf, "package", "name"),
 		"/ui/v1/graph":                     h.limited(h.graphView),
 	}
 	for _, a := range assets() {
@@ -195,7 +195,7 @@ func (w *response) extend() {
 // Unwrap is for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// outcome returns the status that describes the answer, also where it could not be sent any more.
+// outcome returns the status that describes the answer, even if it could not be sent any more.
 func (w *response) outcome() int {
 	switch {
 	case w.aborted:
@@ -224,7 +224,7 @@ func httpError(w http.ResponseWriter, status int) {
 	http.Error(w, fmt.Sprintf("%d %s", status, http.StatusText(status)), status)
 }
 
-// with calls serve with the catalog of that name, and answers the request itself where there is none.
+// with calls serve with the catalog of that name, or answers the request itself if there is none.
 func (h *handler) with(w http.ResponseWriter, name string, serve func(*Catalog)) {
 	catalogs, release := h.Acquire()
 	defer release()
