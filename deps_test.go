@@ -22,7 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/opm": {
 		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-		"k8s.io/apimachinery", json, "github.com/fsnotify/fsnotify", "github.com/rogpeppe/go-internal",
+		"k8s.io/apimachinery", json, "github.com/rogpeppe/go-internal",
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
@@ -186,6 +186,7 @@ var arrows = map[string][]string{
 	"internal/strictyaml": {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
 	"internal/tarfs":      {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
 	"internal/tartest":    {"github.com/klauspost/compress"},
+	"internal/watch":      {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"internal/yamljson":   {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 
