@@ -17,9 +17,8 @@ import (
 
 func bundleValidateCmd(path string) *cobra.Command {
 	f := bundleValidateFlags{reportFlags: reportFlags{rules: bundle.Rules}}
-	args, complete := f.reportFlags.args(f.args)
 	cmd := &cobra.Command{
-		Use:   "validate [BUNDLE]",
+		Use:   "validate (BUNDLE | --tag REF)",
 		Short: "Validate a bundle and report every problem",
 		Long: `Check the format and the content of a bundle and report everything that is wrong, with its
 place and the rule that it breaks. Errors are what OLM refuses; the exit code is 1 if there are
@@ -35,13 +34,10 @@ categories that operatorhub allows.`,
 		Example: "  " + path + ` validate bundle -o json
   ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
   ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
-		Args:              args,
-		ValidArgsFunction: complete,
+		Args:              f.args,
+		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.listRules {
-				return f.printRules(cmd.OutOrStdout(), args)
-			}
-			return f.run(cmd, slices.Concat(args, []string{f.tag})[0])
+			return f.run(cmd, append(args, f.tag)[0])
 		},
 	}
 	f.addFlags(cmd)

@@ -19,7 +19,6 @@ import (
 
 func checkCRDsCmd() *cobra.Command {
 	check := crdCheck{reportFlags: reportFlags{rules: crdcheck.Rules}}
-	args, complete := check.args(atLeastOne("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "check-crds CATALOG|BUNDLE...",
 		Short: "Report updates that OLM refuses for their CustomResourceDefinitions",
@@ -38,14 +37,9 @@ catalog image.`,
 		Example: `  opm check-crds catalog
   opm check-crds catalog --package kiln --olm v1 -o markdown
   opm check-crds bundle registry.example/pottery/kiln-bundle:v2.0.0`,
-		Args:              args,
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if check.listRules {
-				return check.printRules(cmd.OutOrStdout(), args)
-			}
-			return check.run(cmd, args)
-		},
+		Args:              atLeastOne("CATALOG"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args) },
 	}
 	flags := cmd.Flags()
 	addProblemFormat(cmd, &check.format, "o", "text", "output format")

@@ -15,7 +15,6 @@ import (
 
 func checkImagesCmd() *cobra.Command {
 	check := imageCheck{reportFlags: reportFlags{rules: imagecheck.Rules}}
-	args, complete := check.args(exactArgs("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "check-images CATALOG",
 		Short: "Report images of a catalog that do not exist",
@@ -32,14 +31,9 @@ ignored if there is a digest.`,
 		Example: `  opm check-images catalog
   opm check-images catalog --package kiln --authfile auth.json
   opm check-images catalog --image-mirrors mirrors.yaml -o json > images.json`,
-		Args:              args,
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if check.listRules {
-				return check.printRules(cmd.OutOrStdout(), args)
-			}
-			return check.run(cmd, args[0])
-		},
+		Args:              exactArgs("CATALOG"),
+		ValidArgsFunction: completeArgs(files),
+		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	addProblemFormat(cmd, &check.format, "o", "text", "output format")

@@ -36,7 +36,9 @@ type reportFlags struct {
 	partial bool // only some of the problems are looked for, so that none in a baseline is stale
 }
 
+// add adds the flags to a command, which --rules makes another one.
 func (f *reportFlags) add(cmd *cobra.Command) {
+	f.orRules(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
 	flags.BoolVar(&f.info, "info", false, "also report as text what could be better")
@@ -53,25 +55,27 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
 }
 
-func (f *reportFlags) completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return f.rules().Names(), cobra.ShellCompDirectiveNoFileComp
-}
-
-// args returns how arguments are checked and completed: with --rules they are names of rules.
-func (f *reportFlags) args(check cobra.PositionalArgs) (cobra.PositionalArgs, cobra.CompletionFunc) {
-	valid := func(cmd *cobra.Command, args []string) error {
+// orRules makes a command list or explain rules if --rules is given: its arguments are then names of rules.
+func (f *reportFlags) orRules(cmd *cobra.Command) {
+	check, complete, run := cmd.Args, cmd.ValidArgsFunction, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if f.listRules {
 			return nil
 		}
 		return check(cmd, args)
 	}
-	complete := func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if f.listRules {
-			return f.completeRules(cmd, args, start)
+			return f.rules().Names(), cobra.ShellCompDirectiveNoFileComp
 		}
-		return completeArgs(files)(cmd, args, start)
+		return complete(cmd, args, start)
 	}
-	return valid, complete
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.listRules {
+			return f.printRules(cmd.OutOrStdout(), args)
+		}
+		return run(cmd, args)
+	}
 }
 
 // printRules prints a table of the rules, or explains the named ones.
@@ -163,7 +167,7 @@ func (f *reportFlags) printSummed(
 	cmd *cobra.Command, format string, c *config, report *problem.Report, summary string,
 ) error {
 	err := f.print(cmd, cmd.OutOrStdout(), format, c, report)
-	if err != nil && !errors.Is(err, errReported) || f.writeBaseline {
+	if err != nil && !errors.Is(err, errReported) || f.writeBaseline || summary == "" {
 		return err
 	}
 	_, printErr := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", summary)

@@ -19,7 +19,6 @@ import (
 
 func resolveCmd() *cobra.Command {
 	var f resolveFlags
-	args, complete := f.all.args(atLeastOne("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "resolve ([NAME=]CATALOG... | --state PATH...)",
 		Short: "Show what OLM installs, and why not something else",
@@ -49,8 +48,8 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
   opm resolve catalog --all --olm classic
   opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
   opm resolve --state cluster.yaml --catalog crafts=catalog`,
-		Args:              f.args(args),
-		ValidArgsFunction: complete,
+		Args:              f.args,
+		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
@@ -103,19 +102,15 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 }
 
 // args checks the arguments: catalogs, unless there is a state.
-func (f *resolveFlags) args(catalogs cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if f.state.paths != nil {
-			return exactArgs()(cmd, args)
-		}
-		return cmp.Or(f.state.unused(cmd), catalogs(cmd, args))
+func (f *resolveFlags) args(cmd *cobra.Command, args []string) error {
+	if f.state.paths != nil {
+		return exactArgs()(cmd, args)
 	}
+	return cmp.Or(f.state.unused(cmd), atLeastOne("CATALOG")(cmd, args))
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	switch err := f.all.check(cmd, f.format); {
-	case f.all.listRules:
-		return f.all.printRules(cmd.OutOrStdout(), args)
 	case err != nil:
 		return err
 	case f.timeout <= 0:

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -43,7 +41,7 @@ func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 		return usageError{errors.New("--output dot is for one package, not for --all")}
 	case format == "dot" && cmd.Flags().Changed("state"):
 		return usageError{errors.New("--output dot is for one package, not for --state")}
-	case f.on || f.listRules:
+	case f.on:
 		return nil
 	}
 	for _, name := range onlyForAll {
@@ -69,16 +67,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	report, tallies := resolveReport(checked)
-	err = f.all.reportFlags.print(cmd, cmd.OutOrStdout(), f.format, c, report)
-	if err != nil && !errors.Is(err, errReported) || f.all.writeBaseline {
-		return err
-	}
-	var summary strings.Builder
-	for _, t := range tallies {
-		fmt.Fprintf(&summary, "opm: %s\n", t)
-	}
-	_, printErr := io.WriteString(cmd.ErrOrStderr(), summary.String())
-	return cmp.Or(printErr, err)
+	return f.all.printSummed(cmd, f.format, c, report, strings.Join(tallies, "\nopm: "))
 }
 
 // resolveReport returns what was found, and in words how many installations and updates each version of OLM resolves.
@@ -113,12 +102,8 @@ func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Che
 	if err != nil {
 		return nil, err
 	}
-	if f.pkg != "" && catalogs[0].Index.Package(f.pkg) == nil {
-		var names []string
-		for _, p := range catalogs[0].Index.Packages() {
-			names = append(names, p.Name)
-		}
-		return nil, declcfg.NotFound("no package", f.pkg, names)
+	if _, err := list.Choose(catalogs[0].Index, optional(f.pkg)...); err != nil {
+		return nil, err
 	}
 	w := workOf(cmd)
 	check := resolve.Check{

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -18,7 +18,6 @@ import (
 
 func validateCmd() *cobra.Command {
 	f := validateFlags{reportFlags: reportFlags{rules: template.Rules}}
-	args, complete := f.args(exactArgs("CATALOG"))
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",
@@ -52,12 +51,9 @@ Text goes to standard error, other formats to standard output.`,
   opm validate catalog --baseline known.json --write-baseline
   opm validate catalog --watch
   opm validate --rules channel-head`,
-		Args:              args,
-		ValidArgsFunction: complete,
+		Args:              exactArgs("CATALOG"),
+		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.listRules {
-				return f.printRules(cmd.OutOrStdout(), args)
-			}
 			if f.watched {
 				return f.watch(cmd, args[0])
 			}
@@ -138,12 +134,8 @@ func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.
 
 // problemsOf returns the problems of one package, and of files that cannot be read, which may have more of it.
 func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error) {
-	var names []string
-	for _, p := range report.Index.Packages() {
-		names = append(names, p.Name)
-	}
-	if !slices.Contains(names, pkg) {
-		return nil, declcfg.NotFound("no package", pkg, names)
+	if _, err := list.Choose(report.Index, pkg); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
 		return p.Package != pkg && p.Rule != validate.Unreadable
