@@ -21,8 +21,8 @@ import (
 // library is used in as few places as possible. Tests may import anything.
 var arrows = map[string][]string{
 	"cmd/opm": {
-		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-		"k8s.io/apimachinery", json, "github.com/rogpeppe/go-internal",
+		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
+		json, "github.com/rogpeppe/go-internal",
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
@@ -153,6 +153,7 @@ var arrows = map[string][]string{
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {},
 	"internal/skim":       {json},
+	"internal/console":    {"internal/legible", "internal/plural", "golang.org/x/term"},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/cputime":    {},
 	"internal/dockerfile": {},

@@ -117,7 +117,7 @@ func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
 		Name: dir, FS: os.DirFS(dir), MaxObject: sizeOf(cmd, maxObjectSize),
-		Read: func(bytes int64) { workOf(cmd).read.Add(bytes) },
+		Read: workOf(cmd).Read,
 	}, opts)
 	if err == nil {
 		warnIfNone(cmd, built.Summary.Packages, "packages", dir)

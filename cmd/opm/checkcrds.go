@@ -116,8 +116,8 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 	check := crdcheck.Options{
 		State:     state,
 		Package:   f.pkg,
-		Comparing: func(pairs int) { w.count(pairs, "CustomResourceDefinitions") },
-		Compared:  w.did,
+		Comparing: func(pairs int) { w.Count(pairs, "CustomResourceDefinitions") },
+		Compared:  w.Did,
 		Images: func(_ context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
 			if _, err := from.opener(); err != nil {
 				return nil, err

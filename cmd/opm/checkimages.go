@@ -90,8 +90,8 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*image
 		return nil, err
 	}
 	w := workOf(cmd)
-	w.count(references.Len(), "images")
-	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs, Checked: w.did})
+	w.Count(references.Len(), "images")
+	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs, Checked: w.Did})
 }
 
 // references reads the catalog, which is closed again before anything is asked for.

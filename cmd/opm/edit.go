@@ -58,7 +58,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	defer done()
 	w := workOf(cmd)
 	result, err := edit.Apply(cmd.Context(), path, e, edit.Options{
-		Package: f.pkg, DryRun: f.dryRun, MaxObject: sizeOf(cmd, maxObjectSize), Read: func(n int64) { w.read.Add(n) },
+		Package: f.pkg, DryRun: f.dryRun, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 	})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -239,7 +240,7 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	shown := slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
 		return p.Severity == problem.Info && !info
 	})
-	terminal := isTerminal(w)
+	terminal := console.IsTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if err := problem.WriteText(w, shown, colour); err != nil {
 		return err

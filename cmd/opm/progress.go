@@ -1,110 +1,104 @@
 package main
 
 import (
-	"fmt"
 	"io"
+	"io/fs"
+	"net/http"
 	"os"
-	"sync"
-	"sync/atomic"
-	"time"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+
+	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/render"
 )
-
-// A console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it
-// is shown again. It is safe for concurrent use.
-type console struct {
-	terminal io.Writer
-
-	work atomic.Pointer[work] // what the line shows
-
-	mu      sync.Mutex
-	showing bool
-}
 
 // newStderr returns standard error, as a console if it is a terminal.
 func newStderr() io.Writer {
-	if isTerminal(os.Stderr) {
-		return &console{terminal: os.Stderr}
+	if console.IsTerminal(os.Stderr) {
+		return console.New(os.Stderr)
 	}
 	return os.Stderr
 }
 
-// Write writes whole lines.
-func (c *console) Write(lines []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.erase()
-	return c.terminal.Write(lines)
-}
-
-// show replaces the progress line; "" removes it.
-func (c *console) show(what string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.erase()
-	if what != "" {
-		fmt.Fprint(c.terminal, what)
-		c.showing = true
-	}
-}
-
-func (c *console) erase() {
-	if c.showing {
-		fmt.Fprint(c.terminal, "\r\x1b[K")
-		c.showing = false
-	}
-}
-
-// columns returns how long the progress line may be.
-func (c *console) columns() int {
-	if f, ok := c.terminal.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width - 1 // the cursor needs one
-		}
-	}
-	return defaultColumns
-}
-
-const defaultColumns = 79
-
-// progress shows on a terminal what the command does and for how long, after the first second, with what [workOf]
-// counts from then on. The function that it returns removes that line and can be called more than once.
+// progress shows on a terminal what the command does; see [console.Console.Start].
 func progress(cmd *cobra.Command, what string) (done func()) {
-	c, ok := cmd.ErrOrStderr().(*console)
-	if !ok {
-		return func() {}
+	if c, ok := cmd.ErrOrStderr().(*console.Console); ok {
+		return c.Start(what)
 	}
-	w := &work{what: what}
-	c.work.Store(w)
-	stop := make(chan struct{})
-	var line sync.WaitGroup
-	line.Go(func() {
-		defer c.show("")
-		start := time.Now()
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				c.show(w.line(time.Since(start), c.columns()))
-			case <-stop:
-				return
-			}
-		}
-	})
-	return sync.OnceFunc(func() {
-		close(stop)
-		line.Wait()
-	})
+	return func() {}
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w any) bool {
-	if c, ok := w.(*console); ok {
-		w = c.terminal
+// workOf returns what the command is doing. Nobody sees what is counted if standard error is not a terminal.
+func workOf(cmd *cobra.Command) *console.Work {
+	if c, ok := cmd.ErrOrStderr().(*console.Console); ok && c.Work() != nil {
+		return c.Work()
 	}
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return new(console.Work)
+}
+
+// showOpening makes opts count the references of the command and what is read of them.
+func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
+	w := workOf(cmd)
+	w.Count(len(refs), "references")
+	if _, ok := cmd.ErrOrStderr().(*console.Console); ok {
+		go func() { w.Size(sizeOfFiles(refs)) }()
+	}
+	opts.Opened = w.Did
+	opts.Read = w.Read
+}
+
+// sizeOfFiles returns how many bytes the references have, as far as they are to directories and files.
+func sizeOfFiles(refs []string) (size int64) {
+	for _, ref := range refs {
+		if k := reference.Of(ref).Kind; k != reference.Directory && k != reference.File {
+			continue
+		}
+		_ = filepath.WalkDir(ref, func(_ string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				if info, err := e.Info(); err == nil {
+					size += info.Size()
+				}
+			}
+			return nil // reading says what cannot be read
+		})
+	}
+	return size
+}
+
+// showDownloads makes opts count what registries send.
+func showDownloads(cmd *cobra.Command, opts *image.Options) {
+	if _, ok := cmd.ErrOrStderr().(*console.Console); !ok {
+		return
+	}
+	count := func(n int) { workOf(cmd).Downloaded(n) } // of what is being done then
+	opts.Transport = countingTransport{opts.Transport, count}
+	opts.InsecureTransport = countingTransport{opts.InsecureTransport, count}
+}
+
+// A countingTransport counts the bytes of bodies.
+type countingTransport struct {
+	http.RoundTripper
+	count func(int)
+}
+
+func (t countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = countingBody{response.Body, t.count}
+	}
+	return response, err
+}
+
+type countingBody struct {
+	io.ReadCloser
+	count func(int)
+}
+
+func (b countingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.count(n)
+	return n, err
 }

@@ -1,111 +1,25 @@
 package main
 
 import (
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/console"
 )
 
-// What is written while a line tells what is being done takes its place, whoever writes it.
-func TestConsole(t *testing.T) {
-	var terminal strings.Builder
-	c := &console{terminal: &terminal}
-	fmt.Fprintln(c, "a")
-	c.show("reading, 1 s")
-	fmt.Fprintln(c, "b")
-	fmt.Fprintln(c, "c")
-	c.show("reading, 2 s")
-	c.show("reading, 3 s")
-	c.show("")
-	c.show("")
-	fmt.Fprintln(c, "d")
-	const erase = "\r\x1b[K"
-	want := "a\nreading, 1 s" + erase + "b\nc\nreading, 2 s" + erase + "reading, 3 s" + erase + "d\n"
-	if got := terminal.String(); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// Quick work shows nothing.
+// Commands count in the line that is shown.
 func TestProgress(t *testing.T) {
-	for took, want := range map[time.Duration]string{
-		999 * time.Millisecond:  "",
-		2500 * time.Millisecond: "opm: reading, 1 s\r\x1b[Kopm: reading, 2 s\r\x1b[K",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var terminal strings.Builder
-			cmd := &cobra.Command{}
-			cmd.SetErr(&console{terminal: &terminal})
-			done := progress(cmd, "reading")
-			time.Sleep(took)
-			done()
-			if got := terminal.String(); got != want {
-				t.Errorf("after %v: got %q, want %q", took, got, want)
-			}
-		})
-	}
-}
-
-// What is counted is part of the line, which is one line whatever it says.
-func TestProgressLine(t *testing.T) {
-	w := &work{what: "rendering"}
-	w.count(7018, "references")
-	for range 3411 {
-		w.did("quay.io/a")
-	}
-	w.did("quay.io/b\x1b[2J\n")
-	w.read.Add(3 << 20)
-	w.downloaded.Add(8 << 20)
-	const want = "opm: rendering 3,412 of 7,018 references, 853/s, 3 MB read, 8 MB downloaded, 2 MB/s, 4 s, quay.io/b"
-	got := w.line(4*time.Second, 500)
-	if !strings.HasPrefix(got, want) || strings.ContainsAny(got, "\x1b\n") {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	w.size.Store(sizeOfFiles([]string{"testdata", "quay.io/a:v1"}))
-	if got := w.line(4*time.Second, 500); w.size.Load() == 0 || strings.Contains(got, " of 0 B read") {
-		t.Errorf("with %d bytes: %q", w.size.Load(), got)
-	}
-	w.size.Store(9 << 20)
-	if got := w.line(4*time.Second, 500); !strings.Contains(got, ", 3 MB of 9 MB read, ") {
-		t.Errorf("with a total: %q", got)
-	}
-	if got := w.line(4*time.Second, 20); got != "opm: rendering 3,41…" {
-		t.Errorf("in 20 columns: %q", got)
-	}
-
-	c := &console{terminal: new(strings.Builder)}
+	c := console.New(new(strings.Builder))
 	cmd := &cobra.Command{}
 	cmd.SetErr(c)
 	done := progress(cmd, "checking")
 	defer done()
-	workOf(cmd).count(2, "images")
-	workOf(cmd).did("a")
-	if got := c.work.Load().line(0, 99); got != "opm: checking 1 of 2 images, 1/s, 0 s, a" {
-		t.Errorf("got %q", got)
+	if w := workOf(cmd); w != c.Work() {
+		t.Errorf("counts in %v, shows %v", w, c.Work())
 	}
-}
-
-func TestConsoleAtOnce(t *testing.T) {
-	var terminal strings.Builder
-	c := &console{terminal: &terminal}
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 50 {
-				c.show("reading")
-				fmt.Fprintln(c, "line")
-			}
-		})
-	}
-	group.Wait()
-	for line := range strings.Lines(strings.ReplaceAll(terminal.String(), "reading\r\x1b[K", "")) {
-		if line != "line\n" {
-			t.Fatalf("got %q", line)
-		}
+	if size := sizeOfFiles([]string{"testdata", "quay.io/a:v1"}); size == 0 {
+		t.Error("files have no bytes")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -146,7 +147,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 			return err
 		}
 	}
-	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
+	if console.IsTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}
 	warnOfFlaws(cmd, metas)

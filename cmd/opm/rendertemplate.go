@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
@@ -189,7 +190,7 @@ func (f *templateFlags) print(
 	if err != nil {
 		return err
 	}
-	if isTerminal(cmd.OutOrStdout()) { // which shows the output instead
+	if console.IsTerminal(cmd.OutOrStdout()) { // which shows the output instead
 		done()
 	}
 	if !f.preview && f.format != mermaid {

@@ -109,7 +109,7 @@ func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Che
 	check := resolve.Check{
 		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: question.namespace, Package: f.pkg,
 		Options: resolve.Options{Timeout: f.timeout},
-		Start:   func(total int) { w.count(total, "packages") }, Checked: w.did,
+		Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
 	}
 	check.Namespace.Subscriptions = nil
 	return check.Run(cmd.Context())

@@ -1,0 +1,74 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+// A Work is what the program is doing, for the progress line. Its counters may change at any time.
+type Work struct {
+	what string // such as "rendering"
+
+	done, total      atomic.Int64 // of what is counted
+	noun             atomic.Value // what is counted, in the plural
+	current          atomic.Value // what was done last
+	read, downloaded atomic.Int64 // bytes of catalogs and from registries
+	size             atomic.Int64 // bytes of all files, once that is known
+}
+
+// Count says that there are total things to do.
+func (w *Work) Count(total int, noun string) {
+	w.noun.Store(noun)
+	w.total.Store(int64(total))
+}
+
+// Did counts one of them.
+func (w *Work) Did(current string) {
+	w.current.Store(current)
+	w.done.Add(1)
+}
+
+// Read counts bytes of catalogs.
+func (w *Work) Read(bytes int64) { w.read.Add(bytes) }
+
+// Downloaded counts bytes from registries.
+func (w *Work) Downloaded(bytes int) { w.downloaded.Add(int64(bytes)) }
+
+// Size says how many bytes there are to read.
+func (w *Work) Size(bytes int64) { w.size.Store(bytes) }
+
+// line returns the progress line after some time, with at most so many columns.
+func (w *Work) line(after time.Duration, columns int) string {
+	parts := []string{"opm: " + w.what}
+	seconds := int(after.Seconds())
+	if total := w.total.Load(); total > 1 {
+		done := int(w.done.Load())
+		parts[0] += fmt.Sprintf(" %s of %s %s", plural.Number(done), plural.Number(int(total)), w.noun.Load())
+		if rate := done / max(seconds, 1); rate > 0 {
+			parts = append(parts, plural.Number(rate)+"/s")
+		}
+	}
+	switch n, size := w.read.Load(), w.size.Load(); {
+	case n > 0 && n <= size: // and not read again to be written
+		parts = append(parts, fmt.Sprintf("%s of %s read", plural.Bytes(n), plural.Bytes(size)))
+	case n > 0:
+		parts = append(parts, plural.Bytes(n)+" read")
+	}
+	if n := w.downloaded.Load(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s downloaded, %s/s", plural.Bytes(n), plural.Bytes(n/int64(max(seconds, 1)))))
+	}
+	parts = append(parts, plural.Number(seconds)+" s")
+	if current, ok := w.current.Load().(string); ok {
+		parts = append(parts, legible.Name(current))
+	}
+	line := []rune(strings.Join(parts, ", "))
+	if len(line) > columns {
+		line = append(line[:max(columns-1, 0)], '…')
+	}
+	return string(line)
+}
