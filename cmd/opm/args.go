@@ -33,8 +33,8 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// requireFlags returns an error if a flag is missing that the command requires. It runs before the check of cobra, whose
-// error is hard to read.
+// requireFlags returns an error if a flag is missing that the command requires. It runs before the check of cobra,
+// whose error is hard to read.
 func requireFlags(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed && err == nil {

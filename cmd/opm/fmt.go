@@ -80,7 +80,7 @@ func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
 func fmtSource(arg string) (source declcfg.Source, names []string, err error) {
 	info, err := os.Stat(arg)
 	if err != nil {
-		return source, nil, err
+		return source, nil, fmt.Errorf("format %q: %w", arg, regular.WithoutPath(err))
 	}
 	if info.IsDir() {
 		source = declcfg.Source{Name: arg, FS: os.DirFS(arg)}

@@ -45,7 +45,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.ignorePolicy, "ignore-signature-policy", false,
 		"ignore the signature policy of this host; opm does not check signatures")
 	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout,
-		"give up on a registry that is silent for this time, or sends less than 4 KB/s (at most 128 KB) within it")
+		"give up on a registry that is silent for this `TIME`, or sends less than 4 KB/s (at most 128 KB) within it")
 	flags.Func("allow-redirect", "let registries redirect to `HOST|CIDR` in a loopback, link-local or private network "+
 		"that is not their own; repeatable", f.allowRedirect)
 	flags.StringVar(&f.cache, "image-cache", "",

@@ -115,7 +115,7 @@ func (p *parser) label(file string) string {
 	if p.name == "" {
 		return file
 	}
-	return p.name + "/" + file
+	return strings.TrimSuffix(p.name, "/") + "/" + file
 }
 
 // inFile is an error about a file of which no more is known.

@@ -13,8 +13,8 @@ var shown = []string{
 	"image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp", "image/avif", "image/bmp", "image/x-icon",
 }
 
-// dataURL returns an icon as a URL for an img, with the type of its content instead of the one that it names; "" if there
-// is none that can be shown.
+// dataURL returns an icon as a URL for an img, with the type of its content instead of the one that it names; "" if
+// there is none that can be shown.
 func dataURL(i *declcfg.Icon) string {
 	if i == nil {
 		return ""
