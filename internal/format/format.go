@@ -17,8 +17,12 @@ package format
 
 import "github.com/go-json-experiment/json/jsontext"
 
+// maxIndented is how many levels are indented. A list or an object below them is on one line: the indentation of
+// thousands of levels would take thousands of times the memory of the value.
+const maxIndented = 100
+
 // AppendJSON appends v to dst, indented by four spaces a level, and returns the longer slice. Keys are in the order of
-// their bytes; no character is escaped for the sake of HTML. The first line is not indented and the last one not
+// their bytes; no character is escaped for the sake of HTML. Lists and objects below 100 levels are on one line. The first line is not indented and the last one not
 // ended; the lines between belong to a value at a depth of depth levels.
 func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 	d := Parse(v)
@@ -37,8 +41,9 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 
 // AppendYAML appends v to dst as a YAML document that ends with a line break and has no "---" before it. It is, byte
 // for byte, what sigs.k8s.io/yaml prints: keys in natural order (item9 before item10), two spaces a level, lists not
-// indented below their key, text folded after 80 columns. Only two things differ: digits that floating point cannot
-// hold are kept, and a string that looks like a number beyond floating point, such as 1e400, is quoted.
+// indented below their key, text folded after 80 columns. Only three things differ: digits that floating point cannot
+// hold are kept, a string that looks like a number beyond floating point, such as 1e400, is quoted, and lists and
+// mappings below 100 levels of indentation are in brackets, on one line.
 func AppendYAML(dst []byte, v jsontext.Value) []byte {
 	d := Parse(v)
 	defer d.Release()

@@ -216,16 +216,18 @@ func TestDeepNesting(t *testing.T) {
 	const depth = 10_000
 	lists := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 	same(t, "lists", string(AppendCompact(nil, []byte(lists))), lists)
-	same(t, "lists", string(AppendYAML(nil, []byte(lists))), strings.Repeat("- ", depth-1)+"[]\n")
-
 	// Keys are in the wrong order at every level, and as much of the text is inside the inner ones as can be.
 	unsorted := strings.Repeat(`{"b":`, depth) + "1" + strings.Repeat(`,"a":2}`, depth)
 	sorted := strings.Repeat(`{"a":2,"b":`, depth) + "1" + strings.Repeat("}", depth)
 	same(t, "mappings", string(AppendCompact(nil, []byte(unsorted))), sorted)
 
-	const shallow = 1_000 // the indentation alone grows with the square
-	text := strings.Repeat(`{"b":[`, shallow) + strings.Repeat(`],"a":2}`, shallow)
-	check(t, text)
+	for _, shallow := range []int{maxIndented / 2, 1_000} {
+		text := strings.Repeat(`{"b":["\u0085\u2028\n",`, shallow) + strings.Repeat(`],"a": 2, "`+strings.Repeat("c", 2000)+`": {}}`, shallow)
+		check(t, text)
+		if n := len(AppendJSON(nil, []byte(text), 0)) + len(AppendYAML(nil, []byte(text))); n > 4*len(text)+200_000 {
+			t.Errorf("a value of %d bytes is printed in %d", len(text), n)
+		}
+	}
 }
 
 // catalogObjects returns the objects of published catalogs as JSON, every stride-th of them.

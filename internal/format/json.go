@@ -31,6 +31,10 @@ func (w *jsonWriter) object(i, depth int) {
 		w.dst = append(w.dst, "{}"...)
 		return
 	}
+	if w.isTooDeep(depth) {
+		w.dst = w.doc.AppendCompact(w.dst, i)
+		return
+	}
 	base := w.doc.pushMembers(i, false)
 	w.dst = append(w.dst, '{')
 	for m, end := base, len(w.doc.members); m < end; m++ {
@@ -53,6 +57,10 @@ func (w *jsonWriter) array(i, depth int) {
 		w.dst = append(w.dst, "[]"...)
 		return
 	}
+	if w.isTooDeep(depth) {
+		w.dst = w.doc.AppendCompact(w.dst, i)
+		return
+	}
 	w.dst = append(w.dst, '[')
 	for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
 		if k > i+1 {
@@ -64,6 +72,9 @@ func (w *jsonWriter) array(i, depth int) {
 	w.line(depth)
 	w.dst = append(w.dst, ']')
 }
+
+// isTooDeep reports whether a value is written without white space, because of the indentation.
+func (w *jsonWriter) isTooDeep(depth int) bool { return depth >= maxIndented && !w.compact }
 
 func (w *jsonWriter) number(i int) {
 	if w.doc.nodes[i].ordered {

@@ -39,6 +39,9 @@ func (w *yamlWriter) document() {
 func (w *yamlWriter) value(i, indent int, at place) {
 	n := w.doc.nodes[i]
 	switch {
+	case indent >= maxIndented*yamlIndent && n.kind >= arrayKind && !w.doc.empty(i):
+		w.dst = append(w.dst, ' ')
+		w.flow(i)
 	case n.kind == objectKind && !w.doc.empty(i):
 		w.mapping(i, indent+yamlIndent, at)
 	case n.kind == arrayKind && !w.doc.empty(i) && at == afterKey:
@@ -50,6 +53,44 @@ func (w *yamlWriter) value(i, indent int, at place) {
 			w.dst = append(w.dst, ' ')
 		}
 		w.scalar(i, max(indent, 0)+yamlIndent)
+	}
+}
+
+// flow appends node i on one line, lists and mappings in brackets and strings in quotes.
+func (w *yamlWriter) flow(i int) {
+	w.line = len(w.dst) // no text is folded, so nobody has to count the columns of a long line
+	switch w.doc.nodes[i].kind {
+	case arrayKind:
+		w.dst = append(w.dst, '[')
+		for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
+			w.separate(k == i+1)
+			w.flow(k)
+		}
+		w.dst = append(w.dst, ']')
+	case objectKind:
+		base := w.doc.pushMembers(i, true)
+		w.dst = append(w.dst, '{')
+		for m, end := base, len(w.doc.members); m < end; m++ {
+			member := w.doc.members[m]
+			w.separate(m == base)
+			w.dst = append(w.dst, "? "...) // whatever its length
+			w.double(member.key, 0, false)
+			w.dst = append(w.dst, ": "...)
+			w.flow(member.node + 1)
+		}
+		w.doc.popMembers(base)
+		w.dst = append(w.dst, '}')
+	case stringKind:
+		w.double(w.doc.string(i), 0, false)
+	default:
+		w.scalar(i, 0)
+	}
+}
+
+// separate appends what is between two entries in brackets.
+func (w *yamlWriter) separate(first bool) {
+	if !first {
+		w.dst = append(w.dst, ", "...)
 	}
 }
 
