@@ -59,8 +59,8 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 		}
 		key := propertyKey(&p.Property)
 		if d.known[key] == nil {
-			found := newDependency(required)
-			if err := d.satisfy(ctx, found, required); err != nil {
+			found := newDependency(required.requirement)
+			if err := d.satisfy(ctx, found, required.requirement); err != nil {
 				return nil, err
 			}
 			d.known[key] = found
@@ -97,8 +97,8 @@ func ReadDependencies(ctx context.Context, properties []declcfg.Property, from P
 		if r == nil {
 			continue
 		}
-		all, required = append(all, newDependency(r)), append(required, r)
-		some, err := packagesFor(r, from)
+		all, required = append(all, newDependency(r.requirement)), append(required, r.requirement)
+		some, err := packagesFor(r.requirement, from)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A question is a Namespace while it is being answered: the variables that OLM makes for it.
@@ -14,7 +13,7 @@ type question struct {
 	catalogs     []*Catalog // those that are visible, and the installed operators
 	installed    *Catalog
 	requirements requirementReader
-	providers    map[string]providers // by type and value of a property and catalog
+	candidates   map[asked][]*entry
 
 	// OLM has a variable for each bundle of a Subscription's candidates, and for what they require, and so on.
 	variables     map[*entry]*variable
@@ -31,7 +30,7 @@ type variable struct {
 
 // A dependency is a property of a bundle by which it requires another one.
 type dependency struct {
-	requirement
+	*readRequirement
 	property   int      // index among the properties of the bundle
 	candidates []*entry // the preferred ones first
 }
@@ -48,7 +47,7 @@ func (ns *Namespace) question() *question {
 		Namespace:    ns,
 		installed:    ns.existing(),
 		requirements: newRequirementReader(),
-		providers:    map[string]providers{},
+		candidates:   map[asked][]*entry{},
 		variables:    map[*entry]*variable{},
 	}
 	q.catalogs = []*Catalog{q.installed}
@@ -110,8 +109,7 @@ func (q *question) reach(ctx context.Context, stack []*entry) error {
 			continue
 		}
 		for _, d := range requirements {
-			d.candidates, err = q.candidates(ctx, d.requirement, &e.properties[d.property], e.catalog)
-			if err != nil {
+			if d.candidates, err = q.provide(ctx, asked{d.readRequirement, e.catalog}); err != nil {
 				errs = append(errs, located(err, e.id(), e.propertyPlace(d.property)))
 				continue
 			}
@@ -131,55 +129,65 @@ func (q *question) read(e *entry) ([]dependency, error) {
 			return nil, located(err, e.id(), e.propertyPlace(i))
 		}
 		if required != nil {
-			dependencies = append(dependencies, dependency{requirement: required, property: i})
+			dependencies = append(dependencies, dependency{readRequirement: required, property: i})
 		}
 	}
 	return dependencies, nil
 }
 
-type providers struct {
-	entries []*entry
-	err     error
+// An asked is what a bundle of a catalog requires.
+type asked struct {
+	required *readRequirement
+	from     *Catalog
 }
 
-// candidates returns the entries that satisfy what a bundle of a catalog requires by a property, the preferred ones
-// first. OLM sorts every channel that has such an entry, so the order of all of these channels must be known.
-func (q *question) candidates(ctx context.Context, r requirement, p *Property, from *Catalog) ([]*entry, error) {
-	key := strings.Join([]string{p.Type, string(p.Value), from.Name, from.Namespace}, "\x00")
-	known, ok := q.providers[key]
-	if !ok {
-		known.entries, known.err = q.provide(ctx, r, from)
-		q.providers[key] = known
+// provide returns the entries that satisfy what is asked, the preferred ones first.
+func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
+	if all, known := q.candidates[a]; known {
+		return all, nil
 	}
-	return known.entries, known.err
-}
-
-func (q *question) provide(ctx context.Context, r requirement, from *Catalog) ([]*entry, error) {
 	var all []*entry
-	for _, c := range q.preferred(from, q.Name) {
-		found, err := satisfying(ctx, r, r.among(c.list()))
-		if err != nil {
-			return nil, err
+	for _, c := range q.preferred(a.from, q.Name) {
+		some, known := a.required.candidates[c]
+		if !known {
+			some.entries, some.err = c.candidates(ctx, a.required.requirement)
 		}
-		var channels []*channel
-		for _, e := range found { // channel by channel
-			if n := len(channels); n == 0 || channels[n-1] != e.channel {
-				channels = append(channels, e.channel)
-			}
+		if c != q.installed && ctx.Err() == nil {
+			a.required.candidates[c] = some
 		}
-		slices.SortStableFunc(channels, (*channel).compare)
-		var entries []*entry
-		for _, ch := range channels {
-			entries = append(entries, ch.entries...)
+		if some.err != nil {
+			return nil, some.err
 		}
-		// Installed operators of the same package are one channel.
-		entries, err = offeredBy(entries, func(a, b *channel) bool { return a.compare(b) == 0 })
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, entries...)
+		all = append(all, some.entries...)
 	}
-	return satisfying(ctx, r, all)
+	q.candidates[a] = all
+	return all, nil
+}
+
+// candidates returns the entries of a catalog that satisfy a requirement and are offered. OLM sorts every channel that has
+// an entry for it, so the order of all of these channels must be known.
+func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, error) {
+	found, err := satisfying(ctx, r, r.among(c.list()))
+	if err != nil {
+		return nil, err
+	}
+	var channels []*channel
+	for _, e := range found { // channel by channel
+		if n := len(channels); n == 0 || channels[n-1] != e.channel {
+			channels = append(channels, e.channel)
+		}
+	}
+	slices.SortStableFunc(channels, (*channel).compare)
+	var entries []*entry
+	for _, ch := range channels {
+		entries = append(entries, ch.entries...)
+	}
+	// Installed operators of the same package are one channel.
+	entries, err = offeredBy(entries, func(a, b *channel) bool { return a.compare(b) == 0 })
+	if err != nil {
+		return nil, err
+	}
+	return satisfying(ctx, r, entries)
 }
 
 // satisfying returns the entries for which r holds.

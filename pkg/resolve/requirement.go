@@ -160,34 +160,43 @@ func (r *requiredCEL) among(l *listing) []*entry { return l.entries }
 // A requirementReader makes requirements of properties.
 type requirementReader struct {
 	compiler *constraint.Compiler
-	known    map[string]readRequirement // by type and value
+	known    map[string]*readRequirement // by type and value
 }
 
 func newRequirementReader() requirementReader {
-	return requirementReader{constraint.NewCompiler(), map[string]readRequirement{}}
+	return requirementReader{constraint.NewCompiler(), map[string]*readRequirement{}}
 }
 
+// A readRequirement is the requirement of a property, and the candidates for it. Those of catalogs are the same in other
+// questions.
 type readRequirement struct {
 	requirement
-	err error
+	err        error
+	candidates map[*Catalog]candidates
+}
+
+type candidates struct {
+	entries []*entry
+	err     error
 }
 
 // propertyKey tells properties apart by type and value.
 func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
 
 // read returns what a property requires, nil if that is nothing. The error has the words of OLM.
-func (r *requirementReader) read(p *declcfg.Property) (requirement, error) {
+func (r *requirementReader) read(p *declcfg.Property) (*readRequirement, error) {
 	parse := requirementParsers[p.Type]
 	if parse == nil {
 		return nil, nil
 	}
 	key := propertyKey(p)
-	known, ok := r.known[key]
-	if !ok {
-		known.requirement, known.err = parse(r, p.Value)
+	known := r.known[key]
+	if known == nil {
+		required, err := parse(r, p.Value)
+		known = &readRequirement{required, err, map[*Catalog]candidates{}}
 		r.known[key] = known
 	}
-	return known.requirement, known.err
+	return known, known.err
 }
 
 var requirementParsers = map[string]func(r *requirementReader, value []byte) (requirement, error){
