@@ -92,7 +92,7 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 			result.Dockerfile.File)
 	}
 	if f.output == "json" {
-		return printJSON(cmd.OutOrStdout(), result)
+		return writeValue(cmd.OutOrStdout(), result, "json")
 	}
 	return result.WriteText(cmd.OutOrStdout())
 }

@@ -101,7 +101,7 @@ func writeDiff(w io.Writer, r *diff.Report, format string) error {
 	case "markdown":
 		return diff.WriteMarkdown(w, r)
 	}
-	return printJSON(w, r)
+	return writeValue(w, r, "json")
 }
 
 func (f *diffFlags) checkKinds() error {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -48,7 +49,13 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 		fmt.Fprintf(w, "opm: write output: %v\n", why)
 		return
 	}
-	printEach(w, cmd, err)
+	errs := flatten(nil, err)
+	for _, err := range errs[:min(len(errs), maxErrors)] {
+		printOne(w, cmd, err)
+	}
+	if more := len(errs) - maxErrors; more > 0 {
+		fmt.Fprintf(w, "opm: %s not printed\n", plural.Of(more, "more error"))
+	}
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}
@@ -63,16 +70,25 @@ func outputFailure(err error) error {
 	return nil
 }
 
-func printEach(w io.Writer, cmd *cobra.Command, err error) {
+// maxErrors is how many errors are printed: nobody reads all of a file of another kind.
+const maxErrors = 1000
+
+// flatten adds an error, or all that are joined in it.
+func flatten(errs []error, err error) []error {
 	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it last
 		err = e.error
 	}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range many.Unwrap() {
-			printEach(w, cmd, e)
-		}
-		return
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return append(errs, err)
 	}
+	for _, e := range many.Unwrap() {
+		errs = flatten(errs, e)
+	}
+	return errs
+}
+
+func printOne(w io.Writer, cmd *cobra.Command, err error) {
 	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()+advice(cmd, e)))
 		return

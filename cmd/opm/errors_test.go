@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,8 @@ func TestPrintError(t *testing.T) {
 		{at, "a\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\n"},
 		{errors.Join(at, errors.New("a")), "a\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\nopm: a\n"},
 		{fmt.Errorf("read: %w", errors.Join(errors.New("a"), errors.New("opm: b"))), "opm: read: a\n  opm: b\n"},
+		{many(1000), strings.Repeat("opm: a\n", 1000)},
+		{errors.Join(many(600), many(402)), strings.Repeat("opm: a\n", 1000) + "opm: 2 more errors not printed\n"},
 	} {
 		var out strings.Builder
 		printError(&out, rootCmd(), test.err)
@@ -29,3 +32,5 @@ func TestPrintError(t *testing.T) {
 		}
 	}
 }
+
+func many(n int) error { return errors.Join(slices.Repeat([]error{errors.New("a")}, n)...) }

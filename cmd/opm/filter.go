@@ -133,7 +133,9 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if f.summary == "" {
 		return nil
 	}
-	return atomicfile.Write(f.summary, atomicfile.Options{}, func(w io.Writer) error { return printJSON(w, result) })
+	return atomicfile.Write(f.summary, atomicfile.Options{}, func(w io.Writer) error {
+		return writeValue(w, result, "json")
+	})
 }
 
 // selection returns what is to be kept.

@@ -92,6 +92,9 @@ func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classi
 	})
 }
 
+// maxCauses is how many causes of a package have a place, which takes as long to find as reading the bundle.
+const maxCauses = 100
+
 // missing returns the cause that nothing satisfies a dependency or, without one, that the bundle is deprecated.
 func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
 	at := p.offered(v.entry)
@@ -103,8 +106,14 @@ func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
 		}
 		return c
 	}
-	c, known := p.cause(rule, d.String())
-	if !known {
+	key := d.String()
+	if p.causes[[2]string{key, ""}] == nil && len(p.causes) > maxCauses {
+		key = ""
+	}
+	c, known := p.cause(rule, key)
+	if !known && key == "" {
+		c.verb, c.plural, c.text = "requires", "require", "other operators that no catalog has"
+	} else if !known {
 		c.pos, c.verb, c.plural = at.propertyPlace(d.property).find(), "requires", "require"
 		c.text = "an operator " + d.String() + ", and no catalog has one"
 		c.fix = "add it, or name another catalog that has it"

@@ -9,13 +9,16 @@ import (
 
 // askClassic asks OLM Classic about every channel.
 func (p *packageCheck) askClassic(ctx context.Context) error {
-	entries := p.catalog.list().byPackage[p.x.Name]
+	inChannel := map[string][]*entry{}
+	for _, e := range p.catalog.list().byPackage[p.x.Name] {
+		inChannel[e.channel.name] = append(inChannel[e.channel.name], e)
+	}
 	requirements := newRequirementReader()
 	for _, o := range p.x.Channels {
 		if o.Value == nil {
 			continue
 		}
-		offered := keep(entries, func(e *entry) bool { return e.channel.name == o.Value.Name })
+		offered := inChannel[o.Value.Name]
 		own := keep(offered, func(e *entry) bool { return e.pkg == p.x.Name })
 		p.classicTally.Questions += 1 + len(own)
 		if isPlain(offered) {

@@ -288,7 +288,9 @@ func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 			e.bundle.name, r.PackageName, wide.VersionRange, r.VersionRange)
 		edits = append(edits, edit{
 			Change: Change{text, []declcfg.Pos{where}}, size: sizeRange, instead: key,
-			question: func(q *question) { q.requirements.known[key] = &readRequirement{requirement: &wide, candidates: map[*Catalog]candidates{}} },
+			question: func(q *question) {
+				q.requirements.known[key] = &readRequirement{requirement: &wide, candidates: map[*Catalog]candidates{}}
+			},
 		})
 	}
 	return edits
