@@ -44,10 +44,13 @@ func (d *Document) Null() { d.add(nil) }
 // output keeps the order of its keys.
 func (d *Document) Value(v jsontext.Value, ordered bool) {
 	first := len(d.nodes)
-	if i := d.find(v); i >= 0 {
-		d.copy(i)
-	} else {
+	switch i := d.find(v); {
+	case i < 0:
 		d.add(v)
+	case !ordered:
+		d.nodes = append(d.nodes, node{kind: givenKind, start: i})
+	default:
+		d.copy(i)
 	}
 	if ordered {
 		for i := range d.nodes[first:] {

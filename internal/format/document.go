@@ -45,6 +45,7 @@ const (
 	numberKind  kind = iota
 	literalKind      // null, true, false
 	stringKind
+	givenKind // the node at start, which Raw returned
 	arrayKind
 	objectKind
 )

@@ -21,6 +21,8 @@ func (w *jsonWriter) value(i, depth int) {
 		w.string(i)
 	case numberKind:
 		w.number(i)
+	case givenKind:
+		w.value(w.doc.nodes[i].start, depth)
 	default:
 		w.dst = append(w.dst, w.doc.raw(i)...)
 	}

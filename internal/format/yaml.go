@@ -39,6 +39,8 @@ func (w *yamlWriter) document() {
 func (w *yamlWriter) value(i, indent int, at place) {
 	n := w.doc.nodes[i]
 	switch {
+	case n.kind == givenKind:
+		w.value(n.start, indent, at)
 	case indent >= maxIndented*yamlIndent && n.kind >= arrayKind && !w.doc.empty(i):
 		w.dst = append(w.dst, ' ')
 		w.flow(i)
