@@ -91,6 +91,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 			return err
 		}
 	}
+	b.packer = newPacker() // without the buffers that large objects took
 	checked := make(chan error, 1)
 	go func() { checked <- b.checked(ctx) }()
 	err = b.finish(ctx, key, sources)

@@ -29,8 +29,9 @@ func reseal(data []byte, records bool) {
 			for i, r := range x.Records {
 				x.Records[i].Sum = xxhash.Sum64(data[r.Offset : r.Offset+uint64(r.Size)])
 			}
-			if again, err := x.append(nil); err == nil {
-				copy(index, again)
+			var again bytes.Buffer
+			if err := x.write(&again); err == nil {
+				copy(index, again.Bytes())
 			}
 		}
 		order.PutUint64(foot[24:], xxhash.Sum64(index))
@@ -189,11 +190,11 @@ func TestContentOfRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Records[0].Content = 1 << 31
-	changed, err := x.append(nil)
-	if err != nil {
+	var changed bytes.Buffer
+	if err := x.write(&changed); err != nil {
 		t.Fatal(err)
 	}
-	copy(data[offset:], changed)
+	copy(data[offset:], changed.Bytes())
 	reseal(data, false)
 	if _, err := New(bytes.NewReader(data), int64(len(data)), key); err == nil {
 		t.Error("a record of a few bytes holds two gigabytes")

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -23,26 +24,32 @@ const (
 
 var order = binary.LittleEndian
 
-// append appends the index as it is in the file: how many rows each table has and how many bytes of strings there are,
+// write writes the index as it is in the file: how many rows each table has and how many bytes of strings there are,
 // the tables, the strings. Names has the strings.
-func (x *index) append(dst []byte) ([]byte, error) {
+func (x *index) write(w io.Writer) error {
+	var counts []byte
 	for t := range x.tables {
 		if uint64(t.rows.Len()) > math.MaxUint32 {
-			return nil, fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), t.row)
+			return fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), t.row)
 		}
-		dst = order.AppendUint32(dst, uint32(t.rows.Len()))
+		counts = order.AppendUint32(counts, uint32(t.rows.Len()))
 	}
 	if uint64(len(x.text)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
+		return fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
 	}
-	dst = order.AppendUint32(dst, uint32(len(x.text)))
+	_, err := w.Write(order.AppendUint32(counts, uint32(len(x.text))))
 	for t := range x.tables {
-		dst = t.append(dst, littleEndian)
+		if err == nil {
+			_, err = w.Write(t.bytes(littleEndian))
+		}
 	}
-	return append(dst, x.text...), nil
+	if err == nil {
+		_, err = w.Write(x.text)
+	}
+	return err
 }
 
-// parseIndex is the opposite of append. What it returns is safe to use: every number that refers to a row, a string or
+// parseIndex is the opposite of write. What it returns is safe to use: every number that refers to a row, a string or
 // a part of the file does so.
 func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 	const head = 4 * (tableCount + 1)

@@ -81,13 +81,15 @@ type recorder struct {
 
 func newRecorder(w io.Writer, x *index, key Key) (*recorder, error) {
 	r := &recorder{w: bufio.NewWriterSize(w, 256<<10), index: x}
-	return r, r.write(appendHeader(nil, key))
+	_, err := r.Write(appendHeader(nil, key))
+	return r, err
 }
 
-func (r *recorder) write(data []byte) error {
+// Write writes data as it is.
+func (r *recorder) Write(data []byte) (int, error) {
 	n, err := r.w.Write(data)
 	r.offset += uint64(n)
-	return err
+	return n, err
 }
 
 // add writes a record and returns its number.
@@ -96,19 +98,19 @@ func (r *recorder) add(rec record) (id[recordRow], error) {
 		return 0, fmt.Errorf("an object of %d bytes is too large to be stored", max(len(rec.data), rec.content))
 	}
 	row := recordRow{r.offset, uint32(len(rec.data)), uint32(rec.content), rec.sum}
-	return add(&r.index.Records, row), r.write(rec.data)
+	_, err := r.Write(rec.data)
+	return add(&r.index.Records, row), err
 }
 
 // finish writes the index and the footer.
 func (r *recorder) finish() error {
 	f := footer{offset: r.offset}
-	data, err := r.index.append(nil)
-	if err != nil {
+	sum := xxhash.New()
+	if err := r.index.write(io.MultiWriter(r, sum)); err != nil {
 		return err
 	}
-	f.size, f.sum = uint64(len(data)), xxhash.Sum64(data)
-	f.fileSize = f.offset + f.size + footerSize
-	if err := r.write(f.append(data)); err != nil {
+	f.size, f.sum, f.fileSize = r.offset-f.offset, sum.Sum64(), r.offset+footerSize
+	if _, err := r.Write(f.append(nil)); err != nil {
 		return err
 	}
 	return r.w.Flush()

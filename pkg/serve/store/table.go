@@ -36,16 +36,16 @@ func (t table) memory() []byte {
 	return unsafe.Slice((*byte)(t.rows.UnsafePointer()), t.rows.Len()*t.width)
 }
 
-// append appends the rows as they are in the file.
-func (t table) append(dst []byte, little bool) []byte {
+// bytes returns the rows as they are in the file.
+func (t table) bytes(little bool) []byte {
 	if little {
-		return append(dst, t.memory()...)
+		return t.memory()
 	}
-	dst, err := binary.Append(dst, order, t.rows.Interface())
+	data, err := binary.Append(nil, order, t.rows.Interface())
 	if err != nil { // a row has a type that has no fixed size
 		panic(err)
 	}
-	return dst
+	return data
 }
 
 // decode sets the rows to those in data.
@@ -57,7 +57,7 @@ func (t table) decode(data []byte, little bool) {
 		return
 	}
 	if _, err := binary.Decode(data, order, t.rows.Interface()); err != nil {
-		panic(err) // as in append
+		panic(err) // as in bytes
 	}
 }
 

@@ -25,8 +25,8 @@ func TestTableEndianness(t *testing.T) {
 		if table.rows.Len() == 0 {
 			t.Errorf("%v: no rows to compare", table.row)
 		}
-		encoded := table.append(nil, false)
-		if copied := table.append(nil, true); littleEndian && !bytes.Equal(copied, encoded) {
+		encoded := table.bytes(false)
+		if copied := table.bytes(true); littleEndian && !bytes.Equal(copied, encoded) {
 			t.Errorf("%v: memory has\n%x, want\n%x", table.row, copied, encoded)
 		}
 		want := table.rows.Interface()
