@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -94,7 +95,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	if err != nil {
 		return err
 	}
-	setGCPercent(loadingGCPercent)
+	loading, loaded := context.WithCancel(cmd.Context())
+	defer loaded()
+	go limitGarbage(loading)
 	if f.cacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
@@ -105,7 +108,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	}
 	opts.Ready = func() {
 		profiles.started()
-		setGCPercent(servingGCPercent)
+		loaded()
 	}
 	patience.Store(int64(f.drain))
 	return f.listenAndServe(cmd, opts, registries)
@@ -183,14 +186,6 @@ func (f *serveFlags) listenAndServe(
 	log.Info("server stopped cleanly")
 	return nil
 }
-
-// How much garbage may gather in a server, in percent of what is in use. Until it is ready, it needs more memory than
-// ever after. From then on, what suits other commands is so little that a third of the time to answer would go into
-// collecting it.
-const (
-	loadingGCPercent = 40
-	servingGCPercent = 100
-)
 
 // writePort writes the port of addr to a file, with a line feed.
 func writePort(name string, addr net.Addr) error {
