@@ -8,8 +8,8 @@ import (
 
 // How much garbage may gather in a server. Until it is ready, it needs more memory than ever after: then it is so many
 // bytes, but at least so many percent of what is in use. With percent alone, the garbage collector would run most often
-// while little is in use, which takes time and saves nothing. From then on, what suits other commands is so little that a
-// third of the time to answer would go into collecting it.
+// while little is in use, which takes time and saves nothing. From then on, what suits other commands is so little that
+// a third of the time to answer would go into collecting it.
 const (
 	loadingGarbage   = 4 << 20
 	loadingGCPercent = 20
