@@ -77,8 +77,8 @@ func catalogJobs(d data) []job {
 	}
 }
 
-// bundleJobs returns the rows about bundles: in directories, and in images that are read from a registry on this host,
-// which answers at once or after some time.
+// bundleJobs returns the rows about bundles, in directories and in images, and about the image of the catalog. Images
+// are read from a registry on this host, which answers at once or after some time.
 func bundleJobs(operators string, images served, delay time.Duration) ([]job, error) {
 	dirs, err := bundleDirs(operators)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 // imageCount is how many images a registry has.
 const imageCount = 1000
 
-// A served registry has images of bundles and of a catalog. It is a process of its own: in the one that measures, it would count as
-// memory of what is measured.
+// A served registry has images of bundles and of a catalog. It is a process of its own: in the one that measures, it
+// would count as memory of what is measured.
 type served struct {
 	Prompt  string   // the host that answers at once
 	Slow    string   // the host that takes its time for each request
@@ -40,8 +40,8 @@ func (s served) refs(host string, n int) []string {
 	return refs
 }
 
-// startRegistry starts a process that serves images of the bundles in a directory and of the big catalog in dir. It ends
-// with stop, or when this process ends.
+// startRegistry starts a process that serves images of the bundles in a directory, and of the big catalog in dir. It
+// ends with stop, or when this process ends.
 func startRegistry(operators, dir string, delay time.Duration) (s served, stop func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
