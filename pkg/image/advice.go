@@ -75,7 +75,8 @@ func (a access) advise(err error) error {
 func (a access) onFailure(rows []failure, err error) error {
 	for _, row := range rows {
 		if row.is(err) {
-			return &adviceError{row.what(a.repo.RegistryStr(), err), row.advice, err}
+			what := fmt.Sprintf(row.say, a.repo.RegistryStr()) + ": " + innermost(err)
+			return &adviceError{what, row.advice, err}
 		}
 	}
 	return nil
@@ -134,10 +135,6 @@ type failure struct {
 	is     func(error) bool
 	say    string // a format for the host
 	advice string
-}
-
-func (f failure) what(host string, err error) string {
-	return fmt.Sprintf(f.say, host) + ": " + innermost(err)
 }
 
 // innermost returns the text of err without the request that wraps it.
