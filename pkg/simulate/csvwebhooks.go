@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
@@ -115,7 +116,7 @@ func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescripti
 	return metav1.ObjectMeta{GenerateName: prefix, Name: prefix + c.Namespace + "-" + c.Name, Labels: labels}
 }
 
-// convert sets up the conversion of CustomResourceDefinitions by a webhook.
+// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, the one they trust stays.
 func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
 	c := i.csv
 	switch {
@@ -135,7 +136,12 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 			return errPreserve
 		}
 		update(i.run, &i.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
-			crd.Spec.Conversion = conversion(c, d, ca, crd.Spec.Conversion)
+			before, to := crd.Spec.Conversion, plain.Conversion(d, c.Namespace, serviceOf(d.DeploymentName))
+			to.Webhook.ClientConfig.CABundle = ca
+			if ca == nil && before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
+				to.Webhook.ClientConfig.CABundle = before.Webhook.ClientConfig.CABundle
+			}
+			crd.Spec.Conversion = to
 		}, "converted by "+c.Name, computed("webhookdefinitions of the operator"))
 	}
 	return nil
@@ -146,26 +152,4 @@ func onlyAllNamespaces(c *v1alpha1.ClusterServiceVersion) bool {
 	return !slices.ContainsFunc(c.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
 		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
 	})
-}
-
-func conversion(
-	c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, ca []byte,
-	before *apiextensionsv1.CustomResourceConversion,
-) *apiextensionsv1.CustomResourceConversion {
-	path := "/"
-	if d.WebhookPath != nil {
-		path = *d.WebhookPath
-	}
-	config := &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
-		Namespace: c.Namespace, Name: serviceOf(d.DeploymentName), Path: &path, Port: &d.ContainerPort,
-	}, CABundle: ca}
-	if ca == nil && before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
-		config.CABundle = before.Webhook.ClientConfig.CABundle
-	}
-	return &apiextensionsv1.CustomResourceConversion{
-		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ClientConfig: config, ConversionReviewVersions: d.AdmissionReviewVersions,
-		},
-	}
 }

@@ -81,20 +81,25 @@ func (g *generator) selector() *metav1.LabelSelector {
 
 // convert makes a webhook convert the resources of a definition.
 func (g *generator) convert(crd *apiextensionsv1.CustomResourceDefinition, w *v1alpha1.WebhookDescription) {
+	crd.Spec.Conversion = Conversion(w, g.Namespace, serviceName(w.DeploymentName))
+	g.trust(&crd.ObjectMeta, w.DeploymentName)
+}
+
+// Conversion returns the conversion by a webhook behind a service, without the certificate that is trusted.
+func Conversion(w *v1alpha1.WebhookDescription, namespace, service string) *apiextensionsv1.CustomResourceConversion {
 	path := "/"
 	if w.WebhookPath != nil {
 		path = *w.WebhookPath
 	}
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook: &apiextensionsv1.WebhookConversion{
 			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
-				Namespace: g.Namespace, Name: serviceName(w.DeploymentName), Path: &path, Port: &w.ContainerPort,
+				Namespace: namespace, Name: service, Path: &path, Port: &w.ContainerPort,
 			}},
 			ConversionReviewVersions: w.AdmissionReviewVersions,
 		},
 	}
-	g.trust(&crd.ObjectMeta, w.DeploymentName)
 }
 
 // services adds the services in front of the deployments that serve webhooks.
