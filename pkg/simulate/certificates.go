@@ -69,7 +69,9 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 		if err := i.as.permit(o, o.GetNamespace()); err != nil {
 			return err
 		}
-		i.put(o, "for "+i.csv.Name, computed("OLM makes the certificates of webhooks and APIServices"))
+		if !i.dry {
+			i.put(o, "for "+i.csv.Name, computed("OLM makes the certificates of webhooks and APIServices"))
+		}
 	}
 	i.certificates[spec.Name] = &certificate{secret.GetName(), ca}
 	return nil

@@ -245,6 +245,7 @@ func (ns *installed) failed(o csv) {
 	case !found.met:
 		ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
 			computed("OLM checks a failed operator again"), found.rows)
+	case ns.reinstall(o):
 	case ns.broken(o):
 		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
 	case slices.Contains(unhealthy, o.Value.Status.Reason):

@@ -1,17 +1,14 @@
 package simulate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
@@ -23,15 +20,10 @@ func (ns *installed) install(o csv) {
 		ns.invalidStrategy(o, err)
 		return
 	}
-	i := &installation{
-		installed: ns, csv: o.Value, as: account{run: ns.run, permissions: ns.permissions},
-		certificates: map[string]*certificate{}, why: computed("it is part of the operator"),
-	}
-	if ns.group != nil {
-		if i.as.ref, err = ns.accountOf(ns.namespace); err != nil {
-			wait(ns.run, o, "the service account of its OperatorGroup: "+err.Error(), Computed)
-			return
-		}
+	i, err := ns.installation(o.Value)
+	if err != nil {
+		wait(ns.run, o, "the service account of its OperatorGroup: "+err.Error(), Computed)
+		return
 	}
 	if reason, err := i.create(strategy.DeploymentSpecs); err != nil {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, "install strategy failed: "+err.Error(),
@@ -48,36 +40,6 @@ func (ns *installed) install(o csv) {
 		"waiting for install components to report healthy", computed("everything that it runs is created"))
 }
 
-// An installation creates what an operator runs.
-type installation struct {
-	*installed
-	csv          *v1alpha1.ClusterServiceVersion
-	as           account
-	certificates map[string]*certificate // by the name of the Deployment
-	why          reason
-}
-
-// create creates Deployments and APIServices. The error is about the first object that the service account may not
-// create. The reason says whether OLM tries again.
-func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1alpha1.ConditionReason, error) {
-	for _, spec := range deployments {
-		if err := i.certify(spec); err != nil {
-			return v1alpha1.CSVReasonComponentFailed, err
-		}
-	}
-	for _, spec := range deployments {
-		if err := i.deploy(spec); err != nil {
-			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
-		}
-	}
-	for _, d := range i.csv.GetOwnedAPIServiceDescriptions() {
-		if err := i.serve(d); err != nil {
-			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
-		}
-	}
-	return "", nil
-}
-
 // apply sets the fields of an object that an operator determines, and creates it if there is none of its name.
 func apply[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, set func(P), operator string, why reason) P {
 	if found, ok := s.Get(o.GetNamespace(), o.GetName()); ok {
@@ -86,34 +48,6 @@ func apply[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, set func(P), 
 	set(o)
 	create(r, s, o, "for "+operator, why)
 	return o
-}
-
-// serve creates an APIService, or takes it over from the operator that is replaced.
-func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
-	service := &cluster.APIService{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GetName()},
-		Spec: cluster.APIServiceSpec{
-			Group: d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
-		},
-	}
-	port := plain.ServicePort(d.ContainerPort, nil).Port
-	return applyAs(i, &i.State.APIServices, service, func(s *cluster.APIService) {
-		s.Labels = labels.Merge(s.Labels, rbac.OwnerLabels(i.csv))
-		s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
-		if ca := i.authority(d.DeploymentName); ca != nil {
-			s.Spec.CABundle = ca
-		}
-	})
-}
-
-// applyAs applies an object of the operator, unless the service account may not create it.
-func applyAs[P cluster.Kubernetes](i *installation, s *cluster.Store[P], o P, set func(P)) error {
-	if err := i.as.permit(o, o.GetNamespace()); err != nil {
-		return err
-	}
-	apply(i.run, s, o, set, i.csv.Name, i.why)
-	return nil
 }
 
 // isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they

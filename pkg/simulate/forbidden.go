@@ -29,7 +29,8 @@ func (a *account) permit(o cluster.Kubernetes, namespace string) error {
 		return nil
 	}
 	if !hasOthers(&a.input.ClusterRoleBindings) && !hasOthers(&a.input.RoleBindings) {
-		a.assume(fmt.Sprintf("service account %s/%s may create what InstallPlans and operators have", ref.Namespace, ref.Name))
+		a.assume(fmt.Sprintf("service account %s/%s may create what InstallPlans and operators have",
+			ref.Namespace, ref.Name))
 		return nil
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(o.GetObjectKind().GroupVersionKind())
