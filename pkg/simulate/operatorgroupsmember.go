@@ -70,9 +70,7 @@ var whyNoMember = map[v1alpha1.ConditionReason]string{
 }
 
 // annotate writes the group into the annotations of an operator.
-func (g *grouping) annotate(
-	o csv, og *operatorsv1.OperatorGroup,
-) csv {
+func (g *grouping) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
 	wanted := map[string]string{
 		operatorsv1.OperatorGroupAnnotationKey:          og.Name,
 		operatorsv1.OperatorGroupNamespaceAnnotationKey: og.Namespace,
@@ -97,9 +95,7 @@ func (g *grouping) annotate(
 }
 
 // agree returns the verdict about an operator that provides these APIs, after its group has changed as it says.
-func (g *grouping) agree(
-	o csv, og group, apis operatorgroup.APIs,
-) operatorgroup.Verdict {
+func (g *grouping) agree(o csv, og group, apis operatorgroup.APIs) operatorgroup.Verdict {
 	for {
 		og, _ = g.State.OperatorGroups.Get(og.Value.Namespace, og.Value.Name)
 		v := g.index.Decide(og.Value, apis)

@@ -1,26 +1,22 @@
 package plain
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // deployments adds the deployments. Their pods have the annotations of the ClusterServiceVersion, as in OLM Classic.
 func (g *generator) deployments() {
 	for _, d := range g.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		spec := *d.Spec.DeepCopy()
-		annotations := map[string]string{}
-		maps.Copy(annotations, g.CSV.Annotations)
-		maps.Copy(annotations, spec.Template.Annotations)
-		annotations["olm.targetNamespaces"] = g.Watch
-		spec.Template.Annotations = annotations
-		spec.RevisionHistoryLimit = new(int32)
-		*spec.RevisionHistoryLimit = 1
+		spec.Template.Annotations = labels.Merge(g.CSV.Annotations, spec.Template.Annotations)
+		spec.Template.Annotations["olm.targetNamespaces"] = g.Watch
+		spec.RevisionHistoryLimit = new(int32(1))
 		if g.hasWebhooks(d.Name) {
 			mountCertificate(&spec.Template.Spec, secretName(d.Name))
 		}

@@ -57,9 +57,7 @@ func ownerLabels(csv *v1alpha1.ClusterServiceVersion, content string) map[string
 
 // OwnedBy returns the reference to a ClusterServiceVersion of what is deleted with it.
 func OwnedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
-	return []metav1.OwnerReference{owner(
-		v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, csv,
-	)}
+	return []metav1.OwnerReference{owner(v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, csv)}
 }
 
 // ControlledBy returns the reference to a ClusterServiceVersion of its OperatorCondition.
@@ -68,15 +66,14 @@ func ControlledBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
 }
 
 func controlled(by metav1.OwnerReference) []metav1.OwnerReference {
-	isController := true
-	by.Controller = &isController
+	by.Controller = new(true)
 	return []metav1.OwnerReference{by}
 }
 
 func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
-	no := false
 	return metav1.OwnerReference{
-		APIVersion: apiVersion, Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &no, BlockOwnerDeletion: &no,
+		APIVersion: apiVersion, Kind: kind, Name: o.GetName(), UID: o.GetUID(),
+		Controller: new(false), BlockOwnerDeletion: new(false),
 	}
 }
 
