@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,6 +32,7 @@ func (b *basic) check(t *Template) {
 				extra = append(extra, key)
 			}
 		}
+		slices.Sort(extra)
 		switch {
 		case v.Image == "":
 			t.fail(e.ptr.AppendToken("image"), "a bundle of a basic template needs an image")

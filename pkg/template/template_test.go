@@ -156,6 +156,10 @@ entries:
 			[]string{`t.yaml:4:12: stable.bundles[0].image: bundle "oak.bad": version "banana" is not a semantic version`}},
 		{"no such directory", "schema: olm.template.basic\nentries:\n- schema: olm.bundle\n  image: .\n",
 			[]string{`t.yaml:4:10: entries[0].image: open bundle ".": want an image in a registry`}},
+		{"bundles with more or less than an image", "schema: olm.template.basic\nentries:\n- schema: olm.bundle\n" +
+			"- {schema: olm.bundle, image: a, package: p, properties: [{}], relatedImages: [{}]}\n",
+			[]string{"t.yaml:3:3: entries[0].image: a bundle of a basic template needs an image",
+				"t.yaml:4:3: entries[1]: a bundle of a basic template has only an image: remove package, properties, relatedImages"}},
 		{"objects", "schema: olm.template.basic\nentries:\n- schema: olm.package\n- {schema: olm.channel, name: 1}\n- schema: olm.channel\n  package: p\n  name: c\n  entries: 1\n",
 			[]string{"t.yaml:3:3: entries[0]: the package has no name", "t.yaml:4:3: entries[1]: name must be text",
 				"t.yaml:8:12: entries[2].entries: want a list, have a number"}},
