@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/edit"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -71,7 +72,8 @@ func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.check && f.changed > 0 {
-		return fmt.Errorf("%d of %s not formatted; run opm fmt", f.changed, plural.Words(f.total, "file is", "files are"))
+		return fmt.Errorf("%d of %s not formatted; run: %s", f.changed, plural.Words(f.total, "file is", "files are"),
+			shell.Join(append([]string{"opm", "fmt"}, args...)...))
 	}
 	return nil
 }
