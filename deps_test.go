@@ -156,7 +156,7 @@ var arrows = map[string][]string{
 	"internal/console":    {"internal/legible", "internal/plural", "golang.org/x/term"},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/cputime":    {},
-	"internal/dockerfile": {},
+	"internal/dockerfile": {json},
 	"internal/document": {
 		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 		"internal/skim",

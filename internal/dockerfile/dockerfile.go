@@ -20,7 +20,7 @@ import (
 	"unicode/utf8"
 )
 
-// scratch is the base image that holds nothing, so that there is no program to start.
+// scratch is the empty base image, which has no program to start.
 const scratch = "scratch"
 
 // A Catalog says what the image is made of.
@@ -72,7 +72,7 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 // FromScratch reports whether the image has no program of its own.
 func (c Catalog) FromScratch() bool { return c.BaseImage == scratch }
 
-// WriteTo writes the Dockerfile. Where check finds something wrong, that is the error, and nothing is written.
+// WriteTo writes the Dockerfile, or nothing if there is an error in what it is made of.
 func (c Catalog) WriteTo(w io.Writer) (int64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func checkDir(name string) error {
 		return fmt.Errorf("catalog directory %q: want a name without a slash", name)
 	}
 	if !utf8.ValidString(name) {
-		return fmt.Errorf("catalog directory %q: a Dockerfile can name it only if it is UTF-8", name)
+		return fmt.Errorf("catalog directory %q: it is not UTF-8, which a Dockerfile has to be", name)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func checkImage(which, ref string) error {
 		return fmt.Errorf("%s image is empty", which)
 	}
 	if strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fmt.Errorf("%s image %q holds white space", which, ref)
+		return fmt.Errorf("%s image %q contains white space", which, ref)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func checkLabel(key, value string) error {
 		return fmt.Errorf("label %q has an equals sign in its key", key)
 	}
 	if strings.ContainsAny(key+value, "\r\n") {
-		return fmt.Errorf("label %q holds a line break, which a Dockerfile cannot write", key)
+		return fmt.Errorf("label %q contains a line break, which a Dockerfile cannot express", key)
 	}
 	return nil
 }

@@ -135,12 +135,12 @@ func TestCheck(t *testing.T) {
 		{"not UTF-8", func(c *Catalog) { c.Dir = "a\xff" }, `catalog directory "a\xff"`},
 		{"no base", func(c *Catalog) { c.BaseImage = "" }, "base image is empty"},
 		{"no builder", func(c *Catalog) { c.BuilderImage = "" }, "builder image is empty"},
-		{"space in base", func(c *Catalog) { c.BaseImage = "a b" }, `base image "a b" holds white space`},
-		{"line in builder", func(c *Catalog) { c.BuilderImage = "a\nRUN x" }, `builder image "a\nRUN x" holds white space`},
+		{"space in base", func(c *Catalog) { c.BaseImage = "a b" }, `base image "a b" contains white space`},
+		{"line in builder", func(c *Catalog) { c.BuilderImage = "a\nRUN x" }, `builder image "a\nRUN x" contains white space`},
 		{"builder from scratch", func(c *Catalog) { c.BuilderImage = "scratch" }, "builder image is scratch"},
 		{"label without key", func(c *Catalog) { c.Labels = map[string]string{"": "v"} }, `label "=v" has no key`},
 		{"label with two keys", func(c *Catalog) { c.Labels = map[string]string{"a=b": ""} }, `label "a=b"`},
-		{"label of two lines", func(c *Catalog) { c.Labels = map[string]string{"k": "a\nb"} }, `label "k" holds a line`},
+		{"label of two lines", func(c *Catalog) { c.Labels = map[string]string{"k": "a\nb"} }, `label "k" contains a line`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,23 +1,22 @@
 package dockerfile
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Three readers see the name of a directory one after the other: the parser of instructions, which splits words
-// or decodes JSON; the one of words, which takes away quotes and replaces variables, in JSON too; and the matcher of
-// wildcards. See https://docs.docker.com/reference/dockerfile/#add.
+// The name of a directory is parsed three times: as an instruction, which is split into words or decoded from JSON; as
+// a word, from which quotes are removed and in which variables are replaced, in JSON too; and as a pattern with wildcards. See https://docs.docker.com/reference/dockerfile/#add.
 var (
 	wordEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, `$`, `\$`)
 	wildEscapes = strings.NewReplacer(`\`, `\\`, `*`, `[*]`, `?`, `[?]`, `[`, `[[]`)
-	// In double quotes a single one is a character as any other.
+	// In double quotes, a single quote means itself.
 	quoteEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`)
 )
 
-// add returns the instruction that adds the directory: with the plain name where that says what it means, else with
-// a list in JSON.
+// add returns the instruction that adds the directory, as a list in JSON if the plain name could mean something else.
 func add(name string) string {
 	if isPlain(name) {
 		return "ADD " + name + " /configs"
@@ -28,19 +27,11 @@ func add(name string) string {
 	if strings.HasPrefix(name, "git@") || strings.Contains(name, "<<") {
 		name = "./" + name // not a repository, and not a document that follows
 	}
-	return "ADD [" + jsonString(wordEscapes.Replace(name)) + `, "/configs"]`
+	quoted, _ := jsontext.AppendQuote([]byte("ADD ["), wordEscapes.Replace(name)) // it is UTF-8
+	return string(quoted) + `, "/configs"]`
 }
 
-// jsonString encodes s without the escapes for HTML, which a Dockerfile has no need of.
-func jsonString(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// isPlain reports whether no reader of a Dockerfile takes name for anything but a name.
+// isPlain reports whether a name means itself without quotes.
 func isPlain(name string) bool {
 	if strings.HasPrefix(name, "-") {
 		return false
