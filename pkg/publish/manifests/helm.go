@@ -48,11 +48,10 @@ func (t tree) at(place string) (in map[string]any, key string, ok bool) {
 // values returns the values of the chart, as they are in the objects.
 func (s *Set) values() tree {
 	values := tree{}
-	for _, o := range s.objects {
-		t, _ := o.tree() // which succeeded for the template
+	for _, t := range s.trees {
 		for _, p := range parameters {
 			for _, place := range p.places {
-				if in, key, ok := t.at(place); ok {
+				if in, key, ok := tree(t).at(place); ok {
 					values[p.name] = in[key]
 				}
 			}
@@ -63,7 +62,7 @@ func (s *Set) values() tree {
 
 // template returns an object as a template of the chart, whose parameters are printed as JSON, which is YAML too.
 // Braces that are text stay text.
-func (s *Set) template(t tree) ([]byte, error) {
+func (t tree) template() ([]byte, error) {
 	const open, end = `{{ toJson .Values.`, ` }}`
 	text, err := json.Marshal(t)
 	if err != nil {

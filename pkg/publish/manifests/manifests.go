@@ -74,6 +74,7 @@ type Options struct {
 type Set struct {
 	opts    Options
 	objects []object
+	trees   []map[string]any // of the objects
 }
 
 type object struct {
@@ -96,6 +97,13 @@ func New(opts Options) (*Set, error) {
 		s.objects = opts.deployment()
 	case RenderJob:
 		s.objects = opts.renderJob()
+	}
+	for _, o := range s.objects {
+		t, err := o.tree()
+		if err != nil {
+			return nil, err
+		}
+		s.trees = append(s.trees, t)
 	}
 	return s, nil
 }

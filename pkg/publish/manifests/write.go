@@ -26,17 +26,7 @@ type File struct {
 }
 
 // Text returns the objects in one text, as YAML or JSON.
-func (s *Set) Text(f Format) ([]byte, error) {
-	var trees []map[string]any
-	for _, o := range s.objects {
-		t, err := o.tree()
-		if err != nil {
-			return nil, err
-		}
-		trees = append(trees, t)
-	}
-	return Encode(trees, f)
-}
+func (s *Set) Text(f Format) ([]byte, error) { return Encode(s.trees, f) }
 
 // Encode returns objects of Kubernetes in one text, as documents of YAML or as a List in JSON.
 func Encode(objects []map[string]any, f Format) (text []byte, err error) {
@@ -61,7 +51,7 @@ func (s *Set) Files(f Format) ([]File, error) {
 	add := func(name string, t tree) error {
 		text, err := encode(t, f)
 		if f == Helm && strings.HasPrefix(name, templates) {
-			text, err = s.template(t)
+			text, err = t.template()
 		}
 		files = append(files, File{name, text})
 		return err
@@ -73,14 +63,10 @@ func (s *Set) Files(f Format) ([]File, error) {
 	case Helm:
 		dir = templates
 	}
-	for _, o := range s.objects {
-		t, err := o.tree()
-		if err != nil {
-			return nil, err
-		}
+	for i, o := range s.objects {
 		name := dir + strings.ToLower(o.kind) + extension
 		names = append(names, name)
-		if err := add(name, t); err != nil {
+		if err := add(name, s.trees[i]); err != nil {
 			return nil, err
 		}
 	}
