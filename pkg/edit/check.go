@@ -36,12 +36,10 @@ func (p *pkg) problems(ctx context.Context) ([]*problem.Problem, error) {
 // sources returns the objects of the package as they will be. They are at the lines that they will have, and nothing
 // else is in the files.
 func (p *pkg) sources() (all []declcfg.Source) {
-	for i := 0; i < len(p.units); {
-		file := p.units[i].file
+	for _, units := range p.files() {
 		var l lines
 		grown := 0 // lines, by the documents before
-		for ; i < len(p.units) && p.units[i].file == file; i++ {
-			u := p.units[i]
+		for _, u := range units {
 			now := u.now()
 			if len(now) > 0 {
 				l.to(u.start.Line+grown, u.yaml)
@@ -50,7 +48,7 @@ func (p *pkg) sources() (all []declcfg.Source) {
 			grown += bytes.Count(now, []byte("\n")) - bytes.Count(u.old, []byte("\n"))
 		}
 		if len(l.text) > 0 {
-			all = append(all, render.Text(file, l.text))
+			all = append(all, render.Text(units[0].file, l.text))
 		}
 	}
 	return all

@@ -42,6 +42,18 @@ type unit struct {
 	added   []byte // documents behind it
 }
 
+// files returns the documents of each file.
+func (p *pkg) files() (all [][]*unit) {
+	for _, u := range p.units {
+		if n := len(all); n > 0 && all[n-1][0].file == u.file {
+			all[n-1] = append(all[n-1], u)
+		} else {
+			all = append(all, []*unit{u})
+		}
+	}
+	return all
+}
+
 // entries is the list of a template that holds objects.
 const entries jsontext.Pointer = "/entries"
 

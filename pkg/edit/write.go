@@ -50,15 +50,10 @@ func (t *target) newWriter(p *pkg) (w *writer, err error) {
 			w.close()
 		}
 	}()
-	for i := 0; i < len(p.units); {
-		n := i + 1
-		for n < len(p.units) && p.units[n].file == p.units[i].file {
-			n++
-		}
-		if err := w.change(p.units[i:n], t.objectsIn(p.units[i].file)); err != nil {
+	for _, units := range p.files() {
+		if err := w.change(units, t.objectsIn(units[0].file)); err != nil {
 			return w, err
 		}
-		i = n
 	}
 	if len(w.changes) == 0 {
 		return w, nil
