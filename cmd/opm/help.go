@@ -98,8 +98,8 @@ func ofRegistries(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
 }
 
-// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags. It is cobra's usage
-// but for the groups of flags.
+// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags. It is cobra's
+// usage but for the groups of flags.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintln(w, "Usage:")

@@ -8,7 +8,8 @@ import (
 )
 
 // The name of a directory is parsed three times: as an instruction, which is split into words or decoded from JSON; as
-// a word, from which quotes are removed and in which variables are replaced, in JSON too; and as a pattern with wildcards. See https://docs.docker.com/reference/dockerfile/#add.
+// a word, from which quotes are removed and in which variables are replaced, in JSON too; and as a pattern with
+// wildcards. See https://docs.docker.com/reference/dockerfile/#add.
 var (
 	wordEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, `$`, `\$`)
 	wildEscapes = strings.NewReplacer(`\`, `\\`, `*`, `[*]`, `?`, `[?]`, `[`, `[[]`)

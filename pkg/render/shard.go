@@ -59,7 +59,8 @@ type marker struct {
 // marker returns a source of the marker of the part of refs.
 func (s Shard) marker(refs []string) declcfg.Source {
 	sum := sha256.Sum256([]byte(strings.Join(refs, "\n")))
-	text, _ := json.Marshal(marker{declcfg.SchemaShard, s.Index, s.Count, "sha256:" + hex.EncodeToString(sum[:])}) // cannot fail
+	m := marker{declcfg.SchemaShard, s.Index, s.Count, "sha256:" + hex.EncodeToString(sum[:])}
+	text, _ := json.Marshal(m) // cannot fail
 	return Text("shard", text)
 }
 
