@@ -195,7 +195,8 @@ func text(name, content string) image.File {
 }
 
 // certificates returns the certificate authorities that Mozilla trusts, in PEM, without those that are trusted for
-// older certificates only, since PEM cannot say so. All are part of opm, so that an image is the same wherever it is built.
+// older certificates only, since PEM cannot say so. All are part of opm, so that an image is the same wherever it is
+// built.
 func certificates() string {
 	var b strings.Builder
 	for root := range bundle.Roots() {
