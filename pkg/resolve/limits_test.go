@@ -71,6 +71,16 @@ func TestManyCatalogs(t *testing.T) {
 	}
 }
 
+// A question with millions of candidates is given up before it takes gigabytes.
+func TestManyCandidates(t *testing.T) {
+	const anything = `{"failureMessage":"m","not":{"constraints":[{"gvk":{"group":"g","version":"v","kind":"K"}}]}}`
+	ns := parseScenario(t, packagesOf(250, func(int, int) string { return anything })+"sub s p0 s\n")
+	answer, err := ns.Classic(t.Context(), Options{})
+	if err != nil || answer.Outcome != Undecided || answer.Message != errTooLarge.Error() {
+		t.Errorf("%.300v, %v", answer, err)
+	}
+}
+
 // verifyFast answers a question that is too large for a search by brute force, and checks the answer.
 func verifyFast(t *testing.T, ns *Namespace) *Classic {
 	t.Helper()

@@ -3,6 +3,7 @@ package resolve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -18,7 +19,13 @@ type question struct {
 	// OLM has a variable for each bundle of a Subscription's candidates, and for what they require, and so on.
 	variables     map[*entry]*variable
 	subscriptions []*request
+	size          int // candidates of all dependencies together
 }
+
+// maxSize is how many candidates the dependencies of a question may have together: each takes memory in the solver.
+const maxSize = 5_000_000
+
+var errTooLarge = errors.New("the dependencies have more than 5,000,000 candidates together")
 
 // A variable is an entry that OLM may choose, and what that requires.
 type variable struct {
@@ -112,6 +119,9 @@ func (q *question) reach(ctx context.Context, stack []*entry) error {
 			if d.candidates, err = q.provide(ctx, asked{d.readRequirement, e.catalog}); err != nil {
 				errs = append(errs, located(err, e.id(), e.propertyPlace(d.property)))
 				continue
+			}
+			if q.size += len(d.candidates); q.size > maxSize {
+				return errTooLarge
 			}
 			v.dependencies = append(v.dependencies, d)
 			stack = append(stack, d.candidates...)
