@@ -174,8 +174,8 @@ func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
 	return all, nil
 }
 
-// candidates returns the entries of a catalog that satisfy a requirement and are offered. OLM sorts every channel that has
-// an entry for it, so the order of all of these channels must be known.
+// candidates returns the entries of a catalog that satisfy a requirement and are offered. OLM sorts every channel that
+// has an entry for it, so the order of all of these channels must be known.
 func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, error) {
 	found, err := satisfying(ctx, r, r.among(c.list()))
 	if err != nil {

@@ -167,8 +167,8 @@ func newRequirementReader() requirementReader {
 	return requirementReader{constraint.NewCompiler(), map[string]*readRequirement{}}
 }
 
-// A readRequirement is the requirement of a property, and the candidates for it. Those of catalogs are the same in other
-// questions.
+// A readRequirement is the requirement of a property, and the candidates for it. Those of catalogs are the same in
+// other questions.
 type readRequirement struct {
 	requirement
 	err        error
