@@ -23,7 +23,7 @@ const maxIndented = 100
 
 // AppendJSON appends v to dst, indented by four spaces a level, and returns the longer slice. Keys are in the order of
 // their bytes; no character is escaped for the sake of HTML. Lists and objects below 100 levels are on one line. The
-// first line is not indented and the last one not ended; the lines between belong to a value at a depth of depth levels.
+// first line is not indented, and the last one not ended; those between belong to a value at a depth of depth levels.
 func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 	d := Parse(v)
 	defer d.Release()
