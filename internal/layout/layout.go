@@ -24,6 +24,12 @@ import (
 // maxLines is how many lines a YAML document may have; each takes a kilobyte of memory.
 const maxLines = 250_000
 
+// maxSize is how large a document may become, in bytes. In thousands of levels, the indentation of each line is longer
+// than the line.
+const maxSize = 64 << 20
+
+var errTooLarge = errors.New("more than 64 MB once it is indented")
+
 // YAML appends doc, a YAML document without a line `---`, to dst. Order is that of the keys of its root; nil keeps all
 // keys where they are. A document with aliases keeps its keys where they are, too.
 //
@@ -43,8 +49,11 @@ func YAML(dst, doc []byte, order *Order) ([]byte, error) {
 	if !before.aliases {
 		order.sort(before.root)
 	}
-	w := printer{dst: dst}
+	w := printer{dst: dst, limit: len(dst) + maxSize}
 	w.document(before.root)
+	if w.full {
+		return dst, failure(text, 0, errTooLarge.Error())
+	}
 	return w.dst, check(text, w.dst[len(dst):], before.comments)
 }
 

@@ -105,6 +105,10 @@ func TestYAMLErrors(t *testing.T) {
 		{"a key over several lines", "? a\n  b\n: c\n", "a key on several lines is not supported"},
 		{"other line breaks", "a: b\u0085c: d\n", "unsupported syntax"},
 		{"carriage return", "a: b\n\rc: d\n", "a carriage return that does not end a line"},
+		{"comments in many levels", strings.Repeat("- ", 9_000) + "a: 1\n" + strings.Repeat("#\n", 4_000) +
+			strings.Repeat("  ", 9_000) + "b: 2\n", "more than 64 MB once it is indented"},
+		{"lines in many levels", strings.Repeat("- ", 9_000) + "\"" + strings.Repeat("a\n", 4_000) + "\"\n",
+			"more than 64 MB once it is indented"},
 		{"too many lines", strings.Repeat("\n", 250_001), "more than 250,000 lines in a document"},
 	}
 	for _, tt := range tests {
@@ -153,5 +157,25 @@ func TestJSON(t *testing.T) {
 	}
 	if _, err := layout.JSON(nil, []byte(`{"a": 1, "a": 2}`), order); err == nil {
 		t.Error("a repeated key is accepted")
+	}
+}
+
+// What is below 100 levels is on one line, in its order.
+func TestJSONDeep(t *testing.T) {
+	const depth = 4_900
+	text := strings.Repeat(`{"b":`, depth) + `{"b":"\u00e9","a":1.50}` + strings.Repeat("}", depth)
+	got, err := layout.JSON(nil, []byte(text), order)
+	if want := `"b": {"b":{`; err != nil || len(got) > 100_000 || !strings.Contains(string(got), want) {
+		t.Errorf("%d bytes without %s, error %v", len(got), want, err)
+	}
+	if want := `{"b":{"b":"\u00e9","a":1.50}}`; !strings.Contains(string(got), want) {
+		t.Errorf("no %s", want)
+	}
+}
+
+func TestJSONTooLarge(t *testing.T) {
+	text := strings.Repeat("[", 99) + strings.Repeat("1,", 200_000) + "1" + strings.Repeat("]", 99)
+	if _, err := layout.JSON(nil, []byte(text), order); err == nil || !strings.Contains(err.Error(), "more than 64 MB") {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package layout
 import (
 	"bytes"
 	"cmp"
+	"io"
 	"slices"
 	"strings"
 
@@ -73,16 +74,14 @@ func (n *node) schema() string {
 	return ""
 }
 
-// jsonIndent is one level of indentation in JSON, as package declcfg writes it.
-const jsonIndent = "    "
-
-// JSON appends a JSON value to dst, with the keys in order and indented by four spaces. It ends in a line break.
+// JSON appends a JSON value to dst, with the keys in order and indented as package format does. It ends in a line break.
 //
 // The error is a [*document.Error], whose place is in text.
 func JSON(dst, text []byte, order *Order) ([]byte, error) {
-	ordered, err := order.appendJSON(nil, text)
+	err := checkJSON(text)
+	var ordered []byte
 	if err == nil {
-		dst, err = jsontext.AppendFormat(dst, ordered, jsontext.PreserveRawStrings(true), jsontext.WithIndent(jsonIndent))
+		ordered, err = order.appendJSON(nil, text)
 	}
 	if err != nil {
 		return dst, &document.Error{Place: document.Place{Line: 1, Column: 1}, Err: err}
@@ -90,26 +89,55 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	if !bytes.Equal(format.AppendCompact(nil, text), format.AppendCompact(nil, ordered)) {
 		return dst, failure(text, 0, "formatting would change this object")
 	}
-	return append(dst, '\n'), nil
+	d := format.New()
+	defer d.Release()
+	d.Value(ordered, true)
+	return append(d.AppendJSON(dst), '\n'), nil
 }
 
-// A member is a member of a JSON object, or an element of a list.
+// indentedLevels is how many levels package format indents.
+const indentedLevels = 100
+
+// checkJSON returns an error for text that is not valid, repeats a key, or is too large once it is indented.
+func checkJSON(text []byte) error {
+	size := 0
+	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
+		if _, err := d.ReadToken(); err != nil {
+			if err == io.EOF { //nolint:errorlint // as it is documented
+				return nil
+			}
+			return err
+		}
+		if depth := d.StackDepth(); depth <= indentedLevels {
+			size += depth * len("    ")
+		}
+		if size > maxSize {
+			return errTooLarge
+		}
+	}
+}
+
+// A member is a member of a JSON object.
 type member struct {
 	name       string
-	key, value jsontext.Value // key is nil in a list
+	key, value jsontext.Value
 }
 
-// appendJSON appends v with its keys in order.
+// appendJSON appends v with its keys in order, and those of the objects in it. A list in a list stays as it is.
 func (o *Order) appendJSON(dst []byte, v jsontext.Value) ([]byte, error) {
-	if kind := v.Kind(); o == nil || kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
-		return append(dst, v...), nil
+	switch {
+	case o != nil && v.Kind() == jsontext.KindBeginObject:
+		return o.appendObject(dst, v)
+	case o != nil && v.Kind() == jsontext.KindBeginArray:
+		return o.appendList(dst, v)
 	}
+	return append(dst, v...), nil
+}
+
+func (o *Order) appendObject(dst []byte, v jsontext.Value) ([]byte, error) {
 	members, err := membersOf(v)
 	if err != nil {
 		return dst, err
-	}
-	if v.Kind() == jsontext.KindBeginArray {
-		return o.appendMembers(append(dst, '['), members, func(member) *Order { return o }, ']')
 	}
 	for _, m := range members {
 		if strings.EqualFold(m.name, schemaKey) && m.value.Kind() == jsontext.KindString {
@@ -119,37 +147,49 @@ func (o *Order) appendJSON(dst []byte, v jsontext.Value) ([]byte, error) {
 		}
 	}
 	slices.SortStableFunc(members, func(a, b member) int { return o.compare(a.name, b.name) })
-	return o.appendMembers(append(dst, '{'), members, func(m member) *Order { return o.in(m.name) }, '}')
-}
-
-// appendMembers appends members and the bracket that ends them. In returns the order of a value.
-func (o *Order) appendMembers(dst []byte, members []member, in func(member) *Order, end byte) (_ []byte, err error) {
+	dst = append(dst, '{')
 	for i, m := range members {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if m.key != nil {
-			dst = append(append(dst, m.key...), ':')
-		}
-		if dst, err = in(m).appendJSON(dst, m.value); err != nil {
+		dst = append(append(dst, m.key...), ':')
+		if dst, err = o.in(m.name).appendJSON(dst, m.value); err != nil {
 			return dst, err
 		}
 	}
-	return append(dst, end), nil
+	return append(dst, '}'), nil
 }
 
-// membersOf returns the members of an object, or the elements of a list without keys.
+func (o *Order) appendList(dst []byte, v jsontext.Value) ([]byte, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(v))
+	_, err := d.ReadToken()
+	dst = append(dst, '[')
+	for i := 0; err == nil && d.PeekKind() != jsontext.KindEndArray; i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var element jsontext.Value
+		switch element, err = d.ReadValue(); {
+		case err != nil:
+		case element.Kind() == jsontext.KindBeginObject:
+			dst, err = o.appendObject(dst, element)
+		default:
+			dst = append(dst, element...)
+		}
+	}
+	return append(dst, ']'), err
+}
+
+// membersOf returns the members of an object.
 func membersOf(v jsontext.Value) (members []member, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(v))
-	begin, err := d.ReadToken()
-	for err == nil && d.PeekKind() != jsontext.KindEndObject && d.PeekKind() != jsontext.KindEndArray {
+	_, err = d.ReadToken()
+	for err == nil && d.PeekKind() != jsontext.KindEndObject {
 		var m member
-		if begin.Kind() == jsontext.KindBeginObject {
-			m.key, err = d.ReadValue()
-			m.key = bytes.Clone(m.key)
-			if name, unquoted := jsontext.AppendUnquote(nil, m.key); unquoted == nil {
-				m.name = string(name)
-			}
+		m.key, err = d.ReadValue()
+		m.key = bytes.Clone(m.key)
+		if name, unquoted := jsontext.AppendUnquote(nil, m.key); unquoted == nil {
+			m.name = string(name)
 		}
 		if err == nil {
 			m.value, err = d.ReadValue()

@@ -8,6 +8,8 @@ import (
 // A printer appends nodes to dst. Each ends with a line break.
 type printer struct {
 	dst    []byte
+	limit  int  // of the length of dst
+	full   bool // the limit is reached: lines are no longer indented
 	inLine bool // the line has begun: it is not indented
 }
 
@@ -32,7 +34,7 @@ func (w *printer) line(text string, indent int) {
 
 // begin begins a line, unless it has begun.
 func (w *printer) begin(indent int) {
-	if !w.inLine {
+	if w.full = w.full || len(w.dst)+indent > w.limit; !w.inLine && !w.full {
 		w.dst = append(w.dst, strings.Repeat(" ", indent)...)
 	}
 	w.inLine = false

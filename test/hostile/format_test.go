@@ -68,6 +68,35 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// TestFormatDeep formats objects whose indentation is much longer than what is indented.
+func TestFormatDeep(t *testing.T) {
+	const depth = 4_900
+	deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+	for _, tt := range []struct {
+		name, text string
+		want       string // the error; "" for none
+	}{
+		{"levels.json", `{"schema": "x", "values": [` + strings.Repeat(deep+",", 200) + "1]}", ""},
+		{"list.json", `{"schema": "x", "values": ` + strings.Repeat("[", 98) + strings.Repeat("1,", 7_000_000) + "1" +
+			strings.Repeat("]", 98) + "}", "more than 64 MB once it is indented"},
+		{"comments.yaml", "schema: x\nv:\n" + strings.Repeat("- ", 9_000) + "a: 1\n" + strings.Repeat("# c\n", 200_000) +
+			strings.Repeat("  ", 9_000) + "b: 1\n", "more than 64 MB once it is indented"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), tt.name)
+			if err := os.WriteFile(path, []byte(tt.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"fmt", "--check", path}, {"fmt", path}} {
+				r := program.Call{Args: args, Limit: tooLong}.Bounded(t, 600*mb)
+				if !strings.Contains(r.Stderr, tt.want) || tt.want == "" && r.Stdout != path+"\n" {
+					t.Errorf("%q: %.300s%.300s, want %s", args, r.Stdout, r.Stderr, tt.want)
+				}
+			}
+		})
+	}
+}
+
 // Only regular files are formatted, and a link stays one.
 func TestFormatFiles(t *testing.T) {
 	dir := t.TempDir()
