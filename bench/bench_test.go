@@ -148,8 +148,8 @@ func writeBundles(t *testing.T, packages ...string) string {
 	return operators
 }
 
-// TestServe holds that both hosts of the registry have all images of bundles, and that no two of them are the same although there
-// are fewer bundles.
+// TestServe holds that both hosts of the registry have all images of bundles, and that no two of them are the same
+// although there are fewer bundles.
 func TestServe(t *testing.T) {
 	in, closeIn := io.Pipe()
 	out, outWriter := io.Pipe()
@@ -248,7 +248,8 @@ func TestBundleJobs(t *testing.T) {
 	}
 	var got []string
 	for _, j := range jobs {
-		got = append(got, fmt.Sprintf("%s: %d, last %s", j.name, len(j.args), strings.TrimPrefix(j.args[len(j.args)-1], operators)))
+		last := strings.TrimPrefix(j.args[len(j.args)-1], operators)
+		got = append(got, fmt.Sprintf("%s: %d, last %s", j.name, len(j.args), last))
 	}
 	want := []string{
 		"render, 2 bundle directories: 3, last /pine/1.0.0",
