@@ -1,6 +1,7 @@
 package format
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -72,4 +73,21 @@ func collect(d *Document, i int) (elements []int) {
 		elements = append(elements, k)
 	}
 	return elements
+}
+
+// TestBuildDeep adds a part of the text below where YAML is indented.
+func TestBuildDeep(t *testing.T) {
+	d := Parse(jsontext.Value(`{"a":["b"]}`))
+	defer d.Release()
+	part := d.Raw(0)
+	const depth = maxIndented + 5
+	for range depth {
+		d.OpenList()
+	}
+	d.Value(part, false)
+	for range depth {
+		d.Close()
+	}
+	want := string(AppendYAML(nil, []byte(strings.Repeat("[", depth)+string(part)+strings.Repeat("]", depth))))
+	same(t, "YAML", string(d.AppendYAML(nil)), want)
 }

@@ -61,10 +61,12 @@ func (w *yamlWriter) value(i, indent int, at place) {
 // flow appends node i on one line, lists and mappings in brackets and strings in quotes.
 func (w *yamlWriter) flow(i int) {
 	w.line = len(w.dst) // no text is folded, so nobody has to count the columns of a long line
-	switch w.doc.nodes[i].kind {
+	switch n := w.doc.nodes[i]; n.kind {
+	case givenKind:
+		w.flow(n.start)
 	case arrayKind:
 		w.dst = append(w.dst, '[')
-		for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
+		for k := i + 1; k < int(n.next); k = w.doc.next(k) {
 			w.separate(k == i+1)
 			w.flow(k)
 		}
