@@ -14,8 +14,8 @@ import (
 
 var errFinished = errors.New("spool: write after the end")
 
-// A Writer takes the bytes to be held. It is for one goroutine, and compresses one frame at a time in another: two
-// would take 5 MB more, and what makes the input is slower.
+// A Writer takes the bytes to be held. It is for one goroutine, and compresses one frame at a time in another, which
+// is enough: what makes the input is slower.
 type Writer struct {
 	opts Options
 	cur  *buffers // the frame that is being filled, or nil

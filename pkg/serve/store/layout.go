@@ -37,15 +37,15 @@ func (x *index) write(w io.Writer) error {
 	if uint64(len(x.text)) > math.MaxUint32 {
 		return fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
 	}
-	_, err := w.Write(order.AppendUint32(counts, uint32(len(x.text))))
+	if _, err := w.Write(order.AppendUint32(counts, uint32(len(x.text)))); err != nil {
+		return err
+	}
 	for t := range x.tables {
-		if err == nil {
-			_, err = w.Write(t.bytes(littleEndian))
+		if _, err := w.Write(t.bytes(littleEndian)); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		_, err = w.Write(x.text)
-	}
+	_, err := w.Write(x.text)
 	return err
 }
 
