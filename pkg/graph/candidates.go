@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/blang/semver/v4"
 )
 
 // Candidates returns what OLM v1 may install, the preferred one first: the bundles in the selected channels and
@@ -48,11 +50,23 @@ func (c *Channel) edgeTo(entry int, b *Bundle) Edge {
 		return Replaces
 	case slices.Contains(e.Skips, b.Name):
 		return Skips
-	case b.Version != nil && c.ranges[entry].Contains(b.semver()):
+	case b.Version != nil && c.inRange(entry, b):
 		return SkipRange
 	}
 	return ""
 }
+
+// inRange reports whether the version of b, which may be a bundle of another package, is in the skipRange of an entry.
+func (c *Channel) inRange(entry int, b *Bundle) bool {
+	version := b.semver()
+	r := c.ranges[entry]
+	if _, known := slices.BinarySearchFunc(c.versioned, version, (*Bundle).compareSemver); !known {
+		r, _ = ParseRange(c.entries[entry].SkipRange) // an invalid one is empty
+	}
+	return r.Contains(version)
+}
+
+func (b *Bundle) compareSemver(v semver.Version) int { return b.semver().Compare(v) }
 
 // WhyNot returns why a bundle of p is not among the [Package.Candidates], as a sentence without a full stop, or "" if
 // it is.

@@ -50,7 +50,8 @@ type Channel struct {
 	// Set for channels of a Package.
 	bundles     []*Bundle     // by node
 	members     []*Bundle     // all that are in bundles, replaced or skipped, by rank
-	ranges      []Range       // by node; empty for none
+	versioned   []*Bundle     // the last bundles of the package, which have a version; it ascends
+	ranges      []Range       // by node; the versions in versioned that are in the skipRange
 	rangeErrors map[int]error // by node
 }
 

@@ -178,6 +178,7 @@ func (c *Channel) join(p *Package) {
 	}
 	c.ranges = make([]Range, len(c.entries))
 	c.rangeErrors = map[int]error{}
+	c.versioned = p.Bundles[firstVersion(p.Bundles):]
 	for _, i := range c.nodes {
 		e := c.entries[i]
 		c.bundles[i] = add(e.Name)
@@ -188,10 +189,12 @@ func (c *Channel) join(p *Package) {
 		if e.SkipRange == "" {
 			continue
 		}
-		var err error
-		if c.ranges[i], err = ParseRange(e.SkipRange); err != nil {
+		r, err := ParseRange(e.SkipRange)
+		if err != nil {
 			c.rangeErrors[i] = err
+			continue
 		}
+		c.ranges[i] = r.only(c.versioned)
 	}
 	c.members = byRank(c.members)
 }
@@ -225,7 +228,7 @@ func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 type Node struct {
 	*Bundle
 	Entry    *declcfg.Entry // nil if only an edge names the bundle
-	Range    Range          // the skipRange of the entry
+	Range    Range          // the versions of the package that are in the skipRange of the entry
 	BadRange error          // why the skipRange is invalid
 	Head     bool           // no entry replaces or skips it
 	Skipped  bool           // an entry skips it

@@ -239,6 +239,21 @@ func byRank(bundles []*Bundle) []*Bundle {
 
 func (b *Bundle) compareRank(c *Bundle) int { return cmp.Compare(b.rank, c.rank) }
 
+// only returns the range without the versions that no bundle has. All bundles have a version, and versions ascend. It
+// takes memory for the bundles only, whatever the length of the range.
+func (r Range) only(versioned []*Bundle) Range {
+	var spans []span
+	end := none
+	for i, j := range r.indexes(versioned) {
+		if i != end {
+			spans = append(spans, span{from: before(&versioned[i].Version.Semver)})
+		}
+		end = j
+		spans[len(spans)-1].to = after(&versioned[j-1].Version.Semver)
+	}
+	return Range{slices.Clip(spans)}
+}
+
 // indexes yields which bundles are in the range. All have a version, and versions ascend.
 func (r Range) indexes(versioned []*Bundle) iter.Seq2[int, int] {
 	return r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version })

@@ -27,8 +27,8 @@ type span struct{ from, to cut }
 // A cut is a place in the order of all versions: right before or right after one of them, or an end of the order.
 // Build metadata has no part in the order.
 type cut struct {
-	end     int // -1 for the place before all versions, 1 for the one after, else 0
-	version semver.Version
+	version *semver.Version
+	end     int8 // -1 for the place before all versions, 1 for the one after, else 0
 	after   bool
 }
 
@@ -37,14 +37,14 @@ var (
 	last  = cut{end: 1}
 )
 
-func before(v semver.Version) cut { return cut{version: v} }
-func after(v semver.Version) cut  { return cut{version: v, after: true} }
+func before(v *semver.Version) cut { return cut{version: v} }
+func after(v *semver.Version) cut  { return cut{version: v, after: true} }
 
 func (c cut) compare(d cut) int {
 	if c.end != 0 || d.end != 0 {
 		return cmp.Compare(c.end, d.end)
 	}
-	if order := c.version.Compare(d.version); order != 0 {
+	if order := c.version.Compare(*d.version); order != 0 {
 		return order
 	}
 	return side(c) - side(d)
@@ -188,10 +188,11 @@ func anything() alternative { return alternative{span: span{first, last}} }
 // narrow leaves what a comparison holds for. It returns false for one that cannot be read.
 func (a *alternative) narrow(comparison string) bool {
 	operator, text := splitOperator(comparison)
-	v, err := semver.Parse(text)
+	version, err := semver.Parse(text)
 	if err != nil {
 		return false
 	}
+	v := &version
 	switch operator {
 	case ">":
 		a.from = later(a.from, after(v))
@@ -202,7 +203,7 @@ func (a *alternative) narrow(comparison string) bool {
 	case "<=":
 		a.to = earlier(a.to, after(v))
 	case "!", "!=":
-		a.except = append(a.except, v)
+		a.except = append(a.except, version)
 	case "", "=", "==":
 		a.from, a.to = later(a.from, before(v)), earlier(a.to, after(v))
 	default:
@@ -215,7 +216,8 @@ func (a *alternative) narrow(comparison string) bool {
 func (a *alternative) appendTo(spans []span) []span {
 	slices.SortFunc(a.except, semver.Version.Compare)
 	rest := a.span
-	for _, v := range a.except {
+	for i := range a.except {
+		v := &a.except[i]
 		if part := (span{rest.from, earlier(rest.to, before(v))}); !part.empty() {
 			spans = append(spans, part)
 		}
@@ -262,7 +264,7 @@ func (r Range) Empty() bool { return len(r.spans) == 0 }
 
 // Contains reports whether a version is in the range.
 func (r Range) Contains(v semver.Version) bool {
-	at := before(v)
+	at := before(&v)
 	i := sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to.compare(at) > 0 })
 	return i < len(r.spans) && r.spans[i].from.compare(at) <= 0
 }
@@ -271,7 +273,7 @@ func (r Range) Contains(v semver.Version) bool {
 // j.
 func (r Range) Indexes(n int, version func(int) *declcfg.Version) iter.Seq2[int, int] {
 	position := func(c cut) int {
-		return sort.Search(n, func(i int) bool { return before(version(i).Semver).compare(c) >= 0 })
+		return sort.Search(n, func(i int) bool { return before(&version(i).Semver).compare(c) >= 0 })
 	}
 	return func(yield func(i, j int) bool) {
 		for _, s := range r.spans {

@@ -37,3 +37,34 @@ func TestManyUpdates(t *testing.T) {
 		}
 	}
 }
+
+// TestLongSkipRanges reads channels whose skipRanges have 2,000 alternatives each.
+func TestLongSkipRanges(t *testing.T) {
+	const entries, alternatives = 300, 2_000
+	dir := t.TempDir()
+	writeWith(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
+		pkg(w)
+		channel(w, "c0", func() {
+			for e := range entries {
+				if e > 0 {
+					fmt.Fprint(w, ", ")
+				}
+				fmt.Fprintf(w, `{"name": "b%d", "replaces": "b%d", "skipRange": "0.0.0`, e, e-1)
+				for i := range alternatives {
+					fmt.Fprintf(w, " || >=%d.%d.0 <%[1]d.%[2]d.5", e, i)
+				}
+				fmt.Fprint(w, `"}`)
+			}
+		})
+		for e := range entries {
+			bundle(w, fmt.Sprint("b", e), fmt.Sprintf("%d.0.0", e+1), "")
+		}
+	})
+	for _, args := range []string{"updates c.json", "filter c.json -o images", "resolve c.json --all", "graph c.json -o svg"} {
+		r := program.Call{Args: strings.Fields(args), Dir: dir, Limit: tooLong}.Bounded(t, 2*fewBytes)
+		if r.Code != 0 {
+			t.Errorf("%s: exit status %d, stderr %.500s", args, r.Code, r.Stderr)
+		}
+		t.Logf("%s: %v, %d MB", args, r.Time, r.RSS/mb)
+	}
+}
