@@ -102,12 +102,12 @@ func placed(pos declcfg.Pos, severity problem.Severity, what string) string {
 	return p.String()
 }
 
-// legibleLines escapes an error message for terminals. Lines after the first are indented, since they do not begin
-// another error.
+// legibleLines escapes an error message for terminals, and cuts long values in it. Lines after the first are indented,
+// since they do not begin another error.
 func legibleLines(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines {
-		lines[i] = legible.Name(line)
+		lines[i] = legible.Name(legible.Message(line))
 	}
 	return strings.Join(lines, "\n  ")
 }

@@ -102,8 +102,15 @@ func valueLength(text string) int {
 			return len(quoted)
 		}
 	}
-	if n := strings.IndexAny(text[1:], ` "`); n >= 0 {
-		return 1 + n
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\': // an escaped quote does not begin a quoted text, which would be searched for its end
+			i++
+		case ' ', '"':
+			if i > 0 {
+				return i
+			}
+		}
 	}
 	return len(text)
 }

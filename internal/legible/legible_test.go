@@ -3,9 +3,11 @@ package legible_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
@@ -84,5 +86,16 @@ func TestMessage(t *testing.T) {
 	}
 	if got, want := legible.Value(x), x[:128]+"… (300 bytes)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Quotes without an end are not searched for it again and again.
+func TestMessageOfQuotes(t *testing.T) {
+	spent := cputime.Start()
+	for _, repeated := range []string{`"`, `\"`, `\" `, `"\q`} {
+		legible.Message(`"` + strings.Repeat(repeated, 200_000))
+	}
+	if took := spent(); took > 5*time.Second {
+		t.Errorf("took %s", took)
 	}
 }
