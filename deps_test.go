@@ -26,8 +26,8 @@ var arrows = map[string][]string{
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
-		"internal/atomicfile", "internal/pool", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
-		"google.golang.org/protobuf",
+		"internal/atomicfile", "internal/plural", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
+		"google.golang.org/grpc", "google.golang.org/protobuf",
 	},
 	"pkg/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
@@ -227,5 +229,16 @@ func LogError(log *slog.Logger, message string, err error) {
 		log.Error(message, "problems", len(e.Problems))
 		return
 	}
-	log.Error(message, "reason", err)
+	log.Error(message, "reason", firstLines(err.Error()))
+}
+
+// maxReasons is how many lines of an error are logged: each may be an error about an object.
+const maxReasons = 1000
+
+func firstLines(text string) string {
+	lines := strings.SplitN(text, "\n", maxReasons+1)
+	if len(lines) > maxReasons {
+		lines[maxReasons] = plural.Of(strings.Count(lines[maxReasons], "\n")+1, "more line") + " not logged"
+	}
+	return strings.Join(lines, "\n")
 }
