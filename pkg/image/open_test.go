@@ -116,6 +116,7 @@ func TestReferences(t *testing.T) {
 		{"redis", "as in docker.io/library/redis:latest"},
 		{"redis:7", "as in docker.io/library/redis:7"},
 		{"org/image:v1", "as in docker.io/org/image:v1"},
+		{"::::", "must begin with the host of a registry"},
 		{"Not An Image", "not a full image reference"},
 		{"docker.io/redis:7", "write docker.io/library/redis:7"},
 		{"docker://quay.io/a/b:v1", `remove "docker://": write quay.io/a/b:v1`},

@@ -1,7 +1,7 @@
 package image
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -18,7 +18,7 @@ func ParseReference(text string) (name.Reference, error) {
 	case repo == "" || strings.Contains(text, "://"):
 		return parseRemote(text, false) // which says what is wrong
 	case !hasHost || !isHost(host):
-		return nil, fmt.Errorf("it must begin with the host of a registry, as in %s/%s", dockerHub, fullOnDockerHub(text))
+		return nil, errors.New(withoutHost(text))
 	case host == dockerHub && !strings.Contains(path, "/"):
 		repo = dockerHub + "/" + dockerLibrary + "/" + path
 	}

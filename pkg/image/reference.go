@@ -30,8 +30,7 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	case ref == "":
 		return nil, errors.New("the reference is empty")
 	case !hasHost || !isHost(host):
-		return nil, fmt.Errorf("%w: it must begin with the host of a registry, as in %s/%s", errNotFull, dockerHub,
-			fullOnDockerHub(ref))
+		return nil, fmt.Errorf("%w: %s", errNotFull, withoutHost(ref))
 	case host == dockerHub && !strings.Contains(path, "/"):
 		return nil, fmt.Errorf("%w: write %s/%s/%s", errNotFull, dockerHub, dockerLibrary,
 			strings.TrimPrefix(ref, dockerHub+"/"))
@@ -56,12 +55,18 @@ func parseReference(ref string, insecure bool) (name.Reference, error) {
 // isHost reports whether the first part of a reference is a registry rather than a folder on Docker's.
 func isHost(part string) bool { return strings.ContainsAny(part, ".:") || part == "localhost" }
 
-func fullOnDockerHub(ref string) string {
+// withoutHost says that a reference has no host, and what it would be on Docker's registry if it can be there.
+func withoutHost(ref string) string {
+	const problem = "it must begin with the host of a registry"
+	full := dockerHub + "/" + ref
 	if !strings.Contains(ref, "/") {
-		ref = dockerLibrary + "/" + ref
+		full = dockerHub + "/" + dockerLibrary + "/" + ref
 	}
-	if _, tag := cutTag(ref); tag == "" {
-		ref += ":latest"
+	if _, tag := cutTag(full); tag == "" {
+		full += ":latest"
 	}
-	return ref
+	if _, err := parseReference(full, false); err != nil {
+		return problem
+	}
+	return problem + ", as in " + full
 }
