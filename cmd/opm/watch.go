@@ -74,7 +74,7 @@ func checkWatchable(ref string) error {
 	case reference.Directory, reference.File:
 		return nil
 	case reference.Missing:
-		return fmt.Errorf("open catalog %q: %w", ref, r.Err)
+		return fmt.Errorf("open %q: %w", ref, r.Err)
 	case reference.StandardInput, reference.Pipe:
 		what = "standard input or a pipe"
 	default:

@@ -200,8 +200,8 @@ func TestPlacesInImages(t *testing.T) {
 		broken:                      broken + "/manifests: no ClusterServiceVersion among the manifests",
 		nothing:                     "image " + nothing + " is neither a file-based catalog nor a bundle: it has no labels",
 		r.host + "/none:v1":         "open image " + r.host + "/none:v1: ",
-		"none":                      `open catalog "none": no such file or directory`,
-		"quay.io/none":              `open catalog "quay.io/none": no such file or directory; an image needs a tag or a digest`,
+		"none":                      `open "none": no such file or directory`,
+		"quay.io/none":              `open "quay.io/none": no such file or directory; an image needs a tag or a digest`,
 		"none:v1":                   "open image none:v1: no such file, and not a full image reference",
 		"oci:" + t.TempDir() + "/x": "open image oci:",
 	} {
@@ -299,7 +299,7 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, both)
 	}
 	want := []string{
-		`open catalog "none": no such file or directory`,
+		`open "none": no such file or directory`,
 		"broken/",
 		"catalog/a.yaml:6:1: the olm.bundle object has no package",
 		"catalog/a.yaml:11:10: entries: want a list, have a number",

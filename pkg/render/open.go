@@ -92,13 +92,13 @@ func (o *opened) open(ctx context.Context) error {
 	case r.Kind == reference.StandardInput && o.Stdin != nil:
 		return o.openStream(ctx, "stdin", o.Stdin)
 	case r.Kind == reference.StandardInput:
-		return fmt.Errorf("open catalog %q: standard input is not accepted here", o.ref)
+		return fmt.Errorf("open %q: standard input is not accepted here", o.ref)
 	case r.Kind.IsImage() && o.Images != nil:
 		return o.openImage(ctx)
 	case r.Kind.IsImage():
-		return fmt.Errorf("open catalog %q: no such file or directory, and images are not accepted here", o.ref)
+		return fmt.Errorf("open %q: no such file or directory, and images are not accepted here", o.ref)
 	case r.Err != nil:
-		return fmt.Errorf("open catalog %q: %w", o.ref, r.Err)
+		return fmt.Errorf("open %q: %w", o.ref, r.Err)
 	case r.Kind == reference.File:
 		return o.openFile(ctx)
 	case r.Kind == reference.Pipe:
@@ -106,7 +106,7 @@ func (o *opened) open(ctx context.Context) error {
 	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
 		return o.openBundle(ctx, os.DirFS(o.ref), "directory", "")
 	case r.Kind == reference.LayoutDirectory:
-		return fmt.Errorf("open catalog %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
+		return fmt.Errorf("open %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
 	o.addSource(declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 	return nil
@@ -122,7 +122,7 @@ func (o *opened) addSource(s declcfg.Source) {
 func (o *opened) openPipe(ctx context.Context) error {
 	f, err := os.Open(o.ref)
 	if err != nil {
-		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
+		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
 	}
 	defer f.Close()
 	return o.openStream(ctx, o.ref, f)
@@ -198,7 +198,7 @@ func (r *reader) Read(p []byte) (int, error) {
 func (o *opened) openFile(ctx context.Context) error {
 	f, err := os.Open(o.ref)
 	if err != nil {
-		return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
+		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
 	}
 	dir, base := filepath.Split(o.ref)
 	if dir == "" {
@@ -208,7 +208,7 @@ func (o *opened) openFile(ctx context.Context) error {
 		o.onClose(f.Close)
 		info, err := f.Stat()
 		if err != nil {
-			return fmt.Errorf("open catalog %q: %w", o.ref, errors.Unwrap(err))
+			return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
 		}
 		o.record.Add(o.ref, os.DirFS(dir), base, info)
 		return o.openArchive(ctx, o.ref, f, info.Size())

@@ -109,16 +109,16 @@ func TestOpenErrors(t *testing.T) {
 		stdin io.Reader
 		want  string
 	}{
-		{[]string{"none"}, nil, `open catalog "none": no such file or directory`},
-		{[]string{""}, nil, `open catalog "": no such file or directory`},
-		{[]string{"file/x"}, nil, `open catalog "file/x": not a directory`},
-		{[]string{"loop"}, nil, `open catalog "loop": too many levels of symbolic links`},
-		{[]string{"-"}, nil, `open catalog "-": standard input is not accepted here`},
+		{[]string{"none"}, nil, `open "none": no such file or directory`},
+		{[]string{""}, nil, `open "": no such file or directory`},
+		{[]string{"file/x"}, nil, `open "file/x": not a directory`},
+		{[]string{"loop"}, nil, `open "loop": too many levels of symbolic links`},
+		{[]string{"-"}, nil, `open "-": standard input is not accepted here`},
 		{[]string{"-"}, &failingReader{broken}, "read stdin: line is dead"},
 		{[]string{"cut.tgz"}, nil, `open archive "cut.tgz": `},
 		{[]string{"file", "cut.tgz", "none"}, nil, `open archive "cut.tgz": `},
 		{[]string{"-", "file", "-"}, strings.NewReader(""), `"-" is given twice: standard input can be read only once`},
-		{[]string{"layout"}, nil, `open catalog "layout": it is an OCI layout; use oci:layout`},
+		{[]string{"layout"}, nil, `open "layout": it is an OCI layout; use oci:layout`},
 	} {
 		c, err := render.Open(t.Context(), tt.refs, render.Options{Stdin: tt.stdin})
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || c != nil {
