@@ -29,7 +29,7 @@ CHANNEL is candidate, fast or stable.` + editNote,
 		ValidArgsFunction: completeArgs(files, files),
 	}
 	cmd.Flags().StringVar(&channel, "channel", "", "put the bundle into `CHANNEL`")
-	require(cmd, "channel")
+	must(cmd.MarkFlagRequired("channel"))
 	completeWith(cmd, channelsOfSecond, "channel")
 	updates := addUpdates(cmd)
 	from.bundles.addImageRef(cmd)

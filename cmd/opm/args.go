@@ -49,33 +49,13 @@ func exclude(cmd *cobra.Command, one string, others ...string) {
 	for _, other := range others {
 		cmd.MarkFlagsMutuallyExclusive(one, other) // for completion
 	}
-	checkFlags(cmd, func() error {
+	before := cmd.PreRunE
+	// This runs before the check of cobra, whose error is hard to read.
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		for _, other := range others {
 			if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
-				return fmt.Errorf("--%s and --%s cannot be combined", one, other)
+				return usageError{fmt.Errorf("--%s and --%s cannot be combined", one, other)}
 			}
-		}
-		return nil
-	})
-}
-
-// require makes a flag one that must be given.
-func require(cmd *cobra.Command, name string) {
-	must(cmd.MarkFlagRequired(name)) // for completion
-	checkFlags(cmd, func() error {
-		if !cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is missing", name)
-		}
-		return nil
-	})
-}
-
-// checkFlags lets a command check its flags before cobra does, whose errors are hard to read.
-func checkFlags(cmd *cobra.Command, check func() error) {
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := check(); err != nil {
-			return usageError{err}
 		}
 		if before != nil {
 			return before(cmd, args)

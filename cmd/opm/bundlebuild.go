@@ -58,7 +58,7 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 		"docker", "podman", "buildah", noEngine)
 	flags.BoolVarP(&f.overwrite, "overwrite", "o", false, "overwrite files that have other content")
 	flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
-	require(cmd, "tag")
+	must(cmd.MarkFlagRequired("tag"))
 	completeNothing(cmd, "tag")
 	f.images.add(cmd)
 }

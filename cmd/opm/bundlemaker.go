@@ -41,7 +41,7 @@ func (f *bundleMaker) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.labels.DefaultChannel, "default", "e", "", "default `CHANNEL` of the package")
 	flags.StringVarP(&f.output, "output-dir", "u", "", "copy the manifests to `DIRECTORY` and write the metadata there")
 	flags.StringVar(&f.base, "base-image", "scratch", "base `IMAGE` of the bundle image")
-	require(cmd, "directory")
+	must(cmd.MarkFlagRequired("directory"))
 	must(cmd.MarkFlagDirname("directory"))
 	must(cmd.MarkFlagDirname("output-dir"))
 	completeNothing(cmd, "package", "channels", "default", "base-image")

@@ -22,7 +22,7 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
 		ValidArgsFunction: completeArgs(files, bundles),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "put the bundle into `CHANNEL`")
-	require(cmd, "to")
+	must(cmd.MarkFlagRequired("to"))
 	completeWith(cmd, channels, "to")
 	updates := addUpdates(cmd)
 	f.add(cmd)
