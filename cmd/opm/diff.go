@@ -95,13 +95,9 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 func writeDiff(w io.Writer, r *diff.Report, format string) error {
-	switch format {
-	case "text":
-		return diff.WriteText(w, r)
-	case "markdown":
-		return diff.WriteMarkdown(w, r)
-	}
-	return writeValue(w, r, "json")
+	return writeReport(w, r, format,
+		func(w io.Writer) error { return diff.WriteText(w, r) },
+		func(w io.Writer) error { return diff.WriteMarkdown(w, r) })
 }
 
 func (f *diffFlags) checkKinds() error {

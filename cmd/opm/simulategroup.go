@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -29,22 +28,11 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
 	}
 	done()
-	if err := writeGroupCheck(cmd.OutOrStdout(), check, f.format); err != nil {
+	if err := writeReport(cmd.OutOrStdout(), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
 		return err
 	}
 	if !check.May() {
 		return errReported
 	}
 	return nil
-}
-
-func writeGroupCheck(w io.Writer, check *simulate.GroupCheck, format string) error {
-	switch format {
-	case "text":
-		return check.WriteText(w)
-	case "markdown":
-		return check.WriteMarkdown(w)
-	default:
-		return writeValue(w, check, format)
-	}
 }

@@ -101,14 +101,8 @@ func (f *simulateFlags) compare(before *cluster.State, r *simulate.Result) (err 
 }
 
 func writeSimulation(w io.Writer, r *simulate.Result, format string) error {
-	switch format {
-	case "text":
-		return r.WriteText(w)
-	case "markdown":
-		return r.WriteMarkdown(w)
-	case "prometheus":
+	if format == "prometheus" {
 		return r.WriteMetrics(w)
-	default:
-		return writeValue(w, r, format)
 	}
+	return writeReport(w, r, format, r.WriteText, r.WriteMarkdown)
 }

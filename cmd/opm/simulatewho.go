@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
@@ -23,13 +25,7 @@ func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
 		}
 	}
 	done()
-	out := cmd.OutOrStdout()
-	switch f.format {
-	case "text":
-		return rbac.WriteText(out, operators)
-	case "markdown":
-		return rbac.WriteMarkdown(out, operators)
-	default:
-		return writeValue(out, operators, f.format)
-	}
+	return writeReport(cmd.OutOrStdout(), operators, f.format,
+		func(w io.Writer) error { return rbac.WriteText(w, operators) },
+		func(w io.Writer) error { return rbac.WriteMarkdown(w, operators) })
 }
