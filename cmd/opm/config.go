@@ -72,7 +72,7 @@ func readConfig(name, ref string) (*config, error) {
 		return c, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+		return nil, fmt.Errorf("read config: %w", err)
 	}
 	file, err := strictyaml.Unmarshal(path, text, c)
 	if err != nil {

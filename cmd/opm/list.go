@@ -102,7 +102,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
 			case named && len(args) > 1 && len(l.args) > 1:
-				return usageError{fmt.Errorf("--package and the argument %s cannot be combined", l.args[1])}
+				return usageError{fmt.Errorf("--package and argument %s cannot be combined", l.args[1])}
 			case named:
 				return exactArgs(l.args[:1]...)(cmd, args)
 			}

@@ -43,8 +43,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 		texts(manifests.Kinds())...)
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
-	flags.Int32Var(&f.Priority, "priority", 0, "priority among the catalogs of the cluster")
-	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this time, 0 is never")
+	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")
+	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this `TIME`, 0 is never")
 	choiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
 		"legacy", "restricted")
 	flags.StringVar(&f.ImageTemplate, "image-template", "",
@@ -52,8 +52,9 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.ClusterOpm, "cluster-opm", false, "the opm of the cluster is this one")
 	flags.StringVar(&f.DisplayName, "display-name", "", "`NAME` that people see")
 	flags.StringVar(&f.Publisher, "publisher", "", "`NAME` of who publishes the catalog")
-	flags.Int32Var(&f.Replicas, "replicas", 2, "replicas, at least")
-	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4, "replicas, at most; with --replicas or less there is no autoscaler")
+	flags.Int32Var(&f.Replicas, "replicas", 2, "run at least `N` replicas")
+	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4,
+		"run at most `N` replicas; if --replicas is not less, there is no autoscaler")
 	flags.BoolVar(&f.WithCatalogSource, "with-catalogsource", false,
 		"also a CatalogSource with the address of the Deployment; needs --namespace")
 	flags.Int32Var(&f.Shards, "render-job", 0,

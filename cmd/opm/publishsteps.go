@@ -16,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/publish"
 	"github.com/opm-toolchain/opm/pkg/publish/pipeline"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -152,12 +153,24 @@ func (p *publication) resolve(r *pipeline.Result) error {
 	if err != nil {
 		return err
 	}
-	report, tallies := resolveReport(checked)
+	report, _ := resolveReport(checked)
 	if err := p.show(r, report); err != nil {
 		return err
 	}
-	r.Note = strings.Join(tallies, "; ")
+	good := slices.Concat(asTheyShouldBe("OLM Classic", checked.Classic), asTheyShouldBe("OLM v1", checked.V1))
+	if len(good) > 0 {
+		r.Note = "new installations and updates as they should be: " + strings.Join(good, ", ")
+	}
 	return nil
+}
+
+// asTheyShouldBe returns how many of its questions a version of OLM resolves, nothing if there are none.
+func asTheyShouldBe(olm string, t resolve.Tally) []string {
+	if t.Questions == 0 {
+		return nil
+	}
+	good := plural.Number(t.Questions - t.HeldBack - t.Unresolved)
+	return []string{fmt.Sprintf("%s %s of %s", olm, good, plural.Number(t.Questions))}
 }
 
 func (p *publication) checkImages(r *pipeline.Result) error {

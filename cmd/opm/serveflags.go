@@ -58,12 +58,13 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
 	flags.StringVar(&f.key, "tls-key", "", "`FILE` with the key of the certificate")
 	flags.StringVar(&f.clientCA, "client-ca", "", "accept only clients whose certificate is signed by a CA in `FILE`")
-	flags.DurationVar(&f.drain, "drain", serve.DefaultDrain, "how long calls may go on after SIGTERM")
+	flags.DurationVar(&f.drain, "drain", serve.DefaultDrain, "let calls go on for this `TIME` after SIGTERM")
 	flags.IntVar(&f.maxConnections, "max-connections", 0,
-		"open connections, of which the longest idle make room for new ones (default 4000, less with little memory)")
+		"keep at most `N` connections, and close the longest idle ones for new ones (default 4000, less with little memory)")
 	flags.Var(&f.sendMemory, "send-memory",
 		"memory for answers that are being sent, others wait (default a fifth of the memory, at most 256Mi)")
-	flags.DurationVar(&f.idleTimeout, "idle-timeout", serve.DefaultIdle, "close connections without calls after this time")
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", serve.DefaultIdle,
+		"close connections without calls after this `TIME`")
 	flags.StringVar(&f.cacheDir, "cache-dir", "", "cache the store of the catalogs in `DIRECTORY`")
 	flags.BoolVar(&f.cacheOnly, "cache-only", false, "build the cache, or check that it is up to date, and exit")
 	flags.BoolVar(&f.withHTTP, "with-http", false, "cache also what --http-addr needs (with --cache-only)")

@@ -95,11 +95,11 @@ func (f *serveFlags) isFromState() bool { return len(f.state.paths) > 0 }
 func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	switch {
 	case f.isFromState() && len(args) > 0:
-		return usageError{errors.New("--state and the argument CATALOG cannot be combined")}
+		return usageError{errors.New("--state and argument CATALOG cannot be combined")}
 	case !f.isFromState() && len(f.state.catalogs) > 0:
 		return usageError{errors.New("--catalog needs --state")}
 	case !f.isFromState() && len(args) == 0:
-		return usageError{errors.New("the argument CATALOG is missing")}
+		return usageError{errors.New("argument CATALOG is missing")}
 	}
 	return nil
 }
