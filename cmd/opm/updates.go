@@ -134,7 +134,11 @@ func (f *updatesFlags) print(
 	dependencies := outline.Dependencies(index)
 	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
 		all, err := dependencies.Of(cmd.Context(), bundle)
-		if err != nil && failed() == nil {
+		switch {
+		case err == nil || failed() != nil:
+		case errors.Is(err, resolve.ErrEvaluations):
+			f.opts.Refused(fmt.Errorf("some dependencies are not known: %w", err))
+		default:
 			f.opts.Refused(fmt.Errorf("OLM Classic cannot read the dependencies of %q: %w", bundle.Name, err))
 		}
 		return all

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
@@ -49,11 +50,23 @@ var ErrBudget = errors.New("the rule is not checked: the catalog has too much CE
 
 // A Compiler compiles the CEL rules of a catalog. It has a budget, so rules must come in the same order on every run.
 type Compiler struct {
-	left int
+	left  int
+	spent *atomic.Uint64 // by evaluations of its programs
 }
 
 // NewCompiler returns a Compiler with all of its budget.
-func NewCompiler() *Compiler { return &Compiler{left: budget} }
+func NewCompiler() *Compiler { return &Compiler{left: budget, spent: new(atomic.Uint64)} }
+
+// Another returns a Compiler with all of its budget, for another goroutine. What evaluations may cost is shared.
+func (c *Compiler) Another() *Compiler { return &Compiler{left: budget, spent: c.spent} }
+
+// Err returns ErrEvaluations if evaluations cost too much, else nil.
+func (c *Compiler) Err() error {
+	if c.spent.Load() > maxTotalCost {
+		return ErrEvaluations
+	}
+	return nil
+}
 
 // pay reports whether so much is left, and takes it.
 func (c *Compiler) pay(cost int) bool {
@@ -125,8 +138,17 @@ const maxCost = 1 << 20
 // ErrCost is in the error of a rule whose evaluation costs too much.
 var ErrCost = errors.New("the evaluation of the rule costs too much")
 
+// maxTotalCost is what all evaluations of the rules of a catalog may cost together, some seconds.
+const maxTotalCost = 100_000_000
+
+// ErrEvaluations is returned where the evaluations of all rules cost too much together.
+var ErrEvaluations = errors.New("the CEL rules of the catalog cost too much to evaluate all of them")
+
 // A Program is a rule that can be evaluated.
-type Program struct{ program cel.Program }
+type Program struct {
+	program  cel.Program
+	compiler *Compiler
+}
 
 // Program returns the program of a rule. The error has the words of OLM.
 func (c *Compiler) Program(rule string) (*Program, error) {
@@ -142,18 +164,25 @@ func (c *Compiler) Program(rule string) (*Program, error) {
 		return nil, err
 	}
 	p, err := env.Program(ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(100))
-	return &Program{p}, err
+	return &Program{p, c}, err
 }
 
 // Holds reports whether the rule holds for a bundle with these properties, maps with the keys type and value. As for
-// OLM, a rule that fails does not. The error is that of ctx or ErrCost.
+// OLM, a rule that fails does not. The error is that of ctx, ErrCost or ErrEvaluations.
 func (p *Program) Holds(ctx context.Context, properties []map[string]any) (bool, error) {
+	if err := p.compiler.Err(); err != nil {
+		return false, err
+	}
 	result, details, err := p.program.ContextEval(ctx, map[string]any{"properties": properties})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
+	cost := details.ActualCost()
+	if cost != nil {
+		p.compiler.spent.Add(*cost)
+	}
 	if err != nil {
-		if cost := details.ActualCost(); cost != nil && *cost > maxCost {
+		if cost != nil && *cost > maxCost {
 			return false, ErrCost
 		}
 		return false, nil

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -64,7 +65,8 @@ func (t Tally) Summary() string {
 		plural.Number(t.Unresolved))
 }
 
-// Run asks all questions. Packages are checked in parallel. The error is that of ctx.
+// Run asks all questions. Packages are checked in parallel. The error is that of ctx, or
+// [ErrEvaluations].
 func (c *Check) Run(ctx context.Context) (*Checked, error) {
 	var packages []*declcfg.PackageIndex
 	for _, x := range c.Namespace.Catalogs[0].Index.Packages() {
@@ -75,9 +77,9 @@ func (c *Check) Run(ctx context.Context) (*Checked, error) {
 	if c.Start != nil {
 		c.Start(len(packages))
 	}
-	result := &Checked{}
+	result, requirements := &Checked{}, newRequirementReader()
 	var err error
-	for p := range parallel.Map(ctx, 0, slices.Values(packages), c.check(ctx)) {
+	for p := range parallel.Map(ctx, 0, slices.Values(packages), c.check(ctx, requirements)) {
 		result.add(p)
 		err = errors.Join(err, p.err)
 		if c.Checked != nil {
@@ -85,8 +87,8 @@ func (c *Check) Run(ctx context.Context) (*Checked, error) {
 		}
 	}
 	result.Problems = problems.Sort(result.Problems)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err := cmp.Or(ctx.Err(), requirements.compiler.Err()); err != nil {
+		return nil, err
 	}
 	return result, err
 }
@@ -114,15 +116,19 @@ type packageCheck struct {
 	*Check
 	x       *declcfg.PackageIndex
 	catalog *Catalog
-	causes  map[[2]string]*cause
-	err     error
+
+	requirements requirementReader // whose bounds count for all packages together
+
+	causes map[[2]string]*cause
+	err    error
 
 	classicTally, v1Tally Tally
 }
 
-func (c *Check) check(ctx context.Context) func(*declcfg.PackageIndex) *packageCheck {
+func (c *Check) check(ctx context.Context, requirements requirementReader) func(*declcfg.PackageIndex) *packageCheck {
 	return func(x *declcfg.PackageIndex) *packageCheck {
-		p := &packageCheck{Check: c, x: x, catalog: c.Namespace.Catalogs[0], causes: map[[2]string]*cause{}}
+		p := &packageCheck{Check: c, x: x, requirements: requirements}
+		p.catalog, p.causes = c.Namespace.Catalogs[0], map[[2]string]*cause{}
 		if c.Classic {
 			p.err = p.askClassic(ctx)
 		}

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -13,7 +14,7 @@ func (p *packageCheck) askClassic(ctx context.Context) error {
 	for _, e := range p.catalog.list().byPackage[p.x.Name] {
 		inChannel[e.channel.name] = append(inChannel[e.channel.name], e)
 	}
-	requirements := newRequirementReader()
+	requirements := p.requirements.another()
 	for _, o := range p.x.Channels {
 		if o.Value == nil {
 			continue
@@ -25,7 +26,8 @@ func (p *packageCheck) askClassic(ctx context.Context) error {
 			continue
 		}
 		for _, installed := range append([]*entry{nil}, own...) {
-			if err := p.askSolver(ctx, p.question(o.Value.Name, installed, requirements)); err != nil {
+			err := p.askSolver(ctx, p.question(o.Value.Name, installed, requirements))
+			if err = cmp.Or(err, p.requirements.compiler.Err()); err != nil {
 				return err
 			}
 		}

@@ -38,7 +38,8 @@ func (o Options) bound(ctx context.Context, answer func(context.Context) (*Class
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: fmt.Sprintf("no answer within %v", timeout)}, nil
-	case errors.Is(err, constraint.ErrBudget) || errors.Is(err, constraint.ErrCost) || errors.Is(err, errTooLarge):
+	case errors.Is(err, constraint.ErrBudget) || errors.Is(err, constraint.ErrCost) ||
+		errors.Is(err, ErrEvaluations) || errors.Is(err, errTooLarge):
 		// OLM has no limits
 		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
 	}

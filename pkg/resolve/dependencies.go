@@ -9,8 +9,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
+
+// ErrEvaluations is returned where the CEL rules of a catalog cost too much to evaluate all of them.
+var ErrEvaluations = constraint.ErrEvaluations
 
 // A Dependency is what a property of a bundle requires of a catalog.
 type Dependency struct {
@@ -28,7 +32,13 @@ type Dependencies struct {
 	properties   map[*declcfg.Meta][]Property // at least those that require something
 	satisfy      func(context.Context, *Dependency, requirement) error
 	requirements requirementReader
-	known        map[string]*Dependency // by type and value of a property
+	known        map[string]*foundDependency // by type and value of a property
+}
+
+// A foundDependency is what a property requires, or why that is not known.
+type foundDependency struct {
+	*Dependency
+	err error
 }
 
 // Dependencies returns the dependencies of the catalog.
@@ -41,7 +51,7 @@ func (c *Catalog) Dependencies() *Dependencies {
 func newDependencies(
 	properties map[*declcfg.Meta][]Property, satisfy func(context.Context, *Dependency, requirement) error,
 ) *Dependencies {
-	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*Dependency{}}
+	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*foundDependency{}}
 }
 
 // Of returns the dependencies of a bundle of the catalog. Properties that are equal give the same Dependency. The error
@@ -58,14 +68,19 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 			continue
 		}
 		key := propertyKey(&p.Property)
-		if d.known[key] == nil {
-			found := newDependency(required.requirement)
-			if err := d.satisfy(ctx, found, required.requirement); err != nil {
-				return nil, err
+		found := d.known[key]
+		if found == nil {
+			found = &foundDependency{Dependency: newDependency(required.requirement)}
+			found.err = d.satisfy(ctx, found.Dependency, required.requirement)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 			d.known[key] = found
 		}
-		all = append(all, d.known[key])
+		if found.err != nil {
+			return nil, found.err
+		}
+		all = append(all, found.Dependency)
 	}
 	return all, nil
 }

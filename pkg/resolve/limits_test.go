@@ -42,6 +42,32 @@ func TestLimitsOfCEL(t *testing.T) {
 	}
 }
 
+// What the evaluations of all rules may cost is bounded for all packages of a check together, and for the dependencies
+// of all bundles.
+func TestLimitOfEvaluations(t *testing.T) {
+	constraintOf := func(i, v int) string {
+		return fmt.Sprintf(`{"failureMessage":"m%d.%d","cel":{"rule":%q}}`, i, v, loops(5))
+	}
+	c := parseScenario(t, packagesOf(60, constraintOf)).Catalogs[0]
+	spent := cputime.Start()
+	_, err := (&Check{Classic: true, Namespace: Namespace{Name: "n", Catalogs: []*Catalog{c}}}).Run(t.Context())
+	if !errors.Is(err, ErrEvaluations) {
+		t.Errorf("the error of a check is %v", err)
+	}
+	d := c.Dependencies()
+	for _, p := range c.Index.Packages() {
+		for _, b := range p.Bundles {
+			_, err = d.Of(t.Context(), b.Meta)
+		}
+	}
+	if !errors.Is(err, ErrEvaluations) {
+		t.Errorf("the error of the last dependencies is %v", err)
+	}
+	if d := spent(); d > 60*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
 // The time for an answer is limited, and ends with the context.
 func TestTimeout(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable")

@@ -148,6 +148,9 @@ func (r *requiredCEL) holds(ctx context.Context, e *entry) (bool, error) {
 		}
 	}
 	ok, err := r.program.Holds(ctx, properties)
+	if errors.Is(err, ErrEvaluations) {
+		return false, err
+	}
 	if err != nil {
 		return false, fmt.Errorf("evaluate the rule %q for %s: %w", r.rule, e.id(), err)
 	}
@@ -165,6 +168,11 @@ type requirementReader struct {
 
 func newRequirementReader() requirementReader {
 	return requirementReader{constraint.NewCompiler(), map[string]*readRequirement{}}
+}
+
+// another returns a reader for another goroutine. What evaluations of CEL rules may cost is shared.
+func (r *requirementReader) another() requirementReader {
+	return requirementReader{r.compiler.Another(), map[string]*readRequirement{}}
 }
 
 // A readRequirement is the requirement of a property, and the candidates for it. Those of catalogs are the same in
