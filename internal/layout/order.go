@@ -74,7 +74,8 @@ func (n *node) schema() string {
 	return ""
 }
 
-// JSON appends a JSON value to dst, with the keys in order and indented as package format does. It ends in a line break.
+// JSON appends a JSON value to dst, with the keys in order and indented as package format does. It ends in a
+// line break.
 //
 // The error is a [*document.Error], whose place is in text.
 func JSON(dst, text []byte, order *Order) ([]byte, error) {

@@ -38,6 +38,31 @@ func TestManyUpdates(t *testing.T) {
 	}
 }
 
+// TestGraphTooLarge draws a picture that no browser shows.
+func TestGraphTooLarge(t *testing.T) {
+	const channels, entries = 200, 2_000
+	dir := t.TempDir()
+	writeWith(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
+		pkg(w)
+		for c := range channels {
+			channel(w, fmt.Sprint("c", c), func() {
+				fmt.Fprint(w, `{"name": "b0"}`)
+				for e := 1; e < entries; e++ {
+					fmt.Fprintf(w, `, {"name": "b%d", "replaces": "b%d"}`, e, e-1)
+				}
+			})
+		}
+	})
+	for _, format := range []string{"svg", "html"} {
+		call := program.Call{Args: []string{"graph", "c.json", "-o", format}, Dir: dir, Limit: tooLong}
+		r := call.Bounded(t, 2*fewBytes)
+		want := "the picture has 400,200 bundles and channels"
+		if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
+			t.Errorf("%s: exit status %d, %d bytes, stderr %.500s", format, r.Code, len(r.Stdout), r.Stderr)
+		}
+	}
+}
+
 // TestLongSkipRanges reads channels whose skipRanges have 2,000 alternatives each.
 func TestLongSkipRanges(t *testing.T) {
 	const entries, alternatives = 300, 2_000

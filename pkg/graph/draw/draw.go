@@ -25,6 +25,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -53,10 +54,31 @@ func parse(texts ...string) *template.Template {
 	return all
 }
 
+// maxBoxes is how many bundles and channels a picture may have: each takes a kilobyte, and several in a browser.
+const maxBoxes = 100_000
+
+// checkSize returns an error for packages that are too large for a picture.
+func checkSize(packages []*graph.Package, o Options) error {
+	boxes := 0
+	for _, p := range packages {
+		for _, c := range o.ChannelsOf(p) {
+			boxes += 1 + len(c.Members())
+		}
+	}
+	if boxes > maxBoxes {
+		return fmt.Errorf("the picture has %s bundles and channels, more than %s; draw some packages or channels only, "+
+			"or print dot or json", plural.Number(boxes), plural.Number(maxBoxes))
+	}
+	return nil
+}
+
 // SVG writes packages as one picture with a legend, from the top down in their order. Titles, which browsers show as
 // tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error
-// is that of w.
+// is that of w, or about a picture of more than 100,000 bundles and channels.
 func SVG(w io.Writer, packages []*graph.Package, o Options) error {
+	if err := checkSize(packages, o); err != nil {
+		return err
+	}
 	p := newPicture(packages, o, true)
 	p.Style = template.CSS(svgStyle)
 	return templates().ExecuteTemplate(w, "svg", p)
@@ -64,8 +86,11 @@ func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 
 // HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
 // bundle in OLM Classic and OLM v1, for followers of the channel of its lane, and has an index of packages. The page is
-// self-contained and does not use the network. The error is that of w.
+// self-contained and does not use the network. The error is as for SVG.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
+	if err := checkSize(packages, o); err != nil {
+		return err
+	}
 	picture := newPicture(packages, o, false)
 	style := svgStyle + pageStyle
 	return templates().ExecuteTemplate(w, "page", page{
