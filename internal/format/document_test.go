@@ -80,7 +80,7 @@ func TestBuildDeep(t *testing.T) {
 	d := Parse(jsontext.Value(`{"a":["b"]}`))
 	defer d.Release()
 	part := d.Raw(0)
-	const depth = maxIndented + 5
+	const depth = MaxIndented + 5
 	for range depth {
 		d.OpenList()
 	}

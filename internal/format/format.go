@@ -17,9 +17,9 @@ package format
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// maxIndented is how many levels are indented. A list or an object below them is on one line: the indentation of
+// MaxIndented is how many levels are indented. A list or an object below them is on one line: the indentation of
 // thousands of levels would take thousands of times the memory of the value.
-const maxIndented = 100
+const MaxIndented = 100
 
 // AppendJSON appends v to dst, indented by four spaces a level, and returns the longer slice. Keys are in the order of
 // their bytes; no character is escaped for the sake of HTML. Lists and objects below 100 levels are on one line. The

@@ -221,7 +221,7 @@ func TestDeepNesting(t *testing.T) {
 	sorted := strings.Repeat(`{"a":2,"b":`, depth) + "1" + strings.Repeat("}", depth)
 	same(t, "mappings", string(AppendCompact(nil, []byte(unsorted))), sorted)
 
-	for _, shallow := range []int{maxIndented / 2, 1_000} {
+	for _, shallow := range []int{MaxIndented / 2, 1_000} {
 		text := strings.Repeat(`{"b":["\u0085\u2028\n",`, shallow) + strings.Repeat(`],"a": 2, "`+strings.Repeat("c", 2000)+`": {}}`, shallow)
 		check(t, text)
 		if n := len(AppendJSON(nil, []byte(text), 0)) + len(AppendYAML(nil, []byte(text))); n > 4*len(text)+200_000 {

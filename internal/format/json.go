@@ -76,7 +76,7 @@ func (w *jsonWriter) array(i, depth int) {
 }
 
 // isTooDeep reports whether a value is written without white space, because of the indentation.
-func (w *jsonWriter) isTooDeep(depth int) bool { return depth >= maxIndented && !w.compact }
+func (w *jsonWriter) isTooDeep(depth int) bool { return depth >= MaxIndented && !w.compact }
 
 func (w *jsonWriter) number(i int) {
 	if w.doc.nodes[i].ordered {

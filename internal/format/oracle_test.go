@@ -184,7 +184,7 @@ func check(t testing.TB, text string) {
 	if !ok || keepsDigits(text) {
 		return
 	}
-	deep := isDeeper(v, maxIndented)
+	deep := isDeeper(v, MaxIndented)
 	if !deep {
 		same(t, "JSON", pretty, oracleJSON(t, v, "", "    "))
 	}

@@ -41,7 +41,7 @@ func (w *yamlWriter) value(i, indent int, at place) {
 	switch {
 	case n.kind == givenKind:
 		w.value(n.start, indent, at)
-	case indent >= maxIndented*yamlIndent && n.kind >= arrayKind && !w.doc.empty(i):
+	case indent >= MaxIndented*yamlIndent && n.kind >= arrayKind && !w.doc.empty(i):
 		w.dst = append(w.dst, ' ')
 		w.flow(i)
 	case n.kind == objectKind && !w.doc.empty(i):

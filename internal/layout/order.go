@@ -96,20 +96,17 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	return append(d.AppendJSON(dst), '\n'), nil
 }
 
-// indentedLevels is how many levels package format indents.
-const indentedLevels = 100
-
 // checkJSON returns an error for text that is not valid, repeats a key, or is too large once it is indented.
 func checkJSON(text []byte) error {
 	size := 0
 	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
 		if _, err := d.ReadToken(); err != nil {
-			if err == io.EOF { //nolint:errorlint // as it is documented
+			if err == io.EOF {
 				return nil
 			}
 			return err
 		}
-		if depth := d.StackDepth(); depth <= indentedLevels {
+		if depth := d.StackDepth(); depth <= format.MaxIndented {
 			size += depth * len("    ")
 		}
 		if size > maxSize {
