@@ -61,9 +61,6 @@ func run() error {
 	if *prepareOnly {
 		return data.prepare(m.opm, *archive, *grown)
 	}
-	if m.opm, err = copyProgram(m.opm, *dir); err != nil {
-		return err
-	}
 	if *grown {
 		return m.all(os.Stdout, matching(growthJobs(data), *only))
 	}
@@ -93,20 +90,6 @@ func lookUp(program string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(found)
-}
-
-// copyProgram copies a program into a directory and returns where it is. The linker leaves a file in large pages of the
-// page cache, and each that is touched counts as a whole: up to 10 MB more for as long as the file stays there.
-func copyProgram(program, dir string) (string, error) {
-	target, err := filepath.Abs(filepath.Join(dir, "measured"))
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command("cp", program, target).CombinedOutput() // held here, it would count as memory of the runs
-	if err != nil {
-		return "", fmt.Errorf("copy %s: %w: %s", program, err, out)
-	}
-	return target, nil
 }
 
 // imageJobs returns the rows about bundles and, where there are any, templates.
