@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/internal/cputime"
 )
 
@@ -45,6 +46,8 @@ func TestLimitsOfCEL(t *testing.T) {
 // What the evaluations of all rules may cost is bounded for all packages of a check together, and for the dependencies
 // of all bundles.
 func TestLimitOfEvaluations(t *testing.T) {
+	defer func(limit uint64) { constraint.MaxTotalCost = limit }(constraint.MaxTotalCost)
+	constraint.MaxTotalCost = 5_000_000
 	constraintOf := func(i, v int) string {
 		return fmt.Sprintf(`{"failureMessage":"m%d.%d","cel":{"rule":%q}}`, i, v, loops(5))
 	}
