@@ -167,7 +167,7 @@ var arrows = map[string][]string{
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {},
 	"internal/markdown":    {"internal/legible"},
-	"internal/installmode": {},
+	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/layout":      {"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},

@@ -56,7 +56,7 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:2:7: error: mapping values are not allowed"}},
 	{change("manifests/crd.yaml", "kind: Custom", "kind: : Custom"), []string{
 		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
-	{change("manifests/a.yaml", "", "kind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
 		"b/manifests: warning: 1029 KB when packed by OLM; the limit is 1024 KB [bundle-size]"}},
 	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
 	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
@@ -106,9 +106,14 @@ var checkTests = []struct {
 
 	{change("manifests/a.yaml", "", "kind: Deployment\nmetadata: {name: a}\n"), []string{
 		"b/manifests/a.yaml:1:7: error: kind: OLM does not install a Deployment [manifest-kind]"}},
-	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  labels: {a: b c}\n"), []string{
+	{change("manifests/a.yaml", "", "kind: Service\nmetadata: {name: a}\n"), []string{
+		"b/manifests/a.yaml:1:1: warning: apiVersion: OLM v1 cannot apply it: the manifest has no apiVersion [manifest-api]"}},
+	{change("manifests/a.yaml", "", "apiVersion: iam.example.com/v1\nkind: Role\nmetadata: {name: a}\n"), []string{
+		"b/manifests/a.yaml:1:13: warning: apiVersion: OLM v1 cannot apply it: " +
+			"it installs a Role of rbac.authorization.k8s.io, not of iam.example.com [manifest-api]"}},
+	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  labels: {a: b c}\napiVersion: v1\n"), []string{
 		`b/manifests/a.yaml:4:11: error: metadata.labels: Invalid value: "b c": a valid label must be`}},
-	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  namespace: b\n"), []string{
+	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  namespace: b\napiVersion: v1\n"), []string{
 		"b/manifests/a.yaml:4:14: error: metadata.namespace: Forbidden: not allowed on this type [manifest-metadata]"}},
 	{change("manifests/a.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"), []string{
 		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes 1.25 removed policy/v1beta1 [removed-api]"}},
@@ -187,10 +192,10 @@ var checkTests = []struct {
 		`b/manifests/csv.yaml:18:107: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
 			`RELATED_IMAGE_A: image "a" is not in relatedImages [related-image-env]`}},
 
-	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\n"), []string{
+	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\napiVersion: scheduling.k8s.io/v1\n"), []string{
 		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be the default for all pods of the cluster [object]"}},
 	{change("manifests/a.yaml", "", "kind: Role\nmetadata: {name: a}\nrules:\n- apiGroups: [policy]\n  resources: [poddisruptionbudgets]\n"+
-		"  verbs: ['*']\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: can change disruption budgets"}},
+		"  verbs: ['*']\napiVersion: rbac.authorization.k8s.io/v1\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: can change disruption budgets"}},
 	{change("manifests/csv.yaml", "image/png", "image/bmp"), []string{`b/manifests/csv.yaml:12:40: error: spec.icon[0].mediatype: "image/bmp": `}},
 	{change("manifests/csv.yaml", "  icon: [{base64data: eA==, mediatype: image/png}]\n", ""), []string{
 		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},

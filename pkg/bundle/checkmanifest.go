@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,34 +12,41 @@ import (
 	olmversion "github.com/operator-framework/api/pkg/lib/version"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// installable are the kinds that OLM installs from a bundle of type registry+v1, whatever their API. Those with true
-// are in a namespace.
-var installable = map[string]bool{
-	kindCSV:               true,
-	kindCRD:               false,
-	"ClusterRole":         false,
-	"ClusterRoleBinding":  false,
-	"Role":                true,
-	"RoleBinding":         true,
-	"Service":             true,
-	"ServiceAccount":      true,
-	"Secret":              true,
-	"ConfigMap":           true,
-	"PrometheusRule":      true,
-	"ServiceMonitor":      true,
-	kindPodMonitor:        true,
-	"PodDisruptionBudget": true,
-	"PriorityClass":       false,
-	kindAutoscaler:        true,
-	"ConsoleYAMLSample":   false,
-	"ConsoleQuickStart":   false,
-	"ConsoleCLIDownload":  false,
-	"ConsoleLink":         false,
-	"ConsolePlugin":       false,
-	"NetworkPolicy":       true,
+// An installableKind is a kind that OLM installs from a bundle of type registry+v1.
+type installableKind struct {
+	group      string // the API group that clusters serve it in
+	namespaced bool
+}
+
+// installable is the list of kinds that both OLMs go by. They ignore the group when they decide, but nothing applies a
+// kind of another group, such as a Role that is a custom resource.
+var installable = map[string]installableKind{
+	kindCSV:               {"operators.coreos.com", true},
+	kindCRD:               {"apiextensions.k8s.io", false},
+	"ClusterRole":         {"rbac.authorization.k8s.io", false},
+	"ClusterRoleBinding":  {"rbac.authorization.k8s.io", false},
+	"Role":                {"rbac.authorization.k8s.io", true},
+	"RoleBinding":         {"rbac.authorization.k8s.io", true},
+	"Service":             {"", true},
+	"ServiceAccount":      {"", true},
+	"Secret":              {"", true},
+	"ConfigMap":           {"", true},
+	"PrometheusRule":      {"monitoring.coreos.com", true},
+	"ServiceMonitor":      {"monitoring.coreos.com", true},
+	kindPodMonitor:        {"monitoring.coreos.com", true},
+	"PodDisruptionBudget": {"policy", true},
+	"PriorityClass":       {"scheduling.k8s.io", false},
+	kindAutoscaler:        {"autoscaling.k8s.io", true},
+	"ConsoleYAMLSample":   {"console.openshift.io", false},
+	"ConsoleQuickStart":   {"console.openshift.io", false},
+	"ConsoleCLIDownload":  {"console.openshift.io", false},
+	"ConsoleLink":         {"console.openshift.io", false},
+	"ConsolePlugin":       {"console.openshift.io", false},
+	"NetworkPolicy":       {"networking.k8s.io", true},
 }
 
 // The kinds that OLM Classic and OLM v1 treat differently.
@@ -47,20 +56,39 @@ const (
 )
 
 // Installable reports whether OLM v1 installs manifests of a kind, and puts them into the namespace of the operator:
-// all that are in one but a VerticalPodAutoscaler, which keeps the namespace that it has.
+// all namespaced kinds but a VerticalPodAutoscaler, which keeps the namespace that it has.
 func Installable(kind string) (namespaced, ok bool) {
-	namespaced, ok = installable[kind]
-	return namespaced && kind != kindAutoscaler, ok
+	k, ok := installable[kind]
+	return k.namespaced && kind != kindAutoscaler, ok
 }
 
 // InstallableByClassic reports the same of OLM Classic. It does not know a PodMonitor, and asks the cluster which kinds
 // are in a namespace.
 func InstallableByClassic(kind string) (namespaced, ok bool) {
+	k, ok := installable[kind]
 	if kind == kindPodMonitor {
 		return false, false
 	}
-	namespaced, ok = installable[kind]
-	return namespaced, ok
+	return k.namespaced, ok
+}
+
+// CheckAPIVersion returns why a cluster does not accept a manifest of an installable kind, nil for other kinds: OLM v1
+// finds no resource for it when it applies the bundle.
+func CheckAPIVersion(apiVersion, kind string) error {
+	k, ok := installable[kind]
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	switch {
+	case !ok:
+		return nil
+	case err != nil:
+		return fmt.Errorf("OLM v1 cannot apply it: %w", err)
+	case gv.Version == "":
+		return errors.New("OLM v1 cannot apply it: the manifest has no apiVersion")
+	case gv.Group != k.group:
+		return fmt.Errorf("OLM v1 cannot apply it: it installs a %s of %s, not of %s", kind,
+			cmp.Or(k.group, "the core API"), cmp.Or(gv.Group, "the core API"))
+	}
+	return nil
 }
 
 func (c *checker) checkManifest(m *manifest, mediaType string) {
@@ -79,6 +107,9 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	case kindCRD:
 		c.checkDefinition(m)
 	default:
+		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
+			c.find("manifest-api", m.document, "/apiVersion", "%w", err)
+		}
 		c.checkObjectMeta(m)
 	}
 	if c.opts.BundleObjects {

@@ -24,10 +24,12 @@ type Extension struct {
 	Installed     *InstalledBundle      // nil for none
 	Pos           declcfg.Pos
 
-	// Namespace is where the bundle is installed. If it is known, the bundle must support what Config, the inline
-	// configuration, says: nil for none.
-	Namespace string
-	Config    jsontext.Value
+	// Namespace is the namespace of the operator. If it is known, the bundle must support Config, the inline
+	// configuration: nil for none. SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM, which
+	// is off by default: bundles without the install mode AllNamespaces are refused, whatever the configuration says.
+	Namespace          string
+	Config             jsontext.Value
+	SingleOwnNamespace bool
 }
 
 // An InstalledBundle is the bundle of a ClusterExtension. It need not be in a catalog.

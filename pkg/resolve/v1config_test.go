@@ -38,7 +38,7 @@ func supporting(modes ...string) string {
 	return `{"installModes": [{"type": "MultiNamespace", "supported": false}, ` + strings.Join(list, ", ") + `]}`
 }
 
-// What a bundle supports, and how a ClusterExtension in the namespace "ns" configures it.
+// TestV1Config configures bundles in the namespace "ns". The sentences are those of OLM v1.
 func TestV1Config(t *testing.T) {
 	const (
 		all, own, single = "AllNamespaces", "OwnNamespace", "SingleNamespace"
@@ -47,43 +47,76 @@ func TestV1Config(t *testing.T) {
 		required         = invalid + `required field "watchNamespace" is missing`
 		notAll           = unsupported + "bundle does not support AllNamespaces install mode"
 		unknownField     = invalid + `unknown field "watchNamespace"`
+		badFormat        = `invalid format for field "watchNamespace": `
+		notOwn           = badFormat + `'other' is not valid ownNamespaceInstallMode: invalid value "other": must be "ns" ` +
+			`(the namespace where the operator is installed) because this operator only supports OwnNamespace install mode`
+		severalErrors = "multiple errors found:\n  - "
+		noOption      = severalErrors + `invalid value for field "watchNamespace"` + "\n  - " +
+			`invalid type for field "watchNamespace": `
+		pattern = `field "watchNamespace" must match pattern "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"`
 	)
-	for _, tt := range []struct{ name, metadata, config, want string }{
-		{"all namespaces", supporting(all), "", ""},
-		{"an empty configuration", supporting(all), `{}`, ""},
-		{"no metadata", "", `{"watchNamespace": "ns"}`, ""},
-		{"own namespace only", supporting(own), "", notAll},
-		{"single namespace only", supporting(single), "", notAll},
-		{"own namespace without the field", supporting(own), `{}`, required},
-		{"null", supporting(single), `{"watchNamespace": null}`, required},
-		{"null for all namespaces", supporting(all, own), `{"watchNamespace": null}`, ""},
-		{"own namespace", supporting(own), `{"watchNamespace": "ns"}`, ""},
+	const gate = true // SingleOwnNamespaceInstallSupport
+	long := strings.Repeat("a", 64)
+	for _, tt := range []struct {
+		name, metadata, config string
+		gate                   bool
+		want                   string
+	}{
+		{"all namespaces", supporting(all), "", false, ""},
+		{"an empty configuration", supporting(all), `{}`, false, ""},
+		{"no metadata", "", `{"watchNamespace": "ns"}`, false, ""},
+		{"no metadata, an unknown field", "", `{"color": "red"}`, false, invalid + `unknown field "color"`},
+		{"the gate is off", supporting(own), `{"watchNamespace": "ns"}`, false, notAll},
+		{"own namespace only", supporting(own), "", false, notAll},
+		{"single namespace only", supporting(single), "", false, notAll},
+		{"no configuration", supporting(own), "", gate, required},
+		{"own namespace without the field", supporting(own), `{}`, gate, required},
+		{"null", supporting(single), `{"watchNamespace": null}`, gate, required},
+		{"null for all namespaces", supporting(all, own), `{"watchNamespace": null}`, false, ""},
+		{"own namespace", supporting(own), `{"watchNamespace": "ns"}`, gate, ""},
+		{"another than its own", supporting(own), `{"watchNamespace": "other"}`, gate, invalid + notOwn},
 		{
-			"another than its own", supporting(all, own), `{"watchNamespace": "other"}`, invalid +
-				`invalid value "other": watchNamespace must be "ns" (the namespace where the operator is installed) ` +
-				`because this operator only supports OwnNamespace install mode`,
+			"another than its own, or all", supporting(all, own), `{"watchNamespace": "other"}`, false,
+			invalid + noOption + "got string, want null\n  - " + notOwn,
 		},
-		{"another namespace", supporting(single), `{"watchNamespace": "other"}`, ""},
+		{"another namespace", supporting(single), `{"watchNamespace": "other"}`, gate, ""},
 		{
-			"its own instead of another", supporting(all, single), `{"watchNamespace": "ns"}`, invalid +
-				`invalid value "ns": watchNamespace must be different from "ns" (the install namespace) ` +
-				`because this operator uses SingleNamespace install mode to watch a different namespace`,
+			"its own instead of another", supporting(single), `{"watchNamespace": "ns"}`, gate, invalid + badFormat +
+				`'ns' is not valid singleNamespaceInstallMode: invalid value "ns": must be different from "ns" (the install ` +
+				`namespace) because this operator uses SingleNamespace install mode to watch a different namespace`,
 		},
-		{"either", supporting(own, single), `{"watchNamespace": "ns"}`, ""},
-		{"a namespace for all namespaces", supporting(all), `{"watchNamespace": "ns"}`, unknownField},
-		{"an unknown field", supporting(all, own), `{"watchNamespace": "ns", "color": "red"}`, invalid + `unknown field "color"`},
-		{"another type", supporting(all, own), `{"watchNamespace": ["ns"]}`, invalid + `invalid type for field "watchNamespace": want string`},
+		{"either", supporting(own, single), `{"watchNamespace": "ns"}`, gate, ""},
+		{"capitals", supporting(own, single), `{"watchNamespace": "BAD_NS"}`, gate, invalid + pattern},
+		{"a hyphen first", supporting(own, single), `{"watchNamespace": "-a"}`, gate, invalid + pattern},
 		{
-			"no mode", `{"installModes": [{"type": "MultiNamespace", "supported": true}]}`, `{}`, unsupported +
+			"an empty name", supporting(own, single), `{"watchNamespace": ""}`, gate,
+			invalid + severalErrors + `field "watchNamespace" must have minimum length of 1 (len=0)` + "\n  - " + pattern,
+		},
+		{
+			"a long name", supporting(own, single), `{"watchNamespace": "` + long + `"}`, gate,
+			invalid + `field "watchNamespace" must have maximum length of 63 (len=64)`,
+		},
+		{"a namespace for all namespaces", supporting(all), `{"watchNamespace": "ns"}`, false, unknownField},
+		{"an unknown field", supporting(all, own), `{"watchNamespace": "ns", "color": "red"}`, false, invalid + `unknown field "color"`},
+		{
+			"two faults", supporting(own), `{"watchNamespace": "other", "color": "red"}`, gate,
+			invalid + severalErrors + notOwn + "\n  - " + `unknown field "color"`,
+		},
+		{
+			"another type", supporting(own), `{"watchNamespace": ["ns"]}`, gate,
+			invalid + `invalid type for field "watchNamespace": got array, want string`,
+		},
+		{
+			"no mode", `{"installModes": [{"type": "MultiNamespace", "supported": true}]}`, `{}`, gate, unsupported +
 				"bundle must support at least one of [AllNamespaces SingleNamespace OwnNamespace] install modes",
 		},
 		{
 			"aggregated APIs", `{"apiServiceDefinitions": {"owned": [{"name": "a", "group": "g", "version": "v1", "kind": "K"}]}}`, "",
-			unsupported + "apiServiceDefintions are not supported",
+			false, unsupported + "apiServiceDefintions are not supported",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := Extension{Name: "e", Package: "p", Namespace: "ns"}
+			e := Extension{Name: "e", Package: "p", Namespace: "ns", SingleOwnNamespace: tt.gate}
 			if tt.config != "" {
 				e.Config = jsontext.Value(tt.config)
 			}

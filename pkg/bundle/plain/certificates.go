@@ -42,6 +42,7 @@ func (g *generator) certificates() {
 			continue
 		}
 		name := secretName(d.Name)
+		host := serviceName(d.Name) + "." + g.Namespace
 		issuer := named(name, "selfsigned-issuer")
 		object := func(kind, name string, spec map[string]any) {
 			g.objects = append(g.objects, &unstructured.Unstructured{Object: map[string]any{
@@ -51,10 +52,13 @@ func (g *generator) certificates() {
 		}
 		object("Issuer", issuer, map[string]any{"selfSigned": map[string]any{}})
 		object("Certificate", name, map[string]any{
-			"secretName": name,
-			"usages":     []any{"server auth"},
-			"dnsNames":   []any{serviceName(d.Name) + "." + g.Namespace + ".svc"},
-			"issuerRef":  map[string]any{"name": issuer},
+			"secretName":  name,
+			"commonName":  host,
+			"dnsNames":    []any{host, host + ".svc", host + ".svc.cluster.local"},
+			"usages":      []any{"server auth"},
+			"duration":    "17520h0m0s",
+			"renewBefore": "24h0m0s",
+			"issuerRef":   map[string]any{"name": issuer},
 		})
 	}
 }

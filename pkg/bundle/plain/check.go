@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,8 +92,12 @@ func (c *checker) watch(opts Options) {
 	if opts.Watch == "" {
 		return
 	}
-	if err := installmode.Of(c.modes()...).CheckWatch(opts.Watch, opts.Namespace); err != nil {
-		c.refuse(atModes, "%w", installmode.InvalidConfig(err))
+	config, err := json.Marshal(map[string]string{"watchNamespace": opts.Watch})
+	if err == nil {
+		err = installmode.Of(c.modes()...).CheckConfig(config, opts.Namespace)
+	}
+	if err != nil {
+		c.refuse(atModes, "%w", err)
 	}
 }
 
@@ -222,6 +227,9 @@ func (c *checker) others() {
 	for _, o := range c.Others {
 		if _, ok := bundle.Installable(o.GetKind()); !ok {
 			c.refuseObject(o, "/kind", "bundle contains unsupported resource: Name: %s, Kind: %s", o.GetName(), o.GetKind())
+		}
+		if err := bundle.CheckAPIVersion(o.GetAPIVersion(), o.GetKind()); err != nil {
+			c.refuseObject(o, "/apiVersion", "%w", err)
 		}
 	}
 }

@@ -15,6 +15,7 @@ func (g *generator) deployments() {
 	for _, d := range g.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		spec := *d.Spec.DeepCopy()
 		spec.Template.Annotations = labels.Merge(g.CSV.Annotations, spec.Template.Annotations)
+		spec.Template.Annotations["olm.operatorNamespace"] = g.Namespace
 		spec.Template.Annotations["olm.targetNamespaces"] = g.Watch
 		spec.RevisionHistoryLimit = new(int32(1))
 		if g.hasWebhooks(d.Name) {

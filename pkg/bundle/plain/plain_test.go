@@ -198,7 +198,7 @@ func TestNamespaces(t *testing.T) {
 			}
 			if o.GetKind() == "Deployment" {
 				annotations, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "annotations")
-				if got := fmt.Sprint(annotations); got != "map[capabilities:Basic olm.targetNamespaces:"+tt.watch+" pod:true]" {
+				if got := fmt.Sprint(annotations); got != "map[capabilities:Basic olm.operatorNamespace:studio olm.targetNamespaces:"+tt.watch+" pod:true]" {
 					t.Errorf("annotations of the pod: %s", got)
 				}
 			}
@@ -206,6 +206,20 @@ func TestNamespaces(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != tt.want {
 			t.Errorf("watching %q: got %s, want %s", tt.watch, got, tt.want)
 		}
+	}
+}
+
+func TestCertificate(t *testing.T) {
+	objects, err := Objects(read(t, spec+webhooks, nil), Options{Namespace: "studio", Certificates: CertManager})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const host = "kiln-operator-service.studio"
+	want := "map[commonName:" + host + " dnsNames:[" + host + " " + host + ".svc " + host + ".svc.cluster.local] " +
+		"duration:17520h0m0s issuerRef:map[name:kiln-operator-service-cert-selfsigned-issuer] renewBefore:24h0m0s " +
+		"secretName:kiln-operator-service-cert usages:[server auth]]"
+	if got := fmt.Sprint(objects[len(objects)-1].Object["spec"]); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
