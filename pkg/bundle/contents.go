@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,7 +72,8 @@ func (p *parser) decodeInto(c *Contents, m *manifest, v any) bool {
 	return err == nil
 }
 
-// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion.
+// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion. As in OLM v1 the
+// annotation is null if there is a metadata/properties.yaml, and no property at all.
 func (p *parser) annotateProperties(c *Contents, meta *metadata) {
 	var properties []annotatedProperty
 	if text, ok := c.CSV.Annotations[annotationProperties]; ok {
@@ -81,7 +83,8 @@ func (p *parser) annotateProperties(c *Contents, meta *metadata) {
 			return
 		}
 	}
-	if len(meta.properties) == 0 {
+	_, err := fs.Stat(p.fsys, path.Join(metadataDir, "properties.yaml"))
+	if len(meta.properties) == 0 && err != nil {
 		return
 	}
 	for _, d := range meta.properties {

@@ -223,6 +223,23 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
+// TestPropertiesAnnotation checks the annotation olm.properties, which OLM v1 writes from metadata/properties.yaml.
+func TestPropertiesAnnotation(t *testing.T) {
+	for _, tt := range []struct{ file, want string }{
+		{"", ""},
+		{"properties: []", "null"},
+		{"properties: [{type: color, value: red}]", `[{"type":"color","value":"red"}]`},
+	} {
+		more := map[string]string{}
+		if tt.file != "" {
+			more["metadata/properties.yaml"] = tt.file
+		}
+		if got := read(t, spec, more).CSV.Annotations["olm.properties"]; got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.file, got, tt.want)
+		}
+	}
+}
+
 // find returns the object of a kind.
 func find[T any](t testing.TB, objects []*unstructured.Unstructured, kind string) *T {
 	t.Helper()

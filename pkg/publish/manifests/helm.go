@@ -10,18 +10,22 @@ const templates = "templates/"
 
 // A parameter is a value of the chart, and the places in the objects where it is used.
 type parameter struct {
-	name   string
-	places []string // KIND/KEY/KEY
+	name       string
+	expression string   // of the template, for these places
+	places     []string // KIND/KEY/KEY
 }
 
 var parameters = []parameter{
-	{"image", []string{
+	{"image", "toJson .Values.image", []string{
 		"CatalogSource/spec/image", "ClusterCatalog/spec/source/image/ref", "Deployment/spec/template/spec/containers/image",
 		"Job/spec/template/spec/containers/image",
 	}},
-	{"replicas", []string{"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas"}},
-	{"maxReplicas", []string{"HorizontalPodAutoscaler/spec/maxReplicas"}},
-	{"resources", []string{
+	{"replicas", "toJson .Values.replicas", []string{"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas"}},
+	// An autoscaler with a maximum below its minimum is refused.
+	{"maxReplicas", "max (int .Values.maxReplicas) (int .Values.replicas)", []string{
+		"HorizontalPodAutoscaler/spec/maxReplicas",
+	}},
+	{"resources", "toJson .Values.resources", []string{
 		"Deployment/spec/template/spec/containers/resources", "Job/spec/template/spec/containers/resources",
 	}},
 }
@@ -63,7 +67,7 @@ func (s *Set) values() tree {
 // template returns an object as a template of the chart, whose parameters are printed as JSON, which is YAML too.
 // Braces that are text stay text.
 func (t tree) template() ([]byte, error) {
-	const open, end = `{{ toJson .Values.`, ` }}`
+	const open, end = `{{ `, ` }}`
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func (t tree) template() ([]byte, error) {
 	for _, p := range parameters {
 		for _, place := range p.places {
 			if in, key, ok := escaped.at(place); ok {
-				in[key] = open + p.name + end
+				in[key] = open + p.expression + end
 			}
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -232,7 +234,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestHelm renders the charts as helm does, whose toJson is this one: with their own values they give the same objects.
+// TestHelm renders the charts as helm does, with its functions: with their own values they give the same objects.
 func TestHelm(t *testing.T) {
 	for _, tt := range options {
 		t.Run(tt.name, func(t *testing.T) {
@@ -263,16 +265,28 @@ func TestHelm(t *testing.T) {
 			if set.objects[0].kind == "Deployment" && !set.opts.autoscaled() && !strings.Contains(all, "replicas: 3\n") {
 				t.Errorf("the replicas are not those of the values:\n%s", all)
 			}
+			values["replicas"] = 9 // more than any maxReplicas
+			for i, o := range set.objects {
+				if a, ok := o.value.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+					want := a.DeepCopy()
+					want.Spec.MinReplicas, want.Spec.MaxReplicas = new(int32(9)), 9
+					wantObject(t, renderHelm(t, files[i], values), want)
+				}
+			}
 		})
 	}
 }
 
 func renderHelm(t *testing.T, f File, values map[string]any) []byte {
 	t.Helper()
-	funcs := template.FuncMap{"toJson": func(v any) (string, error) {
-		text, err := json.Marshal(v)
-		return string(text), err
-	}}
+	funcs := template.FuncMap{
+		"toJson": func(v any) (string, error) {
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
+		"int": func(v any) (int, error) { return strconv.Atoi(fmt.Sprint(v)) },
+		"max": func(a, b int) int { return max(a, b) },
+	}
 	parsed, err := template.New(f.Name).Funcs(funcs).Option("missingkey=error").Parse(string(f.Text))
 	if err != nil {
 		t.Fatal(err)
