@@ -21,6 +21,8 @@ type stateFlags struct {
 	catalogs   []string
 	priorities map[string]int
 	global     string
+
+	singleOwnNamespace bool
 }
 
 func (f *stateFlags) add(cmd *cobra.Command) {
@@ -39,12 +41,14 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
 	flags.StringVar(&f.global, "global-namespace", "",
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
+	flags.BoolVar(&f.singleOwnNamespace, "single-own-namespace", false,
+		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 	completeNothing(cmd, "catalog-priority", "global-namespace")
 }
 
 // unused returns an error about a flag that needs --state.
 func (f *stateFlags) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"catalog", "catalog-priority", "global-namespace"} {
+	for _, name := range []string{"catalog", "catalog-priority", "global-namespace", "single-own-namespace"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s needs --state", name)}
 		}
@@ -125,7 +129,9 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 }
 
 func (f *stateFlags) options(catalogs []*resolve.Catalog) cluster.Options {
-	return cluster.Options{Catalogs: catalogs, Priorities: f.priorities, Global: f.global}
+	return cluster.Options{
+		Catalogs: catalogs, Priorities: f.priorities, Global: f.global, SingleOwnNamespace: f.singleOwnNamespace,
+	}
 }
 
 // answerState asks the versions of OLM that the flags name.

@@ -48,9 +48,11 @@ func (r *stateResolution) explain(ctx context.Context, opts resolve.Options) err
 	return nil
 }
 
-// resolved reports whether OLM resolves everything, now or before.
+// resolved reports whether OLM resolves everything, now or before, or is content with the installed bundles.
 func (r *stateResolution) resolved() bool {
-	refused := func(o resolve.Outcome) bool { return o != resolve.Resolved && o != cluster.Waiting }
+	refused := func(o resolve.Outcome) bool {
+		return o != resolve.Resolved && o != resolve.Kept && o != cluster.Waiting
+	}
 	for _, n := range r.Namespaces {
 		if refused(n.Outcome) {
 			return false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,7 +89,7 @@ type Extension struct {
 // A CatalogFilter says which bundles a ClusterExtension accepts.
 type CatalogFilter struct {
 	PackageName             string                `json:"packageName"`
-	Version                 string                `json:"version,omitzero"`
+	Version                 *string               `json:"version,omitempty"` // nil is any version
 	Channels                []string              `json:"channels,omitempty"`
 	Selector                *metav1.LabelSelector `json:"selector,omitempty"`
 	UpgradeConstraintPolicy string                `json:"upgradeConstraintPolicy,omitzero"` // "" is CatalogProvided
@@ -127,13 +128,12 @@ func (e *Extension) check() flaws {
 	default:
 		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, have %q", sourceCatalog, source)})
 	}
-	if c := e.Spec.Config; c != nil && c.ConfigType != "Inline" {
-		all = append(all, flaw{"/spec/config/configType", fmt.Errorf("want Inline, have %q", c.ConfigType)})
-	} else if c != nil && c.Inline.Kind() != jsontext.KindBeginObject {
-		all = append(all, flaw{"/spec/config/inline", errors.New("want an object")})
-	}
+	all = append(all, e.checkConfig()...)
 	if e.Spec.Source.Catalog == nil {
 		return append(all, flaw{"/spec/source/catalog", errors.New("it is required for the sourceType Catalog")})
+	}
+	if v := e.Spec.Source.Catalog.Version; v != nil && *v == "" {
+		all = append(all, flaw{"/spec/source/catalog/version", errors.New("want a version range, or no version")})
 	}
 	switch policy := e.Spec.Source.Catalog.UpgradeConstraintPolicy; policy {
 	case "", "CatalogProvided", selfCertified:
@@ -149,14 +149,38 @@ func (e *Extension) check() flaws {
 	return all
 }
 
+// checkConfig returns what a cluster refuses of the configuration.
+func (e *Extension) checkConfig() flaws {
+	c := e.Spec.Config
+	if c == nil {
+		return nil
+	}
+	if c.ConfigType != "Inline" {
+		return flaws{{"/spec/config/configType", fmt.Errorf("want Inline, have %q", c.ConfigType)}}
+	}
+	const inline = "/spec/config/inline"
+	var fields map[string]jsontext.Value
+	if c.Inline.Kind() != jsontext.KindBeginObject || json.Unmarshal(c.Inline, &fields) != nil {
+		return flaws{{inline, errors.New("want an object")}}
+	}
+	if len(fields) == 0 {
+		return flaws{{inline, errors.New("want at least one field")}}
+	}
+	return nil
+}
+
 // Question returns what the ClusterExtension asks of OLM v1, nil if it names an image instead of a package.
 func (e *Extension) Question() *resolve.Extension {
 	filter := e.Spec.Source.Catalog
 	if e.Spec.Source.SourceType != sourceCatalog || filter == nil {
 		return nil
 	}
+	var version string
+	if filter.Version != nil {
+		version = *filter.Version
+	}
 	q := &resolve.Extension{
-		Name: e.Name, Package: filter.PackageName, Version: filter.Version, Channels: filter.Channels,
+		Name: e.Name, Package: filter.PackageName, Version: version, Channels: filter.Channels,
 		Selector: filter.Selector, SelfCertified: filter.UpgradeConstraintPolicy == selfCertified,
 		Namespace: e.Spec.Namespace,
 	}

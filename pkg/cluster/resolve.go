@@ -28,6 +28,9 @@ type Options struct {
 	// Global is the namespace whose CatalogSources all namespaces see; "" means openshift-marketplace if it has any, or
 	// else olm.
 	Global string
+
+	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
+	SingleOwnNamespace bool
 }
 
 // A Question is a State with its catalogs: what do both versions of OLM do next?
@@ -39,6 +42,8 @@ type Question struct {
 	global          string
 	globalFound     bool // by the catalogs in it
 
+	singleOwnNamespace bool // see Options
+
 	// Assumed are sentences about what neither the State nor the Options say.
 	Assumed []string
 }
@@ -48,7 +53,7 @@ const Waiting resolve.Outcome = "waiting"
 
 // Question adds the catalogs. The error is a [NoCatalogError] about a name in opts.
 func (s *State) Question(opts Options) (*Question, error) {
-	q := &Question{State: s, global: opts.Global}
+	q := &Question{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
 	if q.global == "" {
 		q.findGlobal(opts.Catalogs)
 	}
@@ -102,7 +107,7 @@ func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
 // Extension returns what OLM v1 is asked about a ClusterExtension, and what it answers.
 func (q *Question) Extension(o Object[*Extension]) (*resolve.Extension, *resolve.V1) {
 	e := o.Value.Question()
-	e.Pos = o.Pos
+	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
 	if answer := o.Value.rollingOut(e); answer != nil {
 		return e, answer
 	}

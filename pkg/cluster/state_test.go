@@ -223,6 +223,13 @@ func TestProblems(t *testing.T) {
 -:12:32: spec.source.catalog.upgradeConstraintPolicy: ClusterExtension "e": want CatalogProvided or SelfCertified, have "Ignore"`,
 		},
 		{
+			"fields without contents",
+			"kind: ClusterExtension\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: e}\nspec:\n  namespace: ns\n" +
+				"  config: {configType: Inline, inline: {}}\n  source: {sourceType: Catalog, catalog: {packageName: p, version: ''}}\n",
+			`-:6:40: spec.config.inline: ClusterExtension "e": want at least one field
+-:7:68: spec.source.catalog.version: ClusterExtension "e": want a version range, or no version`,
+		},
+		{
 			"no catalog",
 			"kind: ClusterExtension\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: e}\nspec: {namespace: ns, source: {sourceType: Catalog}}\n",
 			`-:4:31: spec.source.catalog: ClusterExtension "e": it is required for the sourceType Catalog`,

@@ -20,9 +20,13 @@ type Condition struct {
 	Message string                 `json:"message"`
 }
 
-// setConditions sets the conditions of the ClusterExtension: if it is resolved to an offer, those that it has once the
-// bundle is rolled out.
+// setConditions sets the conditions of the ClusterExtension: if it is resolved to an offer, the conditions that it has
+// once the bundle is rolled out. There is none if the API server refuses the status.
 func (r *v1Resolver) setConditions(best *offer, err error) {
+	if _, refused := errors.AsType[*statusError](err); refused {
+		r.answer.Conditions = []Condition{}
+		return
+	}
 	progressing := Condition{"Progressing", metav1.ConditionTrue, "Succeeded", "Desired state reached"}
 	if r.answer.Outcome == Failed {
 		progressing.Reason, progressing.Message = "Retrying", err.Error()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/opm-toolchain/opm/internal/installmode"
+	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -20,6 +21,19 @@ func (e *applyError) Error() string {
 }
 
 func (e *applyError) Unwrap() error { return e.err }
+
+// A statusError is why a cluster does not record the bundle that OLM resolved and applied.
+type statusError struct {
+	bundle string
+	err    error
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("bundle %q is applied, but the API server refuses its name in the status of the ClusterExtension: %v",
+		e.bundle, e.err)
+}
+
+func (e *statusError) Unwrap() error { return e.err }
 
 // checkBundle returns why OLM cannot install the bundle that it resolved, as far as the metadata in the catalog shows.
 func (r *v1Resolver) checkBundle(best *offer) error {
@@ -41,10 +55,13 @@ func (r *v1Resolver) checkBundle(best *offer) error {
 		failed.err = modes.CheckConfig(r.Config, r.Namespace)
 		failed.terminal = failed.err != nil
 	}
-	if failed.err == nil {
-		return nil
+	if failed.err != nil {
+		return failed
 	}
-	return failed
+	if err := k8sname.Subdomain(b.Value.Name); err != nil {
+		return &statusError{b.Value.Name, err}
+	}
+	return nil
 }
 
 // installModes returns the install modes that a bundle supports: all of them if the catalog has none, since the bundle

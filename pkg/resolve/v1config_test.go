@@ -141,6 +141,23 @@ func TestV1Config(t *testing.T) {
 	}
 }
 
+// TestV1Unrecorded resolves a bundle whose name is not a valid name of an object: OLM applies it, and its status stays empty.
+func TestV1Unrecorded(t *testing.T) {
+	c, err := ReadCatalog(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.json": {Data: []byte(
+		`{"schema": "olm.package", "name": "p", "defaultChannel": "c"}
+		{"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "p.v1.0.0+1"}]}
+		{"schema": "olm.bundle", "package": "p", "name": "p.v1.0.0+1", "image": "e/p@v1", "properties": [
+			{"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0+1"}}]}`)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := (&Extension{Name: "e", Package: "p", Namespace: "ns"}).V1([]*Catalog{c})
+	const want = `bundle "p.v1.0.0+1" is applied, but the API server refuses its name in the status`
+	if a.Outcome != Failed || len(a.Conditions) != 0 || !strings.HasPrefix(a.Message, want) {
+		t.Errorf("%+v", a)
+	}
+}
+
 // An installed bundle stays where the next one cannot be configured, and its deprecation counts.
 func TestV1ConfigInstalled(t *testing.T) {
 	e := Extension{
