@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +24,8 @@ func buildCmd() *cobra.Command {
 		Short: "Build the image of a catalog, without a container engine",
 		Long: `Validate a catalog and build its image, with the store from which opm serves it at once. The
 image has the entry point, paths and labels of one that is built with the Dockerfile of opm
-generate dockerfile. It goes to an OCI layout, to an archive, and with --push to each --tag, which
-changes last; its digest is printed.
+generate dockerfile. It goes to an OCI layout, to an archive, and with --push to each --tag; tags
+change when all repositories have the image. Its digest is printed.
 
 The base is this opm with certificates, and nothing else; its binaries for other platforms come
 with --opm-binary. Another --base-image must have opm at /bin/opm. If that is upstream's, the
@@ -72,7 +72,12 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := progress(cmd, "building")
 	defer done()
-	platforms, closeAll, err := f.prepare(cmd, dir, registry)
+	pusher, err := image.NewPusher(f.pushed(), registry)
+	if err != nil {
+		return err
+	}
+	defer pusher.Close()
+	platforms, closeAll, err := f.prepare(cmd, dir, registry, pusher)
 	defer closeAll()
 	if err != nil {
 		return err
@@ -84,7 +89,10 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return invalid(cmd, err, dir)
 	}
 	defer built.Close()
-	if err := f.write(cmd.Context(), built, registry); err != nil {
+	if err := f.write(built); err != nil {
+		return err
+	}
+	if err := pushAll(cmd, pusher, built); err != nil {
 		return err
 	}
 	done()
@@ -97,16 +105,14 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 
 // prepare opens what serves the catalog, and asks the registries whether they accept a push, before anything is built.
 func (f *buildFlags) prepare(
-	cmd *cobra.Command, dir string, registry image.Options,
+	cmd *cobra.Command, dir string, registry image.Options, pusher *image.Pusher,
 ) (platforms []publish.Platform, closeAll func(), err error) {
 	platforms, closeAll, err = f.open(cmd.Context(), registry)
 	if err == nil {
 		err = f.warnOfBase(cmd, dir, platforms)
 	}
-	for _, tag := range f.pushed() {
-		if err == nil {
-			err = image.CheckPush(cmd.Context(), tag, registry)
-		}
+	if err == nil {
+		err = pusher.Check(cmd.Context())
 	}
 	return platforms, closeAll, err
 }
@@ -137,8 +143,8 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 	return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found.Report.Problems, false), errReported)
 }
 
-// write writes the image to all places; those in a registry come last.
-func (f *buildFlags) write(ctx context.Context, built *publish.Image, registry image.Options) error {
+// write writes the image to the layout and the archive.
+func (f *buildFlags) write(built *publish.Image) error {
 	name := ""
 	if len(f.tags) > 0 {
 		name = f.tags[0]
@@ -148,18 +154,29 @@ func (f *buildFlags) write(ctx context.Context, built *publish.Image, registry i
 			return err
 		}
 	}
-	if f.archive != "" {
-		err := atomicfile.Write(f.archive, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-			return image.WriteArchive(w, built.Artifact, name)
-		})
-		if err != nil {
-			return err
-		}
+	if f.archive == "" {
+		return nil
 	}
-	for _, tag := range f.pushed() {
-		if _, err := image.Push(ctx, built.Artifact, tag, registry); err != nil {
-			return err
-		}
+	return atomicfile.Write(f.archive, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		return image.WriteArchive(w, built.Artifact, name)
+	})
+}
+
+// pushAll pushes the image, and then sets the tags.
+func pushAll(cmd *cobra.Command, p *image.Pusher, built *publish.Image) error {
+	_, err := p.Store(cmd.Context(), built.Artifact)
+	if err == nil {
+		_, err = p.Tag(cmd.Context())
 	}
-	return nil
+	if err != nil {
+		noteLive(cmd, p)
+	}
+	return err
+}
+
+// noteLive names the tags that were set before one failed.
+func noteLive(cmd *cobra.Command, p *image.Pusher) {
+	if live := p.Live(); len(live) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: the image is live as %s\n", strings.Join(live, ", "))
+	}
 }

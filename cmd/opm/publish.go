@@ -21,14 +21,16 @@ makes of each TEMPLATE. The steps are those of the commands of the same name:
 
   validate, resolve (--all), check-images    with the opm.yaml beside the argument
   diff           with the image at the first --tag, or --against; none yet means that all is new
-  build, push    of the image, if no step has failed
+  build, push    of the image, if no step has failed, to the repository of each --tag, by digest
   sign           with --sign: cosign sign --yes IMAGE@DIGEST, also if the image is unchanged
+  tag            makes each --tag name the image, if it is signed
 
 A step that fails does not stop those that can do without it, so that one run reports every
 problem. Bases, platforms, cosign and, unless push is skipped, the permission to push are checked
 first. A catalog without objects is an error, unless opm.yaml sets the level of no-objects. Nothing
-is pushed unless all steps pass, and each tag changes last. No file is written but --summary and
---lock: what compose and render-template make is gone at the end.
+is pushed unless all steps pass. If a tag cannot be set, the summary names the tags that were, with
+their digest. No file is written but --summary and --lock: what compose and render-template make is
+gone at the end.
 
 The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
 everything; in the file it is always Markdown.

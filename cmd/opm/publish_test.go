@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,48 @@ func TestPublishRefused(t *testing.T) {
 	r.allowed.Store(many)
 	if got := publish("catalog"); got.code != 0 || opm(t, dir, "render --use-http "+tag) == before {
 		t.Errorf("with credentials again: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+// TestTagFails checks that a tag that cannot be set leaves the image under the tags before it, and that publish and
+// build name these.
+func TestTagFails(t *testing.T) {
+	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/manifests/two") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		inner.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	dir := copyExamples(t)
+	repository := strings.TrimPrefix(server.URL, "http://") + "/crafts"
+	image := " catalog -i scratch --use-http -t " + repository + ":one -t " + repository + ":two -t " + repository + ":three"
+	named := regexp.MustCompile(regexp.QuoteMeta(repository) + `:\w+@sha256:[0-9a-f]{64}`)
+
+	got := opm(t, dir, "publish --skip check-images,diff"+image)
+	live := named.FindString(got.stdout)
+	for _, want := range []string{
+		"## Published in part: `" + repository + ":one`, not `" + repository + ":two`, `" + repository + ":three`\n",
+		"\nLive: `" + live + "`\n",
+		"\n| push | passed |  |\n",
+		"\n| tag | **failed** | push image " + repository + ":two: 127.0.0.1:",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("publish prints\n%s, want %q", got.stdout, want)
+		}
+	}
+	if !strings.HasPrefix(live, repository+":one@") || got.code != 2 || !strings.Contains(got.stderr, live) {
+		t.Errorf("exit code %d, live is %q\n%s", got.code, live, got.stderr)
+	}
+	got = opm(t, dir, "publish --skip check-images,diff -o json"+image)
+	if !strings.Contains(got.stdout, "\"live\": [\n    \""+live+"\"\n  ],\n") {
+		t.Errorf("publish prints\n%s, want %q to be live", got.stdout, live)
+	}
+	got = opm(t, dir, "build --push"+image)
+	if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "opm: the image is live as "+live+"\n") {
+		t.Errorf("build exits with %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
 

@@ -37,6 +37,7 @@ type publication struct {
 
 	registry image.Options
 	options  publish.Options
+	pusher   *image.Pusher
 	built    *publish.Image
 	signer   *pipeline.Signer
 	output   *os.File // of --summary
@@ -178,16 +179,17 @@ func (p *publication) prepare() {
 	defer progress(p.cmd, "asking registries")()
 	steps := []pipeline.Step{
 		pipeline.Validate, pipeline.Resolve, pipeline.CheckImages, pipeline.Diff, pipeline.Build, pipeline.Push,
+		pipeline.Tag,
 	}
 	if p.making != "" {
 		steps = slices.Insert(steps, 0, p.making)
 	}
 	if p.sign {
-		steps = append(steps, pipeline.Sign)
+		steps = slices.Insert(steps, len(steps)-1, pipeline.Sign)
 	}
 	skipped := p.skipped
 	if p.dryRun {
-		skipped = append(slices.Clip(skipped), pipeline.Push, pipeline.Sign)
+		skipped = append(slices.Clip(skipped), pipeline.Push, pipeline.Sign, pipeline.Tag)
 	}
 	p.run = pipeline.New(strings.Join(p.args, " "), p.build.tags, steps, skipped)
 	ctx := p.cmd.Context()
@@ -207,13 +209,13 @@ func (p *publication) prepare() {
 	}
 }
 
-// checkPush asks the registries whether they accept a push to each tag.
-func (p *publication) checkPush(ctx context.Context) error {
-	var errs []error
-	for _, tag := range p.build.tags {
-		errs = append(errs, image.CheckPush(ctx, tag, p.registry))
+// checkPush asks the registries whether they accept a push.
+func (p *publication) checkPush(ctx context.Context) (err error) {
+	if p.pusher, err = image.NewPusher(p.build.tags, p.registry); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	p.closers = append(p.closers, p.pusher.Close)
+	return p.pusher.Check(ctx)
 }
 
 // show adds what a check found to its result, as the configuration says.

@@ -38,6 +38,7 @@ func (p *publication) doAll() {
 	do(pipeline.Push, p.push, p.making, pipeline.Validate, pipeline.Resolve, pipeline.CheckImages, pipeline.Diff,
 		pipeline.Build, pipeline.Sign)
 	do(pipeline.Sign, p.signImage, pipeline.Push)
+	do(pipeline.Tag, p.setTags, pipeline.Push, pipeline.Sign)
 }
 
 func (p *publication) compose(r *pipeline.Result) error {
@@ -241,22 +242,32 @@ func (p *publication) buildImage(r *pipeline.Result) error {
 	return nil
 }
 
-// push pushes the image, unless it is at every tag already. Some registries answer 403 where there is no image yet, and
-// some users may only push.
+// push stores the image by its digest.
 func (p *publication) push(r *pipeline.Result) error {
 	defer progress(p.cmd, "pushing")()
-	ctx, unchanged := p.cmd.Context(), true
-	for _, tag := range p.build.tags {
-		digest, err := image.Pushed(ctx, tag, p.registry)
-		unchanged = unchanged && err == nil && digest == p.built.Summary.Digest
+	changed, err := p.pusher.Store(p.cmd.Context(), p.built.Artifact)
+	if err == nil && !changed {
+		r.Note = sameImage
 	}
-	if unchanged {
-		p.run.Unchanged()
-		r.Note = "the same image is there"
-		return nil
-	}
-	return p.build.write(ctx, p.built, p.registry)
+	return err
 }
+
+// setTags makes the tags name the image.
+func (p *publication) setTags(r *pipeline.Result) error {
+	changed, err := p.pusher.Tag(p.cmd.Context())
+	r.Live = p.pusher.Live()
+	switch {
+	case err != nil:
+		noteLive(p.cmd, p.pusher)
+	case !changed:
+		r.Note = sameImage
+		p.run.Unchanged()
+	}
+	return err
+}
+
+// sameImage is the note of a step that has nothing to do.
+const sameImage = "the same image is there"
 
 // signImage signs the image once in each repository.
 func (p *publication) signImage(r *pipeline.Result) error {

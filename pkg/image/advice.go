@@ -167,6 +167,8 @@ var failures = []failure{
 		"try again later, or use a mirror"},
 	{isAny(errDigest), "%s sent damaged data",
 		"try again; if it persists, the registry, a mirror or a proxy changes images"},
+	{isAny(errNotStored), "%s has not stored the image",
+		"try again; if it persists, the registry, or a proxy before it, loses images: ask its owner"},
 	{isAny(errDowngrade), "%s redirects to plain HTTP", "redirects must stay on TLS: ask its owner, or use a mirror"},
 	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "if that is intended, pass --use-http"},
 	// For a registry that may use plain HTTP, the failure of that is above.

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -134,63 +132,6 @@ func TestIndexWrittenEverywhere(t *testing.T) {
 				t.Errorf("%s: got the digest %s", ref, img.RefDigest)
 			}
 		}
-	}
-}
-
-// TestTagComesLast holds that a tag is what it was until all that it names is there, and if something fails.
-func TestTagComesLast(t *testing.T) {
-	registry := newRegistry(t)
-	var mu sync.Mutex
-	var puts []string
-	refused := false
-	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Method == http.MethodPut || r.Method == http.MethodPatch {
-			puts = append(puts, r.URL.Path)
-			if refused {
-				w.WriteHeader(http.StatusForbidden)
-			}
-			return refused
-		}
-		return false
-	})
-	ref := registry.host + "/org/index:v1"
-	push := func(body string) error {
-		_, err := Push(t.Context(), indexOf(t, map[string]mutate.Appendable{"linux/amd64": oneFile(t, body)}), ref,
-			testOptions(t))
-		return err
-	}
-	if err := push("1"); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(puts); n < 4 || !strings.HasSuffix(puts[n-1], "/manifests/v1") {
-		t.Errorf("got requests %q", puts)
-	}
-	refused = true
-	if err := push("2"); err == nil || !strings.Contains(err.Error(), "org/index:v1") {
-		t.Errorf("got %v", err)
-	}
-	if got := readBack(t, ref); got != "1" {
-		t.Errorf("the tag names %q", got)
-	}
-}
-
-func TestCheckPush(t *testing.T) {
-	registry := newRegistry(t)
-	ref := registry.host + "/org/catalog:v1"
-	if err := CheckPush(t.Context(), ref, testOptions(t)); err != nil {
-		t.Error(err)
-	}
-	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost {
-			w.WriteHeader(http.StatusForbidden)
-		}
-		return r.Method == http.MethodPost
-	})
-	err := CheckPush(t.Context(), ref, testOptions(t))
-	if err == nil || !strings.HasPrefix(err.Error(), "push image "+ref+": ") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,20 +4,16 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -28,103 +24,6 @@ import (
 type Artifact interface {
 	remote.Taggable
 	partial.Describable
-}
-
-// Push stores img in a registry and returns the digest that it has there. ref names a repository and a tag, as in
-// quay.io/org/image:v1. Blobs that the repository has are not sent again. The tag comes last: if Push fails, it is what
-// it was.
-//
-// It uses these options: Insecure, Keychain, Transport, InsecureTransport and, of Mirrors, what registries.conf says
-// about the registry itself, since mirrors are for pulling. The error advises what to do.
-func Push(ctx context.Context, img Artifact, ref string, opts Options) (string, error) {
-	var digest v1.Hash
-	err := pushTo(ctx, ref, opts, func(d destination) (err error) {
-		if digest, err = img.Digest(); err != nil {
-			return err
-		}
-		return remote.Push(d.ref, img, remote.WithContext(ctx), remote.WithTransport(d.transport),
-			remote.WithAuthFromKeychain(d.keychain))
-	})
-	if err != nil {
-		return "", err
-	}
-	return digest.String(), nil
-}
-
-// CheckPush asks a registry whether Push may store an image as ref, and returns its error if not. The options are those
-// of Push.
-func CheckPush(ctx context.Context, ref string, opts Options) error {
-	return pushTo(ctx, ref, opts, func(d destination) error {
-		return remote.CheckPushPermission(d.ref, d.keychain, d.transport)
-	})
-}
-
-// Pushed returns the digest of what a registry has as ref, which Push would replace, or "" if it has nothing. Mirrors
-// are not asked. The options are those of Push.
-func Pushed(ctx context.Context, ref string, opts Options) (digest string, err error) {
-	err = pushTo(ctx, ref, opts, func(d destination) error {
-		desc, err := remote.Get(d.ref, remote.WithContext(ctx), remote.WithTransport(d.transport),
-			remote.WithAuthFromKeychain(d.keychain))
-		if err == nil {
-			digest = desc.Digest.String()
-		}
-		return err
-	})
-	if errors.Is(err, ErrNotFound) {
-		return "", nil
-	}
-	return digest, err
-}
-
-// A destination is where an image is pushed to.
-type destination struct {
-	ref       name.Reference
-	transport http.RoundTripper
-	keychain  authn.Keychain
-}
-
-// pushTo calls fn with where ref is pushed to.
-func pushTo(ctx context.Context, ref string, opts Options, fn func(destination) error) error {
-	o := NewOpener(opts)
-	if err := o.push(ctx, ref, fn); err != nil {
-		return closing(fmt.Errorf("push image %s: %w", printable(ref), err), o)
-	}
-	return o.Close()
-}
-
-func (o *Opener) push(ctx context.Context, text string, fn func(destination) error) error {
-	parsed, err := parseRemote(text, o.opts.Insecure)
-	if err != nil {
-		return err
-	}
-	tag, ok := parsed.(name.Tag)
-	if !ok {
-		return errors.New("an image is pushed to a tag, not to a digest")
-	}
-	place, err := o.opts.Mirrors.destination(tag)
-	if err != nil {
-		return err
-	}
-	client, err := o.client(place)
-	if err != nil {
-		return err
-	}
-	asking := withRegistry(ctx, place.Ref.Context().RegistryStr())
-	err = fn(destination{place.Ref, &contextTransport{asking, client.transport}, o.opts.Keychain})
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return o.advise(ctx, place.Ref.Context(), err, true)
-}
-
-// A contextTransport sends requests with a context, where the library has one of its own.
-type contextTransport struct {
-	ctx   context.Context
-	inner http.RoundTripper
-}
-
-func (t *contextTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return t.inner.RoundTrip(r.WithContext(t.ctx))
 }
 
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.

@@ -2,19 +2,16 @@ package image
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,15 +27,9 @@ func TestWrittenEverywhere(t *testing.T) {
 	registry := newRegistry(t)
 	dir := t.TempDir()
 	byTag := registry.host + "/org/bundle:v1"
-	if before, err := Pushed(t.Context(), byTag, testOptions(t)); err != nil || before != "" {
-		t.Fatalf("%q is there before it is pushed, %v", before, err)
-	}
 	pushed, err := Push(t.Context(), img, byTag, testOptions(t))
 	if err != nil || pushed != digestOf(t, img) {
 		t.Fatalf("pushed %s, %v", pushed, err)
-	}
-	if now, err := Pushed(t.Context(), byTag, testOptions(t)); err != nil || now != pushed {
-		t.Fatalf("pushed %s, and then %q is there, %v", pushed, now, err)
 	}
 	layoutDir := filepath.Join(dir, "layout")
 	if err := WriteLayout(img, layoutDir, "v1"); err != nil {
@@ -257,101 +248,6 @@ func TestWriteLayoutErrors(t *testing.T) {
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("written outside: %v, %v", left, err)
-	}
-}
-
-func TestPushErrors(t *testing.T) {
-	registry := newRegistry(t)
-	img := oneFile(t, "1")
-	var code atomic.Int32
-	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost && r.Method != http.MethodPut {
-			return false
-		}
-		w.WriteHeader(int(code.Load()))
-		_, _ = io.WriteString(w, `{"errors":[{"code":"DENIED","message":"not today"}]}`)
-		return true
-	})
-	ref := registry.host + "/org/image:v1"
-	for _, tt := range []struct {
-		code      int
-		ref, want string
-	}{
-		{403, ref, "answers 403 Forbidden (not today): the credentials are not allowed to write org/image: ask its owner"},
-		{401, ref, "it refuses the credentials: log in"},
-		{404, ref, "answers 404 Not Found (not today): check the name"},
-		{507, ref, "answers 507 Insufficient Storage (not today): the registry has failed: try again later"},
-		{0, registry.host + "/org/image@" + someDigest, "an image is pushed to a tag"},
-		{0, registry.host + "/org/image", "neither a tag nor a digest: add one"},
-		{0, "org/image:v1", "image org/image:v1: not a full image reference: it must begin with the host"},
-	} {
-		t.Run(fmt.Sprint(tt.code, strings.ReplaceAll(tt.ref, registry.host, "")), func(t *testing.T) {
-			code.Store(int32(tt.code))
-			opts := testOptions(t)
-			opts.Keychain = keychainOf("user", "secret")
-			digest, err := Push(t.Context(), img, tt.ref, opts)
-			if err == nil || digest != "" || !strings.HasPrefix(err.Error(), "push image "+tt.ref+": ") ||
-				!strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %q, %v, want %q", digest, err, tt.want)
-			}
-		})
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Push(ctx, img, ref, testOptions(t)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v for a context that has ended", err)
-	}
-}
-
-// TestPushGoesOn holds that an upload that breaks off is begun anew, and that what is there is not sent again.
-func TestPushGoesOn(t *testing.T) {
-	t.Parallel()
-	registry := newRegistry(t)
-	img := oneFile(t, strings.Repeat("x", 1000))
-	var broken atomic.Bool
-	registry.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPatch && !broken.Swap(true) {
-			panic(http.ErrAbortHandler)
-		}
-		return false
-	})
-	ref := registry.host + "/org/image:v1"
-	if _, err := Push(t.Context(), img, ref, testOptions(t)); err != nil {
-		t.Fatal(err)
-	}
-	if !broken.Load() {
-		t.Error("nothing broke off")
-	}
-	registry.forget()
-	if _, err := Push(t.Context(), img, ref, testOptions(t)); err != nil {
-		t.Fatal(err)
-	}
-	for what := range registry.forget() {
-		if strings.HasPrefix(what, "PATCH") || strings.HasPrefix(what, "POST") {
-			t.Errorf("sent again: %s", what)
-		}
-	}
-}
-
-func TestPushDestination(t *testing.T) {
-	registry, mirror := newRegistry(t), newRegistry(t)
-	conf := fmt.Sprintf("[[registry]]\nlocation = %q\n[[registry.mirror]]\nlocation = %q\ninsecure = true\n"+
-		"[[registry]]\nlocation = \"blocked.example\"\nblocked = true\n", registry.host, mirror.host)
-	mirrors, err := loadMirrors(t, conf, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts := testOptions(t)
-	opts.Mirrors = mirrors
-	if _, err := Push(t.Context(), oneFile(t, "1"), registry.host+"/org/image:v1", opts); err != nil {
-		t.Fatal(err)
-	}
-	if asked := mirror.forget(); len(asked) > 0 {
-		t.Errorf("the mirror was asked for %v", asked)
-	}
-	_, err = Push(t.Context(), oneFile(t, "1"), "blocked.example/org/image:v1", opts)
-	if !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "blocks blocked.example") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -28,6 +28,9 @@ func (s *Summary) WriteMarkdown(w io.Writer) error {
 		size := plural.Number(int(resultOf(s.Steps, Build).Image.Size))
 		fmt.Fprintf(&out, "Image %s, %s bytes\n\n", markdown.Code(s.Digest), size)
 	}
+	if len(s.Live) > 0 && len(s.Live) < len(s.Tags) {
+		fmt.Fprintf(&out, "Live: %s\n\n", codes(s.Live))
+	}
 	out.WriteString("| step | status | |\n|---|---|---|\n")
 	for _, r := range s.Steps {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Step, r.statusText(), markdown.Escape(r.Note))
@@ -42,11 +45,7 @@ func (s *Summary) WriteMarkdown(w io.Writer) error {
 }
 
 func (s *Summary) title() string {
-	var tags []string
-	for _, t := range s.Tags {
-		tags = append(tags, markdown.Code(t))
-	}
-	to, from := strings.Join(tags, ", "), markdown.Code(s.Catalog)
+	to, from := codes(s.Tags), markdown.Code(s.Catalog)
 	push := resultOf(s.Steps, Push)
 	switch {
 	case s.Outcome == Published:
@@ -55,12 +54,21 @@ func (s *Summary) title() string {
 		return "Unchanged: " + to
 	case s.Outcome == Checked:
 		return "Checked " + from
-	case push != nil && push.Status == Passed:
-		return "Published, but not signed: " + to
+	case len(s.Live) > 0:
+		return fmt.Sprintf("Published in part: %s, not %s", codes(s.Tags[:len(s.Live)]), codes(s.Tags[len(s.Live):]))
 	case push != nil && push.Status == Skipped:
 		return "Failed: " + from
 	}
 	return "Not published: " + to
+}
+
+// codes returns a list of names.
+func codes(names []string) string {
+	var list []string
+	for _, n := range names {
+		list = append(list, markdown.Code(n))
+	}
+	return strings.Join(list, ", ")
 }
 
 func (r *Result) statusText() string {

@@ -5,6 +5,7 @@
 //	run.Do(pipeline.Resolve, resolve)
 //	run.Do(pipeline.Build, build, pipeline.Validate)
 //	run.Do(pipeline.Push, push, steps...)
+//	run.Do(pipeline.Tag, tag, pipeline.Push)
 //	err := run.Summary().WriteMarkdown(os.Stdout)
 //
 // A step runs unless one that it needs did not pass, so that one run reports as many problems as it can find.
@@ -35,8 +36,9 @@ const (
 	CheckImages Step = "check-images"
 	Diff        Step = "diff" // with what is published
 	Build       Step = "build"
-	Push        Step = "push"
+	Push        Step = "push" // by digest
 	Sign        Step = "sign"
+	Tag         Step = "tag"
 )
 
 // Optional returns the steps that can be skipped.
@@ -59,7 +61,7 @@ func ParseSteps(names []string) ([]Step, error) {
 		steps = append(steps, Push)
 	}
 	if slices.Contains(steps, Push) {
-		steps = append(steps, Sign)
+		steps = append(steps, Sign, Tag)
 	}
 	return steps, nil
 }
@@ -85,6 +87,7 @@ type Result struct {
 	Changes  *diff.Report     `json:"changes,omitzero"`  // what diff prints
 	Image    *publish.Summary `json:"image,omitzero"`    // what build prints
 	Commands []string         `json:"commands,omitzero"` // that sign ran
+	Live     []string         `json:"-"`                 // the tags that tag has set, see Summary
 
 	problems []*problem.Problem
 	rejected bool // something is wrong with the catalog

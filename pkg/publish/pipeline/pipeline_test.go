@@ -41,7 +41,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		{"all pass", nil, passing, passing, passing, Published, "ppp"},
 		{"skipped", []Step{Validate}, broken, passing, passing, Published, "spp"},
-		{"nothing to push", []Step{Push}, passing, passing, broken, Checked, "pps"},
+		{"nothing to push", []Step{Tag}, passing, passing, broken, Checked, "pps"},
 		{"problem", nil, finding("x"), passing, passing, Rejected, "fpb"},
 		{"problem and failure", nil, broken, finding("missing"), passing, Rejected, "ffb"},
 		{"unknown image", nil, passing, finding(imagecheck.Unknown), passing, Broken, "pfb"},
@@ -53,11 +53,11 @@ func TestOutcome(t *testing.T) {
 		{"rejected", nil, func(r *Result) error { r.Reject("no"); return nil }, passing, passing, Rejected, "fpb"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			run := New("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Push}, tt.skipped)
+			run := New("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Tag}, tt.skipped)
 			run.Do(Compose, broken) // not a step of this run
 			run.Do(Validate, tt.validate, Compose)
 			run.Do(CheckImages, tt.images)
-			run.Do(Push, tt.push, Validate, CheckImages)
+			run.Do(Tag, tt.push, Validate, CheckImages)
 			s := run.Summary()
 			var statuses string
 			for _, r := range s.Steps {
@@ -90,7 +90,7 @@ func TestFail(t *testing.T) {
 
 func TestParseSteps(t *testing.T) {
 	for names, want := range map[string]string{
-		"validate,diff": "[validate diff]", "build": "[build push sign]", "push": "[push sign]", "": "[]",
+		"validate,diff": "[validate diff]", "build": "[build push sign tag]", "push": "[push sign tag]", "": "[]",
 	} {
 		var list []string
 		if names != "" {

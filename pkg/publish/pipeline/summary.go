@@ -24,6 +24,7 @@ type Summary struct {
 	Catalog string    `json:"catalog"` // or what it is made of, as given
 	Tags    []string  `json:"tags"`
 	Digest  string    `json:"digest,omitzero"` // of the image, if it was built
+	Live    []string  `json:"live,omitzero"`   // the tags that name the image now, each as TAG@DIGEST
 	Steps   []*Result `json:"steps"`
 }
 
@@ -33,17 +34,20 @@ func (r *Run) Summary() *Summary {
 	if built := r.result(Build); built != nil && built.Image != nil {
 		s.Digest = built.Image.Digest
 	}
+	if tag := r.result(Tag); tag != nil {
+		s.Live = tag.Live
+	}
 	return s
 }
 
 func (r *Run) outcome() Outcome {
 	failed := func(result *Result) bool { return result.Status == Failed }
-	switch push := r.result(Push); {
+	switch tag := r.result(Tag); {
 	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.rejected }):
 		return Rejected
 	case slices.ContainsFunc(r.results, failed):
 		return Broken
-	case push == nil || push.Status != Passed:
+	case tag == nil || tag.Status != Passed:
 		return Checked
 	case r.unchanged:
 		return Unchanged
