@@ -125,6 +125,17 @@ func (f *file) commit() error {
 		return pathError("write", f.path, fs.ErrClosed)
 	}
 	defer f.abort()
+	if err := f.finish(); err != nil {
+		return err
+	}
+	if err := f.rename(); err != nil {
+		return pathError("create", f.path, err)
+	}
+	return nil
+}
+
+// finish puts all of the file on the disk.
+func (f *file) finish() error {
 	if f.failed != nil {
 		return f.failed
 	}
@@ -138,9 +149,6 @@ func (f *file) commit() error {
 	}
 	if err := f.file.Close(); err != nil {
 		return pathError("write", f.path, err)
-	}
-	if err := f.rename(); err != nil {
-		return pathError("create", f.path, err)
 	}
 	return nil
 }

@@ -201,6 +201,9 @@ type built struct {
 
 // Build builds all components and writes their files, or none if there is an error. It returns the lock of all bundles.
 func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render.Lock, err error) {
+	if err := c.checkOutputs(); err != nil {
+		return nil, err
+	}
 	stage, err := os.MkdirTemp("", "opm-composite-")
 	if err != nil {
 		return nil, err
@@ -229,13 +232,50 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 			return nil, err
 		}
 	}
+	staged := map[string]string{}
 	for _, part := range c.components {
-		output := part.Strategy.Template.Config.Output
-		if err := copyFile(filepath.Join(part.dir, output), filepath.Join(stages[part.dir], output)); err != nil {
-			return nil, err
-		}
+		staged[part.output()] = filepath.Join(stages[part.dir], part.Strategy.Template.Config.Output)
 	}
-	return o.Bundles.Lock, nil
+	err = atomicfile.WriteAll(slices.Sorted(maps.Keys(staged)), func(name string, w io.Writer) error {
+		return copyFile(w, staged[name])
+	})
+	return o.Bundles.Lock, err
+}
+
+// output returns the name of the file that the component becomes.
+func (c *component) output() string { return filepath.Join(c.dir, c.Strategy.Template.Config.Output) }
+
+// checkOutputs returns an error for each component that would overwrite the file of another one, also where the file
+// system takes names that differ in case only for one, or where links lead to the same directory.
+func (c *Composite) checkOutputs() error {
+	var errs []error
+	first := map[string]*component{}
+	for i := range c.components {
+		part := &c.components[i]
+		key := foldPath(part.output())
+		const at = "/strategy/template/config/output"
+		if other := first[key]; other != nil {
+			errs = append(errs, part.file.Errorf(part.ptr+at, "%q is already the output of the component at %s",
+				part.output(), other.file.Pos(other.ptr + at)[0]))
+			continue
+		}
+		first[key] = part
+	}
+	return joinErrors(errs)
+}
+
+// foldPath returns the absolute path of a file in lower case, without the links of the directories that exist.
+func foldPath(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
+	rest := filepath.Base(name)
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+			return strings.ToLower(strings.ToUpper(filepath.Join(real, rest)))
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
 }
 
 // build builds the component into a directory.
@@ -336,18 +376,12 @@ func copyDir(to, from string) error {
 	return err
 }
 
-// copyFile copies a file as a whole.
-func copyFile(to, from string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+func copyFile(to io.Writer, from string) error {
+	f, err := os.Open(from)
+	if err != nil {
 		return err
 	}
-	return atomicfile.Write(to, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		f, err := os.Open(from)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		_, err = io.Copy(w, f)
-		return err
-	})
+	defer f.Close()
+	_, err = io.Copy(to, f)
+	return err
 }
