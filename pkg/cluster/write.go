@@ -3,7 +3,9 @@ package cluster
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -15,16 +17,42 @@ import (
 
 // Write writes each object to a YAML file of its own. Directories are those of a must-gather:
 // namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, where the
-// group of Kubernetes itself is core. [Load] reads them again.
+// group of Kubernetes itself is core. [Load] reads them again. Two objects of one file are an error that names both, such
+// as two whose kinds differ in case only.
 func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()
 	for o := range s.All() {
-		if err := w.write(o.Value); err != nil {
+		err := w.write(o.Value)
+		if errors.Is(err, fs.ErrExist) {
+			return s.overwriting(o, err)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", nameOf(o.Value), err)
 		}
 	}
 	return w.close()
+}
+
+// overwriting returns an error that names the object whose file an object would overwrite. The file system decides
+// whether names that differ in case only are the same.
+func (s *State) overwriting(o Object[Kubernetes], err error) error {
+	file := fileOf(o.Value)
+	for other := range s.All() {
+		if other.Value != o.Value && strings.EqualFold(fileOf(other.Value), file) {
+			return fmt.Errorf("%s would overwrite %s in the file %s", fullName(o), fullName(other), file)
+		}
+	}
+	return fmt.Errorf("%s: %w", fullName(o), err)
+}
+
+// fullName returns the type, the name and the place of an object.
+func fullName(o Object[Kubernetes]) string {
+	name := o.Value.GetObjectKind().GroupVersionKind().GroupVersion().String() + " " + nameOf(o.Value)
+	if o.Pos.File != "" {
+		name += " of " + o.Pos.String()
+	}
+	return name
 }
 
 // A writer writes objects. Those of one directory come one after the other, so that it is opened once.
@@ -59,7 +87,12 @@ func (w *writer) write(o Kubernetes) error {
 		w.name = name
 	}
 	w.text = format.AppendYAML(w.text[:0], raw)
-	return w.dir.WriteFile(shorten(o.GetName())+".yaml", w.text, 0o666)
+	f, err := w.dir.OpenFile(path.Base(fileOf(o)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(w.text)
+	return errors.Join(err, f.Close())
 }
 
 func (w *writer) close() error {
@@ -70,6 +103,9 @@ func (w *writer) close() error {
 	w.name, w.dir = "", nil
 	return dir.Close()
 }
+
+// fileOf returns the file of an object.
+func fileOf(o Kubernetes) string { return path.Join(dirOf(o), shorten(o.GetName())+".yaml") }
 
 // dirOf returns the directory of an object.
 func dirOf(o Kubernetes) string {

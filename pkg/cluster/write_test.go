@@ -154,6 +154,29 @@ func TestWriteStrangeNames(t *testing.T) {
 	}
 }
 
+// TestWriteOneFile checks that an object does not overwrite another one whose file has the same name.
+func TestWriteOneFile(t *testing.T) {
+	for manifests, want := range map[string]string{
+		"{kind: Kiln, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}}\n---\n" +
+			"{kind: KILN, apiVersion: x.io/v2, metadata: {name: a, namespace: ns}}": `x.io/v1 Kiln "ns/a" of -:1:1 would overwrite ` +
+			`x.io/v2 KILN "ns/a" of -:3:1 in the file namespaces/ns/x.io/kiln/a.yaml`,
+		"{kind: ConfigMap, apiVersion: v1, metadata: {name: a, namespace: ns}}\n---\n" +
+			"{kind: ConfigMap, apiVersion: core/v1, metadata: {name: a, namespace: ns}}": `core/v1 ConfigMap "ns/a" of -:3:1 would ` +
+			`overwrite v1 ConfigMap "ns/a" of -:1:1 in the file namespaces/ns/core/configmap/a.yaml`,
+		"{kind: Kiln, apiVersion: x.io/v1, metadata: {name: a}}\n---\n" +
+			"{kind: kiln, apiVersion: X.io/v1, metadata: {name: a}}": `would overwrite`,
+	} {
+		root, err := os.OpenRoot(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		if err := load(t, manifests).Write(root); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", manifests, err, want)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	const first = `{kind: Namespace, apiVersion: v1, metadata: {name: a, labels: {x/y: "1", z: "2"}}}`
 	for _, tt := range []struct{ name, before, after, want string }{
