@@ -106,7 +106,25 @@ func (l *layout) document(_ context.Context, desc v1.Descriptor) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return raw, checkDigest(raw, desc.Digest)
+	if err := checkDigest(raw, desc.Digest); err != nil {
+		return nil, err
+	}
+	return raw, checkSize(desc, int64(len(raw)))
+}
+
+// checkSizes checks the layers that the layout has, before any is read: an image that is built on them has their sizes
+// in its manifest, and a registry that has a layer is not sent it.
+func (l *layout) checkSizes(layers []v1.Descriptor) error {
+	for _, desc := range layers {
+		info, err := fs.Stat(l.fsys, blobPath(desc.Digest))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // the labels can be read without it
+		}
+		if err := checkSize(desc, info.Size()); err != nil {
+			return fmt.Errorf("layer %w", err)
+		}
+	}
+	return nil
 }
 
 func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
@@ -114,9 +132,8 @@ func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, err
 	if err != nil {
 		return nil, err
 	}
-	if size := info.Size(); size != desc.Size {
-		return nil, closing(fmt.Errorf("%w: %s has %d bytes; the manifest says %d", errDigest,
-			blobPath(desc.Digest), size, desc.Size), f)
+	if err := checkSize(desc, info.Size()); err != nil {
+		return nil, closing(err, f)
 	}
 	return newCheckedReader(f, desc), nil
 }

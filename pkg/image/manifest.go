@@ -134,6 +134,14 @@ func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	return nil
 }
 
+// checkSize returns an error unless content has the size that its descriptor says.
+func checkSize(desc v1.Descriptor, size int64) error {
+	if size != desc.Size {
+		return fmt.Errorf("%w: %s has %d bytes; its descriptor says %d", errDigest, desc.Digest, size, desc.Size)
+	}
+	return nil
+}
+
 // checkDigest returns an error unless raw has the digest.
 func checkDigest(raw []byte, want v1.Hash) error {
 	v := newVerifier(want)

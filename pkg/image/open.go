@@ -159,7 +159,14 @@ func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name st
 	if err != nil {
 		return nil, err
 	}
-	return o.resolve(ctx, ref, l, raw, desc)
+	img, err := o.resolve(ctx, ref, l, raw, desc)
+	if err == nil {
+		err = l.checkSizes(img.layers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return img, nil
 }
 
 // resolve makes an image of the manifest or index that ref names.

@@ -1,7 +1,10 @@
 package image
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"os"
@@ -10,10 +13,12 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	ggcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	ggcrremote "github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"go.uber.org/goleak"
 )
 
@@ -176,5 +181,120 @@ func TestNothingLeft(t *testing.T) {
 	}
 	if err := img.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// resize adds n to the sizes of some descriptors of a layout, and keeps its digests right otherwise.
+func resize(t *testing.T, dir string, root, config, layer int64) {
+	t.Helper()
+	var index v1.IndexManifest
+	readJSON(t, filepath.Join(dir, indexFile), &index)
+	entry := &index.Manifests[0]
+	var m v1.Manifest
+	readJSON(t, filepath.Join(dir, blobPath(entry.Digest)), &m)
+	m.Config.Size += config
+	m.Layers[0].Size += layer
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entry.Digest, entry.Size, err = v1.SHA256(bytes.NewReader(raw)); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, blobPath(entry.Digest)), string(raw))
+	entry.Size += root
+	if raw, err = json.Marshal(index); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, indexFile), string(raw))
+}
+
+func readJSON(t *testing.T, name string, v any) {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWrongSize checks that a descriptor with a wrong size is an error when a layout is opened, before its files are
+// read or an image is built on it, which would have the wrong sizes too.
+func TestWrongSize(t *testing.T) {
+	for name, sizes := range map[string][3]int64{
+		"manifest": {1, 0, 0}, "short manifest": {-1, 0, 0}, "negative size": {-1 << 10, 0, 0}, "config": {0, 1, 0},
+		"layer": {0, 0, 1}, "short layer": {0, 0, -1}, "right": {0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "layout")
+			if err := WriteLayout(oneFile(t, "1"), dir, "v1"); err != nil {
+				t.Fatal(err)
+			}
+			resize(t, dir, sizes[0], sizes[1], sizes[2])
+			archive := filepath.Join(t.TempDir(), "archive.tar")
+			tarDir(t, dir, archive)
+			for _, ref := range []string{"oci:" + dir, archive} {
+				img, err := Open(t.Context(), ref, testOptions(t))
+				if name == "right" && err == nil {
+					err = img.Close()
+				}
+				if name == "right" && err != nil || name != "right" &&
+					(!errors.Is(err, errDigest) || !strings.Contains(err.Error(), " bytes; its descriptor says ")) {
+					t.Errorf("%s: got %v", ref, err)
+				}
+			}
+		})
+	}
+}
+
+type rawManifest []byte
+
+func (m rawManifest) RawManifest() ([]byte, error)        { return m, nil }
+func (m rawManifest) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
+
+// TestWrongSizeInCache checks that a wrong size is an error also if the content was downloaded for another image.
+func TestWrongSizeInCache(t *testing.T) {
+	registry := newRegistry(t)
+	img := oneFile(t, "1")
+	opener := NewOpener(testOptions(t))
+	defer opener.Close()
+	read := func(ref string) error {
+		opened, err := opener.Open(t.Context(), ref)
+		if err != nil {
+			return err
+		}
+		_, err = opened.Files(t.Context(), "/")
+		return closing(err, opened)
+	}
+	if err := read(registry.push(t, "org/right:v1", img)); err != nil {
+		t.Fatal(err)
+	}
+	for tag, change := range map[string]func(m *v1.Manifest){
+		"config": func(m *v1.Manifest) { m.Config.Size++ },
+		"layer":  func(m *v1.Manifest) { m.Layers[0].Size++ },
+	} {
+		m, err := img.Manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m = m.DeepCopy()
+		change(m)
+		ref := registry.host + "/org/right:" + tag
+		to, err := name.ParseReference(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ggcrremote.Put(to, rawManifest(raw)); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(ref); !errors.Is(err, errDigest) || !strings.Contains(err.Error(), "its descriptor says") {
+			t.Errorf("%s: got %v", tag, err)
+		}
 	}
 }

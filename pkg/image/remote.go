@@ -188,6 +188,11 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 		return nil, err
 	}
 	defer content.Close()
+	if desc.MediaType.IsConfig() { // the cache may have it from another image, which gives the right size
+		if err := checkSize(desc, content.Size()); err != nil {
+			return nil, err
+		}
+	}
 	desc.Size = content.Size() // the cache may have something else by that digest, such as a layer
 	if err := checkDescriptor(desc, limits); err != nil {
 		return nil, err
@@ -201,6 +206,9 @@ func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadClo
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := checkSize(desc, content.Size()); err != nil {
+		return nil, closing(err, content)
 	}
 	return struct {
 		io.Reader
