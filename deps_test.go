@@ -126,7 +126,7 @@ var arrows = map[string][]string{
 		"pkg/problem", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
-		"github.com/distribution/reference", json, "internal/regular", "internal/pool",
+		"github.com/distribution/reference", json, "internal/regular", "internal/pool", "internal/skim",
 	},
 	"pkg/bundle/plain": {
 		"pkg/bundle", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",

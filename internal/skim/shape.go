@@ -2,6 +2,7 @@ package skim
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,12 +13,19 @@ import (
 // A Shape describes JSON that can certainly be decoded into a Go type, as encoding/json decodes it, and how that is
 // written. Nil describes any JSON.
 type Shape struct {
-	Kind   byte    // the first byte of a value, t for a boolean; 0 means that only decoding can tell
+	Kind   byte    // the first byte of a value, t for a boolean, '0' for a number; 0 means that only decoding can tell
 	Elem   *Shape  // of the elements of a list, and of the values of an object that is a map
 	Fields []Field // of an object that is a struct; nil for others
 
+	digits int      // the maximum length of a whole number; 0 for any number that is short enough to be exact
+	null   bool     // null is of the shape, too
+	either []*Shape // of values of several kinds
+
 	index map[string]int // of Fields, by name
 }
+
+// number is the Kind of a number.
+const number = '0'
 
 // A Field is a field of a struct.
 type Field struct {
@@ -36,7 +44,7 @@ func ShapeOf(t reflect.Type) *Shape {
 	if s, ok := shapes.Load(t); ok {
 		return s.(*Shape)
 	}
-	s, _ := shapes.LoadOrStore(t, newShape(t))
+	s, _ := shapes.LoadOrStore(t, new(builder).shape(t))
 	return s.(*Shape)
 }
 
@@ -46,37 +54,117 @@ func Fits(value []byte, t reflect.Type) bool {
 	return c.SkipAs(ShapeOf(t))
 }
 
-func newShape(t reflect.Type) *Shape {
+// Forms are the shapes of types that decode themselves, made with the shapes of other types. Types that are not among
+// them take only null for certain.
+type Forms map[reflect.Type]func(of func(reflect.Type) *Shape) *Shape
+
+// ObjectShape returns the shape of an object of Kubernetes, whose type may contain itself, embed others and decode
+// itself. As Kubernetes reads it, null is of the shape of everything, and stands for the zero value.
+func ObjectShape(t reflect.Type, forms Forms) *Shape {
+	return (&builder{object: true, forms: forms, shapes: map[reflect.Type]*Shape{}}).shape(t)
+}
+
+// Either returns the shape of values that are null or of one of several shapes, which differ in their kinds.
+func Either(shapes ...*Shape) *Shape { return &Shape{null: true, either: shapes} }
+
+// A builder makes shapes. The zero value is for [ShapeOf].
+type builder struct {
+	object bool // of ObjectShape
+	forms  Forms
+	shapes map[reflect.Type]*Shape // of structs of objects, which may contain themselves
+}
+
+func (b *builder) shape(t reflect.Type) *Shape {
+	if s, ok := b.shapes[t]; ok {
+		return s
+	}
+	s := &Shape{null: b.object}
+	form, formed := b.forms[t]
+	switch {
+	case formed:
+		return form(b.shape)
+	case b.object && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return s
+	}
 	switch t.Kind() {
 	case reflect.String:
-		return &Shape{Kind: '"'}
+		s.Kind = '"'
 	case reflect.Bool:
-		return &Shape{Kind: 't'}
+		s.Kind = 't'
 	case reflect.Map:
-		return &Shape{Kind: '{', Elem: newShape(t.Elem())}
+		s.Kind, s.Elem = '{', b.shape(t.Elem())
 	case reflect.Struct:
-		s := &Shape{Kind: '{', index: make(map[string]int, t.NumField())}
-		for f := range t.Fields() {
-			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			s.index[name] = len(s.Fields)
-			s.Fields = append(s.Fields, Field{newShape(f.Type), name, strings.Contains(options, "omit")})
-		}
-		return s
+		b.addStruct(s, t)
 	case reflect.Slice:
 		if t == reflect.TypeFor[jsontext.Value]() {
 			return nil
 		}
 		if t.Elem().Kind() != reflect.Uint8 {
-			return &Shape{Kind: '[', Elem: newShape(t.Elem())}
+			s.Kind, s.Elem = '[', b.shape(t.Elem())
+		}
+	default:
+		if b.object {
+			return b.pointerOrNumber(s, t)
 		}
 	}
-	return &Shape{}
+	return s
 }
 
-// Allows reports whether a value that begins with a byte may be of the shape. Null may not: what it means depends on
-// what is around it.
+// addStruct adds the fields of a struct.
+func (b *builder) addStruct(s *Shape, t reflect.Type) {
+	s.Kind, s.index = '{', make(map[string]int, t.NumField())
+	if b.object {
+		b.shapes[t] = s
+	}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" && b.object {
+			for _, inlined := range b.shape(f.Type).Fields {
+				s.add(inlined)
+			}
+			continue
+		}
+		s.add(Field{b.shape(f.Type), name, strings.Contains(options, "omit")})
+	}
+}
+
+func (s *Shape) add(f Field) {
+	s.index[f.Name] = len(s.Fields)
+	s.Fields = append(s.Fields, f)
+}
+
+// pointerOrNumber returns the shape of a pointer or a number, s if it is neither. Numbers have fewer digits than their
+// types can hold, which leaves the others to decoding.
+func (b *builder) pointerOrNumber(s *Shape, t reflect.Type) *Shape {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return b.shape(t.Elem())
+	case reflect.Int32:
+		s.Kind, s.digits = number, 9
+	case reflect.Int, reflect.Int64:
+		s.Kind, s.digits = number, 18
+	case reflect.Float64:
+		s.Kind = number
+	}
+	return s
+}
+
+// Allows reports whether a value that begins with a byte may be of the shape. Unless it is the shape of an object, null
+// may not: what it means depends on what is around it.
 func (s *Shape) Allows(kind byte) bool {
-	return s == nil || kind == s.Kind || kind == 'f' && s.Kind == 't'
+	return s == nil || kind == s.Kind || kind == 'f' && s.Kind == 't' || kind == 'n' && s.null ||
+		s.Kind == number && isNumber(kind)
+}
+
+func isNumber(kind byte) bool { return kind == '-' || '0' <= kind && kind <= '9' }
+
+// allowsNumber reports whether the text of a number is of the shape.
+func (s *Shape) allowsNumber(text []byte) bool {
+	if s.digits == 0 {
+		const exact = 15 // digits of a float64
+		return len(text) <= exact && !bytes.ContainsAny(text, "eE")
+	}
+	return len(text) <= s.digits && !bytes.ContainsAny(text, ".eE")
 }
 
 // Find returns the index of the field of that name, or -1. It is not ok if the name is that of a field in another case:
@@ -115,12 +203,27 @@ func (s *Shape) Element() *Shape {
 	return s.Elem
 }
 
+// of returns the shape that a value of a kind is held against.
+func (s *Shape) of(kind byte) *Shape {
+	if s == nil {
+		return nil
+	}
+	for _, form := range s.either {
+		if form.Allows(kind) {
+			return form
+		}
+	}
+	return s
+}
+
 // SkipAs moves past the next value and reports whether it is of a shape.
 func (c *Cursor) SkipAs(s *Shape) bool {
 	kind := c.Kind()
+	s = s.of(kind)
 	if s == nil || kind != s.Kind || kind != '{' && kind != '[' {
+		start := c.at
 		c.Skip()
-		return s.Allows(kind)
+		return s.Allows(kind) && (s == nil || !isNumber(kind) || s.allowsNumber(c.Since(start)))
 	}
 	ok := true
 	for c.Enter(); c.More(); {

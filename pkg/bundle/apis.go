@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -89,6 +91,10 @@ func numberText(number string, bits int) string {
 
 // decodeCSV returns nil with an error.
 func (p *parser) decodeCSV(m *manifest) *csv {
+	if ptr, err := strictCSV().check(m.printed); err != nil {
+		p.fail(m.errorIn(ptr, err))
+		return nil
+	}
 	spec := new(csv)
 	if ptr, err := decode(m.printed, spec); err != nil {
 		p.fail(m.errorIn(ptr, err))
@@ -104,7 +110,7 @@ func (p *parser) decodeCSV(m *manifest) *csv {
 	return spec
 }
 
-// A definition is what of a CustomResourceDefinition makes the bundle.
+// A definition holds the fields of a CustomResourceDefinition that name the APIs of a bundle.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -192,15 +198,49 @@ func (p *parser) customResource(m *manifest, ptr jsontext.Pointer, r apiReferenc
 }
 
 // isKnownDefinition reports whether the version of a CustomResourceDefinition is known.
-func (m *manifest) isKnownDefinition() bool { return m.version() == "v1" || m.version() == "v1beta1" }
+func (m *manifest) isKnownDefinition() bool { return strictCRDs[m.version()] != nil }
 
 // define decodes the definition.
 func (m *manifest) define() {
 	if !m.isKnownDefinition() {
 		m.wrong = m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD))
-	} else if ptr, err := decode(m.printed, &m.definition); err != nil {
+		return
+	}
+	ptr, err := strictCRDs[m.version()]().check(m.printed)
+	if err == nil {
+		cursor := skim.New(m.printed)
+		err = json.Unmarshal(appendOutline(nil, &cursor), &m.definition) // keys match in their own case only, as upstream
+	}
+	if err != nil {
 		m.wrong = m.errorIn(ptr, err)
 	}
+}
+
+// appendOutline appends the value that is next, without schemas: most of a CustomResourceDefinition, of which no API has
+// its name.
+func appendOutline(dst []byte, c *skim.Cursor) []byte {
+	kind := c.Kind()
+	if kind != '{' && kind != '[' {
+		return append(dst, c.Value()...)
+	}
+	dst = append(dst, kind)
+	separator := ""
+	for c.Enter(); c.More(); {
+		var name []byte
+		if kind == '{' {
+			name = c.Value()
+		}
+		if string(name) == `"schema"` || string(name) == `"validation"` {
+			c.Skip()
+			continue
+		}
+		dst = append(append(dst, separator...), name...)
+		if kind == '{' {
+			dst = append(dst, ':')
+		}
+		dst, separator = appendOutline(dst, c), ","
+	}
+	return append(dst, kind+2)
 }
 
 // defined returns the kinds that a CustomResourceDefinition defines.
