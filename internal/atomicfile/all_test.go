@@ -36,7 +36,7 @@ func TestWriteAll(t *testing.T) {
 		}
 		return base(path, w)
 	}, old, fresh)
-	if err != broken { //nolint:errorlint // it is returned as it is
+	if err != broken {
 		t.Errorf("got %v", err)
 	}
 	holds(t, dir, "old", "old")

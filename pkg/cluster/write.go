@@ -17,8 +17,8 @@ import (
 
 // Write writes each object to a YAML file of its own. Directories are those of a must-gather:
 // namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, where the
-// group of Kubernetes itself is core. [Load] reads them again. Two objects of one file are an error that names both, such
-// as two whose kinds differ in case only.
+// group of Kubernetes itself is core. [Load] reads them again. Two objects of one file are an error that names both,
+// such as two whose kinds differ in case only.
 func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()

@@ -271,8 +271,8 @@ func foldPath(name string) string {
 	}
 	rest := filepath.Base(name)
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
-			return strings.ToLower(strings.ToUpper(filepath.Join(real, rest)))
+		if target, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+			return strings.ToLower(strings.ToUpper(filepath.Join(target, rest)))
 		}
 		rest = filepath.Join(filepath.Base(dir), rest)
 	}
