@@ -100,16 +100,25 @@ func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 	}
 	err = f.checkPlatforms()
 	if err == nil {
-		opts.Labels, err = dockerfile.ParseLabels(f.labels)
+		opts.Labels, err = parseLabels(f.labels)
 	}
 	if err == nil && len(f.annotations) > 0 {
-		opts.Annotations, err = dockerfile.ParseLabels(f.annotations)
+		opts.Annotations, err = parseLabels(f.annotations)
 	}
 	if err != nil {
 		return opts, usageError{err}
 	}
 	opts.Created, err = sourceDate()
 	return opts, err
+}
+
+// parseLabels parses labels or annotations, which must have keys.
+func parseLabels(items []string) (map[string]string, error) {
+	labels, err := dockerfile.ParseLabels(items)
+	if value, ok := labels[""]; ok {
+		err = fmt.Errorf("invalid label %q: want key=value", "="+value)
+	}
+	return labels, err
 }
 
 func checkTag(tag string) error {

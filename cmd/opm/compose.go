@@ -115,6 +115,9 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 		opts.Render.Changes.Migration = render.MigrateAll
 	}
 	catalog, err := f.dockerfile.catalog()
+	if why := catalog.Unfinished(); err == nil && why != nil {
+		err = usageError{why}
+	}
 	if err != nil {
 		return nil, err
 	}

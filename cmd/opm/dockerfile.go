@@ -47,6 +47,10 @@ catalog.`,
 			if err := writeDockerfile(args[0], c); err != nil {
 				return err
 			}
+			if why := c.Unfinished(); why != nil {
+				name := filepath.Clean(args[0]) + ".Dockerfile"
+				fmt.Fprintln(cmd.ErrOrStderr(), legibleLines("opm: warning: "+name+" cannot be built as it is: "+why.Error()))
+			}
 			if c.BaseImage != defaultImage && c.BuilderImage != defaultImage {
 				return nil
 			}

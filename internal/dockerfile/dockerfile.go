@@ -4,7 +4,7 @@
 //	catalog := dockerfile.Catalog{Dir: "my-catalog", BaseImage: image, BuilderImage: image}
 //	_, err := catalog.WriteTo(w)
 //
-// The instructions are those of upstream opm, byte for byte where a name needs no quoting.
+// The file is that of upstream opm, byte for byte where a name needs no quoting, comments included: people commit it.
 package dockerfile
 
 import (
@@ -29,45 +29,54 @@ type Catalog struct {
 	Dir string
 	// BaseImage is what the image is built on: one with opm, which then serves the catalog, or "scratch".
 	BaseImage string
-	// BuilderImage is an image with opm, which builds the cache.
+	// BuilderImage is an image with opm, which builds the cache. As for upstream, it may be empty, for others to fill in.
 	BuilderImage string
-	// Labels are set on the image, in the order of their keys.
+	// Labels are set on the image, in the order of their keys. As for upstream, a key may be empty.
 	Labels map[string]string
 }
 
 var text = template.Must(template.New("Dockerfile").Funcs(template.FuncMap{
 	"add":   add,
 	"quote": quote,
-}).Parse(`# Makes a catalog image. The build context is the directory that holds the catalog directory and this file.
-
-# This stage is only there to prepare the cache.
+}).Parse(`# The builder image is expected to contain
+# /bin/opm (with serve subcommand)
 FROM {{.BuilderImage}} as builder
 
-# The catalog, and the cache of it, so that a container does not have to build one each time it starts.
+# Copy FBC root into image at /configs and pre-populate serve cache
 {{add .Dir}}
 RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
-{{if .FromScratch}}
-# The image itself, which only carries the catalog. There is no program in it: a CatalogSource must bring its own,
-# by grpcPodConfig.extractContent with catalogDir: /configs and cacheDir: /tmp/cache.
-FROM scratch
-{{else}}
-# The image itself. It needs opm as /bin/opm.
-FROM {{.BaseImage}}
 
-# What a container does: serve the catalog out of its cache.
+FROM {{.BaseImage}}
+{{- if .FromScratch}}
+# OLMv0 CatalogSources that use binary-less images must set:
+# spec:
+#   grpcPodConfig:
+#     extractContent:
+#       catalogDir: /configs
+#       cacheDir: /tmp/cache
+{{- else}}
+# The base image is expected to contain
+# /bin/opm (with serve subcommand) and /bin/grpc_health_probe
+
+# Configure the entrypoint and command
 ENTRYPOINT ["/bin/opm"]
 CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
-{{end}}
-# Catalog and cache, as the first stage left them.
+{{- end}}
+
 COPY --from=builder /configs /configs
 COPY --from=builder /tmp/cache /tmp/cache
 
-# Tells tools where in the image the catalog is.
+# Set FBC-specific label for the location of the FBC root directory
+# in the image
 LABEL operators.operatorframework.io.index.configs.v1=/configs
-{{if .Labels}}
-# Labels of this catalog's own.
-{{range $key, $value := .Labels}}LABEL {{quote $key}}={{quote $value}}
-{{end}}{{end}}`))
+{{- if .Labels}}
+
+# Set other custom labels
+{{- range $key, $value := .Labels}}
+LABEL {{quote $key}}={{quote $value}}
+{{- end}}
+{{- end}}
+`))
 
 // FromScratch reports whether the image has no program of its own.
 func (c Catalog) FromScratch() bool { return c.BaseImage == scratch }
@@ -91,13 +100,31 @@ func (c Catalog) check() error {
 		checkImage("base", c.BaseImage),
 		checkImage("builder", c.BuilderImage),
 	}
+	if c.BaseImage == "" {
+		errs = append(errs, errors.New("base image is unset"))
+	}
 	if c.BuilderImage == scratch {
-		errs = append(errs, errors.New("builder image is scratch, which has no opm to build the cache"))
+		errs = append(errs, fmt.Errorf("invalid builder image: %q: it has no opm to build the cache", scratch))
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
 		errs = append(errs, checkLabel(key, c.Labels[key]))
 	}
 	return errors.Join(errs...)
+}
+
+// Unfinished returns why the Dockerfile cannot be built as it is: upstream's opm writes it nevertheless.
+func (c Catalog) Unfinished() error {
+	var errs []string
+	if c.BuilderImage == "" {
+		errs = append(errs, "the builder image is empty")
+	}
+	if _, ok := c.Labels[""]; ok {
+		errs = append(errs, "a label has no key")
+	}
+	if errs == nil {
+		return nil
+	}
+	return errors.New(strings.Join(errs, "; "))
 }
 
 func checkDir(name string) error {
@@ -114,9 +141,6 @@ func checkDir(name string) error {
 }
 
 func checkImage(which, ref string) error {
-	if ref == "" {
-		return fmt.Errorf("%s image is empty", which)
-	}
 	if strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fmt.Errorf("%s image %q contains white space", which, ref)
 	}
@@ -124,9 +148,6 @@ func checkImage(which, ref string) error {
 }
 
 func checkLabel(key, value string) error {
-	if key == "" {
-		return fmt.Errorf("label %q has no key", "="+value)
-	}
 	if strings.Contains(key, "=") {
 		return fmt.Errorf("label %q has an equals sign in its key", key)
 	}
@@ -141,8 +162,8 @@ func ParseLabels(items []string) (map[string]string, error) {
 	labels := make(map[string]string, len(items))
 	for _, item := range items {
 		key, value, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("label %q: want key=value", item)
+		if !ok {
+			return nil, fmt.Errorf("invalid label %q: want key=value", item)
 		}
 		labels[key] = value
 	}
