@@ -90,7 +90,7 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 func (f *bundleMaker) generate(cmd *cobra.Command) error {
 	opts := bundle.GenerateOptions{Overwrite: f.overwrite}
 	if f.output != "" {
-		opts.Manifests = os.DirFS(f.directory)
+		opts.Manifests, opts.Name = os.DirFS(f.directory), filepath.Base(f.directory)
 	}
 	return inDirectory(f.root(), func(out *os.Root) error {
 		return bundle.Generate(cmd.Context(), f.labels, out, opts)

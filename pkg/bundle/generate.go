@@ -57,8 +57,11 @@ const annotationsFile = metadataDir + "/annotations.yaml"
 
 // GenerateOptions say what Generate writes. The zero value is the default.
 type GenerateOptions struct {
-	// Manifests are copied to manifests/, with what is in directories below; nil are not.
+	// Manifests are copied to manifests/; nil are not. The files of directories below them go where upstream's opm puts
+	// them: each directory takes the name of the one above it, so that those of the first level are in Name.
 	Manifests fs.FS
+	// Name is that of the directory of the Manifests.
+	Name string
 
 	// Overwrite writes over files that say something else. Without it, they are errors.
 	Overwrite bool
@@ -87,7 +90,7 @@ func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	err = eachManifest(opts.Manifests, func(name string, content []byte) error {
+	err = opts.eachManifest(func(name string, content []byte) error {
 		differs, err := differs(out, name, content)
 		if differs {
 			pos := declcfg.Pos{File: path.Join(out.Name(), name)}
@@ -100,7 +103,7 @@ func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 
 // generate writes into stage what is to be merged into out.
 func generate(ctx context.Context, stage *os.Root, l Labels, out *os.Root, opts GenerateOptions) error {
-	err := eachManifest(opts.Manifests, func(name string, content []byte) error {
+	err := opts.eachManifest(func(name string, content []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -115,19 +118,35 @@ func generate(ctx context.Context, stage *os.Root, l Labels, out *os.Root, opts 
 	return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
 }
 
-// eachManifest calls fn with every file below, by the name that it has in a bundle. Links to files are followed.
-func eachManifest(manifests fs.FS, fn func(name string, content []byte) error) error {
-	if manifests == nil {
+// eachManifest calls fn with every file of the manifests, by the name that it gets in the bundle. Links to files are
+// followed. Two files of one name are an error.
+func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) error) error {
+	if o.Manifests == nil {
 		return nil
 	}
-	return fs.WalkDir(manifests, ".", func(name string, entry fs.DirEntry, err error) error {
+	from := map[string]string{}
+	return fs.WalkDir(o.Manifests, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := regular.ReadFile(manifests, name, maxFileSize)
+		to := o.copied(name)
+		if other := from[to]; other != "" {
+			return fmt.Errorf("copy manifests: %s and %s would both become %s", other, name, to)
+		}
+		from[to] = name
+		content, err := regular.ReadFile(o.Manifests, name, maxFileSize)
 		if err != nil {
 			return fmt.Errorf("copy manifests: %w", err)
 		}
-		return fn(path.Join(manifestsDir, name), content)
+		return fn(to, content)
 	})
+}
+
+// copied returns the name that a file of the manifests gets in the bundle.
+func (o *GenerateOptions) copied(name string) string {
+	dir, file := path.Split(name)
+	if dir == "" {
+		return path.Join(manifestsDir, file)
+	}
+	return path.Join(manifestsDir, o.Name, path.Dir(path.Clean(dir)), file)
 }

@@ -56,7 +56,7 @@ func TestGenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifests := mapFS("a.yaml", "a", "more/b.yaml", "b")
-	if err := Generate(t.Context(), oakLabels, out, GenerateOptions{Manifests: manifests}); err != nil {
+	if err := Generate(t.Context(), oakLabels, out, GenerateOptions{Manifests: manifests, Name: "more"}); err != nil {
 		t.Fatal(err)
 	}
 	want = map[string]string{".": "/", "metadata": "/", "metadata/annotations.yaml": annotations, "manifests": "/",
@@ -67,7 +67,7 @@ func TestGenerate(t *testing.T) {
 
 	// What says something else is an error, unless it may be written over.
 	elm := Labels{MediaType: MediaTypeRegistry, Package: "elm", Channels: "stable"}
-	opts := GenerateOptions{Manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new")}
+	opts := GenerateOptions{Manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new"), Name: "more"}
 	err := Generate(t.Context(), elm, out, opts)
 	for _, part := range []string{`metadata/annotations.yaml:6:53: annotations.` + AnnotationPackage + `: want "elm", found "oak"`,
 		"manifests/a.yaml: already exists"} {
