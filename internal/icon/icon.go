@@ -5,6 +5,7 @@ package icon
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"io"
 	"mime"
@@ -12,29 +13,63 @@ import (
 	"strings"
 )
 
-// Type returns the media type of an image, "" for what is none. Beside what browsers sniff it knows SVG, TIFF, AVIF and
-// HEIC.
+// Type returns the media type of an image, "" for other data. It knows all types that upstream's opm takes for an icon,
+// by the same bytes and names, and in addition AVIF and what browsers sniff.
 func Type(data []byte) string {
-	if t := http.DetectContentType(data); strings.HasPrefix(t, "image/") {
-		return t
+	for _, s := range signatures {
+		if s.matches(data) {
+			return s.mediaType
+		}
 	}
 	switch {
-	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
-		return "image/tiff"
+	case isHEIF(data):
+		return "image/heif"
 	case isBrand(data, "avif"):
 		return "image/avif"
-	case isBrand(data, "heic"):
-		return "image/heic"
 	case isSVG(data):
 		return "image/svg+xml"
+	}
+	if t := http.DetectContentType(data); strings.HasPrefix(t, "image/") {
+		return t
 	}
 	return ""
 }
 
+// A signature is the bytes by which a type of images is known.
+type signature struct {
+	mediaType string
+	start     string
+	more      string // at offset 8
+}
+
+func (s signature) matches(data []byte) bool {
+	return bytes.HasPrefix(data, []byte(s.start)) &&
+		(s.more == "" || len(data) > 8 && bytes.HasPrefix(data[8:], []byte(s.more)))
+}
+
+// signatures are in the order in which they are tried: a CR2 is also a TIFF.
+var signatures = []signature{
+	{"image/png", "\x89PNG", ""},
+	{"image/jpeg", "\xff\xd8\xff", ""},
+	{"image/gif", "GIF", ""},
+	{"image/webp", "", "WEBP"},
+	{"image/vnd.microsoft.icon", "\x00\x00\x01\x00", ""},
+	{"image/bmp", "BM", ""},
+	{"image/x-canon-cr2", "II*\x00", "CR\x02"},
+	{"image/x-canon-cr2", "MM\x00*", "CR\x02"},
+	{"image/tiff", "II*\x00", ""},
+	{"image/tiff", "MM\x00*", ""},
+	{"image/jp2", "\x00\x00\x00\x0cjP  ", "\r\n\x87\n\x00"},
+	{"image/vnd.ms-photo", "II\xbc", ""},
+	{"image/vnd.adobe.photoshop", "8BPS", ""},
+	{"image/vnd.dwg", "AC10", ""},
+}
+
 // otherNames holds media types that are in use for another one.
 var otherNames = map[string]string{
-	"image/jpg":                "image/jpeg",
-	"image/vnd.microsoft.icon": "image/x-icon",
+	"image/jpg":    "image/jpeg",
+	"image/x-icon": "image/vnd.microsoft.icon",
+	"image/heic":   "image/heif",
 }
 
 // SameType reports whether two media types mean the same. Upper case, parameters and other names do not matter.
@@ -56,9 +91,27 @@ func isBrand(data []byte, brand string) bool {
 	return len(data) >= 12 && string(data[4:12]) == "ftyp"+brand
 }
 
+// isHEIF reports whether data is a HEIF image with HEVC, which upstream takes: its major brand says so, or it is generic
+// and a compatible brand does.
+func isHEIF(data []byte) bool {
+	if isBrand(data, "heic") {
+		return true
+	}
+	if !isBrand(data, "mif1") && !isBrand(data, "msf1") {
+		return false
+	}
+	end := min(int(binary.BigEndian.Uint32(data)), len(data))
+	for at := 16; at+4 <= end; at += 4 {
+		if string(data[at:at+4]) == "heic" {
+			return true
+		}
+	}
+	return false
+}
+
 // isSVG reports whether data is an XML document of an svg element that has an end tag, which upstream asks for.
 func isSVG(data []byte) bool {
-	if !bytes.Contains(data, []byte("</svg>")) {
+	if !bytes.Contains(bytes.ToLower(data), []byte("</svg>")) {
 		return false
 	}
 	d := xml.NewDecoder(bytes.NewReader(data))

@@ -10,7 +10,8 @@ import (
 
 // shown are the types of images that browsers show. In an img, none of them runs scripts or loads anything.
 var shown = []string{
-	"image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp", "image/avif", "image/bmp", "image/x-icon",
+	"image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp", "image/avif", "image/bmp",
+	"image/vnd.microsoft.icon",
 }
 
 // dataURL returns an icon as a URL for an img, with the type of its content instead of the one that it names; "" if
