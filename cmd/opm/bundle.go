@@ -20,7 +20,7 @@ func bundleCmd(path string) *cobra.Command {
 	path += " bundle"
 	return group(&cobra.Command{
 		Use:     "bundle",
-		Short:   "Generate, validate and unpack bundles",
+		Short:   "Generate, check and unpack bundles",
 		Example: "  " + path + " validate bundle -o json",
 	},
 		bundleBuildCmd(path),

@@ -145,7 +145,7 @@ func (f *reportFlags) print(
 		return err
 	}
 	stale = slices.DeleteFunc(stale, f.isOther)
-	report.Problems, report.Version = problems, thisBuild().OpmVersion
+	report.Problems, report.Version = problems, thisBuild().Version
 	if isText(format) {
 		err = printProblems(text, cmd.ErrOrStderr(), problems, f.info)
 	} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ Exit status:
   opm list channels catalog kiln`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       thisBuild().OpmVersion,
+		Version:       cmp.Or(thisBuild().Version, "(devel)"),
 		Args:          noSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 

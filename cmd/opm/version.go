@@ -9,25 +9,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// upstreamVersion is the version of upstream's opm whose behaviour this opm has. Programs that run opm compare it to know
+// which flags there are. The scripts of test/conformance are of the same version.
+const upstreamVersion = "v1.73.0"
+
 // Set by the linker in make build. Empty values come from Go's build information.
 var version, commit, date string
 
-// A buildInfo describes the build of a binary, with the names that upstream prints.
+// A buildInfo describes the build of a binary, with the names that upstream prints, and its own version.
 type buildInfo struct {
-	OpmVersion string `json:"opmVersion"`
-	GitCommit  string `json:"gitCommit"`
-	BuildDate  string `json:"buildDate"`
+	OpmVersion string `json:"opmVersion"` // of upstream's opm, whose behaviour this one has
+	GitCommit  string `json:"gitCommit"`  // of this opm
+	BuildDate  string `json:"buildDate"`  // of this opm
 	GoOs       string `json:"goOs"`
 	GoArch     string `json:"goArch"`
+	Version    string `json:"version"` // of this opm, "" if it was built from files without one
 }
 
 // thisBuild returns the build information of this binary.
 func thisBuild() buildInfo {
-	b := buildInfo{version, commit, date, runtime.GOOS, runtime.GOARCH}
+	b := buildInfo{upstreamVersion, commit, date, runtime.GOOS, runtime.GOARCH, version}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.complete(info)
 	}
-	b.OpmVersion = cmp.Or(b.OpmVersion, "unknown")
 	return b
 }
 
@@ -39,17 +43,28 @@ func (b *buildInfo) complete(info *debug.BuildInfo) {
 		settings[s.Key] = s.Value
 	}
 	revision := settings["vcs.revision"]
-	if b.OpmVersion == "" && info.Main.Version != "(devel)" {
-		b.OpmVersion = info.Main.Version // ends in +dirty where files were changed
+	if b.Version == "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version // ends in +dirty if files were changed
 	}
-	if b.OpmVersion == "" && revision != "" {
-		b.OpmVersion = revision
+	if b.Version == "" && revision != "" {
+		b.Version = revision
 		if settings["vcs.modified"] == "true" {
-			b.OpmVersion += "+dirty"
+			b.Version += "+dirty"
 		}
 	}
 	b.GitCommit = cmp.Or(b.GitCommit, revision)
 	b.BuildDate = cmp.Or(b.BuildDate, settings["vcs.time"])
+}
+
+// own says which opm this is, without quotes, which scripts take for those of the other line.
+func (b *buildInfo) own() string {
+	text := "opm: this is github.com/opm-toolchain/opm"
+	for _, field := range [][2]string{{"version ", b.Version}, {"commit ", b.GitCommit}, {"built ", b.BuildDate}} {
+		if field[1] != "" {
+			text += ", " + field[0] + field[1]
+		}
+	}
+	return text
 }
 
 func versionCmd() *cobra.Command {
@@ -57,6 +72,9 @@ func versionCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of opm",
+		Long: `Print the line that upstream's opm prints, for programs that read it: OpmVersion is the version of
+upstream whose behaviour this opm has; GitCommit and BuildDate are those of this opm. A line on
+standard error says the version of this opm itself, which is the field version in JSON.`,
 		Example: `  opm version
   opm version -o json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -65,6 +83,7 @@ func versionCmd() *cobra.Command {
 			if format == "json" {
 				return writeValue(cmd.OutOrStdout(), info, format)
 			}
+			fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			// The dump of a Go struct, which scripts parse.
 			_, err := fmt.Fprintf(cmd.OutOrStdout(),
 				"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
