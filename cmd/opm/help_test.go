@@ -22,7 +22,8 @@ const examples = "../../examples"
 func commands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		if sub.Name() != "completion" { // which cobra adds
+		// What cobra adds, and what only says what to run instead.
+		if sub.Name() != "completion" && !sub.DisableFlagParsing {
 			all = append(all, commands(sub)...)
 		}
 	}

@@ -75,6 +75,7 @@ Exit status:
 	addGroup(root, "Serving:", serveCmd())
 	const other = "Other commands:"
 	addGroup(root, other, alphaCmd(), authCmd(), versionCmd())
+	root.AddCommand(removedCmd("index"), removedCmd("registry"))
 	root.SetHelpCommand(helpCmd())
 	root.SetHelpCommandGroupID(other)
 	root.SetCompletionCommandGroupID(other)
@@ -107,7 +108,8 @@ func alphaCmd() *cobra.Command {
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
 	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"),
-		renderTemplateCmd("opm alpha"), convertTemplateCmd("opm alpha"))
+		renderTemplateCmd("opm alpha"), convertTemplateCmd("opm alpha"),
+		removedCmd("alpha diff"), removedCmd("alpha veneer"), removedCmd("alpha render-veneer"))
 	return cmd
 }
 

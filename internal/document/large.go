@@ -20,19 +20,30 @@ var (
 	ErrChanged = errors.New("the file changed while it was being read")
 
 	// ErrBinary is the error about a file that is not text.
-	ErrBinary = errors.New("binary file: it contains NUL bytes")
+	ErrBinary = errors.New("binary file")
+
+	errNUL = fmt.Errorf("%w: it contains NUL bytes", ErrBinary)
+
+	errSQLite = fmt.Errorf("%w: it is a catalog in SQLite, and this opm is for file-based catalogs only; upstream's opm, "+
+		"up to v1.73.0, converts it: opm migrate", ErrBinary)
 
 	errNoMapping = errors.New("want an object, found text without keys")
 )
 
-// BlockSize is how many bytes of a file IsBinary needs.
+// BlockSize is how many bytes of a file CheckText needs.
 const BlockSize = sniffSize
 
-// IsBinary reports whether a file that begins with head is not text. A single NUL byte, and UTF-16, are for the readers
-// of text to place and to name.
-func IsBinary(head []byte) bool {
+// CheckText returns an error that wraps ErrBinary if a file that begins with head is not text. A single NUL byte, and
+// UTF-16, are for the readers of text to place and to name.
+func CheckText(head []byte) error {
 	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
-	return !isUTF16 && bytes.Count(head[:min(len(head), sniffSize)], []byte{0}) > 1
+	switch {
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return errSQLite
+	case !isUTF16 && bytes.Count(head[:min(len(head), sniffSize)], []byte{0}) > 1:
+		return errNUL
+	}
+	return nil
 }
 
 // largeTurn holds a value while a large document is in memory: there is one at a time, of all files that are read.

@@ -84,6 +84,8 @@ func TestLimit(t *testing.T) {
 		{"no keys", long + long, "1:1 want an object, found text without keys"},
 		{"no keys in lines", strings.Repeat("y\n", 1<<20), "1:1 want an object, found text without keys"},
 		{"zeros", strings.Repeat("\x00", 2<<20), "1:1 binary file: it contains NUL bytes"},
+		{"a database", "SQLite format 3\x00\x10\x00", "1:1 binary file: it is a catalog in SQLite, and this opm is for file-based " +
+			"catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate"},
 		{"zeros behind text", "a: b\n" + strings.Repeat("\x00", 2<<20), "1:1 binary file: it contains NUL bytes"},
 		{"zeros later", "a: b\n# " + long[:8000] + strings.Repeat("\x00", 2<<20), "1:1 the object has more than 1 MB"},
 	} {

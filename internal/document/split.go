@@ -93,8 +93,8 @@ type splitter struct {
 func (s *splitter) run(yield func(*Chunk) bool) {
 	s.buf = Buffers.Get()
 	s.fill(sniffSize)
-	if IsBinary(s.buf) {
-		yield(s.failed(&Error{Place: Place{1, 1}, Err: ErrBinary, Text: s.buf}))
+	if err := CheckText(s.buf); err != nil {
+		yield(s.failed(&Error{Place: Place{1, 1}, Err: err, Text: s.buf}))
 		return
 	}
 	more := true

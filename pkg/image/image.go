@@ -107,7 +107,8 @@ func (i *Image) Kind() (Kind, string, error) {
 		return Bundle, pkg, nil
 	}
 	if file, ok := i.Labels[LabelDatabase]; ok {
-		return Unknown, "", fmt.Errorf("image %s is %w: it is a catalog in SQLite (label %s=%s), which is not supported",
+		return Unknown, "", fmt.Errorf("image %s is %w: it is a catalog in SQLite (label %s=%s), and "+
+			"this opm is for file-based catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate",
 			i.Ref, ErrKind, LabelDatabase, printable(file))
 	}
 	if len(i.Labels) == 0 {

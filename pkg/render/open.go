@@ -157,8 +157,8 @@ func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*s
 		in := bufio.NewReaderSize(&reader{ctx, r, limit, limit}, 32<<10)
 		var blob *spool.Blob
 		head, _ := in.Peek(document.BlockSize) // an error comes again
-		err := document.ErrBinary              // at once: the input may have no end
-		if !document.IsBinary(head) || tarfs.Is(head) {
+		err := document.CheckText(head)        // at once: the input may have no end
+		if err == nil || tarfs.Is(head) {
 			blob, err = spool.Read(in, opts)
 		}
 		done <- result{blob, err}
