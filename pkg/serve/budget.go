@@ -6,6 +6,47 @@ import (
 	"sync"
 )
 
+// A sendMemory is the memory for answers: a budget for each class of sizes, so that an answer waits only for others of
+// about its size, whoever asked for them.
+type sendMemory [3]*budget
+
+// The size of the largest answers of the first classes.
+const (
+	smallClass  = 8 << 10   // a package, what is asked about health
+	mediumClass = 256 << 10 // streams, nearly all bundles
+)
+
+func newSendMemory(size int64) sendMemory {
+	return sendMemory{newBudget(size / 8), newBudget(size / 8 * 3), newBudget(size / 2)}
+}
+
+// of returns the budget for an answer.
+func (m sendMemory) of(bytes int64) *budget {
+	switch {
+	case bytes <= smallClass:
+		return m[0]
+	case bytes <= mediumClass:
+		return m[1]
+	}
+	return m[2]
+}
+
+func (m sendMemory) size() (all int64) {
+	for _, b := range m {
+		all += b.size
+	}
+	return all
+}
+
+// usage returns the sums of what the budgets return.
+func (m sendMemory) usage() (now, most, grants int64) {
+	for _, b := range m {
+		n, mo, g := b.usage()
+		now, most, grants = now+n, most+mo, grants+g
+	}
+	return now, most, grants
+}
+
 // A budget shares something that there is a limited amount of among clients, such as bytes of memory. A client may hold
 // as much as is left for others: alone it gets half of everything, and however much clients hold, there is something
 // left for another one. What cannot be granted waits, each client in a queue of its own, and the queues take turns.

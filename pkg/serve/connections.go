@@ -148,8 +148,7 @@ func (l guardedListener) Accept() (net.Conn, error) {
 func (l *limits) guard(conn net.Conn) *guardedConn {
 	c := &guardedConn{Conn: conn, limits: l, since: time.Now()}
 	c.account = &account{
-		memory: l.memory, client: clientOf(conn.RemoteAddr().String()), stall: l.stall, log: l.log, conn: c,
-		leases: map[*lease]struct{}{},
+		limits: l, client: clientOf(conn.RemoteAddr().String()), conn: c, held: map[*charge]struct{}{},
 	}
 	return c
 }
@@ -168,7 +167,7 @@ type guardedConn struct {
 func (c *guardedConn) RemoteAddr() net.Addr { return connAddr{c.Conn.RemoteAddr(), c} }
 
 func (c *guardedConn) Write(p []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(stallTime)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)

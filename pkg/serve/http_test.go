@@ -2,12 +2,17 @@ package serve_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
@@ -109,5 +114,30 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 	load.HTTP, load.Enforce = true, true
 	if _, err := serve.Load(t.Context(), load, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
 		t.Errorf("enforced: got %v", err)
+	}
+}
+
+// TestMissingBody checks that connections end whose requests announce a body that does not arrive.
+func TestMissingBody(t *testing.T) {
+	dir := catalogDir(t, trees)
+	for _, head := range []string{
+		"Content-Length: 10", "Transfer-Encoding: chunked", "Content-Length: 10\r\nExpect: 100-continue",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			web := bufconn.Listen(window)
+			run(t, serve.Options{HTTP: web}, dir).ready(t)
+			for _, path := range []string{"/healthz", "/metrics", "/catalogs/none/api/v1/all", "/nowhere"} {
+				c, err := web.DialContext(t.Context())
+				must(t, err)
+				defer c.Close()
+				_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: test\r\n%s\r\n\r\n", path, head)
+				must(t, err)
+				must(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
+				answer, err := io.ReadAll(c)
+				if err != nil || len(answer) == 0 {
+					t.Errorf("%s, %s: got %q, %v", path, head, answer, err)
+				}
+			}
+		})
 	}
 }

@@ -28,7 +28,6 @@ const (
 	pingAfter     = time.Minute      // of silence, to find connections that lead nowhere any more
 	pingTimeout   = 20 * time.Second
 	pingInterval  = 10 * time.Second // that clients may ping in; upstream has five minutes
-	stallTime     = 2 * time.Minute  // within which a client has to take what is sent to it
 )
 
 // Defaults of limits that depend on how much memory there is. Without a limit on memory, they are the most that is
@@ -68,14 +67,14 @@ func (l Limits) defaults(memory int64) Limits {
 
 // limits keep a server safe from slow and hostile clients.
 type limits struct {
-	stall       time.Duration
 	idle        time.Duration
 	log         *slog.Logger
 	connections *connections
-	memory      *budget // bytes of answers
+	memory      sendMemory
 	calls       *budget // open ones
 	refusals    refusals
 	loaded      atomic.Bool // a catalog, since tidy looked
+	late        atomic.Bool // a client, since tidy looked
 }
 
 func newLimits(opts ServerOptions) *limits {
@@ -89,9 +88,9 @@ func newLimits(opts ServerOptions) *limits {
 		set.Connections = most
 	}
 	return &limits{
-		stall: stallTime, idle: set.Idle, log: opts.Log,
+		idle: set.Idle, log: opts.Log,
 		connections: newConnections(set.Connections),
-		memory:      newBudget(set.SendMemory),
+		memory:      newSendMemory(set.SendMemory),
 		calls:       newBudget(min(openCalls, max(memory/10/callCost, 256))),
 	}
 }
@@ -170,9 +169,13 @@ func (l *limits) connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// countRequests refuses requests when too many are being answered. There is always room for probes.
+// countRequests refuses requests when too many are being answered. There is always room for probes. A body, which no
+// request needs, has to arrive in time: after an answer, net/http reads the body to the end.
 func (l *limits) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(httpHeaderTime))
+		}
 		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
 			client := clientOf(r.RemoteAddr)
 			if !l.calls.try(client, 1) {
@@ -190,9 +193,10 @@ func (l *limits) countRequests(next http.Handler) http.Handler {
 // request waits for memory to answer a request of HTTP.
 func (l *limits) request(r *http.Request, bytes int) (release func(), err error) {
 	client := clientOf(r.RemoteAddr)
-	taken, err := l.memory.acquire(r.Context(), client, int64(bytes))
+	from := l.memory.of(int64(bytes))
+	taken, err := from.acquire(r.Context(), client, int64(bytes))
 	if err != nil {
 		return nil, err
 	}
-	return func() { l.memory.release(client, taken) }, nil
+	return func() { from.release(client, taken) }, nil
 }

@@ -30,7 +30,8 @@ const reservedMemory = 36 << 20
 const tidyEvery = 5 * time.Second
 
 // tidy returns memory to the system when load ends or a catalog was loaded, until ctx is done: a server without calls
-// makes no garbage, so that the garbage collector has no reason to run.
+// makes no garbage, so that the garbage collector has no reason to run. It does the same before a client is cut off,
+// since messages that gRPC has lost count as unsent until they are collected.
 func (l *limits) tidy(ctx context.Context) error {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
@@ -45,8 +46,8 @@ func (l *limits) tidy(ctx context.Context) error {
 		now, most, grants := l.memory.usage()
 		idle := !l.loaded.Swap(false) && grants == 0
 		used, peak = used || !idle, max(peak, most)
-		calmer := peak > l.memory.size/4 && now < peak/8
-		if used && (idle || calmer) {
+		calmer := peak > l.memory.size()/4 && now < peak/8
+		if l.late.Swap(false) || used && (idle || calmer) {
 			debug.FreeOSMemory()
 			used, peak = false, now
 		}

@@ -12,14 +12,14 @@ func TestMemoryIsReturnedOnceAfterLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := &limits{memory: newBudget(1000)}
+		l := &limits{memory: newSendMemory(1000)}
 		go l.tidy(ctx)
 		answer := func() {
-			held, err := l.memory.acquire(ctx, "a", 1)
+			held, err := l.memory[0].acquire(ctx, "a", 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.memory.release("a", held)
+			l.memory[0].release("a", held)
 		}
 		for _, tt := range []struct {
 			name string

@@ -1,0 +1,380 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	health "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+const (
+	getBundle    = "/api.Registry/GetBundle"
+	listBundles  = "/api.Registry/ListBundles"
+	listPackages = "/api.Registry/ListPackages"
+	reflection   = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+	checkHealth  = "/grpc.health.v1.Health/Check"
+)
+
+// A rawClient is an HTTP/2 client that reads frames and answers pings and settings, but takes no more data than the
+// windows it starts with.
+type rawClient struct {
+	net.Conn
+	framer *http2.Framer
+	mu     sync.Mutex    // of writes to framer
+	next   uint32        // stream
+	got    atomic.Int64  // bytes of data
+	closed chan struct{} // when the server has closed the connection
+}
+
+// dialRaw returns a client with the default windows of HTTP/2, unless settings say otherwise.
+func dialRaw(t *testing.T, l *bufconn.Listener, settings ...http2.Setting) *rawClient {
+	t.Helper()
+	conn, err := l.DialContext(t.Context())
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	must(t, err)
+	c := &rawClient{Conn: conn, framer: http2.NewFramer(conn, conn), next: 1, closed: make(chan struct{})}
+	must(t, c.framer.WriteSettings(settings...))
+	go c.read()
+	return c
+}
+
+func (c *rawClient) read() {
+	defer close(c.closed)
+	for {
+		f, err := c.framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		switch f := f.(type) {
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				c.framer.WriteSettingsAck()
+			}
+		case *http2.PingFrame:
+			if !f.IsAck() {
+				c.framer.WritePing(true, f.Data)
+			}
+		case *http2.DataFrame:
+			c.got.Add(int64(len(f.Data())))
+		}
+		c.mu.Unlock()
+	}
+}
+
+// call makes a call, and returns its stream.
+func (c *rawClient) call(t *testing.T, method string, req proto.Message) uint32 {
+	t.Helper()
+	var head bytes.Buffer
+	e := hpack.NewEncoder(&head)
+	for _, f := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "opm"},
+		{"content-type", "application/grpc"}, {"te", "trailers"},
+	} {
+		must(t, e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.next
+	c.next += 2
+	must(t, c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndHeaders: true}))
+	data, err := proto.Marshal(req)
+	must(t, err)
+	must(t, c.framer.WriteData(id, true, append([]byte{0, 0, 0, 0, byte(len(data))}, data...)))
+	return id
+}
+
+// take lets the server send so many bytes more, of all and of one stream.
+func (c *rawClient) take(stream, bytes uint32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.framer.WriteWindowUpdate(0, bytes), c.framer.WriteWindowUpdate(stream, bytes))
+}
+
+// cancel cancels the call of a stream.
+func (c *rawClient) cancel(t *testing.T, stream uint32) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	must(t, c.framer.WriteRSTStream(stream, http2.ErrCodeCancel))
+}
+
+func (c *rawClient) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// fillers returns a catalog of a small package oak and a package elm whose one bundle is of about so many bytes.
+func fillers(bytes int) string {
+	return trees + fmt.Sprintf(`---
+schema: olm.package
+name: elm
+defaultChannel: only
+---
+schema: olm.channel
+package: elm
+name: only
+entries:
+- {name: elm.v1.0.0}
+---
+schema: olm.bundle
+package: elm
+name: elm.v1.0.0
+image: registry.example/elm:v1.0.0
+properties:
+- {type: olm.package, value: {packageName: elm, version: 1.0.0}}
+- {type: filler, value: %s}
+`, strings.Repeat("x", bytes))
+}
+
+// elm is a request for the large bundle of fillers.
+var elm = &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v1.0.0"}
+
+// fromAddr has connections of a client come from an address of their own.
+type fromAddr struct {
+	net.Listener
+	number atomic.Int64
+}
+
+func (l *fromAddr) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	n := byte(l.number.Add(1))
+	return numberedConn{c, &net.TCPAddr{IP: net.IPv4(10, 0, 0, n), Port: 1}}, nil
+}
+
+type numberedConn struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (c numberedConn) RemoteAddr() net.Addr { return c.addr }
+
+// TestUnreadAnswers checks that clients that take nothing, and answer pings, are disconnected after the time limit, and
+// that small answers do not wait for it.
+func TestUnreadAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		bundle    int   // bytes
+		memory    int64 // for answers; 0 is the default
+		clients   int
+		addresses bool // each client has an address of its own
+	}{
+		{"one call, larger than the memory", 3 << 20, 1 << 20, 1, false},
+		{"calls that wait, larger than the memory", 3 << 20, 1 << 20, 6, false},
+		{"other addresses, larger than the memory", 3 << 20, 1 << 20, 6, true},
+		{"small memory", 1 << 20, 22 << 20, 40, false},
+		{"small memory, other addresses", 1 << 20, 22 << 20, 40, true},
+		{"a large bundle", 20 << 20, 0, 8, false},
+		{"a large bundle, other addresses", 20 << 20, 0, 8, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := catalogDir(t, fillers(tt.bundle))
+			synctest.Test(t, func(t *testing.T) {
+				l := bufconn.Listen(window)
+				var listener net.Listener = l
+				if tt.addresses {
+					listener = &fromAddr{Listener: l}
+				}
+				opts := serve.Options{Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: tt.memory}}}
+				opts.Registries = []serve.Registry{{Listener: listener, Load: serve.LoadOptions{Open: open(dir)}}}
+				ctx, cancelRun := context.WithCancel(context.WithoutCancel(t.Context()))
+				ended := make(chan error)
+				go func() { ended <- serve.Run(ctx, opts) }()
+				defer func() {
+					cancelRun()
+					must(t, <-ended)
+				}()
+				c := dial(t, l)
+				must(t, c.WaitReady(t.Context()))
+				var greedy []*rawClient
+				for range tt.clients {
+					g := dialRaw(t, l)
+					g.call(t, getBundle, elm)
+					greedy = append(greedy, g)
+				}
+				synctest.Wait()
+				small, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				_, err := c.Package(small, "oak")
+				must(t, err)
+				_, err = c.Bundle(small, "oak", "stable", "oak.v3.0.0")
+				must(t, err)
+				must(t, reflect(small, c))
+				time.Sleep(time.Duration(tt.clients+1) * 3 * time.Minute) // those that waited got theirs and do not take it
+				synctest.Wait()
+				for i, g := range greedy {
+					if !g.isClosed() {
+						t.Errorf("client %d of %d is still connected", i, tt.clients)
+					}
+				}
+				_, err = c.Bundle(t.Context(), "elm", "only", "elm.v1.0.0")
+				must(t, err)
+			})
+		})
+	}
+}
+
+// reflect asks for the list of services.
+func reflect(ctx context.Context, c *client.Client) error {
+	stream, err := reflectionv1.NewServerReflectionClient(c.Conn()).ServerReflectionInfo(ctx)
+	if err != nil {
+		return err
+	}
+	if err := stream.Send(services()); err != nil {
+		return err
+	}
+	_, err = stream.Recv()
+	return errors.Join(err, stream.CloseSend())
+}
+
+// services returns a request for the list of services.
+func services() *reflectionv1.ServerReflectionRequest {
+	return &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
+}
+
+// TestUnreadMethods checks that a client that takes nothing is disconnected, whatever it asked for.
+func TestUnreadMethods(t *testing.T) {
+	dir := catalogDir(t, large())
+	for _, tt := range []struct {
+		method string
+		req    proto.Message
+		calls  int
+	}{
+		{getBundle, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"}, 20},
+		{"/api.Registry/GetPackage", &api.GetPackageRequest{Name: "elm"}, 249},
+		{listBundles, &api.ListBundlesRequest{}, 1},
+		{listPackages, &api.ListPackageRequest{}, 249},
+		{reflection, services(), 249},
+		{checkHealth, &health.HealthCheckRequest{}, 249},
+	} {
+		t.Run(tt.method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, serve.Options{}, dir).ready(t)
+				g := dialRaw(t, r.listener, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+				for range tt.calls {
+					g.call(t, tt.method, tt.req)
+				}
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				if !g.isClosed() {
+					t.Errorf("the client is still connected, after %d bytes", g.got.Load())
+				}
+				_, err := r.Package(t.Context(), "elm")
+				must(t, err)
+			})
+		})
+	}
+}
+
+// TestTrickle checks that a client that takes a few bytes at a time is disconnected, and one with a slow network is not.
+func TestTrickle(t *testing.T) {
+	dir := catalogDir(t, fillers(20<<20))
+	for _, tt := range []struct {
+		name   string
+		bytes  uint32 // taken each second
+		closed bool
+	}{
+		{"a byte a second", 1, true},
+		{"100 bytes a second", 100, true},
+		{"100 KB a second", 100 << 10, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, serve.Options{}, dir).ready(t)
+				g := dialRaw(t, r.listener)
+				id := g.call(t, getBundle, elm)
+				for range 5 * 60 {
+					time.Sleep(time.Second)
+					if g.take(id, tt.bytes) != nil {
+						break
+					}
+				}
+				synctest.Wait()
+				if g.isClosed() != tt.closed {
+					t.Errorf("disconnected: %t, want %t; it took %d bytes", g.isClosed(), tt.closed, g.got.Load())
+				}
+			})
+		})
+	}
+}
+
+// TestCanceledAnswers cancels calls at the moment that they are answered, and checks that the memory for their answers
+// is given back.
+func TestCanceledAnswers(t *testing.T) {
+	l := bufconn.Listen(window)
+	server := serve.NewServer(loaded(t, catalogDir(t, large())), serve.ServerOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- server.Serve(ctx, l) }()
+	defer func() {
+		cancel()
+		must(t, <-ended)
+	}()
+	c := dialRaw(t, l)
+	for i := range 20_000 {
+		id := c.call(t, getBundle, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"})
+		for begun := time.Now(); time.Since(begun) < time.Duration(i%1000)*100*time.Nanosecond; {
+			runtime.Gosched()
+		}
+		c.cancel(t, id)
+	}
+	giveUp := time.Now().Add(patience)
+	for server.SendMemoryHeld() > 0 {
+		if time.Now().After(giveUp) {
+			t.Fatalf("%d bytes are still held", server.SendMemoryHeld())
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	c.Close()
+}
+
+// TestIdleReflection checks that streams on which nothing is being sent take no memory for answers.
+func TestIdleReflection(t *testing.T) {
+	dir := catalogDir(t, trees)
+	synctest.Test(t, func(t *testing.T) {
+		opts := serve.Options{Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: 1 << 20}}}
+		r := run(t, opts, dir).ready(t)
+		for range 100 {
+			stream, err := reflectionv1.NewServerReflectionClient(r.Conn()).ServerReflectionInfo(t.Context())
+			must(t, err)
+			must(t, stream.Send(services()))
+			_, err = stream.Recv()
+			must(t, err)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, err := range r.Bundles(soon) {
+			must(t, err)
+		}
+	})
+}
