@@ -40,7 +40,7 @@ func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error)
 		a := access{
 			api:   schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind},
 			name:  d.Name + "-" + d.Version + "-",
-			owner: owner("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd),
+			owner: owner("apiextensions.k8s.io/v1", "customresourcedefinition", crd), // in lower case, as OLM has it,
 		}
 		for _, l := range levels {
 			roles = append(roles, a.role("", l.name, rule(l.verbs, group, plural)))

@@ -105,20 +105,25 @@ func withHash(base, hash string) string {
 }
 
 func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
-	return Hash(struct {
-		RoleRef  rbacv1.RoleRef   `json:"roleRef"`
-		Subjects []rbacv1.Subject `json:"subjects"`
+	return contentHash(struct {
+		RoleRef  rbacv1.RoleRef
+		Subjects []rbacv1.Subject
 	}{ref, subjects})
 }
 
+// contentHash returns the value of the label olm.permissions.hash: unlike [Hash], that of the JSON without a line break.
+func contentHash(v any) string { return hashText(marshal(v)) }
+
 // Hash returns what OLM puts in names and labels for a value: the SHA-224 of its JSON and a line break, in base 62. The
 // JSON must be that of encoding/json, which escapes <, > and &.
-func Hash(v any) string {
+func Hash(v any) string { return hashText(append(marshal(v), '\n')) }
+
+func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // no value here has a type that JSON does not know
 	}
-	return hashText(append(text, '\n'))
+	return text
 }
 
 func hashText(text []byte) string {

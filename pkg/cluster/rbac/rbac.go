@@ -7,8 +7,7 @@
 //		fmt.Println(account.Name, len(account.Roles), len(account.ClusterRoles))
 //	}
 //
-// Names and labels are those of OLM. The tests compare them with objects of real clusters, except for the value of the
-// label olm.permissions.hash.
+// Names and labels are those of OLM. The tests compare them with objects of real clusters.
 package rbac
 
 import (
@@ -113,7 +112,7 @@ func (a *Account) addRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.Strat
 	a.Roles = append(a.Roles, &rbacv1.Role{
 		TypeMeta: typeMeta(kindRole),
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: ownerLabels(csv, Hash(p.Rules)),
+			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: ownerLabels(csv, contentHash(p.Rules)),
 		},
 		Rules: p.Rules,
 	})
@@ -132,7 +131,7 @@ func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha
 	ref, subjects := bind(kindClusterRole, name), subjects(csv, p)
 	a.ClusterRoles = append(a.ClusterRoles, &rbacv1.ClusterRole{
 		TypeMeta:   typeMeta(kindClusterRole),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, Hash(p.Rules))},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, contentHash(p.Rules))},
 		Rules:      p.Rules,
 	})
 	a.ClusterRoleBindings = append(a.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
