@@ -54,7 +54,11 @@ type objects struct {
 	operators     []Object[*v1alpha1.ClusterServiceVersion]
 	subscriptions []Object[*v1alpha1.Subscription]
 	plans         map[string]*v1alpha1.InstallPlan
+	plansKnown    bool // the State has InstallPlans, or is of a whole cluster
 }
+
+// definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
+const definitionOfPlans = "installplans.operators.coreos.com"
 
 func (s *State) objects(namespace string) *objects {
 	ns := &objects{
@@ -62,6 +66,10 @@ func (s *State) objects(namespace string) *objects {
 		operators:     slices.Collect(s.ClusterServiceVersions.In(namespace)),
 		subscriptions: slices.Collect(s.Subscriptions.In(namespace)),
 		plans:         map[string]*v1alpha1.InstallPlan{},
+		plansKnown:    s.InstallPlans.Len() > 0,
+	}
+	if _, ok := s.CustomResourceDefinitions.Get("", definitionOfPlans); ok {
+		ns.plansKnown = true
 	}
 	for o := range s.InstallPlans.In(namespace) {
 		ns.plans[o.Value.Name] = o.Value

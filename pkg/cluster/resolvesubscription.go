@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -26,6 +27,8 @@ type Subscription struct {
 	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as is the rest
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
+
+	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the catalogs that it sees
 
 	// Conditions are those that are true, apart from those of the whole namespace. They are not known of a Subscription
 	// that OLM creates.
@@ -60,9 +63,11 @@ func (ns *objects) statuses(failForward bool) []status {
 		s := status{state: sub.Status.State, installed: sub.Status.InstalledCSV, current: sub.Status.CurrentCSV}
 		by := sub.Annotations[annotationGeneratedBy]
 		switch {
+		case ns.lost(sub):
+			s.state, s.current = v1alpha1.SubscriptionStateNone, ""
 		case sub.Status.InstallPlanRef != nil:
 			s.plan = sub.Status.InstallPlanRef.Name
-		case by != "":
+		case by != "" && !ns.isGone(by):
 			s.plan, s.state, s.current = by, ns.pending(by, failForward), sub.Spec.StartingCSV
 		}
 		switch {
@@ -76,6 +81,16 @@ func (ns *objects) statuses(failForward bool) []status {
 	}
 	return statuses
 }
+
+// lost reports whether a Subscription waits for an InstallPlan that is gone. OLM makes it forget both.
+func (ns *objects) lost(s *v1alpha1.Subscription) bool {
+	ref := s.Status.InstallPlanRef
+	return ref != nil && s.Status.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name)
+}
+
+// isGone reports whether an InstallPlan is known to be gone: a State with other InstallPlans, or with their definition,
+// would have it.
+func (ns *objects) isGone(plan string) bool { return ns.plansKnown && ns.plans[plan] == nil }
 
 // pending returns the state of a Subscription whose ClusterServiceVersion is not there yet.
 func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionState {
@@ -100,7 +115,32 @@ func (s *status) question(o Object[*v1alpha1.Subscription]) resolve.Subscription
 func (q *Question) Statuses(namespace string) []Subscription {
 	ns, answer := q.objects(namespace), &Namespace{Name: namespace}
 	q.describe(answer, ns, ns.statuses(ns.failForward()))
+	health := q.catalogHealth(namespace)
+	for i := range answer.Subscriptions {
+		answer.Subscriptions[i].Health = health
+	}
 	return answer.Subscriptions
+}
+
+// catalogHealth returns the health of the CatalogSources of the State that a namespace sees, by namespace and name. OLM
+// has no doubts about a server that it does not run itself.
+func (q *Question) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalogHealth {
+	var all []v1alpha1.SubscriptionCatalogHealth
+	for o := range q.CatalogSources.All() {
+		c := o.Value
+		if c.Namespace != namespace && c.Namespace != q.global {
+			continue
+		}
+		healthy := c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name)
+		all = append(all, v1alpha1.SubscriptionCatalogHealth{
+			CatalogSourceRef: &corev1.ObjectReference{
+				APIVersion: operatorsV1Alpha, Kind: v1alpha1.CatalogSourceKind, Namespace: c.Namespace, Name: c.Name,
+				UID: c.UID, ResourceVersion: c.ResourceVersion,
+			},
+			Healthy: healthy,
+		})
+	}
+	return all
 }
 
 // describe sets the Subscriptions of an answer.
@@ -115,7 +155,7 @@ func (q *Question) describe(answer *Namespace, ns *objects, statuses []status) {
 		s.Conditions = append(q.health(answer.Name, &s), q.deprecations(&s)...)
 		if current, ok := updated[s.Name]; ok {
 			s.Change, s.CurrentCSV, s.State = Updated, current, v1alpha1.SubscriptionStateUpgradePending
-		} else if c, ok := q.planCondition(ns, statuses[i].plan); ok {
+		} else if c, ok := ns.planCondition(statuses[i].plan); ok {
 			s.Conditions = append(s.Conditions, c)
 		}
 		answer.Subscriptions = append(answer.Subscriptions, s)
@@ -158,24 +198,24 @@ func (q *Question) health(namespace string, s *Subscription) []resolve.Condition
 }
 
 // planCondition returns what a Subscription says about its InstallPlan, as far as the State has InstallPlans.
-func (q *Question) planCondition(ns *objects, name string) (c resolve.Condition, ok bool) {
-	if name == "" || q.InstallPlans.Len() == 0 {
+func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
+	if name == "" || !ns.plansKnown {
 		return c, false
 	}
 	plan := ns.plans[name]
 	if plan == nil {
 		return isTrue(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, ""), true
 	}
+	installed := plan.Status.GetCondition(v1alpha1.InstallPlanInstalled)
 	switch phase := plan.Status.Phase; phase {
 	case v1alpha1.InstallPlanPhaseComplete:
 		return c, false
 	case v1alpha1.InstallPlanPhaseFailed:
-		installed := plan.Status.GetCondition(v1alpha1.InstallPlanInstalled)
 		reason := cmp.Or(installed.Reason, v1alpha1.InstallPlanReasonComponentFailed)
 		return isTrue(v1alpha1.SubscriptionInstallPlanFailed, string(reason), installed.Message), true
 	default:
 		reason := cmp.Or(string(phase), v1alpha1.InstallPlanNotYetReconciled)
-		return isTrue(v1alpha1.SubscriptionInstallPlanPending, reason, ""), true
+		return isTrue(v1alpha1.SubscriptionInstallPlanPending, reason, installed.Message), true
 	}
 }
 

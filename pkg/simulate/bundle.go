@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -56,19 +54,34 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	return all, err
 }
 
-// propertiesText returns the value of the annotation operatorframework.io/properties.
+// propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
+// twice in it: a catalog serves them as dependencies, too, and OLM makes properties of these.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
-		Type  string         `json:"type"`
-		Value jsontext.Value `json:"value"`
+		Type  string `json:"type"`
+		Value any    `json:"value"`
 	}
-	text := struct {
-		Properties []property `json:"properties"`
-	}{[]property{}}
+	own, required := []property{}, []property{}
 	for _, p := range properties {
-		text.Properties = append(text.Properties, property{p.Type, p.Value})
+		own = append(own, property{p.Type, p.Value})
+		switch p.Type {
+		case declcfg.PropertyGVKRequired:
+			var k declcfg.GVKRequired
+			if p.Unmarshal(&k) == nil {
+				required = append(required, property{p.Type, struct {
+					Group   string `json:"group"`
+					Version string `json:"version"`
+					Kind    string `json:"kind"`
+				}{k.Group, k.Version, k.Kind}})
+			}
+		case declcfg.PropertyPackageRequired:
+			var pkg declcfg.PackageRequired
+			if p.Unmarshal(&pkg) == nil {
+				required = append(required, property{p.Type, pkg})
+			}
+		}
 	}
-	return jsonText(text)
+	return jsonText(map[string][]property{"properties": append(own, required...)})
 }
 
 // configMapName returns the name of the ConfigMap that the image of a bundle is unpacked into.

@@ -158,5 +158,8 @@ func (r *run) connect(o source) {
 		}
 		c.Status.GRPCConnectionState.Address = address
 		c.Status.GRPCConnectionState.LastObservedState = state
+		if c.Status.RegistryServiceStatus == nil {
+			c.Status.RegistryServiceStatus = catalogsource.RegistryService(c)
+		}
 	}, fmt.Sprintf("connection to %s: %s", address, state), assumed("OLM connects to the catalogs that it resolves from"))
 }

@@ -142,6 +142,9 @@ func (r *run) phase(
 	return r.phaseAnd(o, phase, reason, message, why, nil)
 }
 
+// finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it made for the operator.
+const finalizer = "operators.coreos.com/csv-cleanup"
+
 // phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil.
 func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
@@ -149,6 +152,9 @@ func (r *run) phaseAnd(
 ) csv {
 	text := fmt.Sprintf("phase %s, reason %s: %s", phase, reason, message)
 	return update(r, &r.State.ClusterServiceVersions, o, func(c *v1alpha1.ClusterServiceVersion) {
+		if !slices.Contains(c.Finalizers, finalizer) {
+			c.Finalizers = append(c.Finalizers, finalizer)
+		}
 		if rows != nil {
 			c.SetRequirementStatus(rows)
 		}

@@ -113,6 +113,7 @@ func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	}) {
 		collect(r, s.Others[of], gone, why)
 	}
+	r.forgetAlongside(gone)
 	collectLabelled(r, &s.ClusterRoles, gone, why)
 	collectLabelled(r, &s.ClusterRoleBindings, gone, why)
 	collectLabelled(r, &s.APIServices, gone, why)
@@ -120,7 +121,8 @@ func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	collectLabelled(r, &s.ValidatingWebhooks, gone, why)
 }
 
-// collect deletes the objects in the namespace of gone whose owners are all gone.
+// collect deletes the objects in the namespace of gone whose owners are all gone. Of the others it removes the references
+// to the owners that are gone.
 func collect[P cluster.Kubernetes](
 	r *run, s *cluster.Store[P], gone *v1alpha1.ClusterServiceVersion, why reason,
 ) {
@@ -131,8 +133,13 @@ func collect[P cluster.Kubernetes](
 	}
 	for o := range s.In(gone.Namespace) {
 		owners := o.Value.GetOwnerReferences()
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return !isGone(ref) }) {
+		remaining := slices.DeleteFunc(slices.Clone(owners), isGone)
+		switch {
+		case len(remaining) == len(owners):
+		case len(remaining) == 0:
 			remove(r, s, o, "of "+gone.Name, why)
+		default:
+			update(r, s, o, func(o P) { o.SetOwnerReferences(remaining) }, "no longer owned by "+gone.Name, why)
 		}
 	}
 }

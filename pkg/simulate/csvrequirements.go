@@ -69,7 +69,7 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 	f := &findings{rows: []v1alpha1.RequirementStatus{}, met: true}
 	ns.findKubernetes(c, f)
 	for _, d := range c.GetAllCRDDescriptions() {
-		ns.findDefinition(d, f)
+		ns.findDefinition(c, d, f)
 	}
 	for _, d := range c.GetRequiredAPIServiceDescriptions() {
 		ns.findService(d, f)
@@ -122,7 +122,7 @@ func parseVersion(text string) (*version.Version, error) {
 	return version.ParseSemantic(text)
 }
 
-func (ns *installed) findDefinition(d v1alpha1.CRDDescription, f *findings) {
+func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha1.CRDDescription, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: d.Name,
 	}
@@ -142,6 +142,11 @@ func (ns *installed) findDefinition(d v1alpha1.CRDDescription, f *findings) {
 		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD version not served")
 		return
 	}
+	if others := ns.installedOthers(crd, c); len(others) > 0 && c.OwnsCRD(d.Name) {
+		f.add(row, v1alpha1.RequirementStatusReasonPresentNotSatisfied,
+			"CRD installed alongside other CSV(s): "+strings.Join(others, ", "))
+		return
+	}
 	if !isEstablished(crd) {
 		f.add(row, v1alpha1.RequirementStatusReasonNotAvailable,
 			"CRD is present but the Established condition is False (not available)")
@@ -149,6 +154,23 @@ func (ns *installed) findDefinition(d v1alpha1.CRDDescription, f *findings) {
 	}
 	row.UUID = string(crd.UID)
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "CRD is present and Established condition is true")
+}
+
+// installedOthers returns the operators of the namespace with which a definition was installed, none if that was done
+// with c, too: then the InstallPlan of c has applied it.
+func (ns *installed) installedOthers(
+	crd *apiextensionsv1.CustomResourceDefinition, c *v1alpha1.ClusterServiceVersion,
+) []string {
+	var others []string
+	for _, o := range alongside(crd) {
+		switch {
+		case o == keyOf(c):
+			return nil
+		case o.Namespace == c.Namespace && ns.isOriginal(o):
+			others = append(others, o.Name)
+		}
+	}
+	return others
 }
 
 // isEstablished reports whether an API server serves a definition. Conditions are missing if it was created in the
@@ -234,6 +256,11 @@ func (ns *installed) findPermissions(
 				row.Status, row.Message = v1alpha1.RequirementStatusReasonNotPresent, "Service account does not exist"
 				continue
 			}
+			if ns.ownedByOthers(c, p.ServiceAccountName) {
+				row.Status = v1alpha1.RequirementStatusReasonPresentNotSatisfied
+				row.Message = "Service account is owned by another ClusterServiceVersion"
+				continue
+			}
 			account := types.NamespacedName{Namespace: c.Namespace, Name: p.ServiceAccountName}
 			if err := ns.findRules(account, namespace, scope, p.Rules, row, f); err != nil {
 				return err
@@ -255,6 +282,18 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 		return true
 	}
 	return !ns.known(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
+}
+
+// ownedByOthers reports whether a service account has owners among ClusterServiceVersions, but not c.
+func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account string) bool {
+	o, ok := ns.State.ServiceAccounts.Get(c.Namespace, account)
+	if !ok {
+		return false
+	}
+	owners := slices.DeleteFunc(slices.Clone(o.Value.OwnerReferences), func(ref metav1.OwnerReference) bool {
+		return ref.Kind != v1alpha1.ClusterServiceVersionKind
+	})
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return ref.Name == c.Name })
 }
 
 // findRules adds a dependent to row for each rule.

@@ -2,6 +2,9 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
@@ -30,12 +35,14 @@ func (x *execution) definition(
 	crd = crd.DeepCopy()
 	crd.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
 	crd.Labels = with(crd.Labels, labelManaged, "true")
+	operator := types.NamespacedName{Namespace: x.plan.Namespace, Name: step.Resolving}
 	why := computed("InstallPlan " + x.plan.Name + " has it")
 	if b.Partial {
 		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
 	}
 	old, ok := x.State.CustomResourceDefinitions.Get("", crd.Name)
 	if !ok {
+		x.setAlongside(crd, operator)
 		accept(crd)
 		create(x.run, &x.State.CustomResourceDefinitions, crd, "versions "+versionsOf(crd), why)
 		return v1alpha1.StepStatusCreated, nil
@@ -46,11 +53,70 @@ func (x *execution) definition(
 		return step.Status, err
 	}
 	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
+		x.setAlongside(crd, append(alongside(old.Value), operator)...)
 		c.Spec, c.Annotations = crd.Spec, crd.Annotations
 		c.Labels = labels.Merge(c.Labels, crd.Labels)
 		accept(c)
 	}, "versions "+versionsOf(crd), why)
 	return v1alpha1.StepStatusPresent, nil
+}
+
+// annotationAlongside begins the keys of the annotations of a definition that name the operators it was installed with.
+const annotationAlongside = "operatorframework.io/installed-alongside-"
+
+// alongside returns the operators that a definition was installed with, sorted.
+func alongside(crd *apiextensionsv1.CustomResourceDefinition) []types.NamespacedName {
+	var names []types.NamespacedName
+	for key, value := range crd.Annotations {
+		namespace, name, ok := strings.Cut(value, "/")
+		if ok && strings.HasPrefix(key, annotationAlongside) {
+			names = append(names, types.NamespacedName{Namespace: namespace, Name: name})
+		}
+	}
+	slices.SortFunc(names, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// setAlongside writes into a definition with which operators it is installed. The last one is installed now; of the
+// others only the existing ones stay.
+func (x *execution) setAlongside(crd *apiextensionsv1.CustomResourceDefinition, operators ...types.NamespacedName) {
+	crd.Annotations = maps.Clone(crd.Annotations)
+	maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return strings.HasPrefix(key, annotationAlongside) })
+	for i, o := range operators {
+		if i < len(operators)-1 && !x.isOriginal(o) {
+			continue
+		}
+		key, value := alongsideAnnotation(o)
+		metav1.SetMetaDataAnnotation(&crd.ObjectMeta, key, value)
+	}
+}
+
+// forgetAlongside removes an operator that is gone from the definitions that it was installed with. OLM does so when it
+// executes the InstallPlan of the next operator once more, which it does with most.
+func (r *run) forgetAlongside(gone *v1alpha1.ClusterServiceVersion) {
+	key, _ := alongsideAnnotation(keyOf(gone))
+	for _, d := range gone.Spec.CustomResourceDefinitions.Owned {
+		o, ok := r.State.CustomResourceDefinitions.Get("", d.Name)
+		if !ok || o.Value.Annotations[key] == "" {
+			continue
+		}
+		update(r, &r.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			delete(crd.Annotations, key)
+		}, "annotation of "+gone.Name+" removed", computed("definitions name the existing operators they were installed with"))
+	}
+}
+
+// alongsideAnnotation returns the annotation of a definition that was installed with an operator.
+func alongsideAnnotation(operator types.NamespacedName) (key, value string) {
+	hash := fnv.New64a()
+	hash.Write([]byte(operator.String()))
+	return fmt.Sprintf("%s%x", annotationAlongside, hash.Sum64()), operator.String()
+}
+
+// isOriginal reports whether there is a ClusterServiceVersion of a name that is not a copy.
+func (r *run) isOriginal(name types.NamespacedName) bool {
+	o, ok := r.State.ClusterServiceVersions.Get(name.Namespace, name.Name)
+	return ok && !o.Value.IsCopied()
 }
 
 // withoutV1beta1 is the first version of Kubernetes that does not serve definitions of v1beta1.

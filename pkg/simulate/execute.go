@@ -18,8 +18,7 @@ func plans(_ context.Context, r *run) error {
 	for o := range r.State.InstallPlans.All() {
 		status := &o.Value.Status
 		isEmpty := len(status.Plan) == 0 && len(status.BundleLookups) == 0 // OLM fills it in before it looks at it
-		isDone := status.Phase == v1alpha1.InstallPlanPhaseComplete || status.Phase == v1alpha1.InstallPlanPhaseFailed
-		if isEmpty || isDone {
+		if isEmpty || isDone(o.Value) {
 			continue
 		}
 		o, ok := r.checkGroup(o)
@@ -34,6 +33,10 @@ func plans(_ context.Context, r *run) error {
 		}
 	}
 	return nil
+}
+
+func isDone(p *v1alpha1.InstallPlan) bool {
+	return p.Status.Phase == v1alpha1.InstallPlanPhaseComplete || p.Status.Phase == v1alpha1.InstallPlanPhaseFailed
 }
 
 // approve starts an InstallPlan that is approved, and returns it as it is then.

@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -115,6 +118,7 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 	if err := json.Unmarshal([]byte(step.Resource.Manifest), s); err != nil {
 		return step.Status, fmt.Errorf("error parsing step manifest: %s: %w", step.Resource.Name, err)
 	}
+	s.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)) // which the manifest lacks
 	if _, ok := x.State.Subscriptions.Get(x.plan.Namespace, s.Name); ok {
 		return v1alpha1.StepStatusPresent, nil
 	}
@@ -150,6 +154,8 @@ func (x *execution) operator(
 	}
 	created := planned(csv, replaces, b)
 	created.Labels = with(csv.Labels, labelManaged, "true")
+	created.Finalizers = []string{finalizer}
+	setDefaults(created)
 	text := "a new operator"
 	if created.Spec.Replaces != "" {
 		text = "spec.replaces " + created.Spec.Replaces
@@ -161,6 +167,32 @@ func (x *execution) operator(
 	}
 	create(x.run, &x.State.ClusterServiceVersions, created, text, why)
 	return v1alpha1.StepStatusCreated, nil
+}
+
+// setDefaults sets the fields of Deployments that the API server fills in, according to the schema of
+// ClusterServiceVersions. They are part of what OLM hashes.
+func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
+	strategy := csv.Spec.InstallStrategy.StrategySpec.DeepCopy()
+	for i := range strategy.DeploymentSpecs {
+		pod := &strategy.DeploymentSpecs[i].Spec.Template.Spec
+		for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+			for j := range containers {
+				setContainerDefaults(&containers[j])
+			}
+		}
+	}
+	csv.Spec.InstallStrategy.StrategySpec = *strategy
+}
+
+func setContainerDefaults(c *corev1.Container) {
+	for i := range c.Ports {
+		c.Ports[i].Protocol = cmp.Or(c.Ports[i].Protocol, corev1.ProtocolTCP)
+	}
+	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if probe != nil && probe.GRPC != nil && probe.GRPC.Service == nil {
+			probe.GRPC.Service = new("")
+		}
+	}
 }
 
 // replacedBy returns what the ClusterServiceVersion of a step replaces: its manifest says so, or the reference to it.
@@ -193,6 +225,40 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 	return false
 }
 
+// own writes into an object which operator owns it. OLM adds no owner to the Roles, bindings and service accounts that
+// are manifests of a bundle, and only one label to its ClusterRoles: they outlive the operator.
+func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
+	o.SetLabels(with(o.GetLabels(), labelManaged, "true"))
+	switch o.(type) {
+	case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
+		o.SetLabels(with(o.GetLabels(), "olm.owner", csv.Name))
+		return
+	case *rbacv1.Role, *rbacv1.RoleBinding, *corev1.ServiceAccount:
+		if len(o.GetOwnerReferences()) == 0 {
+			return
+		}
+	}
+	if inNamespace {
+		o.SetOwnerReferences(rbac.OwnedBy(csv))
+		x.keepOwners(o)
+	} else {
+		o.SetLabels(labels.Merge(o.GetLabels(), rbac.OwnerLabels(csv)))
+	}
+}
+
+// keepOwners gives a service account the owners that the existing one has: during an update, both operators use it.
+func (x *execution) keepOwners(o cluster.Kubernetes) {
+	old, ok := x.State.ServiceAccounts.Get(x.plan.Namespace, o.GetName())
+	if _, isAccount := o.(*corev1.ServiceAccount); !ok || !isAccount {
+		return
+	}
+	owners := slices.Clone(old.Value.OwnerReferences)
+	for _, own := range o.GetOwnerReferences() {
+		owners = replaced(owners, own, func(ref metav1.OwnerReference) bool { return ref.Kind == own.Kind && ref.Name == own.Name })
+	}
+	o.SetOwnerReferences(owners)
+}
+
 // other creates an object of another kind, or replaces the one of its name.
 func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
 	o = o.DeepCopyObject().(cluster.Kubernetes)
@@ -203,11 +269,8 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 	}
 	if inNamespace {
 		o.SetNamespace(x.plan.Namespace)
-		o.SetOwnerReferences(rbac.OwnedBy(csv))
-		o.SetLabels(with(o.GetLabels(), labelManaged, "true"))
-	} else {
-		o.SetLabels(labels.Merge(o.GetLabels(), rbac.OwnerLabels(csv)))
 	}
+	x.own(o, csv, inNamespace)
 	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
 		return v1alpha1.StepStatusCreated
 	}

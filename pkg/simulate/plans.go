@@ -82,7 +82,7 @@ func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *cluster.Namespace) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
-		listed = append(listed, newStep(s.StartingCSV, generatedStep(s)))
+		listed = append(listed, newStep(s.StartingCSV, generatedStep(s, answer.Name)))
 	}
 	catalogs := map[string]bool{}
 	for _, c := range answer.Install {
@@ -116,17 +116,16 @@ func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
 	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
 }
 
-// generatedStep creates a Subscription.
-func generatedStep(s resolve.Subscription) v1alpha1.StepResource {
+// generatedStep creates a Subscription. Its manifest has neither apiVersion nor kind, as in OLM.
+func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResource {
 	subscription := &v1alpha1.Subscription{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind},
-		ObjectMeta: metav1.ObjectMeta{Name: s.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: namespace},
 		Spec: &v1alpha1.SubscriptionSpec{
 			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace, Package: s.Package, Channel: s.Channel,
 			StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
 		},
 	}
-	gvk := subscription.GroupVersionKind()
+	gvk := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)
 	return v1alpha1.StepResource{
 		CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
 		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -15,13 +16,14 @@ import (
 // resolution resolves the namespaces: it sets the conditions of what fails, has bundles unpacked, and creates
 // InstallPlans.
 func resolution(ctx context.Context, r *run) error {
+	for _, name := range slices.Clone(r.State.InstallPlans.Namespaces()) {
+		r.collectPlans(name)
+	}
 	var names []string
 	for _, name := range r.due() {
-		if r.synced[name] == r.Steps+1 {
-			continue
+		if r.synced[name] != r.Steps+1 {
+			names = append(names, name)
 		}
-		names = append(names, name)
-		r.collectPlans(name)
 	}
 	answers, err := r.question.Answers(ctx, names, r.opts.Resolve)
 	if err != nil {
@@ -97,7 +99,11 @@ func (r *run) install(answer *cluster.Namespace) {
 		}
 		updated := answer.Updated[i]
 		r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
+			unpacking := status.GetCondition(v1alpha1.SubscriptionBundleUnpacking)
 			resolved(status)
+			if unpacking.Status == corev1.ConditionTrue { // OLM removes it at the next answer
+				status.SetCondition(unpacking)
+			}
 			r.refer(status, answer.Name, plan.Name)
 			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateUpgradePending, updated.CurrentCSV
 			status.InstallPlanGeneration = plan.Spec.Generation

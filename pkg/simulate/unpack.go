@@ -30,11 +30,16 @@ func (r *run) unpack(answer *cluster.Namespace) bool {
 	}
 	names := strings.Join(failing, ", ")
 	r.block(answer, "the bundle image of "+names+", which cannot be unpacked", Assumed)
-	r.unpackFailed(answer, "BundleUnpackFailed",
-		"bundle unpacking failed. Reason: DeadlineExceeded, and Message: Job was active longer than specified deadline",
+	r.unpackFailed(answer, "BundleUnpackFailed", jobFailed,
 		assumed("nothing of the namespace is installed while one bundle cannot be unpacked: "+names))
 	return false
 }
+
+// jobFailed is what OLM says of a Job that could not unpack the image of a bundle.
+const jobFailed = "Bundle unpacking failed - BackoffLimitExceeded: Job has reached the specified backoff limit. " +
+	"Auto-retry in ~5 min after job cleanup (TTL). Common causes: Missing ICSP (ppc64le/s390x/arm64), auth failure, " +
+	"invalid image. Manual retry: in the CatalogSource namespace, run " +
+	"`kubectl get jobs -l operatorframework.io/bundle-unpack-ref` and delete the specific failing job."
 
 // failing returns the bundles of an answer whose images are assumed to fail.
 func (r *run) failing(answer *cluster.Namespace) []string {

@@ -77,8 +77,12 @@ func serviceName(source *v1alpha1.CatalogSource) string {
 	return strings.ReplaceAll(source.Name, ".", "-")
 }
 
-// RegistryService returns the status of a CatalogSource about the Service of its pod, without the time.
+// RegistryService returns the status of a CatalogSource about the Service of its pod, without the time. A CatalogSource
+// with an address has no Service.
 func RegistryService(source *v1alpha1.CatalogSource) *v1alpha1.RegistryServiceStatus {
+	if !HasPod(source) {
+		return &v1alpha1.RegistryServiceStatus{Protocol: portName}
+	}
 	return &v1alpha1.RegistryServiceStatus{
 		Protocol: portName, ServiceName: serviceName(source), ServiceNamespace: source.Namespace, Port: fmt.Sprint(grpcPort),
 	}
