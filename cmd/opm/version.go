@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// upstreamVersion is the version of upstream's opm whose behaviour this opm has. Programs that run opm compare it to know
-// which flags there are. The scripts of test/conformance are of the same version.
+// upstreamVersion is the version of upstream's opm whose behaviour this opm has. Programs that run opm compare it to
+// know which flags there are. The scripts of test/conformance are of the same version.
 const upstreamVersion = "v1.73.0"
 
 // Set by the linker in make build. Empty values come from Go's build information.
@@ -58,13 +59,13 @@ func (b *buildInfo) complete(info *debug.BuildInfo) {
 
 // own says which opm this is, without quotes, which scripts take for those of the other line.
 func (b *buildInfo) own() string {
-	text := "opm: this is github.com/opm-toolchain/opm"
+	fields := []string{"opm: this is github.com/opm-toolchain/opm"}
 	for _, field := range [][2]string{{"version ", b.Version}, {"commit ", b.GitCommit}, {"built ", b.BuildDate}} {
 		if field[1] != "" {
-			text += ", " + field[0] + field[1]
+			fields = append(fields, field[0]+field[1])
 		}
 	}
-	return text
+	return strings.Join(fields, ", ")
 }
 
 func versionCmd() *cobra.Command {

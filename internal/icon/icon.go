@@ -91,8 +91,8 @@ func isBrand(data []byte, brand string) bool {
 	return len(data) >= 12 && string(data[4:12]) == "ftyp"+brand
 }
 
-// isHEIF reports whether data is a HEIF image with HEVC, which upstream takes: its major brand says so, or it is generic
-// and a compatible brand does.
+// isHEIF reports whether data is a HEIF image with HEVC, which upstream takes: its major brand says so, or it is
+// generic and a compatible brand does.
 func isHEIF(data []byte) bool {
 	if isBrand(data, "heic") {
 		return true
