@@ -94,7 +94,8 @@ var arrows = map[string][]string{
 		json, "internal/shell",
 	},
 	"pkg/imagecheck": {
-		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/plural", "github.com/google/go-containerregistry",
+		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
+		"github.com/google/go-containerregistry", "golang.org/x/sync",
 	},
 	"pkg/crdcheck": {
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
@@ -185,7 +186,9 @@ var arrows = map[string][]string{
 		"internal/pool",
 	},
 	"internal/strictyaml": {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
-	"internal/tarfs":      {"internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync"},
+	"internal/tarfs": {
+		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
+	},
 	"internal/tartest":    {"github.com/klauspost/compress"},
 	"internal/watch":      {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"internal/yamljson":   {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -43,6 +44,10 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(w, interrupted)
+		return
+	}
+	if p, ok := errors.AsType[*parallel.Panic](err); ok {
+		fmt.Fprintf(w, "opm: %s; please report this to the maintainers of opm, with the lines that follow\n%s", p, p.Stack)
 		return
 	}
 	if why := outputFailure(err); why != nil {

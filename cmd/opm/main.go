@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
 func main() {
@@ -38,7 +40,11 @@ func setGCPercent(percent int) {
 func run(ctx context.Context, args []string) int {
 	root := rootCmd()
 	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd := root
+	err := parallel.Catch(func() (err error) {
+		cmd, err = root.ExecuteContextC(ctx)
+		return err
+	})
 	if err == nil {
 		return 0
 	}

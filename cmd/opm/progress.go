@@ -43,20 +43,21 @@ func workOf(cmd *cobra.Command) *console.Work {
 func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
 	w := workOf(cmd)
 	w.Count(len(refs), "references")
-	if _, ok := cmd.ErrOrStderr().(*console.Console); ok {
-		go func() { w.Size(sizeOfFiles(refs)) }()
-	}
+	w.Go(func(stopped func() bool) { w.Size(sizeOfFiles(refs, stopped)) })
 	opts.Opened = w.Did
 	opts.Read = w.Read
 }
 
-// sizeOfFiles returns how many bytes the references have, as far as they are to directories and files.
-func sizeOfFiles(refs []string) (size int64) {
+// sizeOfFiles returns the number of bytes of the references to directories and files, as far as it got until it was stopped.
+func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 	for _, ref := range refs {
 		if k := reference.Of(ref).Kind; k != reference.Directory && k != reference.File {
 			continue
 		}
 		_ = filepath.WalkDir(ref, func(_ string, e fs.DirEntry, err error) error {
+			if stopped() {
+				return fs.SkipAll
+			}
 			if err == nil && e.Type().IsRegular() {
 				if info, err := e.Info(); err == nil {
 					size += info.Size()

@@ -19,7 +19,10 @@ func TestProgress(t *testing.T) {
 	if w := workOf(cmd); w != c.Work() {
 		t.Errorf("counts in %v, shows %v", w, c.Work())
 	}
-	if size := sizeOfFiles([]string{"testdata", "quay.io/a:v1"}); size == 0 {
+	if size := sizeOfFiles([]string{"testdata"}, func() bool { return true }); size != 0 {
+		t.Errorf("%d bytes were counted after the end of the work", size)
+	}
+	if size := sizeOfFiles([]string{"testdata", "quay.io/a:v1"}, func() bool { return false }); size == 0 {
 		t.Error("files have no bytes")
 	}
 }

@@ -67,11 +67,10 @@ const defaultColumns = 79
 // Start shows what is being done and for how long, after the first second, with what is counted in [Console.Work] from
 // then on. The function that it returns removes that line and can be called more than once.
 func (c *Console) Start(what string) (done func()) {
-	w := &Work{what: what}
-	c.work.Store(w)
 	stop := make(chan struct{})
-	var line sync.WaitGroup
-	line.Go(func() {
+	w := &Work{what: what, stop: stop}
+	c.work.Store(w)
+	w.running.Go(func() {
 		defer c.show("")
 		start := time.Now()
 		tick := time.NewTicker(time.Second)
@@ -87,7 +86,7 @@ func (c *Console) Start(what string) (done func()) {
 	})
 	return sync.OnceFunc(func() {
 		close(stop)
-		line.Wait()
+		w.running.Wait()
 	})
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,11 +15,32 @@ import (
 type Work struct {
 	what string // such as "rendering"
 
+	stop    <-chan struct{} // closed when the work is done; nil if nobody sees it
+	running sync.WaitGroup  // the goroutines that end then
+
 	done, total      atomic.Int64 // of what is counted
 	noun             atomic.Value // what is counted, in the plural
 	current          atomic.Value // what was done last
 	read, downloaded atomic.Int64 // bytes of catalogs and from registries
 	size             atomic.Int64 // bytes of all files, once that is known
+}
+
+// Go calls fn on a goroutine of its own, unless nobody sees the work. The work is not done before fn returns, as it should
+// soon when stopped reports true.
+func (w *Work) Go(fn func(stopped func() bool)) {
+	if w.stop == nil {
+		return
+	}
+	w.running.Go(func() {
+		fn(func() bool {
+			select {
+			case <-w.stop:
+				return true
+			default:
+				return false
+			}
+		})
+	})
 }
 
 // Count says that there are total things to do.

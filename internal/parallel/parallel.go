@@ -1,19 +1,46 @@
 // Package parallel does work on several goroutines and keeps the order of its input:
 //
 //	for text := range parallel.Map(ctx, 0, files, read) {
+//
+// It carries panics to the goroutine that waits for the work, so that deferred functions there remove temporary files.
 package parallel
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
+
+// A Panic is a panic as an error.
+type Panic struct {
+	Value any    // what panic was called with
+	Stack []byte // of the goroutine
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("internal error: %v", p.Value) }
+
+// Catch returns the error of fn, or a *[Panic] if it panics.
+func Catch(fn func() error) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *Panic: // of another goroutine
+			err = v
+		default:
+			err = &Panic{v, debug.Stack()}
+		}
+	}()
+	return fn()
+}
 
 // Map calls fn for every item of in on up to jobs goroutines, 0 meaning GOMAXPROCS, and yields the results in the order
 // of in. It reads ahead by a few items a goroutine, so memory does not grow with the length of in.
 //
-// When ctx is done, Map stops early; the caller asks ctx.Err. All goroutines have ended when the iteration returns.
+// When ctx is done, Map stops early; the caller asks ctx.Err. All goroutines have ended when the iteration returns. A panic
+// of fn or in becomes one of the iteration, with a *[Panic].
 func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) iter.Seq[B] {
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
@@ -24,45 +51,64 @@ func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) 
 		defer group.Wait()
 		defer cancel()
 
+		type result struct {
+			value    B
+			panicked error
+		}
 		type task struct {
 			in  A
-			out chan B // of capacity 1, so that no worker ever waits
+			out chan result // of capacity 1, so that no worker ever waits
 		}
 		tasks := make(chan task)
-		order := make(chan chan B, 2*jobs)
+		order := make(chan chan result, 2*jobs)
+		var panicked error // of in; set before order is closed
 		group.Go(func() {
 			defer close(order)
 			defer close(tasks)
-			for a := range in {
-				t := task{a, make(chan B, 1)}
-				select {
-				case order <- t.out:
-				case <-ctx.Done():
-					return
+			panicked = Catch(func() error {
+				for a := range in {
+					t := task{a, make(chan result, 1)}
+					select {
+					case order <- t.out:
+					case <-ctx.Done():
+						return nil
+					}
+					select {
+					case tasks <- t:
+					case <-ctx.Done():
+						return nil
+					}
 				}
-				select {
-				case tasks <- t:
-				case <-ctx.Done():
-					return
-				}
-			}
+				return nil
+			})
 		})
 		for range jobs {
 			group.Go(func() {
 				for t := range tasks {
-					t.out <- fn(t.in)
+					var r result
+					r.panicked = Catch(func() error {
+						r.value = fn(t.in)
+						return nil
+					})
+					t.out <- r
 				}
 			})
 		}
 		for out := range order {
 			select {
-			case b := <-out:
-				if !yield(b) {
+			case r := <-out:
+				if r.panicked != nil {
+					panic(r.panicked)
+				}
+				if !yield(r.value) {
 					return
 				}
 			case <-ctx.Done():
 				return
 			}
+		}
+		if panicked != nil {
+			panic(panicked)
 		}
 	}
 }

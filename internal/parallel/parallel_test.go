@@ -1,7 +1,9 @@
 package parallel_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -39,6 +41,33 @@ func TestMapKeepsOrder(t *testing.T) {
 	}
 	if len(got) != 100 {
 		t.Fatalf("%d results, want 100", len(got))
+	}
+}
+
+// TestMapPanics checks that a panic of the function or the input reaches the caller, with its stack, after all goroutines
+// ended.
+func TestMapPanics(t *testing.T) {
+	for name, in := range map[string]func(func(int) bool){
+		"function": numbers(100),
+		"input": func(yield func(int) bool) {
+			yield(1)
+			panic("broken")
+		},
+	} {
+		err := parallel.Catch(func() error {
+			for range parallel.Map(t.Context(), 3, in, func(i int) int {
+				if i == 50 {
+					panic("broken")
+				}
+				return i
+			}) {
+			}
+			return nil
+		})
+		p, ok := errors.AsType[*parallel.Panic](err)
+		if !ok || p.Value != "broken" || !bytes.Contains(p.Stack, []byte("TestMapPanics")) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

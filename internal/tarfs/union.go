@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
@@ -118,7 +119,9 @@ func (u *union) read(ctx context.Context, layers []*layer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(layersAtOnce)
 	for _, l := range layers {
-		group.Go(func() error { return layerError(l, u.readLayer(ctx, l)) })
+		group.Go(func() error {
+			return parallel.Catch(func() error { return layerError(l, u.readLayer(ctx, l)) })
+		})
 	}
 	return group.Wait()
 }

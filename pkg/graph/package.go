@@ -203,8 +203,26 @@ func (c *Channel) join(p *Package) {
 // Package. Each of them may be installed by a follower of the channel.
 func (c *Channel) Members() []*Bundle { return c.members }
 
-// Entries returns the entries of the channel, in its order.
-func (c *Channel) Entries() []declcfg.Entry { return c.entries }
+// Entries returns the entries in the graph, in the order of the channel. Each has a name of its own, and its bundle is in
+// the Package.
+func (c *Channel) Entries() []declcfg.Entry {
+	if len(c.nodes) == len(c.entries) {
+		return c.entries
+	}
+	entries := make([]declcfg.Entry, 0, len(c.nodes))
+	for _, i := range c.nodes {
+		entries = append(entries, c.entries[i])
+	}
+	return entries
+}
+
+// Index returns the index of the entry of that name in the list that the graph was made from, -1 if there is none.
+func (c *Channel) Index(name string) int {
+	if i, ok := c.index[name]; ok {
+		return i
+	}
+	return none
+}
 
 // channelNames returns the names of channels.
 func channelNames(channels []*Channel) []string {

@@ -22,10 +22,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unique"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -143,15 +145,20 @@ func each(ctx context.Context, n, jobs int, fn func(int)) {
 		jobs = DefaultJobs
 	}
 	var next atomic.Int64
-	var group sync.WaitGroup
+	var group errgroup.Group
 	for range min(n, jobs) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				fn(i)
-			}
+		group.Go(func() error {
+			return parallel.Catch(func() error {
+				for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+					fn(i)
+				}
+				return nil
+			})
 		})
 	}
-	group.Wait()
+	if panicked := group.Wait(); panicked != nil {
+		panic(panicked)
+	}
 }
 
 type checker struct {

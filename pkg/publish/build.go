@@ -61,9 +61,10 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 	}
 	b := &builder{Options: o, packages: len(report.Index.Packages())}
 	g, packing := errgroup.WithContext(ctx)
-	g.Go(func() error { return b.packPrograms(packing) })
-	g.Go(func() error { return b.packStore(packing, key, catalog) })
-	g.Go(func() error { return b.packCatalog(packing, catalog, report.Index) })
+	pack := func(fn func() error) { g.Go(func() error { return parallel.Catch(fn) }) }
+	pack(func() error { return b.packPrograms(packing) })
+	pack(func() error { return b.packStore(packing, key, catalog) })
+	pack(func() error { return b.packCatalog(packing, catalog, report.Index) })
 	err = g.Wait()
 	if err == nil {
 		err = unchanged(ctx, key, catalog)

@@ -356,7 +356,9 @@ func (e *entry) provide(r requirement) {
 			e.provide(term)
 		}
 	case requiredAny:
-		e.provide(r[0])
+		if len(r) > 0 { // nothing meets an empty one
+			e.provide(r[0])
+		}
 	}
 }
 

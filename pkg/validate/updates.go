@@ -88,8 +88,8 @@ func (u *channelUpdates) check() {
 
 // checkEntries looks at each edge by itself.
 func (u *channelUpdates) checkEntries() {
-	for i, e := range u.channel.Entries() {
-		at := index("/entries", i)
+	for _, e := range u.channel.Entries() {
+		at := index("/entries", u.channel.Index(e.Name))
 		b := u.pkg.Bundle(e.Name)
 		if b == nil {
 			continue
@@ -167,8 +167,7 @@ func (u *channelUpdates) checkVersions() {
 
 // entry returns the place of a bundle in the channel.
 func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
-	i := slices.IndexFunc(u.channel.Entries(), func(e declcfg.Entry) bool { return e.Name == b.Name })
-	return index("/entries", max(i, 0))
+	return index("/entries", max(u.channel.Index(b.Name), 0))
 }
 
 // isBelow reports whether b has no version or a lower one than c, which has one.
