@@ -30,7 +30,7 @@ BENCHTIME ?= 1s
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test check fmt vet lint tidy generated test race hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
+.PHONY: all help build release image demo test check fmt vet lint tidy generated test race mutated hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -54,7 +54,7 @@ test: ## Run the tests of all modules
 	go -C bench test ./...
 	go -C test test -count=1 .
 
-check: fmt vet lint tidy generated race hostile vuln startup registry ## Everything that CI checks
+check: fmt vet lint tidy generated race mutated hostile vuln startup registry ## Everything that CI checks
 
 fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
@@ -75,6 +75,9 @@ race: ## Run the tests of all modules once, those of the main one under the race
 	@sh scripts/race.sh
 	go -C bench test ./...
 	go -C test test -count=1 .
+
+mutated: ## Run all commands on catalogs that are nearly valid, for about a minute
+	go test -run FuzzCommands ./cmd/opm -catalogs 400
 
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
 	go -C test test -count=1 ./hostile

@@ -189,9 +189,9 @@ var arrows = map[string][]string{
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},
-	"internal/tartest":    {"github.com/klauspost/compress"},
-	"internal/watch":      {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
-	"internal/yamljson":   {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
+	"internal/tartest":  {"github.com/klauspost/compress"},
+	"internal/watch":    {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
+	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 
 const (

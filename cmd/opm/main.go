@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
@@ -37,8 +39,9 @@ func setGCPercent(percent int) {
 
 // run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream, unless
 // the error has a status of its own.
-func run(ctx context.Context, args []string) int {
-	root := rootCmd()
+func run(ctx context.Context, args []string) int { return execute(ctx, rootCmd(), args) }
+
+func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	cmd := root
 	err := parallel.Catch(func() (err error) {
@@ -49,7 +52,7 @@ func run(ctx context.Context, args []string) int {
 		return 0
 	}
 	endWithClosedPipe(err)
-	printError(os.Stderr, cmd, err)
+	printError(root.ErrOrStderr(), cmd, err)
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.status
 	}

@@ -89,6 +89,9 @@ func wants(r requirement) string {
 	case *requiredPackage:
 		return fmt.Sprintf("package %s %q", r.PackageName, r.VersionRange)
 	case requiredAny:
+		if len(r) == 0 {
+			return "one of several operators, and lists none"
+		}
 		terms := make([]string, len(r))
 		for i, term := range r {
 			terms[i] = wants(term)
