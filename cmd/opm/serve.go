@@ -34,6 +34,9 @@ at --port or --addr, the others at the ports after it; the address of each is pr
 Clients may connect at once: health says NOT_SERVING, and calls wait, until the catalogs are
 loaded. The store that is built from them is kept in --cache-dir for the next start.
 
+With --watch, a changed catalog is served as soon as it is loaded, if it is valid. Clients are
+then asked to reconnect, over --reload-grace, so that OLM notices the change; no call is lost.
+
 On SIGTERM the server lets running calls finish, up to --drain. Logs go to standard error.`,
 		Example: `  opm serve catalog --cache-dir cache --cache-only
   opm serve catalog --cache-dir cache
@@ -51,7 +54,7 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
 // run serves until the context is done. What it has to say goes to the log, errors included: whoever reads that of a
 // server looks nowhere else.
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	log := f.logger(cmd.ErrOrStderr())
@@ -132,9 +135,12 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 		}
 		opts.Registries = append(opts.Registries, one)
 	}
-	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain, Limits: serve.Limits{
+	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain, ReloadGrace: f.reloadGrace, Limits: serve.Limits{
 		Connections: f.maxConnections, SendMemory: int64(f.sendMemory), Idle: f.idleTimeout,
 	}}
+	if f.reloadGrace == 0 {
+		opts.Server.ReloadGrace = -1 // never
+	}
 	if f.cert != "" {
 		files := serve.Certificates{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: log}
 		opts.Server.TLS, err = files.Config()

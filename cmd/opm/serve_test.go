@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/connectivity"
+
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 )
@@ -221,18 +223,29 @@ func TestServeSources(t *testing.T) {
 	s.end(t)
 }
 
-// TestServeWatch serves a catalog that changes.
+// TestServeWatch serves a catalog that changes. Clients are asked to reconnect.
 func TestServeWatch(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
 		t.Fatal(err)
 	}
-	s := serving(t, dir, "catalog", "--watch")
+	s := serving(t, dir, "catalog", "--watch", "--reload-grace", "100ms")
 	s.expect(t)
+	c, err := client.New(s.addr, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.RemoveAll(filepath.Join(dir, "catalog", "loom")); err != nil {
 		t.Fatal(err)
 	}
 	s.waitLog(t, "serving the changed catalog")
+	if c.Conn().WaitForStateChange(t.Context(), connectivity.Ready); c.Conn().GetState() != connectivity.Idle {
+		t.Errorf("the connection is %v, want IDLE", c.Conn().GetState())
+	}
 	if got := s.packages(t, client.Options{}); !slices.Equal(got, []string{"kiln"}) {
 		t.Errorf("got packages %q", got)
 	}

@@ -26,6 +26,7 @@ type serveFlags struct {
 	maxConnections int
 	sendMemory     byteSize
 	idleTimeout    time.Duration
+	reloadGrace    time.Duration
 
 	cacheDir           string
 	cacheOnly, enforce bool
@@ -71,6 +72,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
 		"fail if the cache is stale or corrupt, instead of rebuilding it")
 	flags.BoolVar(&f.watch, "watch", false, "load the catalogs again when their files change")
+	flags.DurationVar(&f.reloadGrace, "reload-grace", serve.DefaultReloadGrace,
+		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")
 	flags.BoolVar(&f.debug, "debug", false, "log every call")
 	choiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
 	flags.StringVarP(&f.terminationLog, "termination-log", "t", terminationLog, "write to `FILE` why the server ended")
@@ -82,11 +85,11 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "cache-only", "watch")
 	must(cmd.MarkFlagDirname("cache-dir"))
 	completeNothing(cmd, "port", "addr", "grpc-catalog", "http-addr", "drain", "pprof-addr", "max-connections",
-		"send-memory", "idle-timeout")
+		"send-memory", "idle-timeout", "reload-grace")
 }
 
 // check refuses flags that make no sense together.
-func (f *serveFlags) check() error {
+func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case (f.cert == "") != (f.key == ""):
 		return usageError{errors.New("--tls-cert and --tls-key need each other")}
@@ -98,6 +101,10 @@ func (f *serveFlags) check() error {
 		return usageError{errors.New("--max-connections must not be negative")}
 	case f.idleTimeout <= 0:
 		return usageError{errors.New("--idle-timeout must be more than 0")}
+	case f.reloadGrace < 0:
+		return usageError{errors.New("--reload-grace must not be negative")}
+	case cmd.Flags().Changed("reload-grace") && !f.watch:
+		return usageError{errors.New("--reload-grace needs --watch")}
 	case f.portFile != "" && strings.HasPrefix(f.addr.all, unixPrefix):
 		return usageError{errors.New("--port-file needs an address with a port")}
 	case f.portFile != "" && (len(f.port.each)+len(f.addr.each) > 0 || f.isFromState()):

@@ -39,6 +39,7 @@ func (s *Snapshot) Close() error {
 type Live struct {
 	mu       sync.Mutex
 	current  *Snapshot
+	contents int // that current has replaced by others
 	draining bool
 	changed  chan struct{} // closed when current or draining changes, and replaced
 
@@ -103,6 +104,13 @@ func (l *Live) state() (serving, draining bool, changed <-chan struct{}) {
 	return l.current != nil, l.draining, l.changed
 }
 
+// content returns a number that changes when another catalog replaces the one that is served, and when to ask again.
+func (l *Live) content() (number int, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.contents, l.changed
+}
+
 // Swap serves s from now on. What was served is closed when the last call that reads it ends. Nil serves nothing.
 func (l *Live) Swap(s *Snapshot) {
 	l.mu.Lock()
@@ -111,6 +119,9 @@ func (l *Live) Swap(s *Snapshot) {
 	unused := old != nil && old.users == 0
 	if old != nil {
 		old.retired = true
+		if s != nil && s.Key != old.Key {
+			l.contents++
+		}
 	}
 	l.notify()
 	l.mu.Unlock()

@@ -19,6 +19,10 @@ import (
 // cluster kills a pod.
 const DefaultDrain = 25 * time.Second
 
+// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed: so that not
+// all come back at once.
+const DefaultReloadGrace = 5 * time.Second
+
 // defaultSlow is how long a call takes that is worth a line in the log. Most take less than a thousandth of it.
 const defaultSlow = time.Second
 
@@ -28,6 +32,10 @@ type ServerOptions struct {
 	Log   *slog.Logger  // nil drops what is said
 	Slow  time.Duration // calls that take as long are logged; 0 means a second
 	Drain time.Duration // how long calls may go on after the server is told to stop; 0 means DefaultDrain
+
+	// ReloadGrace is the time over which clients are asked to reconnect after the catalog has changed; 0 means
+	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again when it has reconnected.
+	ReloadGrace time.Duration
 
 	// Observe is called when a call has ended, if it is not nil; of registry calls without the time that they
 	// waited for the first catalog. It may be called from several goroutines.
@@ -43,6 +51,7 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Slow = cmp.Or(o.Slow, defaultSlow)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	o.ReloadGrace = cmp.Or(o.ReloadGrace, DefaultReloadGrace)
 	if o.limits == nil {
 		o.limits = newLimits(o)
 	}
@@ -51,60 +60,42 @@ func (o ServerOptions) withDefaults() ServerOptions {
 
 // A Server serves a Live over gRPC: the registry, health and reflection.
 type Server struct {
-	grpc *grpc.Server
 	live *Live
 	opts ServerOptions
 }
 
 // NewServer returns a server of what live serves. It serves one listener; see [Server.Serve].
-func NewServer(live *Live, opts ServerOptions) *Server {
-	opts = opts.withDefaults()
-	around := &calls{live: live, log: opts.Log, slow: opts.Slow, observe: opts.Observe}
-	options := append(opts.limits.options(),
+func NewServer(live *Live, opts ServerOptions) *Server { return &Server{live, opts.withDefaults()} }
+
+// newGRPC returns a gRPC server with the services.
+func (s *Server) newGRPC() *grpc.Server {
+	around := &calls{live: s.live, log: s.opts.Log, slow: s.opts.Slow, observe: s.opts.Observe}
+	options := append(s.opts.limits.options(),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(around.unary),
 		grpc.StreamInterceptor(around.stream),
 	)
-	if opts.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(opts.TLS)))
+	if s.opts.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.opts.TLS)))
 	}
-	s := &Server{grpc.NewServer(options...), live, opts}
-	answers := &registry{live}
-	s.grpc.RegisterService(&registryService, answers)
-	s.grpc.RegisterService(&experimentalService, answers)
-	health.RegisterHealthServer(s.grpc, &healthService{live: live})
-	reflection.Register(s.grpc)
-	return s
+	server := grpc.NewServer(options...)
+	answers := &registry{s.live}
+	server.RegisterService(&registryService, answers)
+	server.RegisterService(&experimentalService, answers)
+	health.RegisterHealthServer(server, &healthService{live: s.live})
+	reflection.Register(server)
+	return server
 }
 
 // Serve answers clients of l, which it closes, until ctx is done. Then it takes no more calls, lets those end that are
 // under way, cuts off what takes longer than Drain, and returns nil. Until something is served, calls to the registry
-// wait, and health says NOT_SERVING.
+// wait, and health says NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.grpc.Serve(s.opts.limits.listener(l)) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
+	f := newFleet(s.opts, s.newGRPC)
+	err := f.serve(ctx, s.opts.limits.listener(l), s.live)
 	s.live.drain()
-	s.drain()
-	return <-ended
-}
-
-// drain ends all calls, in peace if they let it.
-func (s *Server) drain() {
-	drained := make(chan struct{})
-	go func() {
-		s.grpc.GracefulStop()
-		close(drained)
-	}()
-	select {
-	case <-drained:
-	case <-time.After(s.opts.Drain):
+	if !f.end() {
 		s.opts.Log.Warn("calls that do not end are cut off", "after", s.opts.Drain)
-		s.grpc.Stop()
-		<-drained
 	}
+	return err
 }

@@ -1,0 +1,211 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// maxShards is the number of servers that the connections of one catalog content are divided among.
+const maxShards = 8
+
+// A fleet is the gRPC servers of one listener. gRPC can ask clients to reconnect only by stopping a server, and asks
+// all its clients at the same time. So the connections are divided among several servers, shards, and when the catalog
+// changes, these are stopped one after another, while new ones take the new connections.
+type fleet struct {
+	newServer func() *grpc.Server
+	grace     time.Duration // in which the shards are stopped; less than 0 keeps one for ever
+	drain     time.Duration
+	ending    chan struct{} // closed when no shard takes connections any longer
+	running   sync.WaitGroup
+
+	mu      sync.Mutex
+	current []*shard
+	next    int                 // of current, modulo their number
+	all     map[*shard]struct{} // that have not stopped, current or not
+}
+
+func newFleet(opts ServerOptions, newServer func() *grpc.Server) *fleet {
+	return &fleet{
+		newServer: newServer, grace: opts.ReloadGrace, drain: opts.Drain,
+		ending: make(chan struct{}), all: map[*shard]struct{}{},
+	}
+}
+
+// A shard is a server and its listener, which accepts the connections that it is given.
+type shard struct {
+	*grpc.Server
+	conns  chan net.Conn
+	addr   net.Addr
+	closed chan struct{}
+	close  func()
+	stop   func() // gracefully
+}
+
+func newShard(server *grpc.Server, addr net.Addr) *shard {
+	s := &shard{Server: server, conns: make(chan net.Conn), addr: addr, closed: make(chan struct{})}
+	s.close, s.stop = sync.OnceFunc(func() { close(s.closed) }), sync.OnceFunc(server.GracefulStop)
+	return s
+}
+
+// Accept implements [net.Listener].
+func (s *shard) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.conns:
+		return c, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (s *shard) Close() error {
+	s.close()
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (s *shard) Addr() net.Addr { return s.addr }
+
+// accept gives the connections of l to the shards in turn. It returns the error of the listener.
+func (f *fleet) accept(l net.Listener) error {
+	for wait := time.Duration(0); ; {
+		c, err := l.Accept()
+		if temporary, ok := errors.AsType[interface {
+			error
+			Temporary() bool
+		}](err); ok && temporary.Temporary() {
+			wait = min(max(2*wait, 5*time.Millisecond), time.Second) // as gRPC does
+			select {
+			case <-time.After(wait):
+			case <-f.ending:
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		wait = 0
+		f.give(c, l.Addr())
+	}
+}
+
+// give gives a connection to the next shard.
+func (f *fleet) give(c net.Conn, addr net.Addr) {
+	for {
+		s := f.shard(addr)
+		if s == nil {
+			c.Close()
+			return
+		}
+		select {
+		case s.conns <- c:
+			return
+		case <-s.closed:
+		}
+	}
+}
+
+// shard returns the shard for a new connection, nil if the fleet is ending.
+func (f *fleet) shard(addr net.Addr) *shard {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.ending:
+		return nil
+	default:
+	}
+	if len(f.current) < maxShards && (f.grace >= 0 || len(f.current) == 0) {
+		s := newShard(f.newServer(), addr)
+		f.current = append(f.current, s)
+		f.all[s] = struct{}{}
+		f.running.Go(func() { _ = s.Serve(s) }) // until it is stopped: accepting has no other error
+		return s
+	}
+	f.next++
+	return f.current[f.next%len(f.current)]
+}
+
+// renew has all clients reconnect, gradually over the time of grace. The calls that they have made end first.
+func (f *fleet) renew() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.grace < 0 {
+		return
+	}
+	old := f.current
+	f.current = nil
+	for i, s := range old {
+		// Not at once: a connection that the shard has just accepted would be closed without an answer.
+		after := f.grace * time.Duration(i+1) / time.Duration(len(old)+1)
+		f.running.Go(func() {
+			select {
+			case <-time.After(after):
+			case <-f.ending:
+			}
+			f.stop(s)
+		})
+	}
+}
+
+// stop stops a shard when its calls have ended.
+func (f *fleet) stop(s *shard) {
+	s.stop()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.all, s)
+}
+
+// end stops all shards, forcibly after the time for draining. It reports whether that was not needed.
+func (f *fleet) end() (drained bool) {
+	f.mu.Lock()
+	close(f.ending)
+	for s := range f.all {
+		f.running.Go(func() { f.stop(s) })
+	}
+	f.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		f.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(f.drain):
+	}
+	f.mu.Lock()
+	for s := range f.all {
+		f.running.Go(s.Stop)
+	}
+	f.mu.Unlock()
+	<-ended
+	return false
+}
+
+// serve answers clients of l, which it closes, until ctx is done or l fails.
+func (f *fleet) serve(ctx context.Context, l net.Listener, live *Live) error {
+	defer l.Close()
+	accepted := make(chan error, 1)
+	go func() { accepted <- f.accept(l) }()
+	served, changed := live.content()
+	for {
+		select {
+		case err := <-accepted:
+			return err
+		case <-ctx.Done():
+			l.Close()
+			return nil
+		case <-changed:
+		}
+		var now int
+		if now, changed = live.content(); now != served {
+			served = now
+			f.renew()
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package serve_test
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// load returns what is served of a directory.
+func load(t *testing.T, dir string) *serve.Snapshot {
+	t.Helper()
+	s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dir)}, nil)
+	must(t, err)
+	return s
+}
+
+// reloading runs a server of a directory until the test ends, in a bubble of fake time.
+func reloading(t *testing.T, dir string, opts serve.ServerOptions) (*serve.Live, *bufconn.Listener) {
+	t.Helper()
+	l, live := bufconn.Listen(window), loaded(t, dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- serve.NewServer(live, opts).Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-ended)
+	})
+	return live, l
+}
+
+// TestReloadReconnects follows the connection of a client while the catalog changes: it is IDLE within the time of grace,
+// and READY with the next call, as OLM expects it.
+func TestReloadReconnects(t *testing.T) {
+	before, after := catalogDir(t, trees), catalogDir(t, large())
+	for _, tt := range []struct {
+		name  string
+		to    string // the directory that is served next
+		grace time.Duration
+		want  connectivity.State
+	}{
+		{"default", after, 0, connectivity.Idle},
+		{"a minute", after, time.Minute, connectivity.Idle},
+		{"never", after, -1, connectivity.Ready},
+		{"the same catalog", before, 0, connectivity.Ready},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				live, l := reloading(t, before, serve.ServerOptions{ReloadGrace: tt.grace})
+				c := dial(t, l)
+				_, err := c.Package(t.Context(), "oak")
+				must(t, err)
+				live.Swap(load(t, tt.to))
+				synctest.Wait()
+				if got := c.Conn().GetState(); got != connectivity.Ready {
+					t.Errorf("at the swap: %v", got)
+				}
+				time.Sleep(max(tt.grace, serve.DefaultReloadGrace))
+				synctest.Wait()
+				if got := c.Conn().GetState(); got != tt.want {
+					t.Errorf("after the time of grace: %v, want %v", got, tt.want)
+				}
+				for _, err := range c.Packages(t.Context()) {
+					must(t, err)
+				}
+				if got := c.Conn().GetState(); got != connectivity.Ready {
+					t.Errorf("after the next call: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestReloadSpread checks that clients are not all asked to reconnect at the same time.
+func TestReloadSpread(t *testing.T) {
+	before, after := catalogDir(t, trees), catalogDir(t, large())
+	synctest.Test(t, func(t *testing.T) {
+		live, l := reloading(t, before, serve.ServerOptions{})
+		start := time.Now()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		at := map[time.Duration]int{}
+		for range 40 {
+			c := dial(t, l)
+			must(t, c.WaitReady(t.Context()))
+			all.Go(func() {
+				c.Conn().WaitForStateChange(t.Context(), connectivity.Ready)
+				mu.Lock()
+				defer mu.Unlock()
+				at[time.Since(start).Round(time.Millisecond)]++
+			})
+		}
+		live.Swap(load(t, after))
+		all.Wait()
+		if len(at) < 8 || time.Since(start) > serve.DefaultReloadGrace {
+			t.Errorf("clients were asked at %v", at)
+		}
+		for when, n := range at {
+			if n > 5 {
+				t.Errorf("%d of 40 clients were asked at %v", n, when)
+			}
+		}
+	})
+}
+
+// TestReloadKeepsCalls has a client read a list slowly while the catalog changes several times.
+func TestReloadKeepsCalls(t *testing.T) {
+	dirs := []string{catalogDir(t, large()), catalogDir(t, trees)}
+	synctest.Test(t, func(t *testing.T) {
+		live, l := reloading(t, dirs[0], serve.ServerOptions{})
+		c := dial(t, l)
+		stream, err := api.NewRegistryClient(c.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
+		must(t, err)
+		n := 0
+		for ; err == nil; n++ {
+			if n%12 == 0 {
+				live.Swap(load(t, dirs[(n/12+1)%2]))
+				time.Sleep(6 * time.Second)
+				for _, err := range c.Packages(t.Context()) { // on a connection of its own
+					must(t, err)
+				}
+			}
+			_, err = stream.Recv()
+		}
+		if err != io.EOF || n != 101 {
+			t.Errorf("%d bundles, then %v", n-1, err)
+		}
+	})
+}
+
+// TestReloadUnderLoad changes the catalog under many calls, and expects all of them to be answered.
+func TestReloadUnderLoad(t *testing.T) {
+	dirs := []string{catalogDir(t, trees), catalogDir(t, trees+"---\nschema: another\n")}
+	live := loaded(t, dirs[0])
+	addr := overTCP(t, live, serve.ServerOptions{ReloadGrace: 20 * time.Millisecond})
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	for range 8 {
+		c, err := client.New(addr, client.Options{})
+		must(t, err)
+		defer c.Close()
+		for range 4 {
+			all.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if _, err := c.Bundle(t.Context(), "oak", "stable", "oak.v3.0.0"); err != nil {
+						t.Error(err)
+						return
+					}
+					if got := len(texts(c.Bundles(t.Context()), bundleText)); got != 7 {
+						t.Errorf("got %d bundles", got)
+					}
+				}
+			})
+		}
+	}
+	for i := range 8 {
+		live.Swap(load(t, dirs[(i+1)%2]))
+		time.Sleep(100 * time.Millisecond)
+	}
+	close(done)
+	all.Wait()
+}
