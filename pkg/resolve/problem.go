@@ -136,9 +136,22 @@ func (p *problem) addUnique() {
 		p.addAtMostOne(packages[pkg], Fact{Kind: FactOneBundle, Subject: pkg}, "originate from package "+pkg)
 	}
 	for _, gvk := range sortedGVKs(gvks) {
+		if p.ofOnePackage(gvks[gvk], packages) {
+			continue // it would say the same, and OLM names the package then
+		}
 		name := nameGVK(gvk)
 		p.addAtMostOne(gvks[gvk], Fact{Kind: FactOneProvider, Subject: name}, "provide "+name)
 	}
+}
+
+// ofOnePackage reports whether the providers of an API are exactly the bundles of a package.
+func (p *problem) ofOnePackage(providers []int, packages map[string][]int) bool {
+	for _, pkg := range p.variables[providers[0]].packages {
+		if slices.Equal(providers, packages[pkg.name]) {
+			return true
+		}
+	}
+	return false
 }
 
 // nameGVK names an API as OLM does.
