@@ -111,7 +111,7 @@ func checkResources(
 			continue
 		}
 		kind.Version = v.Name
-		if errs := validation.ValidateCustomResource(nil, r.UnstructuredContent(), validator); len(errs) > 0 {
+		if errs := validation.ValidateCustomResource(field.NewPath(""), r.UnstructuredContent(), validator); len(errs) > 0 {
 			name := strings.TrimPrefix(r.GetNamespace()+"/"+r.GetName(), "/")
 			found = append(found, restrictive(fmt.Errorf(
 				"error validating %s %q: updated validation is too restrictive: %w", kind, name, errs.ToAggregate())))
