@@ -64,7 +64,7 @@ func (s *State) Question(opts Options) (*Question, error) {
 		}
 	}
 	for _, name := range opts.Down {
-		if err := q.change(name, unread); err != nil {
+		if err := q.change(name, q.disconnect); err != nil {
 			return q, err
 		}
 	}

@@ -112,6 +112,16 @@ func unread(c *resolve.Catalog) {
 	}
 }
 
+// disconnect makes a catalog one whose server does not answer. OLM has a client for it if it does not run the server.
+func (q *Question) disconnect(c *resolve.Catalog) {
+	unread(c)
+	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
+	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
+		c.Failure = fmt.Errorf("failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "+
+			`"transport: Error while dialing: dial tcp %s: connect: connection refused"`, o.Value.Spec.Address)
+	}
+}
+
 // target returns the CatalogSource of a name, nil if there is none.
 func (q *Question) target(namespace, name string) *resolve.Catalog {
 	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
