@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -132,6 +134,7 @@ func (c *config) checkRules(file *strictyaml.File) error {
 	for name, p := range c.Packages {
 		check(jsontext.Pointer("/packages").AppendToken(name)+"/rules", p.Rules)
 	}
+	slices.SortFunc(errs, declcfg.CompareErrors)
 	return errors.Join(errs...)
 }
 

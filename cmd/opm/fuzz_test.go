@@ -64,7 +64,7 @@ var unfuzzed = map[string]string{
 
 	"auth explain": "", "bundle build": "", "bundle extract": "", "bundle generate": "", "bundle manifests": "", "bundle unpack": "",
 	"catalogsource resolve-image": "", "completion bash": "", "completion fish": "", "completion powershell": "",
-	"completion zsh": "", "init": "", "schema": "", "version": "",
+	"completion zsh": "", "index": "", "init": "", "registry": "", "schema": "", "version": "",
 	"check-images": "asks registries for every image; reading the references is in publish's diff and in filter -o images",
 }
 

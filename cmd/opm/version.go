@@ -84,11 +84,13 @@ standard error says the version of this opm itself, which is the field version i
 			if format == "json" {
 				return writeValue(cmd.OutOrStdout(), info, format)
 			}
-			fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			// The dump of a Go struct, which scripts parse.
 			_, err := fmt.Fprintf(cmd.OutOrStdout(),
 				"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
 				info.OpmVersion, info.GitCommit, info.BuildDate, info.GoOs, info.GoArch)
+			if err == nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
+			}
 			return err
 		},
 	}

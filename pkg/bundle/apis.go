@@ -140,13 +140,14 @@ type apis struct {
 // findAPIs fails for owned kinds that no manifest defines. Kinds of API services need no manifest.
 func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	all := &apis{make(map[declcfg.GVK]bool), make(map[declcfg.GVKRequired]bool)}
-	defined := make(map[definedAPI]bool)
+	defined, complete := make(map[definedAPI]bool), true
 	for _, crd := range m.crds {
 		switch {
 		case crd.wrong == nil:
 			maps.Copy(defined, crd.defined())
 		case crd.isKnownDefinition():
 			p.fail(crd.wrong)
+			complete = false
 		default:
 			p.warn(crd.wrong)
 		}
@@ -156,7 +157,7 @@ func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	}
 	for i, owned := range c.Spec.CRDs.Owned {
 		ptr := crdPointer("owned", i)
-		if api, ok := p.customResource(m.csv, ptr, owned); ok && !defined[api] {
+		if api, ok := p.customResource(m.csv, ptr, owned); ok && complete && !defined[api] {
 			err := fmt.Errorf("no manifest defines %s with version %q and kind %q, which %s owns",
 				owned.Name, owned.Version, owned.Kind, c.Metadata.Name)
 			p.fail(m.csv.errorIn(ptr, err))

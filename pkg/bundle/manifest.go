@@ -74,6 +74,9 @@ func (p *parser) readManifests() *manifests {
 }
 
 func (p *parser) add(all *manifests, m *manifest) {
+	if m.kind == kindCSV || !p.onlyBundle {
+		m.keep()
+	}
 	switch m.kind {
 	case kindCSV:
 		if all.csv != nil {
@@ -88,9 +91,6 @@ func (p *parser) add(all *manifests, m *manifest) {
 		all.others = append(all.others, m)
 	}
 	all.objects = append(all.objects, bundleObject(m.printed))
-	if m.kind == kindCSV || !p.onlyBundle {
-		m.keep()
-	}
 }
 
 // readManifest returns nil for a file that is not a manifest.

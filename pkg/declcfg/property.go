@@ -197,7 +197,7 @@ func mismatch(e *json.SemanticError) error {
 	if len(e.JSONValue) > 0 { // the number, where it was read
 		return fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
 	}
-	if e.Err != nil { // of a type that decodes itself
+	if e.Err != nil && e.GoType.Kind() == reflect.Struct { // which decodes itself, perhaps not from an object
 		return e.Err
 	}
 	return fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
