@@ -262,7 +262,7 @@ func TestActionPushes(t *testing.T) {
 		t.Error("the image did not change")
 	}
 	j := p.newJob(t, map[string]string{"tag": "crafts", "push": "true"})
-	if code, out := j.step(t, "Publish"); code != 1 || !strings.Contains(out, `opm: --tag "crafts": `) {
+	if code, out := j.step(t, "Publish"); code != 1 || !strings.Contains(out, `Error: --tag "crafts": `) {
 		t.Errorf("exit status %d: %s", code, out)
 	}
 }

@@ -98,8 +98,9 @@ func writeBad(t *testing.T, dir, name, content string) {
 // testBadInput runs every command that reads a catalog on dir/bad, of which want tells what is wrong.
 func testBadInput(t *testing.T, dir, want string) {
 	place, what, _ := strings.Cut(want, ": ")
-	message := place + ": error: " + what + "\n"
-	problem := place + ": error: " + what + " [read]\n"
+	reason := "Error: " + what + " (" + place + ")\n"
+	message := place + ": error: " + what + "\n" + reason
+	problem := place + ": error: " + what + " [read]\n" + reason
 	for line, want := range map[string]result{
 		"render bad":       {"", message, 1},
 		"migrate bad out":  {"", message, 1},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -140,7 +139,7 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 	if err := notCatalog(dir, found.Report); err != nil {
 		return err
 	}
-	return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found.Report.Problems, false), errReported)
+	return reportProblems(cmd, found.Report.Problems)
 }
 
 // write writes the image to the layout and the archive.

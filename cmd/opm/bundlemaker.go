@@ -140,12 +140,12 @@ func (f *bundleMaker) openDirectory() {
 func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 	root := filepath.Join(f.root(), "manifests")
 	files := bundleFiles{manifests: os.DirFS(f.manifests()), metadata: os.DirFS(f.metadata())}
-	wrong := false
+	var wrong []*problem.Problem
 	for _, p := range bundle.Check(files, f.root(), bundle.CheckOptions{}) {
 		if p.Severity != problem.Error {
 			continue
 		}
-		if wrong = true; !strict {
+		if wrong = append(wrong, p); !strict {
 			p.Severity = problem.Warning
 		}
 		if rest, ok := strings.CutPrefix(p.Pos.File, root); ok {
@@ -153,8 +153,8 @@ func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), p)
 	}
-	if wrong && strict {
-		return errReported
+	if len(wrong) > 0 && strict {
+		return failed(problem.Reason(wrong))
 	}
 	return nil
 }

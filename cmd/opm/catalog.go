@@ -169,7 +169,7 @@ func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg
 
 // reportProblems prints the problems of a catalog that has to be valid, and returns an error that says nothing more.
 func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
-	return cmp.Or(printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), problems, false), errReported)
+	return printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), problems, false)
 }
 
 // printObjects prints the objects of a catalog.

@@ -98,7 +98,7 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 	if err := writeImages(cmd.OutOrStdout(), images, format); err != nil || resolved {
 		return err
 	}
-	return errReported
+	return failed("an image template has no value: see the output")
 }
 
 // resolve expands the template, and reports whether OLM could.

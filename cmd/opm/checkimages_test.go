@@ -57,7 +57,7 @@ spec:
 	for _, ref := range []string{"catalog", host + "/catalog:v1"} {
 		got := opm(t, dir, "check-images --use-http --image-mirrors mirrors.yaml "+ref)
 		lines := strings.Split(got.stdout, "\n")
-		if got.code != 1 || got.stderr != summary || len(lines) != 3 {
+		if got.code != 1 || !strings.HasSuffix(got.stderr, "\n"+summary) || len(lines) != 3 {
 			t.Fatalf("%s: exit code %d, want 1 and %q, got\n%s%s", ref, got.code, summary, got.stdout, got.stderr)
 		}
 		for i, what := range []string{"image " + host + "/zip:v2", `related image "operator" quay.example/zip/operator:v2`} {

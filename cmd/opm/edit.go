@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -67,8 +66,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	stderr := cmd.ErrOrStderr()
 	if len(result.Problems) > 0 {
 		err := printProblems(stderr, stderr, result.Problems, false)
-		fmt.Fprintf(stderr, "opm: %s is unchanged: the package would not be valid\n", path)
-		return cmp.Or(err, errReported)
+		return withNotes(cmd, err, fmt.Sprintf("opm: %s is unchanged: the package would not be valid\n", path))
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))

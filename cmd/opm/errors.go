@@ -19,10 +19,21 @@ import (
 )
 
 // interrupted is printed when a signal ended the program.
-const interrupted = "opm: interrupted"
+const interrupted = "Error: interrupted"
 
-// errReported is returned by a command that has already printed its error.
-var errReported = errors.New("reported")
+// A failure ends a command that has already printed what it found.
+type failure struct {
+	reason string // for the line that begins with "Error: "; "" for no such line
+	after  string // whole lines that follow: counts, notes
+}
+
+func (f *failure) Error() string { return f.reason }
+
+// failed returns the failure of a command whose output on standard output has the details.
+func failed(reason string) error { return &failure{reason: reason} }
+
+// with returns the failure with more lines to follow it.
+func (f *failure) with(lines string) *failure { return &failure{f.reason, f.after + lines} }
 
 // A usageError is an invalid command line. It is printed with the usage of the command.
 type usageError struct{ error }
@@ -37,33 +48,48 @@ type statusError struct {
 
 func (e *statusError) Unwrap() error { return e.error }
 
-// printError prints errors in files as file:line:column: error: message, and all others as opm: message.
+// printError prints the errors of a failed command, each on a line: those in files as file:line:column: error: message.
+// Then follow the only line that begins with "Error: ", which has the first error, and hints, counts and usage.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
-	if errors.Is(err, errReported) {
-		return
-	}
-	if errors.Is(err, context.Canceled) {
+	var f *failure
+	var p *parallel.Panic
+	switch why := outputFailure(err); {
+	case errors.As(err, &f):
+	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(w, interrupted)
 		return
+	case errors.As(err, &p):
+		const request = "please report this to the maintainers of opm, with the lines that follow"
+		f = &failure{p.Error(), fmt.Sprintf("opm: %s\n%s", request, p.Stack)}
+	case why != nil:
+		f = &failure{reason: fmt.Sprintf("write output: %v", why)}
+	default:
+		f = listErrors(w, cmd, flatten(nil, err))
 	}
-	if p, ok := errors.AsType[*parallel.Panic](err); ok {
-		fmt.Fprintf(w, "opm: %s; please report this to the maintainers of opm, with the lines that follow\n%s", p, p.Stack)
-		return
+	if f.reason != "" {
+		fmt.Fprintf(w, "Error: %s\n", legibleLines(f.reason))
 	}
-	if why := outputFailure(err); why != nil {
-		fmt.Fprintf(w, "opm: write output: %v\n", why)
-		return
-	}
-	errs := flatten(nil, err)
-	for _, err := range errs[:min(len(errs), maxErrors)] {
-		printOne(w, cmd, err)
-	}
-	if more := len(errs) - maxErrors; more > 0 {
-		fmt.Fprintf(w, "opm: %s not printed\n", plural.Of(more, "more error"))
-	}
+	io.WriteString(w, f.after)
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}
+}
+
+// listErrors prints errors, unless there is only one without a place, and returns what to print after them.
+func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
+	f := &failure{reason: reason(errs)}
+	if _, hasPlace := errs[0].(*declcfg.Error); hasPlace || len(errs) > 1 { //nolint:errorlint // a wrapper adds text
+		for _, err := range errs[:min(len(errs), maxErrors)] {
+			printOne(w, err)
+		}
+	}
+	if hint := advice(cmd, errs[0]); hint != "" {
+		f.after = "hint: " + legibleLines(hint) + "\n"
+	}
+	if more := len(errs) - maxErrors; more > 0 {
+		f.after += fmt.Sprintf("opm: %s not printed\n", plural.Of(more, "more error"))
+	}
+	return f
 }
 
 // outputFailure returns the error of writing to standard output, without the text that writers in between added, or nil
@@ -93,12 +119,20 @@ func flatten(errs []error, err error) []error {
 	return errs
 }
 
-func printOne(w io.Writer, cmd *cobra.Command, err error) {
+// reason returns the first of the errors in words, its place and their number.
+func reason(errs []error) string {
+	if e, ok := errs[0].(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
+		return problem.First(legible.Text(e.Message()), e.Pos, len(errs))
+	}
+	return problem.First(errs[0].Error(), declcfg.Pos{}, len(errs))
+}
+
+func printOne(w io.Writer, err error) {
 	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()+advice(cmd, e)))
+		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()))
 		return
 	}
-	fmt.Fprintf(w, "opm: %s\n", legibleLines(err.Error()+advice(cmd, err)))
+	fmt.Fprintf(w, "opm: error: %s\n", legibleLines(err.Error()))
 }
 
 // placed returns a message with its position, escaped for terminals.

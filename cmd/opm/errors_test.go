@@ -17,13 +17,18 @@ func TestPrintError(t *testing.T) {
 		err  error
 		want string
 	}{
-		{errors.New("plain"), "opm: plain\n"},
-		{errors.New("open a\x1b[1m\u202eb: no\nsuch file"), "opm: open a\\x1b[1m\\u202eb: no\n  such file\n"},
-		{at, "a\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\n"},
-		{errors.Join(at, errors.New("a")), "a\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\nopm: a\n"},
-		{fmt.Errorf("read: %w", errors.Join(errors.New("a"), errors.New("opm: b"))), "opm: read: a\n  opm: b\n"},
-		{many(1000), strings.Repeat("opm: a\n", 1000)},
-		{errors.Join(many(600), many(402)), strings.Repeat("opm: a\n", 1000) + "opm: 2 more errors not printed\n"},
+		{errors.New("plain"), "Error: plain\n"},
+		{errors.New("open a\x1b[1m\u202eb: no\nsuch file"), "Error: open a\\x1b[1m\\u202eb: no\n  such file\n"},
+		{at, "a\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\nError: odd \\x1b[2m (a\\n\\x1b[1m.yaml:2:3)\n"},
+		{errors.Join(errors.New("a\nb"), at), "opm: error: a\n  b\na\\n\\x1b[1m.yaml:2:3: error: odd \\x1b[2m\n" +
+			"Error: a (the first of 2 errors)\n  b\n"},
+		{fmt.Errorf("read: %w", errors.Join(errors.New("a"), errors.New("Error: b"))), "Error: read: a\n  Error: b\n"},
+		{many(1000), strings.Repeat("opm: error: a\n", 1000) + "Error: a (the first of 1,000 errors)\n"},
+		{errors.Join(many(600), many(402)), strings.Repeat("opm: error: a\n", 1000) +
+			"Error: a (the first of 1,002 errors)\nopm: 2 more errors not printed\n"},
+		{&failure{"one\ntwo", "opm: counts\n"}, "Error: one\n  two\nopm: counts\n"},
+		{failed(""), ""},
+		{usageError{errors.New("flag")}, "Error: flag\nusage: opm COMMAND\nSee \"opm --help\".\n"},
 	} {
 		var out strings.Builder
 		printError(&out, rootCmd(), test.err)

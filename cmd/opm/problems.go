@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +34,8 @@ type reportFlags struct {
 	baseline      string
 	writeBaseline bool
 
-	partial bool // only some of the problems are looked for, so that none in a baseline is stale
+	upstream bool // upstream has the command, with the formats json and yaml, and prints nothing on standard error then
+	partial  bool // only some of the problems are looked for, so that none in a baseline is stale
 }
 
 // add adds the flags to a command, which --rules makes another one.
@@ -146,16 +147,35 @@ func (f *reportFlags) print(
 	}
 	stale = slices.DeleteFunc(stale, f.isOther)
 	report.Problems, report.Version = problems, thisBuild().Version
+	err = f.write(cmd, text, format, report)
+	var notes string
+	if len(stale) > 0 && !f.partial {
+		notes = staleNotes(c.Baseline, stale)
+	}
+	return withNotes(cmd, err, notes)
+}
+
+// write writes a report as text or in another format, and fails if it has errors.
+func (f *reportFlags) write(cmd *cobra.Command, text io.Writer, format string, report *problem.Report) error {
 	if isText(format) {
-		err = printProblems(text, cmd.ErrOrStderr(), problems, f.info)
-	} else {
-		err = report.Write(cmd.OutOrStdout(), problem.Format(format))
+		return printProblems(text, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
-	if err == nil && len(stale) > 0 && !f.partial {
-		err = printStale(cmd.ErrOrStderr(), c.Baseline, stale)
+	if err := report.Write(cmd.OutOrStdout(), problem.Format(format)); err != nil || !problem.HasErrors(report.Problems) {
+		return err
 	}
-	if err == nil && problem.HasErrors(problems) {
-		err = errReported
+	if f.upstream && (format == string(problem.JSON) || format == string(problem.YAML)) {
+		return failed("") // the output has the reason, and callers may read both streams as one
+	}
+	return failed(problem.Reason(report.Problems))
+}
+
+// withNotes prints notes about a report, after the line with the reason if err is a failure.
+func withNotes(cmd *cobra.Command, err error, notes string) error {
+	if fail, ok := errors.AsType[*failure](err); ok {
+		return fail.with(notes)
+	}
+	if err == nil {
+		_, err = io.WriteString(cmd.ErrOrStderr(), notes)
 	}
 	return err
 }
@@ -168,11 +188,10 @@ func (f *reportFlags) printSummed(
 	cmd *cobra.Command, format string, c *config, report *problem.Report, summary string,
 ) error {
 	err := f.print(cmd, cmd.OutOrStdout(), format, c, report)
-	if err != nil && !errors.Is(err, errReported) || f.writeBaseline || summary == "" {
+	if f.writeBaseline || summary == "" {
 		return err
 	}
-	_, printErr := fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s\n", summary)
-	return cmp.Or(printErr, err)
+	return withNotes(cmd, err, "opm: "+summary+"\n")
 }
 
 // unknown returns the problems that are not in the named baseline, and what is there but is no problem any more.
@@ -219,23 +238,23 @@ func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*prob
 	return err
 }
 
-// printStale lists what is in a baseline and no longer exists.
-func printStale(w io.Writer, baseline string, stale []problem.Known) error {
-	fmt.Fprintf(w, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
+// staleNotes lists what is in a baseline and no longer exists.
+func staleNotes(baseline string, stale []problem.Known) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
 		plural.Of(len(stale), "problem"))
 	for _, k := range stale {
-		if _, err := fmt.Fprintf(w, "  %s\n", legibleLines(k.String())); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "  %s\n", legibleLines(k.String()))
 	}
-	return nil
+	return b.String()
 }
 
 // manyProblems is how many problems are worth a summary, also where nobody watches.
 const manyProblems = 100
 
-// printProblems prints problems for people, with colours on a terminal, and hints only if info is set. On a terminal,
-// and if they are many or not all are shown, it sums them up at the end on summary.
+// printProblems prints problems for people, with colours on a terminal, and hints only if info is set. If there are
+// errors, it returns a failure that says so. On a terminal, and if they are many or not all are shown, it sums them up
+// at the end: on summary, or in the failure.
 func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
 	shown := slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
 		return p.Severity == problem.Info && !info
@@ -245,16 +264,28 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	if err := problem.WriteText(w, shown, colour); err != nil {
 		return err
 	}
+	var sum string
 	hidden := len(problems) - len(shown)
-	if !terminal && len(problems) < manyProblems && !problem.Folds(shown) && (hidden == 0 || len(shown) == 0) {
-		return nil
+	if terminal || len(problems) >= manyProblems || problem.Folds(shown) || hidden > 0 && len(shown) > 0 {
+		sum = sumUp(problems, hidden)
 	}
-	fmt.Fprintf(summary, "opm: %s", problem.Summary(problems))
+	if problem.HasErrors(problems) {
+		return &failure{problem.Reason(problems), sum}
+	}
+	_, err := io.WriteString(summary, sum)
+	return err
+}
+
+// sumUp counts problems, of which some are hidden.
+func sumUp(problems []*problem.Problem, hidden int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))
 	if hidden > 0 {
-		fmt.Fprintf(summary, "; --info shows %s", hints(hidden))
+		fmt.Fprintf(&b, "; --info shows %s", hints(hidden))
 	}
-	fmt.Fprintln(summary)
-	return problem.WriteByRule(summary, problems)
+	b.WriteByte('\n')
+	_ = problem.WriteByRule(&b, problems)
+	return b.String()
 }
 
 // hints names a number of hints that were counted before.

@@ -43,7 +43,7 @@ func TestFullDisk(t *testing.T) {
 	defer full.Close()
 	for _, line := range printing {
 		state, stderr := printTo(t, line, full)
-		if want := "opm: write output: no space left on device\n"; state.ExitCode() != 1 || stderr != want {
+		if want := "Error: write output: no space left on device\n"; state.ExitCode() != 1 || !strings.HasSuffix(stderr, want) {
 			t.Errorf("opm %s: %v, standard error %q, want %q", line, state, stderr, want)
 		}
 	}

@@ -152,7 +152,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 		return err
 	}
 	if !r.resolved() {
-		return errReported
+		return failed("not resolved as asked: see the output")
 	}
 	return nil
 }

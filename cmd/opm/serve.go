@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
@@ -79,12 +81,27 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err == nil {
 		return nil
 	}
-	serve.LogError(log, "server stopped", err)
-	adviseOnClash(log, err, args, catalogs.names())
-	if err := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); err != nil {
-		log.Warn("cannot write the termination log", "reason", err)
+	if writeErr := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); writeErr != nil {
+		log.Warn("cannot write the termination log", "reason", writeErr)
 	}
-	return errReported
+	fail := stopped(log, err, args, catalogs.names())
+	if f.logFormat == "json" {
+		return failed("") // each line is a record
+	}
+	return fail
+}
+
+// stopped logs why the server stopped, and returns the failure.
+func stopped(log *slog.Logger, err error, args, names []string) error {
+	serve.LogError(log, "server stopped", err)
+	invalid, ok := errors.AsType[*serve.ProblemsError](err)
+	switch {
+	case !ok:
+		return failed(reason(flatten(nil, err)))
+	case invalid.Clash:
+		return &failure{problem.Reason(invalid.Problems), "hint: " + adviceOnClash(args, names) + "\n"}
+	}
+	return failed(problem.Reason(invalid.Problems))
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // perCatalog is the value of a flag that is given once for all catalogs, or as NAME=VALUE for each of some.
@@ -95,16 +92,12 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	return append(first, others...), nil
 }
 
-// adviseOnClash logs what to do if err is about catalogs with the same packages.
-func adviseOnClash(log *slog.Logger, err error, args, names []string) {
-	invalid, ok := errors.AsType[*serve.ProblemsError](err)
-	if !ok || !invalid.Clash {
-		return
-	}
+// adviceOnClash returns what to do about catalogs with the same packages.
+func adviceOnClash(args, names []string) string {
 	run := append([]string{"opm serve"}, args...)
 	for i, name := range names {
 		run = append(run, fmt.Sprintf("--port %s=%d", name, 50051+i))
 	}
-	log.Info("catalogs with the same packages need a gRPC port each, or --grpc-catalog "+names[0]+" and --http-addr",
-		"run", strings.Join(run, " "))
+	return "catalogs with the same packages need a gRPC port each, or --grpc-catalog " + names[0] +
+		" and --http-addr; run: " + strings.Join(run, " ")
 }

@@ -32,7 +32,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 		return err
 	}
 	if !check.May() {
-		return errReported
+		return failed("the OperatorGroup would break operators: see the output")
 	}
 	return nil
 }

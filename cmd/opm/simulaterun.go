@@ -52,7 +52,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	if refused == nil && !r.Done() {
-		return errReported
+		return failed("the cluster does not reach the desired state: see the output")
 	}
 	return refused
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func validateCmd() *cobra.Command {
-	f := validateFlags{reportFlags: reportFlags{rules: template.Rules}}
+	f := validateFlags{reportFlags: reportFlags{rules: template.Rules, upstream: true}}
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",

@@ -56,7 +56,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 	}
 }
 
-// reportRun prints the result of a run. If there was an error, it returns errReported.
+// reportRun prints the result of a run. If there was an error, it returns a failure without a reason.
 func reportRun(cmd *cobra.Command, err error) error {
 	if err == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: valid; waiting for changes, Ctrl-C ends")
@@ -64,7 +64,7 @@ func reportRun(cmd *cobra.Command, err error) error {
 	}
 	printError(cmd.ErrOrStderr(), cmd, err)
 	fmt.Fprintln(cmd.ErrOrStderr(), "opm: not valid; waiting for changes, Ctrl-C ends")
-	return errReported
+	return failed("")
 }
 
 // checkWatchable returns an error unless ref is a path that can be read again.

@@ -173,7 +173,7 @@ func TestWatchCatalog(t *testing.T) {
 	p.write("opm.yaml", "policy: {defaultChannel: fast}\n")
 	w.await("opm.yaml", "[policy-default-channel]", false)
 	p.write("opm.yaml", "policy: {defaultChannel: fast}\nbaseline: known.json\n")
-	w.await("opm.yaml", "opm: read baseline: ", false)
+	w.await("opm.yaml", "Error: read baseline: ", false)
 	p.write("known.json", "{}")
 	w.await("known.json", "[policy-default-channel]", false)
 	p.do(os.Remove(p.path("opm.yaml")))

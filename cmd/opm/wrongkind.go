@@ -125,13 +125,13 @@ func advice(cmd *cobra.Command, err error) string {
 			ref = parent
 		}
 		if cmd.Name() == "validate" {
-			return "; run: " + shellLine("opm bundle validate", ref)
+			return "run: " + shellLine("opm bundle validate", ref)
 		}
-		return "; run: " + shellLine("opm render", ref)
+		return "run: " + shellLine("opm render", ref)
 	}
 	e, ok := errors.AsType[*declcfg.Error](err)
 	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
-		return "; name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
+		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
 	}
 	return ""
 }
