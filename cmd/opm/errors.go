@@ -52,7 +52,7 @@ func (e *statusError) Unwrap() error { return e.error }
 // Then follow the only line that begins with "Error: ", which has the first error, and hints, counts and usage.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
 	var f *failure
-	var p *parallel.Panic
+	var p *parallel.PanicError
 	switch why := outputFailure(err); {
 	case errors.As(err, &f):
 	case errors.Is(err, context.Canceled):
@@ -69,7 +69,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	if f.reason != "" {
 		fmt.Fprintf(w, "Error: %s\n", legibleLines(f.reason))
 	}
-	io.WriteString(w, f.after)
+	fmt.Fprint(w, f.after)
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}

@@ -54,7 +54,7 @@ var fuzzedCommands = []string{
 	"search c PACKAGE", "search c e -o json",
 	"serve c --cache-only --cache-dir cache",
 	"simulate state.yaml --catalog crafts=c --approve", "simulate --who-can-what --catalog crafts=c",
-	"updates c", "updates c BUNDLE BUNDLE --explain", "updates c --stranded", "updates c -o json", "updates c --differs",
+	"updates c", "updates c BUNDLE --explain", "updates c BUNDLE PACKAGE.v9 --explain", "updates c --stranded", "updates c -o json", "updates c --differs",
 	"validate c", "validate c -o json", "validate c -o sarif", "validate c -o github",
 }
 

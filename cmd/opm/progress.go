@@ -48,7 +48,8 @@ func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
 	opts.Read = w.Read
 }
 
-// sizeOfFiles returns the number of bytes of the references to directories and files, as far as it got until it was stopped.
+// sizeOfFiles returns the number of bytes of the references to directories and files, as far as it got until it was
+// stopped.
 func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 	for _, ref := range refs {
 		if k := reference.Of(ref).Kind; k != reference.Directory && k != reference.File {

@@ -25,8 +25,8 @@ type Work struct {
 	size             atomic.Int64 // bytes of all files, once that is known
 }
 
-// Go calls fn on a goroutine of its own, unless nobody sees the work. The work is not done before fn returns, as it should
-// soon when stopped reports true.
+// Go calls fn on a goroutine of its own, unless nobody sees the work. The work is not done before fn returns, as it
+// should soon when stopped reports true.
 func (w *Work) Go(fn func(stopped func() bool)) {
 	if w.stop == nil {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// CheckConfig returns why OLM refuses the inline configuration of a ClusterExtension, a JSON value, for an operator with
-// these modes in the namespace installed. Nil stands for a ClusterExtension without a configuration, which OLM reads as {}.
+// CheckConfig returns why OLM refuses the inline configuration of a ClusterExtension, a JSON value, for an operator
+// with these modes in the namespace installed. Nil stands for a ClusterExtension without a configuration, which OLM
+// reads as {}.
 //
 // OLM states the rules as a JSON Schema, and the order and the wording of several errors follow from the library that
 // checks it, which is the same here. The configuration has no field but watchNamespace: deploymentConfig needs the

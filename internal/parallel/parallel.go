@@ -14,23 +14,23 @@ import (
 	"sync"
 )
 
-// A Panic is a panic as an error.
-type Panic struct {
+// A PanicError is a panic as an error.
+type PanicError struct {
 	Value any    // what panic was called with
 	Stack []byte // of the goroutine
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("internal error: %v", p.Value) }
+func (p *PanicError) Error() string { return fmt.Sprintf("internal error: %v", p.Value) }
 
-// Catch returns the error of fn, or a *[Panic] if it panics.
+// Catch returns the error of fn, or a *[PanicError] if it panics.
 func Catch(fn func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
-		case *Panic: // of another goroutine
+		case *PanicError: // of another goroutine
 			err = v
 		default:
-			err = &Panic{v, debug.Stack()}
+			err = &PanicError{v, debug.Stack()}
 		}
 	}()
 	return fn()
@@ -39,8 +39,8 @@ func Catch(fn func() error) (err error) {
 // Map calls fn for every item of in on up to jobs goroutines, 0 meaning GOMAXPROCS, and yields the results in the order
 // of in. It reads ahead by a few items a goroutine, so memory does not grow with the length of in.
 //
-// When ctx is done, Map stops early; the caller asks ctx.Err. All goroutines have ended when the iteration returns. A panic
-// of fn or in becomes one of the iteration, with a *[Panic].
+// When ctx is done, Map stops early; the caller asks ctx.Err. All goroutines have ended when the iteration returns. A
+// panic of fn or in becomes one of the iteration, with a *[PanicError].
 func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) iter.Seq[B] {
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)

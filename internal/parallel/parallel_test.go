@@ -64,7 +64,7 @@ func TestMapPanics(t *testing.T) {
 			}
 			return nil
 		})
-		p, ok := errors.AsType[*parallel.Panic](err)
+		p, ok := errors.AsType[*parallel.PanicError](err)
 		if !ok || p.Value != "broken" || !bytes.Contains(p.Stack, []byte("TestMapPanics")) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -217,8 +217,8 @@ func (m *manifest) define() {
 	}
 }
 
-// appendOutline appends the value that is next, without schemas: most of a CustomResourceDefinition, of which no API has
-// its name.
+// appendOutline appends the value that is next, without schemas: most of a CustomResourceDefinition, of which no API
+// has its name.
 func appendOutline(dst []byte, c *skim.Cursor) []byte {
 	kind := c.Kind()
 	if kind != '{' && kind != '[' {

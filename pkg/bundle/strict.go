@@ -69,8 +69,8 @@ func schemaForms[Schema, JSON, OrArray, OrBool, OrStrings any]() skim.Forms {
 	}
 }
 
-// check returns why upstream cannot convert a manifest, given in compact JSON with sorted keys. If the place is known, ptr
-// leads to it.
+// check returns why upstream cannot convert a manifest, given in compact JSON with sorted keys. If the place is known,
+// ptr leads to it.
 func (t strictType) check(printed jsontext.Value) (ptr jsontext.Pointer, err error) {
 	if cursor := skim.New(printed); cursor.SkipAs(t.shape) {
 		return "", nil

@@ -203,8 +203,8 @@ func (c *Channel) join(p *Package) {
 // Package. Each of them may be installed by a follower of the channel.
 func (c *Channel) Members() []*Bundle { return c.members }
 
-// Entries returns the entries in the graph, in the order of the channel. Each has a name of its own, and its bundle is in
-// the Package.
+// Entries returns the entries in the graph, in the order of the channel. Each has a name of its own, and its bundle is
+// in the Package.
 func (c *Channel) Entries() []declcfg.Entry {
 	if len(c.nodes) == len(c.entries) {
 		return c.entries

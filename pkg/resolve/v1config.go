@@ -29,8 +29,8 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("bundle %q is applied, but the API server refuses its name in the status of the ClusterExtension: %v",
-		e.bundle, e.err)
+	const refused = "bundle %q is applied, but the API server refuses its name in the status of the ClusterExtension: %v"
+	return fmt.Sprintf(refused, e.bundle, e.err)
 }
 
 func (e *statusError) Unwrap() error { return e.err }

@@ -121,8 +121,8 @@ func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	collectLabelled(r, &s.ValidatingWebhooks, gone, why)
 }
 
-// collect deletes the objects in the namespace of gone whose owners are all gone. Of the others it removes the references
-// to the owners that are gone.
+// collect deletes the objects in the namespace of gone whose owners are all gone. Of the others it removes the
+// references to the owners that are gone.
 func collect[P cluster.Kubernetes](
 	r *run, s *cluster.Store[P], gone *v1alpha1.ClusterServiceVersion, why reason,
 ) {

@@ -293,7 +293,9 @@ func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account st
 	owners := slices.DeleteFunc(slices.Clone(o.Value.OwnerReferences), func(ref metav1.OwnerReference) bool {
 		return ref.Kind != v1alpha1.ClusterServiceVersionKind
 	})
-	return len(owners) > 0 && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return ref.Name == c.Name })
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool {
+		return ref.Name == c.Name
+	})
 }
 
 // findRules adds a dependent to row for each rule.

@@ -102,7 +102,8 @@ func (r *run) forgetAlongside(gone *v1alpha1.ClusterServiceVersion) {
 		}
 		update(r, &r.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
 			delete(crd.Annotations, key)
-		}, "annotation of "+gone.Name+" removed", computed("definitions name the existing operators they were installed with"))
+		}, "annotation of "+gone.Name+" removed",
+			computed("definitions name the existing operators they were installed with"))
 	}
 }
 

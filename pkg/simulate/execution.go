@@ -254,7 +254,9 @@ func (x *execution) keepOwners(o cluster.Kubernetes) {
 	}
 	owners := slices.Clone(old.Value.OwnerReferences)
 	for _, own := range o.GetOwnerReferences() {
-		owners = replaced(owners, own, func(ref metav1.OwnerReference) bool { return ref.Kind == own.Kind && ref.Name == own.Name })
+		owners = replaced(owners, own, func(ref metav1.OwnerReference) bool {
+			return ref.Kind == own.Kind && ref.Name == own.Name
+		})
 	}
 	o.SetOwnerReferences(owners)
 }

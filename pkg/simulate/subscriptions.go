@@ -98,7 +98,8 @@ func (r *run) addOperators(namespace string) {
 	}
 }
 
-// operatorName returns the name of the Operator of a Subscription. OLM takes it from a label, whose key has 63 characters.
+// operatorName returns the name of the Operator of a Subscription. OLM takes it from a label, whose key has 63
+// characters.
 func operatorName(s *v1alpha1.Subscription) string {
 	name := s.Spec.Package + "." + s.Namespace
 	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_.")
@@ -141,7 +142,8 @@ func (r *run) setStatus(
 
 // aboutPlan are the conditions about the InstallPlan.
 var aboutPlan = []v1alpha1.SubscriptionConditionType{
-	v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.SubscriptionInstallPlanPending, v1alpha1.SubscriptionInstallPlanFailed,
+	v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.SubscriptionInstallPlanPending,
+	v1alpha1.SubscriptionInstallPlanFailed,
 }
 
 // setWatched sets the conditions that are true, and removes the others of the controller. The health of catalogs is
@@ -173,7 +175,8 @@ func setWatched(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condit
 	}
 }
 
-// setHealth sets the health of the catalogs. The versions of CatalogSources, and the times, stay if nothing else is new.
+// setHealth sets the health of the catalogs. The versions of CatalogSources, and the times, stay if nothing else is
+// new.
 func setHealth(status *v1alpha1.SubscriptionStatus, health []v1alpha1.SubscriptionCatalogHealth) {
 	old := slices.SortedFunc(slices.Values(status.CatalogHealth), func(a, b v1alpha1.SubscriptionCatalogHealth) int {
 		return strings.Compare(healthName(a), healthName(b))

@@ -111,7 +111,8 @@ func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
 	}{ref, subjects})
 }
 
-// contentHash returns the value of the label olm.permissions.hash: unlike [Hash], that of the JSON without a line break.
+// contentHash returns the value of the label olm.permissions.hash: unlike [Hash], that of the JSON without a line
+// break.
 func contentHash(v any) string { return hashText(marshal(v)) }
 
 // Hash returns what OLM puts in names and labels for a value: the SHA-224 of its JSON and a line break, in base 62. The

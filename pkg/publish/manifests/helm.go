@@ -20,7 +20,9 @@ var parameters = []parameter{
 		"CatalogSource/spec/image", "ClusterCatalog/spec/source/image/ref", "Deployment/spec/template/spec/containers/image",
 		"Job/spec/template/spec/containers/image",
 	}},
-	{"replicas", "toJson .Values.replicas", []string{"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas"}},
+	{"replicas", "toJson .Values.replicas", []string{
+		"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas",
+	}},
 	// An autoscaler with a maximum below its minimum is refused.
 	{"maxReplicas", "max (int .Values.maxReplicas) (int .Values.replicas)", []string{
 		"HorizontalPodAutoscaler/spec/maxReplicas",
