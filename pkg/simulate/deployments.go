@@ -17,6 +17,9 @@ import (
 // annotationCAHash has the hash of the certificate authority of an operator. A new one restarts its pods.
 const annotationCAHash = "olmcahash"
 
+// labelDeploymentHash has the hash of the spec that OLM gave to a Deployment.
+const labelDeploymentHash = "olm.deployment-spec-hash"
+
 // deploy creates a Deployment, or takes it over from the operator that is replaced.
 func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
@@ -36,7 +39,10 @@ func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 		configure(d, config)
 		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
 		d.Spec.RevisionHistoryLimit = new(int32(1))
-		d.Labels = with(labels.Merge(spec.Label, rbac.OwnerLabels(i.csv)), "olm.deployment-spec-hash", rbac.Hash(&d.Spec))
+		d.Labels = labels.Merge(spec.Label, rbac.OwnerLabels(i.csv))
+		if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
+			d.Labels[labelDeploymentHash] = rbac.Hash(&d.Spec)
+		}
 	})
 }
 
