@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,6 +23,9 @@ import (
 func groupRoles(_ context.Context, r *run) error {
 	const why = "each OperatorGroup has roles for the users of its APIs"
 	for o := range r.State.OperatorGroups.All() {
+		if meta.IsStatusConditionTrue(o.Value.Status.Conditions, operatorsv1.OperatorGroupServiceAccountCondition) {
+			continue // OLM does nothing with a group whose service account is missing
+		}
 		apis := operatorgroup.Annotated(o.Value)
 		for c := range r.State.ClusterServiceVersions.In(o.Value.Namespace) {
 			if c.Value.IsCopied() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,12 +74,27 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 		namespace = x.plan.Namespace
 	}
 	if err := x.permit(o, namespace); err != nil {
-		return step.Status, err
+		text := cmp.Or(whileCreating[step.Resource.Kind], "error creating unstructured object %s")
+		return step.Status, fmt.Errorf(text+": %w", step.Resource.Name, err)
 	}
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
 		return x.operator(step, csv, b)
 	}
 	return x.other(step, o, inNamespace), nil
+}
+
+// whileCreating begins the errors of OLM about kinds of objects that it has functions of their own for.
+var whileCreating = map[string]string{
+	v1alpha1.ClusterServiceVersionKind: "error creating csv %s",
+	v1alpha1.SubscriptionKind:          "error creating subscription %s",
+	rbacv1.ServiceAccountKind:          "error creating service account: %s",
+	"ClusterRole":                      "error creating clusterrole %s",
+	"ClusterRoleBinding":               "error creating clusterrolebinding %s",
+	"Role":                             "error creating role %s",
+	"RoleBinding":                      "error creating rolebinding %s",
+	"Service":                          "error updating service: %s",
+	"ConfigMap":                        "error updating configmap: %s",
+	kindBundleSecret:                   "error updating secret: %s",
 }
 
 // permitted reports whether a step may create an object of a kind, and puts it into the namespace of the plan.
@@ -123,7 +139,7 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 		return v1alpha1.StepStatusPresent, nil
 	}
 	if err := x.permit(s, x.plan.Namespace); err != nil {
-		return step.Status, err
+		return step.Status, fmt.Errorf(whileCreating[v1alpha1.SubscriptionKind]+": %w", s.Name, err)
 	}
 	s.Namespace = x.plan.Namespace
 	s.Annotations = with(s.Annotations, annotationGeneratedBy, x.plan.Name)
@@ -225,6 +241,37 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 	return false
 }
 
+// completed returns an object as the API server stores it: it encodes the strings of a Secret, and sets the types of a
+// NetworkPolicy.
+func completed(o cluster.Kubernetes) cluster.Kubernetes {
+	switch o.GetObjectKind().GroupVersionKind() {
+	case corev1.SchemeGroupVersion.WithKind("Secret"):
+		var secret corev1.Secret
+		if decode(o, &secret) != nil || len(secret.StringData) == 0 {
+			return o
+		}
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		for key, value := range secret.StringData {
+			secret.Data[key] = []byte(value)
+		}
+		secret.StringData = nil
+		return untyped(&secret)
+	case networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):
+		var policy networkingv1.NetworkPolicy
+		if decode(o, &policy) != nil || len(policy.Spec.PolicyTypes) > 0 {
+			return o
+		}
+		policy.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		if len(policy.Spec.Egress) > 0 {
+			policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+		}
+		return untyped(&policy)
+	}
+	return o
+}
+
 // own writes into an object which operator owns it. OLM adds no owner to the Roles, bindings and service accounts that
 // are manifests of a bundle, and only one label to its ClusterRoles: they outlive the operator.
 func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
@@ -273,6 +320,7 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 		o.SetNamespace(x.plan.Namespace)
 	}
 	x.own(o, csv, inNamespace)
+	o = completed(o)
 	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
 		return v1alpha1.StepStatusCreated
 	}

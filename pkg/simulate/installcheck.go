@@ -61,7 +61,12 @@ func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
 		return nil, fmt.Errorf("please make sure the service account exists. sa=%s operatorgroup=%s/%s",
 			name, namespace, groups[0].Name)
 	}
+	return accountRef(o.Value), nil
+}
+
+func accountRef(a *corev1.ServiceAccount) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: "v1", Kind: "ServiceAccount", Namespace: namespace, Name: name, UID: o.Value.UID,
-	}, nil
+		APIVersion: "v1", Kind: "ServiceAccount", Namespace: a.Namespace, Name: a.Name, UID: a.UID,
+		ResourceVersion: a.ResourceVersion,
+	}
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ func (g *grouping) namespacesChanged() bool {
 		return true
 	}
 	return slices.ContainsFunc(g.Events[from:], func(e Event) bool {
-		return e.Object.Kind == "Namespace" && e.Why != whyLabels
+		return e.Object.Kind == "Namespace" && e.Why != whyLabels || e.Object.Kind == "ServiceAccount" && e.Action == Created
 	})
 }
 
@@ -88,7 +89,10 @@ func (g *grouping) target(moved bool) {
 	}
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		o, key := g.setCondition(o), keyOf(o.Value)
-		if moved {
+		o, found := g.syncAccount(o)
+		if !found {
+			g.wrong[key] = fmt.Errorf("ServiceAccount %s not found", o.Value.Spec.ServiceAccountName)
+		} else if moved {
 			var targets []string
 			targets, g.wrong[key] = operatorgroup.Targets(o.Value, labels.candidates(o.Value))
 			if g.wrong[key] == nil && !sameNames(targets, o.Value.Status.Namespaces) {
@@ -102,6 +106,36 @@ func (g *grouping) target(moved bool) {
 		}
 		g.know(o)
 	}
+}
+
+// syncAccount writes a reference to the service account that a group names into its status, and reports whether the
+// account exists. Without it, OLM does nothing else with the group.
+func (g *grouping) syncAccount(o group) (group, bool) {
+	const of = operatorsv1.OperatorGroupServiceAccountCondition
+	name := o.Value.Spec.ServiceAccountName
+	account, ok := g.State.ServiceAccounts.Get(o.Value.Namespace, name)
+	if name != "" && !ok {
+		message := "ServiceAccount " + name + " not found"
+		return update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
+			og.Status.Conditions, _ = withCondition(og.Status.Conditions, metav1.Condition{
+				Type: of, Status: metav1.ConditionTrue, Reason: operatorsv1.OperatorGroupServiceAccountReason, Message: message,
+			})
+		}, "condition "+of+" is True: "+message, computed("spec.serviceAccountName names it")), false
+	}
+	var ref *corev1.ObjectReference
+	text := "no service account"
+	if name != "" {
+		ref, text = accountRef(account.Value), "service account "+name
+		update(g.run, &g.State.ServiceAccounts, account, func(a *corev1.ServiceAccount) {
+			a.Labels = with(a.Labels, labelManaged, "true")
+		}, "label "+labelManaged, computed("an OperatorGroup names it"))
+	}
+	return update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
+		meta.RemoveStatusCondition(&og.Status.Conditions, of)
+		if old := og.Status.ServiceAccountRef; ref == nil || old == nil || old.Name != ref.Name || old.UID != ref.UID {
+			og.Status.ServiceAccountRef = ref
+		}
+	}, text, computed("spec.serviceAccountName")), true
 }
 
 // labelled has the namespaces by label. The zero label has all of them.
