@@ -16,6 +16,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
+// moreTrees is trees with an object more.
+const moreTrees = trees + "---\nschema: example.Leaf/v1\nsize: 5\n"
+
 // load returns what is served of a directory.
 func load(t *testing.T, dir string) *serve.Snapshot {
 	t.Helper()
@@ -41,7 +44,7 @@ func reloading(t *testing.T, dir string, opts serve.ServerOptions) (*serve.Live,
 // TestReloadReconnects follows the connection of a client while the catalog changes: it is IDLE within the time of grace,
 // and READY with the next call, as OLM expects it.
 func TestReloadReconnects(t *testing.T) {
-	before, after := catalogDir(t, trees), catalogDir(t, large())
+	before, after := catalogDir(t, trees), catalogDir(t, moreTrees)
 	for _, tt := range []struct {
 		name  string
 		to    string // the directory that is served next
@@ -82,7 +85,7 @@ func TestReloadReconnects(t *testing.T) {
 
 // TestReloadSpread checks that clients are not all asked to reconnect at the same time.
 func TestReloadSpread(t *testing.T) {
-	before, after := catalogDir(t, trees), catalogDir(t, large())
+	before, after := catalogDir(t, trees), catalogDir(t, moreTrees)
 	synctest.Test(t, func(t *testing.T) {
 		live, l := reloading(t, before, serve.ServerOptions{})
 		start := time.Now()
@@ -114,16 +117,17 @@ func TestReloadSpread(t *testing.T) {
 
 // TestReloadKeepsCalls has a client read a list slowly while the catalog changes several times.
 func TestReloadKeepsCalls(t *testing.T) {
-	dirs := []string{catalogDir(t, large()), catalogDir(t, trees)}
+	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
+	list := catalogDir(t, large())
 	synctest.Test(t, func(t *testing.T) {
-		live, l := reloading(t, dirs[0], serve.ServerOptions{})
+		live, l := reloading(t, list, serve.ServerOptions{})
 		c := dial(t, l)
 		stream, err := api.NewRegistryClient(c.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 		must(t, err)
 		n := 0
 		for ; err == nil; n++ {
 			if n%12 == 0 {
-				live.Swap(load(t, dirs[(n/12+1)%2]))
+				live.Swap(load(t, dirs[n/12%2]))
 				time.Sleep(6 * time.Second)
 				for _, err := range c.Packages(t.Context()) { // on a connection of its own
 					must(t, err)
@@ -139,7 +143,7 @@ func TestReloadKeepsCalls(t *testing.T) {
 
 // TestReloadUnderLoad changes the catalog under many calls, and expects all of them to be answered.
 func TestReloadUnderLoad(t *testing.T) {
-	dirs := []string{catalogDir(t, trees), catalogDir(t, trees+"---\nschema: another\n")}
+	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
 	live := loaded(t, dirs[0])
 	addr := overTCP(t, live, serve.ServerOptions{ReloadGrace: 20 * time.Millisecond})
 	var all sync.WaitGroup

@@ -130,30 +130,20 @@ func (c *rawClient) isClosed() bool {
 	}
 }
 
-// fillers returns a catalog of a small package oak and a package elm whose one bundle is of about so many bytes.
-func fillers(bytes int) string {
-	return trees + fmt.Sprintf(`---
-schema: olm.package
-name: elm
-defaultChannel: only
----
-schema: olm.channel
-package: elm
-name: only
-entries:
-- {name: elm.v1.0.0}
----
-schema: olm.bundle
-package: elm
-name: elm.v1.0.0
-image: registry.example/elm:v1.0.0
-properties:
-- {type: olm.package, value: {packageName: elm, version: 1.0.0}}
-- {type: filler, value: %s}
-`, strings.Repeat("x", bytes))
+// withLarge returns a directory with the catalog trees and a package elm, whose one bundle is of about so many bytes.
+func withLarge(t *testing.T, bytes int) string {
+	t.Helper()
+	// In JSON, which is read fast.
+	return write(t, catalogDir(t, trees), "elm.json", fmt.Sprintf(`
+{"schema": "olm.package", "name": "elm", "defaultChannel": "only"}
+{"schema": "olm.channel", "package": "elm", "name": "only", "entries": [{"name": "elm.v1.0.0"}]}
+{"schema": "olm.bundle", "package": "elm", "name": "elm.v1.0.0", "image": "registry.example/elm:v1.0.0", "properties": [
+  {"type": "olm.package", "value": {"packageName": "elm", "version": "1.0.0"}},
+  {"type": "filler", "value": %q}]}
+`, strings.Repeat("x", bytes)))
 }
 
-// elm is a request for the large bundle of fillers.
+// elm is a request for the large bundle of withLarge.
 var elm = &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v1.0.0"}
 
 // fromAddr has connections of a client come from an address of their own.
@@ -197,7 +187,7 @@ func TestUnreadAnswers(t *testing.T) {
 		{"a large bundle, other addresses", 20 << 20, 0, 8, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := catalogDir(t, fillers(tt.bundle))
+			dir := withLarge(t, tt.bundle)
 			synctest.Test(t, func(t *testing.T) {
 				l := bufconn.Listen(window)
 				var listener net.Listener = l
@@ -297,7 +287,7 @@ func TestUnreadMethods(t *testing.T) {
 
 // TestTrickle checks that a client that takes a few bytes at a time is disconnected, and one with a slow network is not.
 func TestTrickle(t *testing.T) {
-	dir := catalogDir(t, fillers(20<<20))
+	dir := withLarge(t, 20<<20)
 	for _, tt := range []struct {
 		name   string
 		bytes  uint32 // taken each second

@@ -440,6 +440,7 @@ func TestServeUnread(t *testing.T) {
 		name := fmt.Sprintf("filled%d", i)
 		fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small(name), strings.Repeat("x", 20_000))
 	}
+	fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small("large"), strings.Repeat("x", 20*mb))
 	if err := os.WriteFile(filepath.Join(catalog, "filled.yaml"), []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -455,10 +456,15 @@ func TestServeUnread(t *testing.T) {
 		{"/api.Registry/ListBundles", nil, 16 << 20},
 		// api.GetBundleRequest of filled1
 		{"/api.Registry/GetBundle", []byte("\x0a\x07filled1\x12\x04only\x1a\x0efilled1.v1.0.0"), 0},
+		// of large, with the usual window
+		{"/api.Registry/GetBundle", []byte("\x0a\x05large\x12\x04only\x1a\x0clarge.v1.0.0"), 65_535},
 	} {
 		end := unread(t, s.addr, 40, attack.window, attack.method, attack.request)
-		took := answers(t, dial(t, s.addr, "127.0.0.2"))
 		time.Sleep(500 * time.Millisecond)
+		took := answers(t, dial(t, s.addr, "127.0.0.2"))
+		if took > 10*time.Second {
+			t.Errorf("%s, window %d: other clients waited %v", attack.method, attack.window, took)
+		}
 		t.Logf("%s, window %d: another client is answered after %v; %d MB, %d MB before",
 			attack.method, attack.window, took.Round(time.Millisecond), s.resident()/mb, before/mb)
 		end()
