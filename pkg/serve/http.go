@@ -39,6 +39,7 @@ func handler(lives []*Live, metrics *web.Metrics, opts ServerOptions) http.Handl
 		},
 		Memory:  opts.limits.request,
 		Stall:   stallTime,
+		Pace:    paceBytes,
 		Metrics: metrics,
 	})
 }

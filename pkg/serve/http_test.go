@@ -1,12 +1,14 @@
 package serve_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -115,6 +117,56 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 	if _, err := serve.Load(t.Context(), load, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
 		t.Errorf("enforced: got %v", err)
 	}
+}
+
+// TestSlowReader checks that a client that reads an answer very slowly is disconnected, and one with a slow network is
+// not.
+func TestSlowReader(t *testing.T) {
+	dir := withLarge(t, 20<<20)
+	first := bufconn.Listen(window)
+	run(t, serve.Options{HTTP: first}, dir).ready(t)
+	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not those of a bubble
+	must(t, err)
+	for _, tt := range []struct {
+		second int // bytes that it reads each second
+		most   time.Duration
+		whole  bool
+	}{
+		{10 << 10, 5 * time.Minute, false},
+		{150 << 10, time.Hour, true},
+	} {
+		t.Run(fmt.Sprint(tt.second), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := bufconn.Listen(window)
+				run(t, serve.Options{HTTP: web}, dir).ready(t)
+				body, err := getAll(t, web, dir), error(nil)
+				began := time.Now()
+				for err == nil && time.Since(began) < time.Hour {
+					time.Sleep(time.Second)
+					_, err = io.CopyN(io.Discard, body, int64(tt.second))
+				}
+				if (err == io.EOF) != tt.whole || time.Since(began) > tt.most {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
+}
+
+// getAll asks for all objects of a catalog, and returns a body from which nothing is read ahead.
+func getAll(t *testing.T, l *bufconn.Listener, dir string) io.Reader {
+	t.Helper()
+	c, err := l.DialContext(t.Context())
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	_, err = fmt.Fprintf(c, "GET /catalogs/%s/api/v1/all HTTP/1.1\r\nHost: test\r\n\r\n", filepath.Base(dir))
+	must(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	must(t, err)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+	return resp.Body
 }
 
 // TestMissingBody checks that connections end whose requests announce a body that does not arrive.

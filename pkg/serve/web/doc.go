@@ -43,8 +43,8 @@
 //
 // # Clients that do not read
 //
-// The handler holds a catalog for as long as it writes an answer, which [Options].Stall ends if the client does not
-// read: a WriteTimeout of the server (catalogd: 5 min) would also end those that are slow but go on. The server
+// The handler holds a catalog for as long as it writes an answer, which [Options].Stall and Pace end if the client does
+// not read: a WriteTimeout of the server (catalogd: 5 min) would also end large answers over slow networks. The server
 // needs a ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is never
 // read. What answers take of memory is up to [Options].Memory, and at most [Options].Encoders are compressed at a
 // time: those beyond are sent as they are.

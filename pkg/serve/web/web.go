@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -43,8 +44,9 @@ type Options struct {
 	// back. Its error is that of the request's context. If nil, every answer may.
 	Memory func(r *http.Request, bytes int) (release func(), err error)
 
-	// Stall is how long a client may take to read a part of an answer; 0 sets no limit.
+	// Stall is how long a client may take to read a part of an answer, and Pace bytes of it on average; 0 sets no limit.
 	Stall time.Duration
+	Pace  int64
 
 	// Failed is called for every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
 	// store to be rebuilt. It may be called on several goroutines, and may be nil.
@@ -140,20 +142,28 @@ func (h *handler) measured(route string, next http.Handler) http.Handler {
 	route = strings.TrimSuffix(route, "{$}")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		out := &response{ResponseWriter: w, stall: h.Stall}
+		out := &response{ResponseWriter: w, began: began, stall: h.Stall, pace: h.Pace}
 		defer func() { h.Metrics.request(r.Method, route, out.outcome(), time.Since(began)) }()
 		out.Header().Set("Vary", "Accept-Encoding")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(out, r)
+		if errors.Is(out.lost, errSlow) {
+			panic(http.ErrAbortHandler) // or the client takes what it has for the whole
+		}
 	})
 }
+
+// errSlow is why the rest of an answer is not sent.
+var errSlow = errors.New("the client reads too slowly")
 
 // response is a ResponseWriter that knows what was sent.
 type response struct {
 	http.ResponseWriter
 	status  int
 	written int64
+	began   time.Time // of the request
 	stall   time.Duration
+	pace    int64
 	due     time.Time // when the next part has to be read
 	lost    error     // of the connection
 	aborted bool
@@ -170,8 +180,10 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	w.extend()
-	n, err := w.ResponseWriter.Write(p)
+	n, err := 0, w.extend()
+	if err == nil {
+		n, err = w.ResponseWriter.Write(p)
+	}
 	w.written += int64(n)
 	if err != nil {
 		w.lost = err
@@ -179,17 +191,24 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// extend gives the client more time. Over HTTP/2, what breaks the connection of a client that reads nothing does
-// not see a stream that nobody reads.
-func (w *response) extend() {
+// extend gives the client more time, if it keeps the pace. Over HTTP/2, what breaks the connection of a client that reads
+// nothing does not see a stream that nobody reads.
+func (w *response) extend() error {
 	now := time.Now()
 	if w.stall == 0 || w.due.Sub(now) > w.stall/2 {
-		return
+		return nil
+	}
+	if w.written == 0 {
+		w.began = now // it may have waited for memory
+	}
+	if w.pace > 0 && now.Sub(w.began) > w.stall*time.Duration(w.written/w.pace+1) {
+		return errSlow
 	}
 	w.due = now.Add(w.stall)
 	if err := http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.due); err != nil {
 		w.stall = 0 // there are no deadlines here
 	}
+	return nil
 }
 
 // Unwrap is for http.ResponseController.
