@@ -11,33 +11,39 @@ import (
 
 // A check validates each catalog while a store is made of all, and refuses packages that several of them hold: clients
 // ask for a package without saying of which catalog.
-type check []*validate.Checker
+type check struct {
+	catalogs []*validate.Checker
+	system   bool // see [ProblemsError]
+}
 
-func newCheck(sources []declcfg.Source) (check, error) {
-	var all check
+func newCheck(sources []declcfg.Source) (*check, error) {
+	all := &check{}
 	for _, s := range sources {
 		c, err := validate.NewChecker(validate.Options{ErrorsOnly: true}, s)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		all.catalogs = append(all.catalogs, c)
 	}
 	return all, nil
 }
 
 // Object implements [store.Check].
-func (c check) Object(source int, o *declcfg.Object, value any, err error) any {
-	return c[source].Object(o, value, err)
+func (c *check) Object(source int, o *declcfg.Object, value any, err error) any {
+	return c.catalogs[source].Object(o, value, err)
 }
 
 // Add implements [store.Check].
-func (c check) Add(source int, object any, err error) { c[source].Add(object, err) }
+func (c *check) Add(source int, object any, err error) {
+	c.system = c.system || ofSystem(err)
+	c.catalogs[source].Add(object, err)
+}
 
 // Done implements [store.Check]. The error of a catalog that is invalid is a [*ProblemsError].
-func (c check) Done(ctx context.Context) error {
-	invalid := &ProblemsError{}
+func (c *check) Done(ctx context.Context) error {
+	invalid := &ProblemsError{System: c.system}
 	owners := map[string]*declcfg.Meta{} // by package
-	for _, catalog := range c {
+	for _, catalog := range c.catalogs {
 		report, err := catalog.Report(ctx)
 		if err != nil {
 			return err

@@ -41,8 +41,8 @@ func reloading(t *testing.T, dir string, opts serve.ServerOptions) (*serve.Live,
 	return live, l
 }
 
-// TestReloadReconnects follows the connection of a client while the catalog changes: it is IDLE within the time of grace,
-// and READY with the next call, as OLM expects it.
+// TestReloadReconnects follows the connection of a client while the catalog changes: it is IDLE within the time of
+// grace, and READY with the next call, as OLM expects it.
 func TestReloadReconnects(t *testing.T) {
 	before, after := catalogDir(t, trees), catalogDir(t, moreTrees)
 	for _, tt := range []struct {

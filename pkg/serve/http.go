@@ -18,7 +18,7 @@ const (
 )
 
 // handler answers over HTTP for what all of lives serve.
-func handler(lives []*Live, metrics *web.Metrics, opts ServerOptions) http.Handler {
+func handler(lives []*Live, all *together, opts ServerOptions) http.Handler {
 	return web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return acquireAll(lives) },
 		Ready: func() bool {
@@ -40,11 +40,13 @@ func handler(lives []*Live, metrics *web.Metrics, opts ServerOptions) http.Handl
 		Memory:  opts.limits.request,
 		Stall:   stallTime,
 		Pace:    paceBytes,
-		Metrics: metrics,
+		Notes:   all.notes,
+		Metrics: all.metrics,
 	})
 }
 
-// acquireAll returns the catalogs of all that is served, in their order; none while some of it is still being loaded.
+// acquireAll returns the catalogs of all that is served, in their order; none while one of them is still being loaded,
+// or its HTTP content being made.
 func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	var releases []func()
 	release = func() {
@@ -58,6 +60,9 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 			return nil, release
 		}
 		releases = append(releases, done)
+		if s.catalogs == nil {
+			return nil, release
+		}
 		if len(lives) == 1 {
 			return s.catalogs, done
 		}

@@ -2,7 +2,7 @@ package serve_test
 
 import (
 	"bufio"
-	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,13 +66,11 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestCacheForHTTP rebuilds a store that lacks HTTP content where the cache is all that is wanted, and leaves it alone
-// where it is served.
+// TestCacheForHTTP replaces a store that lacks HTTP content if that is needed.
 func TestCacheForHTTP(t *testing.T) {
 	opts := serve.LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
 	for i, step := range []struct{ http, only, built bool }{
-		{false, false, true}, {true, false, false}, {true, true, true}, {true, true, false}, {true, false, false},
-		{false, false, false},
+		{false, false, true}, {true, true, true}, {true, true, false}, {true, false, false}, {false, false, false},
 	} {
 		opts.HTTP, opts.CacheOnly = step.http, step.only
 		s, err := serve.Load(t.Context(), opts, nil)
@@ -83,39 +82,104 @@ func TestCacheForHTTP(t *testing.T) {
 	}
 }
 
-// TestServeCacheWithoutHTTP answers over HTTP beside a cache that does not have what that needs.
+// webClient returns a client that connects to l, whatever host is asked for.
+func webClient(t *testing.T, l *bufconn.Listener) *http.Client {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return l.DialContext(ctx)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// An answer is what a client gets for a request.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+func fetch(t *testing.T, c *http.Client, path string, header http.Header) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://test"+path, nil)
+	must(t, err)
+	req.Header = header
+	resp, err := c.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return answer{resp.StatusCode, resp.Header, string(body)}
+}
+
+// TestServeCacheWithoutHTTP starts with a cache without HTTP content: gRPC is served at once, and HTTP as soon as that
+// content is made.
 func TestServeCacheWithoutHTTP(t *testing.T) {
-	load := serve.LoadOptions{
-		Open: open(write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"), CacheDir: t.TempDir(),
-	}
+	dir := write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"
+	load := serve.LoadOptions{Open: open(dir), CacheDir: t.TempDir()}
 	must(t, serve.Cache(t.Context(), load))
-	cache := write(t, load.CacheDir, "other", "") + "/catalog.opmstore"
-	before, err := os.ReadFile(cache)
-	must(t, err)
-	l, err := net.Listen("tcp", "localhost:0")
-	must(t, err)
+	enforced := load
+	enforced.HTTP, enforced.Enforce = true, true
+	if _, err := serve.Load(t.Context(), enforced, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
+		t.Errorf("enforced: got %v", err)
+	}
+
+	gate, opened := make(chan struct{}), 0
+	load.Open = func(ctx context.Context) (*serve.Input, error) {
+		if opened++; opened == 2 {
+			<-gate
+			return nil, syscall.EMFILE
+		}
+		return open(dir)(ctx)
+	}
+	l := bufconn.Listen(window)
 	r := run(t, serve.Options{Registries: []serve.Registry{{Load: load}}, HTTP: l}).ready(t)
-	root := "http://" + l.Addr().String()
-	if code, body := get(t, root+"/catalogs/trees/api/v1/all"); code != http.StatusOK || strings.Count(body, "\n") != 12 {
-		t.Errorf("all objects: got %d\n%s", code, body)
-	}
-	if code, body := get(t, root+"/catalogs/trees/api/v1/metas?schema=olm.package"); code != http.StatusOK ||
-		!strings.Contains(body, `"name":"oak"`) {
-		t.Errorf("packages: got %d\n%s", code, body)
-	}
+	web := webClient(t, l)
 	if _, err := r.Package(t.Context(), "oak"); err != nil {
 		t.Error(err)
 	}
+	all := "/catalogs/trees/api/v1/all"
+	if got := fetch(t, web, all, nil); got.code != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+		t.Errorf("before: got %v", got)
+	}
+	if got := fetch(t, web, "/readyz?verbose", nil); got.code != http.StatusOK ||
+		got.body != "ok\nHTTP content is not ready yet\n" {
+		t.Errorf("before: %v", got)
+	}
+	close(gate)
+	r.log.wait(t, "--cache-only --with-http", "HTTP content cannot be made", "serving HTTP content")
+	if got := fetch(t, web, all, nil); got.code != http.StatusOK || strings.Count(got.body, "\n") != 12 {
+		t.Errorf("after: got %v", got)
+	}
+	if got := fetch(t, web, "/readyz?verbose", nil); got.body != "ok\n" {
+		t.Errorf("after: %v", got)
+	}
 	must(t, r.end())
-	if log := r.log.String(); !strings.Contains(log, "--cache-only --with-http") {
-		t.Errorf("the log does not say what to do:\n%s", log)
-	}
-	if after, err := os.ReadFile(cache); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the cache changed, or is gone: %v", err)
-	}
-	load.HTTP, load.Enforce = true, true
-	if _, err := serve.Load(t.Context(), load, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
-		t.Errorf("enforced: got %v", err)
+	s, err := serve.Load(t.Context(), enforced, nil)
+	must(t, err)
+	must(t, s.Close()) // the next start finds all of it
+}
+
+// TestLastModified changes a catalog to one with an older file, which clients that know only a time have to get.
+func TestLastModified(t *testing.T) {
+	dir := write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"
+	file := filepath.Join(dir, "catalog.yaml")
+	must(t, os.Chtimes(file, time.Time{}, time.Unix(2e9, 5e8)))
+	l := bufconn.Listen(window)
+	r := run(t, serve.Options{
+		Registries: []serve.Registry{{Watch: []string{dir}}}, HTTP: l, WatchEvery: 1e6,
+	}, dir).ready(t)
+	web := webClient(t, l)
+	const all = "/catalogs/trees/api/v1/all"
+	before := fetch(t, web, all, nil).header.Get("Last-Modified")
+	put(t, dir, "catalog.yaml", moreTrees)
+	must(t, os.Chtimes(file, time.Time{}, time.Unix(1e9, 0)))
+	r.log.wait(t, "serving the changed catalog")
+	for header, want := range map[string]int{
+		"If-Modified-Since": http.StatusOK, "If-Unmodified-Since": http.StatusPreconditionFailed,
+	} {
+		if got := fetch(t, web, all, http.Header{header: {before}}); got.code != want {
+			t.Errorf("%s %s: got %d, modified %s", header, before, got.code, got.header.Get("Last-Modified"))
+		}
 	}
 }
 
@@ -125,7 +189,7 @@ func TestSlowReader(t *testing.T) {
 	dir := withLarge(t, 20<<20)
 	first := bufconn.Listen(window)
 	run(t, serve.Options{HTTP: first}, dir).ready(t)
-	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not those of a bubble
+	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not of a bubble
 	must(t, err)
 	for _, tt := range []struct {
 		second int // bytes that it reads each second
@@ -163,6 +227,7 @@ func getAll(t *testing.T, l *bufconn.Listener, dir string) io.Reader {
 	must(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	must(t, err)
+	t.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}

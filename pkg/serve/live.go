@@ -15,8 +15,7 @@ type Snapshot struct {
 	Key   store.Key
 	Built bool // the store was made, and not found in the cache
 
-	catalogs []web.Catalog // for HTTP
-	beside   *store.Store  // has what HTTP needs if Store does not, or nil
+	catalogs []web.Catalog // for HTTP; nil if the store was built without its content
 
 	users   int  // of Live; calls that read it
 	retired bool // of Live; another one is served
@@ -27,11 +26,7 @@ func (s *Snapshot) Close() error {
 	if s.Store == nil {
 		return nil
 	}
-	err := s.Store.Close()
-	if s.beside != nil {
-		err = errors.Join(err, s.beside.Close())
-	}
-	return err
+	return s.Store.Close()
 }
 
 // A Live is the snapshot that is served, which another may replace at any time. There is none at first. Any number of

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -45,11 +46,10 @@ type LoadOptions struct {
 	CacheName string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
-	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written, and rebuilds a store there that lacks
-	// what HTTP needs.
+	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
 	CacheOnly bool
 
-	HTTP     bool         // keeps all objects for HTTP
+	HTTP     bool         // keeps all objects for HTTP; a store in CacheDir without them is replaced
 	Modified time.Time    // when the catalogs were changed, for HTTP; zero asks their files
 	Log      *slog.Logger // nil drops what is said
 }
@@ -66,6 +66,7 @@ const defaultCacheName = "catalog"
 type ProblemsError struct {
 	Problems []*problem.Problem
 	Clash    bool // catalogs that are to be one registry have a package of the same name
+	System   bool // some are errors of the system, as of a file that could not be read; these may pass
 }
 
 func (e *ProblemsError) Error() string {
@@ -81,9 +82,14 @@ func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, er
 }
 
 // A loader makes snapshots.
-type loader struct{ LoadOptions }
+type loader struct {
+	LoadOptions
 
-// load returns a snapshot, which is nil where the key is have. With rebuild, what is in the cache is not looked at.
+	// hasty takes a store without HTTP content from the cache if nothing is served yet.
+	hasty bool
+}
+
+// load returns a snapshot, which is nil if the key is have. With rebuild, it does not look at the store in the cache.
 func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
@@ -98,7 +104,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		return nil, nil
 	}
 	if !rebuild {
-		if s.Store, err = l.cached(s.Key); err != nil {
+		if s.Store, err = l.cached(s.Key, l.hasty && have == nil); err != nil {
 			return nil, err
 		}
 	}
@@ -108,32 +114,10 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		}
 		s.Built = true
 	}
-	if !l.HTTP {
-		return s, nil
-	}
-	if err := l.addHTTP(ctx, s, in); err != nil {
-		s.Close()
-		return nil, err
+	if l.HTTP {
+		s.catalogs = l.webCatalogs(s, in)
 	}
 	return s, nil
-}
-
-// addHTTP adds the catalogs for HTTP. If the store was built without them, they are built beside it, for as long as the
-// process lives: a cache in an image cannot be changed.
-func (l *loader) addHTTP(ctx context.Context, s *Snapshot, in *Input) error {
-	objects := s.Store.Catalogs()
-	if objects == nil {
-		l.Log.Warn("cache has no HTTP content, building that at every start", "cache", l.path(),
-			"remedy", "build the cache with --cache-only --with-http")
-		var err error
-		s.beside, err = l.build(ctx, s.Key, store.BuildOptions{HTTPOnly: true}, in.sources(), temporaryPlaces())
-		if err != nil {
-			return err
-		}
-		objects = s.beside.Catalogs()
-	}
-	s.catalogs = l.webCatalogs(s, objects, in)
-	return nil
 }
 
 // sources returns those of all catalogs.
@@ -145,10 +129,11 @@ func (in *Input) sources() []declcfg.Source {
 	return all
 }
 
-// webCatalogs returns what is served over HTTP.
-func (l *loader) webCatalogs(s *Snapshot, objects []*store.Catalog, in *Input) []web.Catalog {
+// webCatalogs returns what is served over HTTP, nil if the store was built without it.
+func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 	var all []web.Catalog
-	for i, c := range in.Catalogs {
+	for i, objects := range s.Store.Catalogs() {
+		c := in.Catalogs[i]
 		modified := l.Modified
 		if modified.IsZero() {
 			var err error
@@ -157,20 +142,21 @@ func (l *loader) webCatalogs(s *Snapshot, objects []*store.Catalog, in *Input) [
 			}
 		}
 		all = append(all, web.Catalog{
-			Name: c.Name, Objects: objects[i], Providing: s.Store.PackagesProviding, Tag: s.Key.String(), Modified: modified,
+			Name: c.Name, Objects: objects, Providing: s.Store.PackagesProviding, Tag: s.Key.String(), Modified: modified,
 		})
 	}
 	return all
 }
 
-// cached returns the store in the cache directory, or nil if it is stale, corrupt or missing.
-func (l *loader) cached(key store.Key) (*store.Store, error) {
+// cached returns the store in the cache directory, or nil if it is stale, corrupt or missing, or lacks the content for
+// HTTP that it needs. With hasty, it need not have that yet.
+func (l *loader) cached(key store.Key, hasty bool) (*store.Store, error) {
 	if l.CacheDir == "" {
 		return nil, nil
 	}
 	path := l.path()
 	s, err := store.Open(path, key)
-	if err == nil && l.HTTP && s.Catalogs() == nil && (l.CacheOnly || l.Enforce) {
+	if err == nil && l.HTTP && s.Catalogs() == nil && (l.Enforce || !hasty) {
 		s.Close()
 		err = fmt.Errorf("open %s: it was built without HTTP content; build it with --cache-only --with-http", path)
 	}
@@ -196,21 +182,26 @@ func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
 		return err
 	}
-	return &ProblemsError{Problems: problem.FromError("", err)}
+	return &ProblemsError{Problems: problem.FromError("", err), System: ofSystem(err)}
 }
 
-// build makes the store in the first of the places that takes it, and checks the catalogs unless that is for HTTP only.
+// ofSystem reports whether err is or has an error of the operating system.
+func ofSystem(err error) bool {
+	_, ok := errors.AsType[syscall.Errno](err)
+	return ok
+}
+
+// build checks the catalogs, and makes the store in the first of the places that takes it.
 func (l *loader) build(
 	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source, places []place,
 ) (*store.Store, error) {
 	var failed []error
 	for _, p := range places {
-		if !opts.HTTPOnly {
-			var err error
-			if opts.Check, err = newCheck(sources); err != nil {
-				return nil, err
-			}
+		check, err := newCheck(sources)
+		if err != nil {
+			return nil, err
 		}
+		opts.Check = check
 		s, err := p.build(ctx, key, opts, sources)
 		err = problems(err)
 		switch _, invalid := errors.AsType[*ProblemsError](err); {

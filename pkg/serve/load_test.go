@@ -3,14 +3,21 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -241,6 +248,58 @@ func TestWatch(t *testing.T) {
 	r.log.wait(t, "serving the changed catalog")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
 		t.Errorf("after a change: got %q", got)
+	}
+}
+
+// scarce is a file system that, once it is armed, opens a number of files, and then fails twice.
+type scarce struct {
+	fs.FS
+	left *atomic.Int32
+}
+
+func (s scarce) Open(name string) (fs.File, error) {
+	if left := s.left.Add(-1); left < 0 && left >= -2 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
+	}
+	return s.FS.Open(name)
+}
+
+// TestWatchRetries changes a catalog while files cannot be opened, and expects it to be served once they can.
+func TestWatchRetries(t *testing.T) {
+	dir := catalogDir(t, trees)
+	for opened := range int32(9) { // by then, the key is known and some files are read
+		t.Run(fmt.Sprint(opened), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var left atomic.Int32
+				left.Store(1000)
+				load := serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
+					in, err := open(dir)(ctx)
+					in.Catalogs[0].Source.FS = scarce{in.Catalogs[0].Source.FS, &left}
+					return in, err
+				}}
+				l := bufconn.Listen(window)
+				r := run(t, serve.Options{
+					Registries: []serve.Registry{{Load: load, Watch: []string{dir}}}, HTTP: l,
+				}).ready(t)
+				web := webClient(t, l)
+				const staleSince = "opm_catalog_stale_since_timestamp_seconds "
+				left.Store(opened)
+				put(t, dir, "more.yaml", fmt.Sprintf("schema: example.%d", opened))
+				r.log.wait(t, "still serving the previous one")
+				got := fetch(t, web, "/readyz?verbose", nil)
+				if got.code != http.StatusOK || !strings.Contains(got.body, "may be stale since 2000-01-01T00:00:0") ||
+					!strings.Contains(got.body, syscall.EMFILE.Error()) {
+					t.Errorf("readyz: %v", got)
+				}
+				if got := fetch(t, web, "/metrics", nil).body; !strings.Contains(got, staleSince+"9.4668480") {
+					t.Errorf("metrics: %s", got)
+				}
+				r.log.wait(t, "serving the changed catalog", "the catalog is up to date again")
+				if got := fetch(t, web, "/metrics", nil).body; !strings.Contains(got, staleSince+"0") {
+					t.Errorf("metrics: %s", got)
+				}
+			})
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -42,13 +43,16 @@ type Registry struct {
 	Listener net.Listener // for gRPC, closed at the end; nil serves over HTTP only
 	Load     LoadOptions  // its Log is that of the server where it is nil
 
-	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; what
-	// was served goes on until then, and also after it if the new catalog is invalid.
+	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; the
+	// previous catalog is served until then, and also after it if the new one is invalid. If loading fails for another
+	// reason, it is tried again.
 	Watch []string
 }
 
-// Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. It
-// returns nil after ctx is done, and an error when a catalog cannot be loaded at first or a listener fails.
+// Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. A
+// cached store without HTTP content is served over gRPC at once; HTTP clients are told to come back until that content
+// is made. Run returns nil after ctx is done, and an error when a catalog cannot be loaded at first or a listener
+// fails.
 func Run(ctx context.Context, opts Options) error {
 	opts.Server = opts.Server.withDefaults()
 	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
@@ -56,7 +60,7 @@ func Run(ctx context.Context, opts Options) error {
 	g, running := errgroup.WithContext(ctx)
 	metrics := web.NewMetrics()
 	opts.Server.Observe = counted(metrics, opts.Server.Observe)
-	all := newTogether(len(opts.Registries), metrics, opts.Ready)
+	all := newTogether(opts.Registries, metrics, opts.Ready)
 	var lives []*Live
 	for i, r := range opts.Registries {
 		live := NewLive()
@@ -65,15 +69,19 @@ func Run(ctx context.Context, opts Options) error {
 		r.Load.Log = cmp.Or(r.Load.Log, opts.Server.Log)
 		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
 		runner := &runner{
-			number: i, live: live, loader: loader{r.Load}, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
+			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
+			loader: loader{LoadOptions: r.Load, hasty: r.Listener != nil},
 			limits: opts.Server.limits,
+			wait:   backoff.NewExponentialBackOff(), // up to a minute
+
+			modified: map[string]time.Time{},
 		}
 		g.Go(func() error { return runner.run(running) })
 		g.Go(func() error { return serveGRPC(running, r.Listener, live, opts.Server) })
 	}
 	if opts.HTTP != nil {
 		g.Go(func() error {
-			return serveHTTP(running, opts.HTTP, handler(lives, metrics, opts.Server), opts.Server)
+			return serveHTTP(running, opts.HTTP, handler(lives, all, opts.Server), opts.Server)
 		})
 	}
 	g.Go(func() error { return opts.Server.limits.tidy(running) })
@@ -124,15 +132,27 @@ type runner struct {
 	all    *together
 	limits *limits
 
-	key   store.Key // of what is served
-	stamp uint64    // of the watched paths when it was loaded
+	stamp    uint64               // of the watched paths when they were loaded
+	key      store.Key            // of what is served
+	modified map[string]time.Time // of each catalog that was served over HTTP
+	state
+	wait *backoff.ExponentialBackOff // before the next attempt
 }
 
-// run loads the catalogs, and again when they change or the store is damaged.
+// run loads the catalogs, and again if they change, if the store is damaged, and if the last attempt failed for a
+// reason that may pass.
 func (r *runner) run(ctx context.Context) error {
 	r.stamp = stampOf(r.watch)
 	if err := r.load(ctx, "ready", nil, false); err != nil {
 		return err
+	}
+	again := time.NewTimer(0)
+	defer again.Stop()
+	if r.lacking {
+		r.log.Warn("cache has no HTTP content, making it while gRPC is served", "cache", r.loader.path(),
+			"remedy", "make the cache with --cache-only --with-http")
+	} else {
+		again.Stop()
 	}
 	var ticks <-chan time.Time // never, where nothing is watched
 	if len(r.watch) > 0 {
@@ -146,7 +166,18 @@ func (r *runner) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticks:
-			latest = r.look(ctx, latest)
+			now := stampOf(r.watch)
+			if now != r.stamp && now == latest { // changed, and at rest
+				r.stamp = now
+				again.Reset(0)
+			}
+			latest = now
+		case <-again.C:
+			if r.reload(ctx) {
+				again.Reset(r.wait.NextBackOff())
+			} else {
+				r.wait.Reset()
+			}
 		case found := <-r.live.damaged:
 			if err := r.repair(ctx, found.why); err != nil {
 				return err
@@ -166,35 +197,74 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 		return err
 	}
 	if s == nil {
+		r.enter(state{})
 		return nil
 	}
 	took := time.Since(start)
 	stats := s.Store.Stats()
+	r.advance(s)
 	r.key = s.Key
 	if s.Built {
 		debug.FreeOSMemory() // what that took is not needed for serving
 	}
 	r.limits.loaded.Store(true)
 	r.live.Swap(s)
+	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
 	r.all.loaded(r.number, web.Load{Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs})
 	return nil
 }
 
-// look loads the catalogs again if the watched paths have changed and are at rest. It returns their stamp, and takes
-// the one of the last look.
-func (r *runner) look(ctx context.Context, last uint64) uint64 {
-	now := stampOf(r.watch)
-	if now == r.stamp || now != last {
-		return now
+// advance makes the catalogs of s newer than what was served before under their names: HTTP clients that know only a
+// time would keep the old ones.
+func (r *runner) advance(s *Snapshot) {
+	for i, c := range s.catalogs {
+		if last, ok := r.modified[c.Name]; ok && !c.Modified.IsZero() {
+			if s.Key != r.key {
+				last = last.Truncate(time.Second).Add(time.Second) // as precise as HTTP is
+			}
+			if c.Modified.Before(last) {
+				s.catalogs[i].Modified = last
+			}
+		}
+		r.modified[c.Name] = s.catalogs[i].Modified
 	}
-	r.stamp = now
-	err := r.load(ctx, "serving the changed catalog", &r.key, false)
-	if err != nil && ctx.Err() == nil {
-		LogError(r.log, "changed catalog cannot be served, still serving the previous one", err)
+}
+
+// reload loads the catalogs that changed, or makes the HTTP content that is lacking. It reports whether to try again
+// later.
+func (r *runner) reload(ctx context.Context) (again bool) {
+	done, have := "serving the changed catalog", &r.key
+	failed := "changed catalog cannot be served, still serving the previous one"
+	if r.lacking {
+		done, have = "serving HTTP content", nil
+		failed = "HTTP content cannot be made"
 	}
-	return now
+	was := r.state
+	err := r.load(ctx, done, have, was.lacking)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err == nil && !was.stale.IsZero():
+		r.log.Info("the catalog is up to date again", "stale", time.Since(was.stale).Round(time.Millisecond))
+		return false
+	case err == nil:
+		return false
+	}
+	if was.why = err; !was.lacking && was.stale.IsZero() {
+		was.stale = time.Now()
+	}
+	r.enter(was)
+	LogError(r.log, failed, err)
+	invalid, ok := errors.AsType[*ProblemsError](err)
+	return !ok || invalid.System
+}
+
+// enter notes the state of the registry.
+func (r *runner) enter(s state) {
+	r.state = s
+	r.all.now(r.number, s)
 }
 
 // repair rebuilds a store that could not be read. It fails where damage is to be fatal.

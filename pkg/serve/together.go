@@ -1,9 +1,14 @@
 package serve
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
@@ -16,10 +21,74 @@ type together struct {
 	metrics *web.Metrics // that nobody sees without HTTP
 	ready   func()       // called when the last registry is loaded for the first time; nil after that
 	loads   []*web.Load  // of each registry; nil before the first
+
+	mu     sync.Mutex
+	names  []string // of the registries in notes
+	states []state  // of the registries
 }
 
-func newTogether(registries int, metrics *web.Metrics, ready func()) *together {
-	return &together{metrics: metrics, ready: ready, loads: make([]*web.Load, registries)}
+func newTogether(registries []Registry, metrics *web.Metrics, ready func()) *together {
+	all := &together{
+		metrics: metrics, ready: ready, loads: make([]*web.Load, len(registries)), states: make([]state, len(registries)),
+	}
+	for _, r := range registries {
+		all.names = append(all.names, r.Load.CacheName)
+	}
+	return all
+}
+
+// A state is in what a registry differs from the catalogs as they are now.
+type state struct {
+	lacking bool      // HTTP content is not made yet
+	stale   time.Time // when it was first known that a changed catalog could not be served; zero for none
+	why     error     // the last attempt failed, or nil
+}
+
+// now notes the state of a registry.
+func (s *together) now(number int, is state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states[number] = is
+	var first time.Time
+	for _, other := range s.states {
+		if first.IsZero() || !other.stale.IsZero() && other.stale.Before(first) {
+			first = other.stale
+		}
+	}
+	s.metrics.Stale(first)
+}
+
+// notes says in which states registries are that serve something else than they should, a line for each.
+func (s *together) notes() (lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, is := range s.states {
+		var line string
+		switch {
+		case is.lacking:
+			line = "HTTP content is not ready yet"
+		case !is.stale.IsZero():
+			line = "the catalog may be stale since " + is.stale.UTC().Format(time.RFC3339)
+		default:
+			continue
+		}
+		if is.why != nil {
+			line += ": " + reason(is.why)
+		}
+		if len(s.states) > 1 {
+			line = s.names[i] + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// reason returns err on one line.
+func reason(err error) string {
+	if e, ok := errors.AsType[*ProblemsError](err); ok {
+		return problem.Reason(e.Problems)
+	}
+	return legible.Text(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // loaded says what one of the registries serves from now on. The caller holds loading.

@@ -285,7 +285,8 @@ func TestUnreadMethods(t *testing.T) {
 	}
 }
 
-// TestTrickle checks that a client that takes a few bytes at a time is disconnected, and one with a slow network is not.
+// TestTrickle checks that a client that takes a few bytes at a time is disconnected, and one with a slow network is
+// not.
 func TestTrickle(t *testing.T) {
 	dir := withLarge(t, 20<<20)
 	for _, tt := range []struct {

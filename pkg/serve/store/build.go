@@ -20,9 +20,6 @@ type BuildOptions struct {
 	// HTTP keeps all objects as JSON too, for [Store.Catalogs].
 	HTTP bool
 
-	// HTTPOnly keeps nothing else, next to a store that lacks that: it has no packages.
-	HTTPOnly bool
-
 	// Check checks the catalog while it is read, unless it is nil.
 	Check Check
 }
@@ -77,7 +74,6 @@ var ErrChanged = errors.New("the catalog changed while it was being read")
 // Write writes to w the bytes that [Build] puts into a file, for places that have no name, such as memory. What was
 // written is of no use unless Write returns nil.
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
-	opts.HTTP = opts.HTTP || opts.HTTPOnly
 	b := &builder{
 		opts: opts, packer: newPacker(),
 		bundles: map[*declcfg.Meta]*builtBundle{}, texts: map[*declcfg.Meta]packageTexts{},
@@ -107,17 +103,15 @@ func (b *builder) checked(ctx context.Context) error {
 }
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
-	if len(b.errs) == 0 && !b.opts.HTTPOnly {
+	if len(b.errs) == 0 {
 		b.link()
 	}
 	if len(b.errs) > 0 {
 		slices.SortStableFunc(b.errs, declcfg.CompareErrors)
 		return errors.Join(b.errs...)
 	}
-	if !b.opts.HTTPOnly {
-		if err := b.writeLists(ctx); err != nil {
-			return err
-		}
+	if err := b.writeLists(ctx); err != nil {
+		return err
 	}
 	switch now, err := KeyOf(ctx, sources...); {
 	case err != nil:
@@ -209,9 +203,6 @@ func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error 
 
 // object makes all of an object, and checks it, without the others. It runs on several goroutines.
 func (b *builder) object(source int, m *declcfg.Object) *object {
-	if b.opts.HTTPOnly {
-		return &object{meta: m.Meta, line: b.packer.line(m)}
-	}
 	value, err := m.Decode()
 	o := &object{meta: m.Meta, err: err}
 	if err == nil {
@@ -270,9 +261,6 @@ func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
 
 // add writes what an object became, and remembers the rest.
 func (b *builder) add(o *object) error {
-	if b.opts.HTTPOnly {
-		return b.lines.add(b, o.meta, o.line)
-	}
 	written := make([]optional[recordRow], len(o.records))
 	for i, r := range o.records {
 		if len(r.data) == 0 {

@@ -218,24 +218,6 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
-// A store for HTTP only has the same objects, and no more.
-func TestHTTPOnly(t *testing.T) {
-	with := kilnStore(t).Catalogs()[0]
-	s := build(t, store.BuildOptions{HTTPOnly: true}, source("a.yaml", kiln))
-	c := s.Catalogs()[0]
-	for _, q := range []store.Query{{}, {Schema: "olm.bundle"}, {Package: "kiln"}} {
-		if got, want := linesOf(t, c, q), linesOf(t, with, q); got != want || got == "" {
-			t.Errorf("%+v: got %d bytes, want %d", q, len(got), len(want))
-		}
-	}
-	if stats := s.Stats(); stats.Packages != 0 || stats.Bundles != 0 || s.PackageNames() != nil {
-		t.Errorf("it holds %+v", stats)
-	}
-	for range s.Bundles() {
-		t.Error("it yields a bundle")
-	}
-}
-
 // Lines of every size come back, alone in a frame or with others.
 func TestLineSizes(t *testing.T) {
 	var catalog, want strings.Builder

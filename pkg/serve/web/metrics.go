@@ -22,6 +22,8 @@ import (
 //	                                                      "built", or "failed"
 //	opm_store_load_duration_seconds                       how long the last one that did not fail took
 //	opm_store_load_timestamp_seconds                      when that was
+//	opm_catalog_stale_since_timestamp_seconds             when a change of a catalog was first not served; 0 if what is
+//	                                                      served is up to date
 //	opm_catalog_packages, _channels, _bundles, _entries   what is served; an entry is a bundle in a channel
 //	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
@@ -33,7 +35,7 @@ type Metrics struct {
 	http, grpc                           *prometheus.HistogramVec
 	loads                                *prometheus.CounterVec
 	state, size, modified                *prometheus.GaugeVec
-	bytes, took, at                      prometheus.Gauge
+	bytes, took, at, stale               prometheus.Gauge
 	packages, channels, bundles, entries prometheus.Gauge
 }
 
@@ -75,6 +77,8 @@ func NewMetrics() *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.took = gauge("opm_store_load_duration_seconds", "Duration of the last successful load.").WithLabelValues()
 	m.at = gauge("opm_store_load_timestamp_seconds", "Time of the last successful load.").WithLabelValues()
+	m.stale = gauge("opm_catalog_stale_since_timestamp_seconds",
+		"Time since when a change of a catalog could not be served, 0 for none.").WithLabelValues()
 	m.packages = gauge("opm_catalog_packages", "Packages served.").WithLabelValues()
 	m.channels = gauge("opm_catalog_channels", "Channels served.").WithLabelValues()
 	m.bundles = gauge("opm_catalog_bundles", "Bundles served, each once.").WithLabelValues()
@@ -150,3 +154,11 @@ func (m *Metrics) Loaded(l Load) {
 
 // LoadFailed counts a catalog that could not be loaded. What was served before is served on.
 func (m *Metrics) LoadFailed() { m.loads.WithLabelValues("failed").Inc() }
+
+// Stale says since when a change of a catalog could not be served; the zero time for none.
+func (m *Metrics) Stale(since time.Time) {
+	m.stale.Set(0)
+	if !since.IsZero() {
+		m.stale.Set(float64(since.Unix()))
+	}
+}

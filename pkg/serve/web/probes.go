@@ -8,13 +8,18 @@ import (
 // healthz answers that the process lives.
 func (*handler) healthz(w http.ResponseWriter, _ *http.Request) { probe(w, http.StatusOK, "ok\n") }
 
-// readyz answers whether catalogs are served.
-func (h *handler) readyz(w http.ResponseWriter, _ *http.Request) {
+// readyz answers whether catalogs are served and, with the parameter verbose, what is to be known about them.
+func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
+	code, text := http.StatusOK, "ok\n"
 	if !h.isReady() {
-		probe(w, http.StatusServiceUnavailable, "not ready\n")
-		return
+		code, text = http.StatusServiceUnavailable, "not ready\n"
 	}
-	probe(w, http.StatusOK, "ok\n")
+	if r.URL.Query().Has("verbose") && h.Notes != nil {
+		for _, note := range h.Notes() {
+			text += note + "\n"
+		}
+	}
+	probe(w, code, text)
 }
 
 func (h *handler) isReady() bool {

@@ -40,6 +40,9 @@ type Options struct {
 	// Ready reports whether requests are welcome. If nil, they are when there are catalogs.
 	Ready func() bool
 
+	// Notes returns lines for /readyz?verbose, such as why the catalogs may be stale. It may be nil.
+	Notes func() []string
+
 	// Memory waits until an answer to a request may use a number of bytes, and returns a function that gives them
 	// back. Its error is that of the request's context. If nil, every answer may.
 	Memory func(r *http.Request, bytes int) (release func(), err error)
@@ -191,8 +194,8 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// extend gives the client more time, if it keeps the pace. Over HTTP/2, what breaks the connection of a client that reads
-// nothing does not see a stream that nobody reads.
+// extend gives the client more time, if it keeps the pace. Over HTTP/2, what breaks the connection of a client that
+// reads nothing does not see a stream that nobody reads.
 func (w *response) extend() error {
 	now := time.Now()
 	if w.stall == 0 || w.due.Sub(now) > w.stall/2 {
