@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,7 @@ type buildFlags struct {
 	binaries        map[string]string // by platform
 	labels          []string
 	annotations     []string
+	httpAddr        string
 	onlyOpm         bool
 	format          string
 	images          imageFlags
@@ -62,7 +65,8 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags.Lookup("opm-binary").DefValue = "" // which help would show as []
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
-	completeNothing(cmd, "tag", "platform", "base-image", "opm-binary", "extra-labels", "annotation")
+	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT")
+	completeNothing(cmd, "tag", "platform", "base-image", "opm-binary", "extra-labels", "annotation", "http-addr")
 }
 
 // pushed returns the tags to push.
@@ -108,6 +112,7 @@ func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 	if err != nil {
 		return opts, usageError{err}
 	}
+	opts.HTTPAddr = f.httpAddr
 	opts.Created, err = sourceDate()
 	return opts, err
 }
@@ -152,6 +157,12 @@ func (f *buildFlags) checkPlatforms() error {
 			return fmt.Errorf("--platform %q is given twice", p)
 		}
 	}
+	if f.httpAddr != "" && (f.base == baseScratch || f.onlyOpm) {
+		return errors.New("--http-addr is for images that serve a catalog")
+	}
+	if err := checkHTTPAddr(f.httpAddr); err != nil {
+		return err
+	}
 	if f.base != baseSelf && (len(f.binaries) > 0 || f.onlyOpm) {
 		return errors.New("--opm-binary and --only-opm are for --base-image self")
 	}
@@ -165,6 +176,15 @@ func (f *buildFlags) checkPlatforms() error {
 			return fmt.Errorf("--platform %s needs --opm-binary %s=FILE: this opm is for %s/%s",
 				p, p, runtime.GOOS, runtime.GOARCH)
 		}
+	}
+	return nil
+}
+
+// checkHTTPAddr refuses what no image can serve HTTP on; an image need not serve it.
+func checkHTTPAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if n, _ := strconv.ParseUint(port, 10, 16); addr != "" && (err != nil || n == 0) {
+		return fmt.Errorf("--http-addr %q: want HOST:PORT, such as :8080", addr)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,7 @@ overwritten. The default images have upstream's opm: a warning says if it would 
 catalog.`,
 		Example: `  opm generate dockerfile catalog
   opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
+  opm generate dockerfile catalog -i $OPM -b $OPM --this-opm --http-addr :8080
   docker build -t catalog -f catalog.Dockerfile .`,
 		Args:              exactArgs("DIRECTORY"),
 		ValidArgsFunction: completeArgs(directories),
@@ -70,6 +72,8 @@ catalog.`,
 type dockerfileFlags struct {
 	base, builder string
 	labels        []string
+	thisOpm       bool
+	httpAddr      string
 }
 
 func (f *dockerfileFlags) add(cmd *cobra.Command) {
@@ -77,16 +81,28 @@ func (f *dockerfileFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.base, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
 	flags.StringVarP(&f.builder, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
-	completeNothing(cmd, "base-image", "builder-image", "extra-labels")
+	flags.BoolVar(&f.thisOpm, "this-opm", false, "both images have this opm: it refuses at its start another cache")
+	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT (with --this-opm)")
+	completeNothing(cmd, "base-image", "builder-image", "extra-labels", "http-addr")
 }
 
 // catalog returns what the flags say, without the directory.
 func (f *dockerfileFlags) catalog() (dockerfile.Catalog, error) {
 	labels, err := dockerfile.ParseLabels(f.labels)
+	switch {
+	case err == nil && f.thisOpm && (f.base == defaultImage || f.builder == defaultImage):
+		err = errors.New("--this-opm needs --base-image and --builder-image: the default images have upstream's opm")
+	case err == nil && f.httpAddr != "" && !f.thisOpm:
+		err = errors.New("--http-addr needs --this-opm: upstream's does not serve HTTP")
+	case err == nil:
+		err = checkHTTPAddr(f.httpAddr)
+	}
 	if err != nil {
 		return dockerfile.Catalog{}, usageError{err}
 	}
-	return dockerfile.Catalog{BaseImage: f.base, BuilderImage: f.builder, Labels: labels}, nil
+	return dockerfile.Catalog{
+		BaseImage: f.base, BuilderImage: f.builder, Labels: labels, ThisOpm: f.thisOpm, HTTPAddr: f.httpAddr,
+	}, nil
 }
 
 func writeDockerfile(dir string, c dockerfile.Catalog) error {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,21 +19,31 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A logWriter makes every line that is written a warning in the log.
+// A logWriter logs every line that is written, at the level that newLogger writes at its start. Any number of
+// goroutines may use it.
 type logWriter struct {
-	log  *slog.Logger
+	log *slog.Logger
+
+	mu   sync.Mutex
 	rest []byte // of a line that is not complete
 }
 
 func (w *logWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.rest = append(w.rest, p...)
 	for {
 		line, rest, complete := bytes.Cut(w.rest, []byte("\n"))
 		if !complete {
 			return len(p), nil
 		}
-		text := strings.TrimPrefix(string(line), "opm: ")
-		w.log.Warn(strings.TrimPrefix(text, "warning: "))
+		text, level := strings.TrimPrefix(string(line), "opm: "), slog.LevelInfo
+		for _, l := range []slog.Level{slog.LevelWarn, slog.LevelError} {
+			if after, ok := strings.CutPrefix(text, levelName(l)+": "); ok {
+				text, level = after, l
+			}
+		}
+		w.log.Log(context.Background(), level, text)
 		w.rest = rest
 	}
 }

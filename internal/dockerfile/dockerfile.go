@@ -31,6 +31,10 @@ type Catalog struct {
 	BaseImage string
 	// BuilderImage is an image with opm, which builds the cache. As for upstream, it may be empty, for others to fill in.
 	BuilderImage string
+	// ThisOpm says that the opm of both images is this one, not upstream's. It is told to refuse another cache.
+	ThisOpm bool
+	// HTTPAddr is where HTTP is served too, as HOST:PORT, if the images have this opm; empty for gRPC only.
+	HTTPAddr string
 	// Labels are set on the image, in the order of their keys. As for upstream, a key may be empty.
 	Labels map[string]string
 }
@@ -44,7 +48,7 @@ FROM {{.BuilderImage}} as builder
 
 # Copy FBC root into image at /configs and pre-populate serve cache
 {{add .Dir}}
-RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"{{if .HTTPAddr}}, "--with-http"{{end}}]
 
 FROM {{.BaseImage}}
 {{- if .FromScratch}}
@@ -60,7 +64,9 @@ FROM {{.BaseImage}}
 
 # Configure the entrypoint and command
 ENTRYPOINT ["/bin/opm"]
-CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache"
+{{- if .ThisOpm}}, "--cache-enforce-integrity"{{end}}
+{{- if .HTTPAddr}}, {{quote (print "--http-addr=" .HTTPAddr)}}{{end}}]
 {{- end}}
 
 COPY --from=builder /configs /configs

@@ -69,6 +69,20 @@ LABEL "equals"="a=b"
 LABEL "zebra"="2"
 `,
 		},
+		{
+			"this opm, over HTTP too",
+			Catalog{Dir: "catalog", BaseImage: "serve:1", BuilderImage: "build:1", ThisOpm: true, HTTPAddr: ":8080"},
+			`FROM build:1 as builder
+ADD catalog /configs
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only", "--with-http"]
+FROM serve:1
+ENTRYPOINT ["/bin/opm"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache", "--cache-enforce-integrity", "--http-addr=:8080"]
+COPY --from=builder /configs /configs
+COPY --from=builder /tmp/cache /tmp/cache
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -27,6 +27,7 @@ type Options struct {
 	Labels      map[string]string // of the image
 	Annotations map[string]string // of its manifests, and of the index
 	Created     time.Time         // as in [image.BuildOptions]
+	HTTPAddr    string            // where the catalog is served over HTTP too; empty for gRPC only
 	Limits      image.Limits      // likewise
 }
 
@@ -135,7 +136,7 @@ func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.
 		return err
 	}
 	defer f.Close()
-	if err := store.Write(ctx, f, key, store.BuildOptions{}, catalog); err != nil {
+	if err := store.Write(ctx, f, key, store.BuildOptions{HTTP: b.HTTPAddr != ""}, catalog); err != nil {
 		return err
 	}
 	info, err := f.Stat()
@@ -215,7 +216,7 @@ func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOption
 		return opts, content
 	}
 	opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
-	opts.Entrypoint, opts.Cmd = p.command()
+	opts.Entrypoint, opts.Cmd = p.command(b.HTTPAddr)
 	add("catalog", b.catalog...)
 	if p.readsStore() {
 		add("store", b.store)

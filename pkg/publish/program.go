@@ -37,14 +37,18 @@ var entrypoint = []string{"/" + program}
 // opmPath is the package path of opm.
 const opmPath = "github.com/opm-toolchain/opm/cmd/opm"
 
-// command returns the entry point and the arguments of a catalog image, nothing if it has no opm.
-func (p Platform) command() (entry, args []string) {
+// command returns the entry point and the arguments of a catalog image, nothing if it has no opm. An opm that can read
+// our store refuses another one at once, as upstream does: the image is broken then.
+func (p Platform) command(httpAddr string) (entry, args []string) {
 	if p.Binary == nil && p.Base == nil {
 		return nil, nil
 	}
 	args = []string{"serve", "/" + catalogDir}
 	if p.readsStore() {
-		args = append(args, "--cache-dir=/"+cacheDir)
+		args = append(args, "--cache-dir=/"+cacheDir, "--cache-enforce-integrity")
+		if httpAddr != "" {
+			args = append(args, "--http-addr="+httpAddr)
+		}
 	}
 	return entrypoint, args
 }

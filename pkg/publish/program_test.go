@@ -101,7 +101,7 @@ func TestBase(t *testing.T) {
 		store  bool
 		cmd    string
 	}{
-		{ours, true, "[serve /configs --cache-dir=/tmp/cache]"},
+		{ours, true, "[serve /configs --cache-dir=/tmp/cache --cache-enforce-integrity --http-addr=:8080]"},
 		{upstreams, false, "[serve /configs]"},
 	} {
 		t.Run(tt.module, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestBase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Platforms: []Platform{{Name: "linux/amd64", Base: base}}}
+			o := Options{Platforms: []Platform{{Name: "linux/amd64", Base: base}}, HTTPAddr: ":8080"}
 			built := build(t, source(catalog()), o)
 			if n := len(layers(built, "store")); n > 0 != tt.store || len(layers(built, "base")) != 1 {
 				t.Errorf("%d layers are a store; all are %v", n, built.Summary.Images[0].Layers)

@@ -111,12 +111,13 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 		return err
 	}
 	if opts.Log != nil {
-		message := "cache is up to date"
+		attrs := []any{"took", time.Since(start).Round(time.Millisecond), "store", s.Store.Stats().Bytes}
 		if opts.CacheDir == "" {
-			message = "catalogs can be served"
 			opts.Log.Warn("nothing was kept, since --cache-dir is not set")
+			opts.Log.Info("catalogs can be served", attrs...)
+		} else {
+			opts.Log.Info("cache is up to date", append(attrs, "readers", "this opm, not upstream's")...)
 		}
-		opts.Log.Info(message, "took", time.Since(start).Round(time.Millisecond), "store", s.Store.Stats().Bytes)
 	}
 	return s.Close()
 }
