@@ -97,6 +97,10 @@ func addAll[P cluster.Kubernetes](a *rbac.Authorizer, s *cluster.Store[P]) {
 
 // transition does what OLM does with a ClusterServiceVersion each time it looks at it.
 func (ns *installed) transition(o csv) {
+	if o.Value.DeletionTimestamp != nil {
+		ns.finishDeletion(o)
+		return
+	}
 	status := &o.Value.Status
 	switch _, outside := operatorgroup.Recovered(status.Reason); {
 	case status.Phase == v1alpha1.CSVPhaseFailed && outside, status.Reason == v1alpha1.CSVReasonInvalidInstallModes:
@@ -232,6 +236,9 @@ func (ns *installed) succeeded(o csv) {
 			"installing: waiting for deployment to become ready", assumed("the operator is not ready any more"))
 		return
 	}
+	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
+		return
+	}
 	ns.openAPIs(o)
 }
 
@@ -251,14 +258,18 @@ func (ns *installed) failed(o csv) {
 	case !found.met:
 		ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
 			computed("OLM checks a failed operator again"), found.rows)
-	case ns.reinstall(o):
+	case ns.conversionError(o.Value) != nil:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
+			computed("OLM installs a failed operator again"))
+	case !ns.mayReinstall(o):
 	case ns.broken(o):
 		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
-	case slices.Contains(unhealthy, o.Value.Status.Reason):
-		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
 		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
 		ns.retry(o)
+	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
+	case slices.Contains(unhealthy, o.Value.Status.Reason):
+		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
 		ns.ready(o)
 	}
@@ -275,8 +286,9 @@ func (ns *installed) retry(o csv) {
 		wait(ns.run, o, "a change of what it fails for: "+err.Error(), Computed)
 		return
 	}
-	ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "installing: deployment missing",
-		computed("OLM checks a failed operator again"))
+	if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+		ns.ready(o)
+	}
 }
 
 func (ns *installed) failForward() bool {

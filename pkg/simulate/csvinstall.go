@@ -13,6 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
+// installFailed begins what OLM says of an operator that it could not install.
+const installFailed = "install strategy failed: "
+
 // install creates what an operator runs, as the service account of its OperatorGroup.
 func (ns *installed) install(o csv) {
 	strategy, err := rbac.Strategy(o.Value)
@@ -26,14 +29,12 @@ func (ns *installed) install(o csv) {
 		return
 	}
 	if reason, err := i.create(strategy.DeploymentSpecs); err != nil {
-		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, "install strategy failed: "+err.Error(),
+		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, installFailed+err.Error(),
 			computed("OLM creates what an operator runs as the service account of the OperatorGroup"))
 		return
 	}
 	if err := i.installWebhooks(); err != nil {
-		o = ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting,
-			"Webhook install failed: conversionWebhook not ready", computed("OLM cannot set up a conversion webhook"))
-		wait(ns.run, o, "its conversion webhook: "+err.Error(), Computed)
+		ns.failConversion(o, err)
 		return
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,

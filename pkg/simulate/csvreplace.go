@@ -165,6 +165,17 @@ func (ns *installed) end(o csv) *csv {
 	return last
 }
 
+// finishDeletion deletes an operator that someone deletes, with all it owns, unless another finalizer keeps it.
+func (ns *installed) finishDeletion(o csv) {
+	others := slices.DeleteFunc(slices.Clone(o.Value.Finalizers), func(f string) bool { return f == finalizer })
+	if len(others) > 0 {
+		wait(ns.run, o, "its finalizers: "+some(others), Computed)
+		return
+	}
+	remove(ns.run, &ns.State.ClusterServiceVersions, o, "its deletion is complete", computed("metadata.deletionTimestamp"))
+	ns.collect(o.Value)
+}
+
 // deleteOperator deletes an operator. What it owns goes with it.
 func (ns *installed) deleteOperator(o csv) {
 	remove(ns.run, &ns.State.ClusterServiceVersions, o, "replaced", computed("its replacement runs"))

@@ -119,22 +119,11 @@ func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescripti
 // convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, the one they trust stays.
 func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
 	c := i.csv
-	switch {
-	case !onlyAllNamespaces(c):
-		return errConversionModes
-	case len(d.ConversionCRDs) == 0:
-		return errConversionCRDs
+	if err := i.checkConversion(c, d); err != nil {
+		return err
 	}
 	for _, name := range d.ConversionCRDs {
-		o, ok := i.State.CustomResourceDefinitions.Get("", name)
-		switch {
-		case !ok:
-			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
-		case !c.OwnsCRD(name):
-			return fmt.Errorf("csv %s does not own CRD %s", c.Name, name)
-		case o.Value.Spec.PreserveUnknownFields:
-			return errPreserve
-		}
+		o, _ := i.State.CustomResourceDefinitions.Get("", name)
 		update(i.run, &i.State.CustomResourceDefinitions, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
 			before, to := crd.Spec.Conversion, plain.Conversion(d, c.Namespace, serviceOf(d.DeploymentName))
 			to.Webhook.ClientConfig.CABundle = ca
@@ -145,6 +134,54 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 		}, "converted by "+c.Name, computed("webhookdefinitions of the operator"))
 	}
 	return nil
+}
+
+// checkConversion returns why OLM cannot set up a conversion webhook.
+func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) error {
+	switch {
+	case !onlyAllNamespaces(c):
+		return errConversionModes
+	case len(d.ConversionCRDs) == 0:
+		return errConversionCRDs
+	}
+	for _, name := range d.ConversionCRDs {
+		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
+		switch {
+		case !ok:
+			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
+		case !c.OwnsCRD(name):
+			return fmt.Errorf("csv %s does not own CRD %s", c.Name, name)
+		case o.Value.Spec.PreserveUnknownFields:
+			return errPreserve
+		}
+	}
+	return nil
+}
+
+// conversionError returns why OLM cannot set up the conversion webhooks of an operator.
+func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
+	for _, d := range c.Spec.WebhookDefinitions {
+		if d.Type == v1alpha1.ConversionWebhook {
+			if err := ns.checkConversion(c, &d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// failConversion lets the installation of an operator fail for its conversion webhook. OLM installs it again and fails
+// again, without end; here it waits the second time.
+func (ns *installed) failConversion(o csv, err error) {
+	message := installFailed + err.Error()
+	if slices.ContainsFunc(o.Value.Status.Conditions, func(c v1alpha1.ClusterServiceVersionCondition) bool {
+		return c.Phase == v1alpha1.CSVPhaseFailed && c.Message == message
+	}) {
+		wait(ns.run, o, "its conversion webhook, for which OLM installs it again and again: "+err.Error(), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentFailed, message,
+		computed("OLM cannot set up a conversion webhook"))
 }
 
 // onlyAllNamespaces reports whether an operator supports AllNamespaces and nothing else.

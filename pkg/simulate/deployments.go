@@ -22,28 +22,31 @@ const labelDeploymentHash = "olm.deployment-spec-hash"
 
 // deploy creates a Deployment, or takes it over from the operator that is replaced.
 func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
-	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
 	return applyAs(i, &i.State.Deployments, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
-	}, func(d *appsv1.Deployment) {
-		oldHash := d.Spec.Template.Annotations[annotationCAHash]
-		d.OwnerReferences, d.Spec = rbac.OwnedBy(i.csv), *spec.Spec.DeepCopy()
-		template := &d.Spec.Template
-		if cert != nil {
-			mount(&template.Spec, cert.secret)
-			template.Spec.ServiceAccountName = serviceAccountOf(spec)
-			template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash(), oldHash))
-		}
-		template.Annotations = labels.Merge(template.Annotations, i.csv.Annotations)
-		configure(d, config)
-		setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
-		d.Spec.RevisionHistoryLimit = new(int32(1))
-		d.Labels = labels.Merge(spec.Label, rbac.OwnerLabels(i.csv))
-		if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
-			d.Labels[labelDeploymentHash] = rbac.Hash(&d.Spec)
-		}
-	})
+	}, func(d *appsv1.Deployment) { i.setDeployment(d, spec) })
+}
+
+// setDeployment sets the fields of a Deployment that an operator determines.
+func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) {
+	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
+	oldHash := d.Spec.Template.Annotations[annotationCAHash]
+	d.OwnerReferences, d.Spec = rbac.OwnedBy(i.csv), *spec.Spec.DeepCopy()
+	template := &d.Spec.Template
+	if cert != nil {
+		mount(&template.Spec, cert.secret)
+		template.Spec.ServiceAccountName = serviceAccountOf(spec)
+		template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash(), oldHash))
+	}
+	template.Annotations = labels.Merge(template.Annotations, i.csv.Annotations)
+	configure(d, config)
+	setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
+	d.Spec.RevisionHistoryLimit = new(int32(1))
+	d.Labels = labels.Merge(spec.Label, rbac.OwnerLabels(i.csv))
+	if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
+		d.Labels[labelDeploymentHash] = rbac.Hash(&d.Spec)
+	}
 }
 
 // serviceAccountOf returns the service account of the pods of a Deployment.

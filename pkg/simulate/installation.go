@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,29 +34,22 @@ func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *install
 	return i, err
 }
 
-// reinstall installs an operator again whose service account may create by now what it could not before, and
-// reports whether the operator fails for that.
-func (ns *installed) reinstall(o csv) bool {
+// mayReinstall reports whether the service account of an operator that could not be installed may create by now what it
+// could not before. If not, the operator waits.
+func (ns *installed) mayReinstall(o csv) bool {
 	strategy, err := rbac.Strategy(o.Value)
 	if err != nil || o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailed {
-		return false
+		return true
 	}
-	missing := slices.IndexFunc(strategy.DeploymentSpecs, func(spec v1alpha1.StrategyDeploymentSpec) bool {
-		_, ok := ns.State.Deployments.Get(ns.namespace, spec.Name)
-		return !ok
-	})
 	i, err := ns.installation(o.Value)
-	if err != nil || i.as.ref == nil || missing < 0 {
-		return false
+	if err != nil {
+		return true
 	}
 	i.dry = true
 	if _, err := i.create(strategy.DeploymentSpecs); err != nil {
 		wait(ns.run, o, "permissions of the service account of its OperatorGroup: "+err.Error(), Computed)
-		return true
+		return false
 	}
-	ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall,
-		"installing: missing deployment with name="+strategy.DeploymentSpecs[missing].Name,
-		computed("OLM checks a failed operator again"))
 	return true
 }
 
@@ -71,12 +63,12 @@ func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1
 	}
 	for _, spec := range deployments {
 		if err := i.deploy(spec); err != nil {
-			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
+			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf(installFailed+"%w", err)
 		}
 	}
 	for _, d := range i.csv.GetOwnedAPIServiceDescriptions() {
 		if err := i.serve(d); err != nil {
-			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf("install strategy failed: %w", err)
+			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf(installFailed+"%w", err)
 		}
 	}
 	return "", nil
