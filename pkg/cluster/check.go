@@ -79,12 +79,16 @@ func (c *checker) fail(format string, args ...any) {
 	c.problems = append(c.problems, &declcfg.Error{Pos: c.object.Pos, Err: err})
 }
 
+// pathNamed are the known kinds whose names may be anything that fits into a path, apart from roles and their bindings:
+// a cluster names an APIService after the version and the group, which is empty for the core of Kubernetes.
+var pathNamed = []schema.GroupKind{{Group: "apiregistration.k8s.io", Kind: "APIService"}}
+
 // checkName checks the names of an object. Those of kinds that are not known may be anything that fits into a path.
 func (c *checker) checkName() {
 	o := c.object.Value
 	of := kindAndGroup(o)
 	form := k8sname.Subdomain
-	if kindOf(of) == nil && c.definitions[of] == nil || of.Group == rbacv1.GroupName {
+	if kindOf(of) == nil && c.definitions[of] == nil || of.Group == rbacv1.GroupName || slices.Contains(pathNamed, of) {
 		form = pathSegment
 	} else if of.Kind == "Namespace" {
 		form = k8sname.Label

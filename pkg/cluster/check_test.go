@@ -68,6 +68,7 @@ func TestCheck(t *testing.T) {
 			"---\n{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ns}}",
 			`-:1:1: CustomResourceDefinition "as.x.io": spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields
 -:1:1: CustomResourceDefinition "as.x.io": spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root`},
+		{"the API of the core", "{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.}, spec: {version: v1}}", ""},
 		{"a namespace", "{kind: Namespace, apiVersion: v1, metadata: {name: a.b}}",
 			`-:1:1: Namespace "a.b": metadata.name: want lower-case letters, digits and hyphens, a letter or digit first and last`},
 		{"long names", "{kind: ServiceAccount, apiVersion: v1, metadata: {name: " + long + ", namespace: " + long + "}}",
