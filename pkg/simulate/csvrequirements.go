@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -226,12 +227,18 @@ func findDeployment(d v1alpha1.APIServiceDescription, s *v1alpha1.StrategyDetail
 	f.add(serviceRow(d), status, "")
 }
 
-// findNative looks for an API of Kubernetes itself, which no object of a cluster shows.
+// findNative looks for an API of the cluster that needs no definition.
 func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: api.Group, Version: api.Version, Kind: api.Kind, Name: api.Version + "." + api.Group,
 	}
-	ns.assume(f, "the APIs that operators name as nativeAPIs are assumed to be there")
+	switch ns.serving(schema.GroupVersionKind(api)) {
+	case notServed:
+		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "Native API does not exist")
+		return
+	case servingUnknown:
+		ns.assume(f, "the APIs that operators name as nativeAPIs are assumed to be there")
+	}
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "Native API exists")
 }
 

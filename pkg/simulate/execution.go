@@ -3,6 +3,7 @@ package simulate
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,12 +70,18 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 		return x.definition(step, crd, b) // which OLM creates itself, not as a service account
 	}
+	text, typed := whileCreating[step.Resource.Kind]
+	if !typed {
+		text = "error creating unstructured object %s"
+		if err := x.find(o); err != nil {
+			return step.Status, err
+		}
+	}
 	namespace := ""
 	if inNamespace {
 		namespace = x.plan.Namespace
 	}
 	if err := x.permit(o, namespace); err != nil {
-		text := cmp.Or(whileCreating[step.Resource.Kind], "error creating unstructured object %s")
 		return step.Status, fmt.Errorf(text+": %w", step.Resource.Name, err)
 	}
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
@@ -95,6 +102,17 @@ var whileCreating = map[string]string{
 	"Service":                          "error updating service: %s",
 	"ConfigMap":                        "error updating configmap: %s",
 	kindBundleSecret:                   "error updating secret: %s",
+}
+
+// find returns an error if the cluster does not serve the kind of an object.
+func (x *execution) find(o cluster.Kubernetes) error {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if x.serving(gvk) != notServed {
+		return nil
+	}
+	return errors.New(fmt.Sprintf("api-server resource not found installing %s %s: GroupVersionKind %s ",
+		gvk.Kind, o.GetName(), gvk) + "not found on the cluster. This API may have been deprecated and removed, see " +
+		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.")
 }
 
 // permitted reports whether a step may create an object of a kind, and puts it into the namespace of the plan.
