@@ -28,6 +28,7 @@ type grouping struct {
 	index  *operatorgroup.Index                                // the groups as they are
 	groups map[types.NamespacedName]*operatorsv1.OperatorGroup // as the index knows them
 	wrong  map[types.NamespacedName]error                      // why the targets of a group cannot be found
+	latest map[string]*operatorsv1.OperatorGroup               // by namespace, the last whose targets were found
 
 	// first has the APIs that a group keeps because its operators come before others in this simulation.
 	first map[types.NamespacedName]operatorgroup.APIs
@@ -38,6 +39,7 @@ func newGrouping(r *run) *grouping {
 		run: r, seen: -1, index: operatorgroup.NewIndex(),
 		groups: map[types.NamespacedName]*operatorsv1.OperatorGroup{},
 		wrong:  map[types.NamespacedName]error{},
+		latest: map[string]*operatorsv1.OperatorGroup{},
 		first:  map[types.NamespacedName]operatorgroup.APIs{},
 	}
 }
@@ -99,6 +101,7 @@ func (g *grouping) target(moved bool) {
 				o = update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
 					og.Status.Namespaces = targets
 				}, "targets "+targetsOf(targets), computed(whyTargets(o.Value)))
+				g.latest[key.Namespace] = o.Value
 			}
 		}
 		if err := g.wrong[key]; err != nil {

@@ -42,6 +42,8 @@ func (g *grouping) decide(o csv, groups []group) {
 	}
 	if len(groups) == 1 {
 		o = g.annotate(o, groups[0].Value)
+	} else if latest := g.latest[o.Value.Namespace]; latest != nil {
+		o = g.annotate(o, latest) // each group does so when its targets change
 	}
 	if failure := operatorgroup.Membership(o.Value, values...); failure != nil {
 		g.fail(o, failure, computed(whyNoMember[failure.Reason]))
