@@ -38,7 +38,7 @@ func (ns *installed) reinstall(
 // agree, or if the state says too little about them.
 func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	strategy, err := rbac.Strategy(c)
-	if err != nil || !ns.knowsDeployments(c) {
+	if err != nil {
 		return nil
 	}
 	i, err := ns.installation(c)
@@ -48,7 +48,10 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	i.dry, i.as.ref = true, nil // OLM reads certificates with its own permissions
 	for _, spec := range strategy.DeploymentSpecs {
 		o, ok := ns.State.Deployments.Get(c.Namespace, spec.Name)
-		if !ok || !rbac.IsOwned(o.Value, c) {
+		switch {
+		case !ok && !ns.knowsDeployments(c):
+			continue
+		case !ok, !rbac.IsOwned(o.Value, c):
 			return &drift{"missing deployment with name=" + spec.Name, true}
 		}
 		if message := i.difference(o.Value, spec); message != "" {

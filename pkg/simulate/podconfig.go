@@ -16,7 +16,7 @@ import (
 func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.SubscriptionConfig {
 	config := new(v1alpha1.SubscriptionConfig)
 	for o := range r.State.Subscriptions.In(c.Namespace) {
-		if o.Value.Status.InstalledCSV == c.Name {
+		if o.Value.Status.InstalledCSV == c.Name && !r.isReportedLate(o.Value, c) {
 			if o.Value.Spec.Config != nil {
 				config = o.Value.Spec.Config.DeepCopy()
 			}
@@ -31,6 +31,17 @@ func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.Subscriptio
 		config.Env = append(config.Env, proxy...)
 	}
 	return config
+}
+
+// reportSteps is the number of steps after which the controller of operators sees what another one has reported in a
+// Subscription. In recorded clusters, operators run before their Subscription reports them as installed.
+const reportSteps = 3
+
+// isReportedLate reports whether a Subscription has reported an operator as installed so late that OLM first installs
+// it without spec.config. It installs the operator again when it compares the Deployments.
+func (r *run) isReportedLate(s *v1alpha1.Subscription, c *v1alpha1.ClusterServiceVersion) bool {
+	step, ok := r.reported[keyOf(s)]
+	return ok && r.Steps+1-step < reportSteps && c.Status.Phase != v1alpha1.CSVPhaseSucceeded
 }
 
 // proxy returns the variables of the proxy of OpenShift. Those that are not set are empty.

@@ -30,6 +30,8 @@ type run struct {
 	settled   map[string]Wait      // what ClusterExtensions wait for that do not change any more, by name
 	grouping  *grouping            // of operatorGroups, nil before the first step
 
+	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
+
 	noted map[string]bool // what is assumed
 
 	pods map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, when the step began
@@ -44,6 +46,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
 		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{}, noted: map[string]bool{},
+		reported: map[types.NamespacedName]int{},
 	}
 }
 

@@ -36,7 +36,7 @@ func subscriptions(_ context.Context, r *run) error {
 		r.addOperators(namespace)
 		for _, s := range r.question.Statuses(namespace) {
 			o, _ := r.State.Subscriptions.Get(namespace, s.Name)
-			before := len(r.Events)
+			before, installed := len(r.Events), o.Value.Status.InstalledCSV
 			o = r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
 				status.State, status.CurrentCSV, status.InstalledCSV = s.State, s.CurrentCSV, s.InstalledCSV
 				switch {
@@ -49,6 +49,9 @@ func subscriptions(_ context.Context, r *run) error {
 			}, computed("a Subscription follows its InstallPlan and its ClusterServiceVersion"))
 			if len(r.Events) > before {
 				r.synced[namespace] = r.Steps + 1
+			}
+			if o.Value.Status.InstalledCSV != installed {
+				r.reported[keyOf(o.Value)] = r.Steps + 1
 			}
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
 				setWatched(status, s.Conditions, isGenerated(o.Value))
