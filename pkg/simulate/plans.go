@@ -39,7 +39,7 @@ func (r *run) collectPlans(namespace string) {
 	}
 }
 
-// createPlan creates the InstallPlan for an answer. In a cluster its name is random; here it ends in the generation.
+// createPlan creates the InstallPlan for an answer.
 func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 	plan := &v1alpha1.InstallPlan{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.InstallPlanAPIVersion, Kind: v1alpha1.InstallPlanKind},
@@ -57,7 +57,7 @@ func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 		})
 	}
 	generation++
-	plan.Name = fmt.Sprintf("%s%d", plan.GenerateName, generation)
+	plan.Name = r.newPlanName(answer.Name, plan.GenerateName, generation)
 	plan.Spec = v1alpha1.InstallPlanSpec{
 		ClusterServiceVersionNames: []string{}, Generation: generation,
 		Approval: answer.InstallPlan, Approved: answer.InstallPlan == v1alpha1.ApprovalAutomatic,
@@ -75,6 +75,23 @@ func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 	}
 	create(r, &r.State.InstallPlans, plan, text, computed(why))
 	return plan
+}
+
+// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, after the
+// namespace if another namespace has an InstallPlan of that name.
+func (r *run) newPlanName(namespace, prefix string, generation int) string {
+	if r.planNames == nil {
+		r.planNames = map[string]bool{}
+		for o := range r.State.InstallPlans.All() {
+			r.planNames[o.Value.Name] = true
+		}
+	}
+	name := fmt.Sprintf("%s%d", prefix, generation)
+	if r.planNames[name] {
+		name = fmt.Sprintf("%s%s-%d", prefix, namespace, generation)
+	}
+	r.planNames[name] = true
+	return name
 }
 
 // addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle.

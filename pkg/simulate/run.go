@@ -32,6 +32,8 @@ type run struct {
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
+	planNames map[string]bool // of InstallPlans in all namespaces; nil before the first new one
+
 	noted map[string]bool // what is assumed
 
 	pods map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, when the step began
