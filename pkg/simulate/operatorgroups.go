@@ -129,9 +129,7 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 	text := "no service account"
 	if name != "" {
 		ref, text = accountRef(account.Value), "service account "+name
-		update(g.run, &g.State.ServiceAccounts, account, func(a *corev1.ServiceAccount) {
-			a.Labels = with(a.Labels, labelManaged, "true")
-		}, "label "+labelManaged, computed("an OperatorGroup names it"))
+		g.labelAccount(account)
 	}
 	return update(g.run, &g.State.OperatorGroups, o, func(og *operatorsv1.OperatorGroup) {
 		meta.RemoveStatusCondition(&og.Status.Conditions, of)
@@ -139,6 +137,17 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 			og.Status.ServiceAccountRef = ref
 		}
 	}, text, computed("spec.serviceAccountName")), true
+}
+
+// labelAccount labels a service account that a group names.
+func (g *grouping) labelAccount(o cluster.Object[*corev1.ServiceAccount]) {
+	if o.Value.Labels[labelManaged] == "true" {
+		return
+	}
+	g.labelling = true
+	update(g.run, &g.State.ServiceAccounts, o, func(a *corev1.ServiceAccount) {
+		a.Labels = with(a.Labels, labelManaged, "true")
+	}, "label "+labelManaged, computed("an OperatorGroup names it"))
 }
 
 // labelled has the namespaces by label. The zero label has all of them.

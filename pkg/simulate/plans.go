@@ -77,8 +77,8 @@ func (r *run) createPlan(answer *cluster.Namespace) *v1alpha1.InstallPlan {
 	return plan
 }
 
-// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, after the
-// namespace if another namespace has an InstallPlan of that name.
+// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, and has
+// the namespace before it if another namespace has an InstallPlan of that name.
 func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	if r.planNames == nil {
 		r.planNames = map[string]bool{}

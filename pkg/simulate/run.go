@@ -32,6 +32,7 @@ type run struct {
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
+	labelling bool            // OLM labels its objects
 	planNames map[string]bool // of InstallPlans in all namespaces; nil before the first new one
 
 	noted map[string]bool // what is assumed

@@ -53,7 +53,7 @@ type controller func(context.Context, *run) error
 // controllers are those of OLM, in the order in which they act in a step.
 var controllers = []controller{
 	catalogSources, operatorGroups, subscriptions, resolution, plans, reportedConditions, operators, operatorConditions,
-	copies, groupRoles, extensions, waiting,
+	contentLabels, copies, groupRoles, extensions, waiting,
 }
 
 // Run simulates a cluster. The state stays as it is. The error is that of ctx, or about a name or version in the

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -109,6 +110,22 @@ func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
 		RoleRef  rbacv1.RoleRef
 		Subjects []rbacv1.Subject
 	}{ref, subjects})
+}
+
+// LabelContent labels a Role or RoleBinding with the hash of its content, unless it has the label.
+func LabelContent(o metav1.Object) {
+	old := o.GetLabels()
+	if _, ok := old[labelContent]; ok {
+		return
+	}
+	var hash string
+	switch o := o.(type) {
+	case *rbacv1.Role:
+		hash = contentHash(o.Rules)
+	case *rbacv1.RoleBinding:
+		hash = bindingHash(o.RoleRef, o.Subjects)
+	}
+	o.SetLabels(labels.Merge(old, labels.Set{labelContent: hash}))
 }
 
 // contentHash returns the value of the label olm.permissions.hash: unlike [Hash], that of the JSON without a line

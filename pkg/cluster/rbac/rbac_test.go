@@ -12,6 +12,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,6 +82,21 @@ func TestNamesOfGroups(t *testing.T) {
 	long := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("g", 253), Namespace: "a"}}
 	if got := groupRoleName(long, "view"); len(got) != 253 || !strings.Contains(got, "gg.view-") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// The hashes are those of a recorded cluster (the play og_sa_perm).
+func TestLabelContent(t *testing.T) {
+	c := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Name: "kiln.v1.0.0", Namespace: "work"}}
+	c.Spec.ServiceAccounts = []string{"kiln"}
+	role, binding := ForCondition(c)
+	for o, want := range map[metav1.Object]string{
+		role: "7Wiplx8iF3gv8lcCvrkVZaV5jGzIpKAtfGkEu7", binding: "bSLSSnTojTsbbB26SMfbD07vyRzuYccohEwyXQ",
+	} {
+		LabelContent(o)
+		if got := o.GetLabels()[labelContent]; got != want {
+			t.Errorf("%s: got %s, want %s", o.GetName(), got, want)
+		}
 	}
 }
 
