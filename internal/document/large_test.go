@@ -69,6 +69,33 @@ func TestLargeDocuments(t *testing.T) {
 	}
 }
 
+// A large object that is not JSON is refused before anyone looks at its keys.
+func TestLargeInvalid(t *testing.T) {
+	set(t, &ChunkSize, 1<<10)
+	set(t, &probeSize, 4<<10)
+	lines := `{"a":[` + strings.Repeat("{},\n", 4<<10)
+	for data, want := range map[string]string{
+		lines:               "4096:4 the JSON object that starts at 1:1 does not end",
+		"\n" + lines + "}}": "4098:1 not valid JSON: invalid character '}' at start of value",
+		"{\n\"a\":\"" + strings.Repeat("x", 4<<10): "2:4102 the JSON object that starts at 1:1 does not end",
+	} {
+		var got string
+		for c := range Split(strings.NewReader(data), int64(len(data)), 0) {
+			parse := func(*jsontext.Decoder, []byte) error {
+				t.Errorf("%.20q is parsed", data)
+				return nil
+			}
+			if e, ok := errors.AsType[*Error](c.Read(parse, func(*Document, error) {})); ok {
+				got = fmt.Sprintf("%d:%d %v", e.Place.Line, e.Place.Column, e)
+			}
+			c.Recycle()
+		}
+		if got != want {
+			t.Errorf("%.20q: got %q, want %q", data, got, want)
+		}
+	}
+}
+
 func TestLimit(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)
 	set(t, &probeSize, 64<<10)

@@ -45,6 +45,9 @@ func newDecoder(text []byte) *jsontext.Decoder { return jsontext.NewDecoder(byte
 // readJSON reads a stream of JSON values.
 func (c *chunkReader) readJSON() error {
 	text := c.data
+	if err := c.checkLarge(); err != nil {
+		return c.breaksOff(c.place, text, err)
+	}
 	d := newDecoder(text)
 	place := c.place
 	for from, base := 0, 0; ; {
@@ -71,6 +74,16 @@ func (c *chunkReader) readJSON() error {
 		place = place.After(c.doc.Text)
 		from = end
 	}
+}
+
+// checkLarge returns why the data is not JSON, if it is a single large document. Parse may take a hundred times as long to
+// find out, because it keeps and compares keys.
+func (c *Chunk) checkLarge() error {
+	if !c.isLarge {
+		return nil
+	}
+	_, err := jsontext.NewDecoder(bytes.NewBuffer(c.data), Lenient).ReadValue()
+	return err
 }
 
 func isSyntax(err error) bool {

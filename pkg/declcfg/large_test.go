@@ -11,7 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -228,5 +230,21 @@ func TestMissingBracket(t *testing.T) {
 				t.Errorf("read %d of %d MB, %d MB of heap", g.reached.Load()>>20, g.size()>>20, heap>>20)
 			}
 		})
+	}
+}
+
+// TestLargeInvalid checks that a large object that does not end is refused in time linear in its size, without a search
+// for names.
+func TestLargeInvalid(t *testing.T) {
+	g := &generated{head: `{"schema":"s"`, unit: `,"package":"p"`, times: 5 << 20}
+	spent := cputime.Start()
+	for _, err := range declcfg.Map(t.Context(), metaOf, g.source("a.json")) {
+		e, ok := errors.AsType[*declcfg.Error](err)
+		if !ok || e.Lost != nil || !strings.Contains(e.Error(), "does not end") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if took := spent(); took > 2*time.Second { // it takes 0.3 s, and the search takes more than 5
+		t.Errorf("it took %v", took)
 	}
 }

@@ -131,13 +131,16 @@ func (f *file) unreadable(err error) error {
 // mentions finds the names of packages in text that cannot be parsed.
 var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[ \t]*:[ \t]*["']?([^"'\s,}{\]\[]+)`)
 
+// maxMentions is the size of the largest text that is searched for names. The search takes far longer than reading.
+const maxMentions = 8 << 20
+
 // lost returns the error about text, which cannot be read, with a hint if the file does not look like a catalog file.
-// Where text is nil, nobody knows what is lost.
+// If text is nil or too large to be searched, anything may be lost.
 func (f *file) lost(pos Pos, text []byte, err error) *Error {
 	if !f.alone && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
 		err = fmt.Errorf("%w (if this is not a catalog file, add it to %s)", err, ignoreFile)
 	}
-	if text == nil {
+	if text == nil || len(text) > maxMentions {
 		return &Error{Pos: pos, Err: err}
 	}
 	lost := []string{}
