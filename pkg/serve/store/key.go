@@ -12,6 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/indexignore"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -19,8 +20,8 @@ import (
 )
 
 // A Key identifies a catalog by its content. It is the xxhash of the paths and the bytes of all files of a catalog,
-// including those named .indexignore and without those that they take out. Where the catalog lies, and the mode, the
-// owner and the times of files have no part in it.
+// including those named .indexignore and without those that they take out, and those that are being written. Where the
+// catalog lies, and the mode, the owner and the times of files have no part in it.
 type Key [8]byte
 
 // String returns the key as 16 hexadecimal digits.
@@ -88,8 +89,13 @@ func keyFiles(s declcfg.Source) ([]keyFile, error) {
 	var files []keyFile
 	var ignore indexignore.Matcher
 	err := fs.WalkDir(s.FS, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case atomicfile.IsTemp(e.Name()) && e.IsDir(): // as reading does
+			return fs.SkipDir
+		case atomicfile.IsTemp(e.Name()) || e.IsDir():
+			return nil
 		}
 		if e.Name() == indexignore.Filename {
 			content, err := regular.ReadFile(s.FS, name, indexignore.MaxSize)

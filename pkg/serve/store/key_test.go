@@ -53,6 +53,8 @@ func TestKeyIsOfContentOnly(t *testing.T) {
 	files["a.yaml"].Mode, files["a.yaml"].ModTime = 0o444, time.Unix(2, 0)
 	files["d/README.md"].Data = []byte("two")
 	files["d/CHANGES.md"] = &fstest.MapFile{Data: []byte("three")}
+	files["d/.opm-1a2b.tmp"] = &fstest.MapFile{Data: []byte("left behind")}
+	files[".opm-3c4d.tmp/x.yaml"] = &fstest.MapFile{Data: []byte("likewise")}
 	if got := keyOf(t, declcfg.Source{Name: "two", FS: files}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
