@@ -64,6 +64,7 @@ func TestBrokenExample(t *testing.T) {
 		"broken/sieve/channels.yaml:14:14",
 		"broken/sieve/channels.yaml:21:3",
 		"broken/sieve/deprecations.yaml:6:1",
+		"Error",
 	}
 	if got.code != 1 || !slices.Equal(places, want) {
 		t.Errorf("exit code %d, problems at %q, want %q\n%s", got.code, places, want, got.stderr)

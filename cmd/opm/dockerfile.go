@@ -31,7 +31,7 @@ overwritten. The default images have upstream's opm: a warning says if it would 
 catalog.`,
 		Example: `  opm generate dockerfile catalog
   opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
-  opm generate dockerfile catalog -i $OPM -b $OPM --this-opm --http-addr :8080
+  opm generate dockerfile catalog -i example/opm -b example/opm --this-opm --http-addr :8080
   docker build -t catalog -f catalog.Dockerfile .`,
 		Args:              exactArgs("DIRECTORY"),
 		ValidArgsFunction: completeArgs(directories),

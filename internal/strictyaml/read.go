@@ -90,8 +90,9 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 	}
 	refused, _ := errors.AsType[*json.SemanticError](err)
 	within, err := declcfg.TypeError(err)
-	_, text := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
-	if text && raw.Kind() == jsontext.KindString && refused != nil {
+	_, ofText := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
+	_, ofJSON := reflect.TypeAssert[json.Unmarshaler](v.Addr())
+	if (ofText || ofJSON) && raw.Kind() == jsontext.KindString && refused != nil {
 		err = refused.Err
 	}
 	switch raw.Kind() {
