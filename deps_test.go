@@ -23,11 +23,15 @@ var arrows = map[string][]string{
 	"cmd/opm": {
 		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		json, "github.com/rogpeppe/go-internal",
+		"github.com/sirupsen/logrus",
 	},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
 		"google.golang.org/grpc", "google.golang.org/protobuf",
+		"github.com/cenkalti/backoff/v5",
+		"internal/legible",
+		"internal/regular",
 	},
 	"pkg/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
@@ -92,6 +96,7 @@ var arrows = map[string][]string{
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
 		json, "internal/shell",
+		"internal/regular",
 	},
 	"pkg/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
@@ -112,6 +117,7 @@ var arrows = map[string][]string{
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
 		"internal/nearest", "internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/graph",
 		"internal/legible", "internal/atomicfile",
+		"internal/regular",
 	},
 	"pkg/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
@@ -122,6 +128,7 @@ var arrows = map[string][]string{
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
+		"internal/regular",
 	},
 	"pkg/bundle": {
 		"pkg/problem", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",

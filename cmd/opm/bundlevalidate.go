@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -146,7 +147,7 @@ func hubCategories(wanted bool) ([]string, error) {
 	if name == "" || !wanted {
 		return nil, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadNamed(name)
 	if err != nil {
 		return nil, fmt.Errorf("read $OPERATOR_BUNDLE_CATEGORIES: %w", err)
 	}

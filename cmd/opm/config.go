@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
@@ -69,7 +70,11 @@ func readConfig(name, ref string) (*config, error) {
 	if path == "" {
 		return c, nil
 	}
-	text, err := os.ReadFile(path)
+	read := regular.ReadNamed
+	if name == "" {
+		read = regular.ReadPath
+	}
+	text, err := read(path)
 	if name == "" && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -80,11 +85,20 @@ func readConfig(name, ref string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Baseline = beside(path, c.Baseline)
-	for i := range c.Schemas {
-		c.Schemas[i] = beside(path, c.Schemas[i])
+	errs := []error{c.checkRules(file)}
+	named := func(ptr jsontext.Pointer, name *string) {
+		*name = beside(path, *name)
+		if info, err := os.Stat(*name); err == nil { // a new baseline is still to be written
+			if err := regular.Check(info.Mode()); err != nil {
+				errs = append(errs, file.Errorf(ptr, "%s: %w", *name, err))
+			}
+		}
 	}
-	return c, c.checkRules(file)
+	named("/baseline", &c.Baseline)
+	for i := range c.Schemas {
+		named(jsontext.Pointer(fmt.Sprintf("/schemas/%d", i)), &c.Schemas[i])
+	}
+	return c, errors.Join(errs...)
 }
 
 // configOf returns the path of the named file or, for "", that of the opm.yaml beside what ref is a path to, which need

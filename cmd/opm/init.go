@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/icon"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -50,7 +50,7 @@ func readDescription(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadNamed(name)
 	if err != nil {
 		return "", fmt.Errorf("read the description: %w", err)
 	}
@@ -62,7 +62,7 @@ func readIcon(name string) (*declcfg.Icon, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := regular.ReadNamed(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the icon: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -208,7 +209,7 @@ func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, 
 }
 
 func readBaseline(name string) (*problem.Baseline, error) {
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadNamed(name)
 	if err != nil {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}

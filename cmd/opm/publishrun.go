@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/publish"
@@ -137,7 +138,7 @@ func (p *publication) openFiles() (err error) {
 	if p.summary == "" {
 		return nil
 	}
-	if p.output, err = os.OpenFile(p.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
+	if p.output, err = regular.CreateNamed(p.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
 		return fmt.Errorf("--summary: %w", err)
 	}
 	p.closers = append(p.closers, p.output.Close)

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -116,7 +116,7 @@ func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, e
 func readReferences(cmd *cobra.Command, name string) ([]string, error) {
 	in := cmd.InOrStdin()
 	if name != render.Stdin {
-		file, err := os.Open(name)
+		file, err := regular.OpenNamed(name)
 		if err != nil {
 			return nil, fmt.Errorf("read references: %w", err)
 		}

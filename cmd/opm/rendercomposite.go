@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -51,7 +51,7 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 	case f.preview, f.targets != "", f.format == mermaid:
 		return usageError{errors.New("composite templates have no --preview, --targets and -o mermaid")}
 	}
-	contribution, err := os.ReadFile(f.composite.contribution)
+	contribution, err := regular.ReadNamed(f.composite.contribution)
 	if err != nil {
 		return fmt.Errorf("read template: %w", err)
 	}
@@ -85,7 +85,7 @@ const maxConfig = 16 << 20
 // readFileOrURL reads a file, or what a web server has.
 func readFileOrURL(cmd *cobra.Command, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "https://") && !strings.HasPrefix(name, "http://") {
-		return os.ReadFile(name)
+		return regular.ReadNamed(name)
 	}
 	req, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, name, http.NoBody)
 	if err != nil {

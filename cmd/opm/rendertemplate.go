@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -175,7 +175,7 @@ func (f *templateFlags) readTargets(cmd *cobra.Command) (*template.Targets, erro
 	case f.format == mermaid:
 		return nil, usageError{errors.New("--targets and -o mermaid cannot be combined")}
 	}
-	text, err := os.ReadFile(f.targets)
+	text, err := regular.ReadNamed(f.targets)
 	if err != nil {
 		return nil, fmt.Errorf("read targets: %w", err)
 	}
@@ -255,7 +255,7 @@ func templateArgs(args []string) (template.Type, string, error) {
 func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template.Template, error) {
 	name, in := "stdin", cmd.InOrStdin()
 	if file != render.Stdin {
-		f, err := os.Open(file)
+		f, err := regular.OpenNamed(file)
 		if err != nil {
 			hint := nearest.Hint(file, texts(template.Types()))
 			return nil, fmt.Errorf("read template: %w%s", err, hint)
@@ -263,7 +263,7 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 		defer f.Close()
 		name, in = file, f
 	}
-	text, err := io.ReadAll(in)
+	text, err := regular.ReadLimited(in)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}

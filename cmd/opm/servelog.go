@@ -15,6 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
@@ -65,7 +66,7 @@ func writeTerminationLog(name string, asked bool, why error) error {
 	if name == "" {
 		return nil
 	}
-	f, err := os.OpenFile(name, flags, 0o666)
+	f, err := regular.CreateNamed(name, flags, 0o666)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil // not a container in a cluster
 	}

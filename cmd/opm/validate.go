@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
@@ -145,7 +146,7 @@ func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error)
 func readSchemas(names []string) ([]schemas.File, error) {
 	var all []schemas.File
 	for _, name := range names {
-		data, err := os.ReadFile(name)
+		data, err := regular.ReadNamed(name)
 		if err != nil {
 			return nil, fmt.Errorf("read schema: %w", err)
 		}
@@ -185,7 +186,7 @@ func (f *validateFlags) ofTemplate(cmd *cobra.Command, file string, opts validat
 	if f.pkg != "" {
 		return nil, usageError{errors.New("--package is for catalogs, not for templates")}
 	}
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadNamed(file)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}

@@ -76,8 +76,8 @@ func (c *chunkReader) readJSON() error {
 	}
 }
 
-// checkLarge returns why the data is not JSON, if it is a single large document. Parse may take a hundred times as long to
-// find out, because it keeps and compares keys.
+// checkLarge returns why the data is not JSON, if it is a single large document. Parse may take a hundred times as long
+// to find out, because it keeps and compares keys.
 func (c *Chunk) checkLarge() error {
 	if !c.isLarge {
 		return nil

@@ -3,8 +3,6 @@ package compose
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -51,22 +50,11 @@ const (
 // Policies returns all policies.
 func Policies() []Policy { return []Policy{Fail, First, Last} }
 
-// maxConfig is how large a config file may be: some 100,000 references.
-const maxConfig = 16 << 20
-
 // ReadConfig reads a config file; see [ParseConfig].
 func ReadConfig(path string) (*Config, error) {
-	f, err := os.Open(path)
+	text, err := regular.ReadNamed(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err != nil {
-		return nil, fmt.Errorf("read config: %w", err)
-	}
-	if len(text) > maxConfig {
-		return nil, fmt.Errorf("read config: %s is larger than %d MB", path, maxConfig>>20)
 	}
 	return ParseConfig(path, text)
 }

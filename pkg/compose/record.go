@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -50,7 +51,7 @@ func (w written) equal(v written) bool { return reflect.DeepEqual(w, v) }
 // readRecord reads the record of a catalog, empty if there is none. Its paths are those of files of that catalog.
 func readRecord(file, catalog string) (*record, error) {
 	r := &record{}
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadPath(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}

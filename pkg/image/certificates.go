@@ -80,7 +80,7 @@ func checkRegular(path string) error {
 
 // addRoots adds the CAs of a PEM file to those that are trusted, which are those of the system at first.
 func addRoots(config *tls.Config, path string) error {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadPath(path)
 	if err != nil {
 		return err
 	}

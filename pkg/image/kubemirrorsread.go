@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
 
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // A mirrorKind says which field of a kind has the mirrors, and what they are for.
@@ -44,7 +45,7 @@ type mirrorReader struct {
 
 // read adds the objects of a file. The error joins one for each wrong place, in the order of the file.
 func (s *mirrorSets) read(file string) error {
-	data, err := os.ReadFile(file)
+	data, err := regular.ReadNamed(file)
 	if err != nil {
 		return fmt.Errorf("read mirrors: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // PolicyOptions say which signature policy applies. The zero value means the one that podman finds, if any.
@@ -55,7 +56,7 @@ func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
 		return nil
 	}
 	for _, file := range policyFiles(o) {
-		data, err := os.ReadFile(file.path)
+		data, err := regular.ReadPath(file.path)
 		if err == nil {
 			return checkPolicy(ref, file.path, data)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -39,7 +39,7 @@ type Locked struct {
 
 // ReadLock reads a lock file. A missing file is an empty Lock.
 func ReadLock(name string) (*Lock, error) {
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadNamed(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{}, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -120,7 +121,7 @@ func (o *opened) addSource(s declcfg.Source) {
 
 // openPipe opens a file that can be read only once, such as a named pipe.
 func (o *opened) openPipe(ctx context.Context) error {
-	f, err := os.Open(o.ref)
+	f, err := regular.OpenNamed(o.ref)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
 	}

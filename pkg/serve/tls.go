@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Certificates are files in PEM by which a server speaks TLS. They are read again when they change, as they do when a
@@ -86,7 +87,7 @@ func (r *certificateReader) read() (*tls.Config, error) {
 }
 
 func readPool(name string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadNamed(name)
 	if err != nil {
 		return nil, fmt.Errorf("read certificates of clients: %w", err)
 	}

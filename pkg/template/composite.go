@@ -18,6 +18,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -300,7 +301,7 @@ func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) 
 // template builds a template.
 func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) (*built, error) {
 	input := c.Strategy.Template.Config.Input
-	text, err := os.ReadFile(input)
+	text, err := regular.ReadPath(input)
 	if err != nil {
 		return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%w", err)
 	}
@@ -321,7 +322,13 @@ func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) 
 
 // raw reads a catalog file.
 func (c *component) raw(ctx context.Context, o CompositeOptions) (*built, error) {
-	catalog, err := render.Open(ctx, []string{c.Strategy.Template.Config.Input}, render.Options{Spool: o.Bundles.Spool})
+	input := c.Strategy.Template.Config.Input
+	if info, err := os.Stat(input); err == nil { // opening it has a better error if it is missing
+		if err := regular.Check(info.Mode()); err != nil {
+			return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%s: %w", input, err)
+		}
+	}
+	catalog, err := render.Open(ctx, []string{input}, render.Options{Spool: o.Bundles.Spool})
 	if err != nil {
 		return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/opm-toolchain/opm/test/program"
@@ -44,13 +45,15 @@ func makeSocket(path string) error {
 	return l.Close()
 }
 
-// TestSpecialFiles puts a special file in place of each file that opm looks for in a catalog or a bundle.
+// TestSpecialFiles puts a special file in place of each file that opm looks for in a catalog or a bundle, that another file
+// names, or that a flag names.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	const (
 		catalogCommands = "validate catalog|render catalog|list bundles catalog|graph catalog kiln|migrate catalog migrated|" +
 			"serve catalog --cache-dir cache --cache-only"
 		generate       = "bundle generate -d bundle/manifests -p kiln -c candidate -e stable -u out"
+		composite      = "render-template composite -f contribution.yaml -c catalogs.yaml"
 		build          = "bundle build -d bundle/manifests -p kiln -c candidate -e stable -t oci:layout -b "
 		bundleCommands = "bundle validate bundle|" + generate + "|" + build + "none|" +
 			"bundle extract -m bundle -c kiln --dry-run|render bundle"
@@ -68,6 +71,24 @@ func TestSpecialFiles(t *testing.T) {
 		"bundle.Dockerfile":                                generate + "|" + build + "podman",
 		"catalog.Dockerfile":                               "generate dockerfile catalog",
 		"layout/index.json":                                "render oci:layout|bundle unpack oci:layout -o out",
+
+		"opm.yaml":      "validate catalog|resolve catalog --all|compose crafts.yaml --dry-run",
+		"baseline.json": "validate catalog --config named.yaml|validate catalog --baseline baseline.json",
+		"schema.cue":    "validate catalog --config named.yaml|validate catalog --schema schema.cue",
+		"config.yaml":   "validate catalog --config config.yaml|filter catalog --config config.yaml|compose config.yaml",
+		"template.yaml": "render-template basic template.yaml|render-template template.yaml|validate template.yaml|" +
+			"deprecate template.yaml package --message old|" + composite,
+		"contribution.yaml": composite,
+		"catalogs.yaml":     composite,
+		"targets.yaml":      "render-template semver template.yaml --targets targets.yaml --output-dir out",
+		"refs":              "render --refs-file refs|mirrors refs",
+		"lock.json":         "render bundle --lock lock.json",
+		"mirrors.yaml":      "render registry.invalid/kiln:v1 --image-mirrors mirrors.yaml",
+		"auth.json":         "render registry.invalid/kiln:v1 --authfile auth.json",
+		"readme.md":         "init kiln -d readme.md",
+		"icon.png":          "init kiln -i icon.png",
+		"summary":           "publish catalog --skip push,check-images --dry-run --summary summary",
+		"ended":             "serve nowhere --termination-log ended",
 	} {
 		for _, kind := range slices.Sorted(maps.Keys(specials)) {
 			t.Run(place+"/"+kind, func(t *testing.T) {
@@ -78,11 +99,32 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
+// named are files that are added to the examples: some name others.
+var named = fstest.MapFS{
+	"layout/oci-layout": {Data: []byte(`{"imageLayoutVersion":"1.0.0"}`), Mode: 0o666},
+	"named.yaml":        {Data: []byte("baseline: baseline.json\nschemas: [schema.cue]\n"), Mode: 0o666},
+	"template.yaml":     {Data: []byte("schema: olm.template.basic\nentries: []\n"), Mode: 0o666},
+	"contribution.yaml": {Mode: 0o666, Data: []byte(`
+schema: olm.composite
+components:
+- name: only
+  destination: {path: kiln}
+  strategy: {name: basic, template: {schema: olm.builder.basic, config: {input: template.yaml, output: catalog.yaml}}}
+`)},
+	"catalogs.yaml": {Mode: 0o666, Data: []byte(`
+schema: olm.composite.catalogs
+catalogs:
+- name: only
+  destination: {workingDir: out}
+  builders: [olm.builder.basic]
+`)},
+}
+
 func testSpecial(t *testing.T, place, kind string, commands []string) {
 	for _, command := range commands {
 		dir := t.TempDir()
 		if err := errors.Join(os.CopyFS(dir, os.DirFS("../../examples")), os.Mkdir(filepath.Join(dir, "layout"), 0o777),
-			os.WriteFile(filepath.Join(dir, "layout/oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o666)); err != nil {
+			os.CopyFS(dir, named)); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, place)
@@ -94,7 +136,7 @@ func testSpecial(t *testing.T, place, kind string, commands []string) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		r := program.Call{Args: strings.Fields(command), Dir: dir, Limit: 15 * time.Second}.Bounded(t, 200<<20)
+		r := program.Call{Args: strings.Fields(command), Dir: dir, Limit: 15 * time.Second}.Bounded(t, 280<<20)
 		if r.Code != 0 && r.Code != 1 || r.Code == 1 && r.Stdout != "" {
 			t.Errorf("opm %s: exit status %d, stdout %.100q, stderr %.1000s", command, r.Code, r.Stdout, r.Stderr)
 		}
