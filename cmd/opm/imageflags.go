@@ -119,7 +119,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error),
 		opts := image.Options{
 			Platform: f.platform,
 			Insecure: insecure,
-			Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile}),
+			Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile, Log: log}),
 			Policy:   image.PolicyOptions{Ignore: f.ignorePolicy},
 			Limits:   image.Limits{Unpacked: int64(f.unpackedMax)},
 			Spool:    held,

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
@@ -70,3 +72,15 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup has no groups: lines are flat.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
+
+// A podmanFormat prints what the libraries of podman log as our own lines. They log entries of files of credentials
+// that they ignore.
+type podmanFormat struct{}
+
+func (podmanFormat) Format(e *logrus.Entry) ([]byte, error) {
+	level := slog.LevelWarn
+	if e.Level <= logrus.ErrorLevel {
+		level = slog.LevelError
+	}
+	return []byte("opm: " + levelName(level) + ": " + legible.Text(e.Message) + "\n"), nil
+}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -39,7 +40,10 @@ func setGCPercent(percent int) {
 
 // run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream, unless
 // the error has a status of its own.
-func run(ctx context.Context, args []string) int { return execute(ctx, rootCmd(), args) }
+func run(ctx context.Context, args []string) int {
+	logrus.SetFormatter(podmanFormat{})
+	return execute(ctx, rootCmd(), args)
+}
 
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)

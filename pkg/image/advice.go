@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -50,11 +51,27 @@ type access struct {
 	push        bool
 }
 
+// A printedError is an error without the queries of URLs, which may be signatures that give access.
+type printedError struct{ error }
+
+// query is that of a URL in text. A colon at its end belongs to the text.
+var query = regexp.MustCompile(`(https?://[^\s"'?]*)\?[^\s"']*?(:?(?:[\s"']|$))`)
+
+func (e printedError) Error() string {
+	return withoutStandIns(query.ReplaceAllString(e.error.Error(), "$1$2"))
+}
+
+func (e printedError) Unwrap() error { return e.error }
+
 // advise says what to do about the failure of a registry.
 func (a access) advise(err error) error {
 	if err == nil {
 		return nil
 	}
+	return printedError{a.advised(err)}
+}
+
+func (a access) advised(err error) error {
 	if refused, ok := errors.AsType[*redirectError](err); ok {
 		return &adviceError{refused.Error(), refused.advice(), err}
 	}

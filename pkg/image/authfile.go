@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"go.podman.io/image/v5/pkg/docker/config"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // An authTarget is what credentials are looked up for.
@@ -55,9 +57,9 @@ type authFile struct {
 
 // readAuthFile reads the file of a place. It returns nil for a blank one.
 func readAuthFile(p authPlace) (*authFile, []byte, error) {
-	data, err := os.ReadFile(p.path)
+	data, err := regular.ReadPath(p.path)
 	if err != nil {
-		return nil, nil, cmp.Or(errors.Unwrap(err), err) // without the path, which the caller knows
+		return nil, nil, regular.WithoutPath(err) // which the caller knows
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil, nil
@@ -101,13 +103,12 @@ func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
 		if c.Auth == "" {
 			return authn.AuthConfig(c), nil
 		}
-		var decoded authn.AuthConfig
-		if err := json.Unmarshal(f.Auths[key], &decoded); err != nil { // podman only warns
-			return authn.AuthConfig{}, fmt.Errorf("entry %q: %w", key, err)
-		}
 	}
 	return authn.AuthConfig{}, nil
 }
+
+// errBrokenEntry is about an entry that is ignored.
+var errBrokenEntry = errors.New("auth is not the base64 of user:password")
 
 // authError says where in data an error is, without quoting the data, which may be a secret.
 func authError(data []byte, err error) error {
@@ -118,7 +119,7 @@ func authError(data []byte, err error) error {
 		return fmt.Errorf("line %d: %s has the wrong type", lineAt(data, kind.Offset), cmp.Or(kind.Field, "the file"))
 	}
 	if _, ok := errors.AsType[base64.CorruptInputError](err); ok {
-		return errors.New("auth is not the base64 of user:password")
+		return errBrokenEntry
 	}
 	return err
 }

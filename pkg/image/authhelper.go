@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	helper "github.com/docker/docker-credential-helpers/client"
 	"github.com/docker/docker-credential-helpers/credentials"
@@ -16,15 +17,23 @@ import (
 // errNotInstalled is returned for a helper whose program does not exist.
 var errNotInstalled = errors.New("is not installed")
 
+// helperTime is how long a helper may take to answer: it may ask the user. Tests set it.
+var helperTime = time.Minute
+
 // askHelper asks the program docker-credential-NAME for the credentials of a registry. The zero AuthConfig means none.
 // Podman's library can ask too, but cannot be cancelled.
 func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	program := "docker-credential-" + name
+	late := fmt.Errorf("%s for %s: no answer within %v", program, server, helperTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, helperTime, late)
+	defer cancel()
 	if _, err := exec.LookPath(program); err != nil {
 		return authn.AuthConfig{}, fmt.Errorf("%s %w", program, errNotInstalled)
 	}
 	got, err := helper.Get(func(args ...string) helper.Program {
-		return helperProgram{exec.CommandContext(ctx, program, args...)}
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.WaitDelay = time.Second // what it started may keep its output open
+		return helperProgram{cmd}
 	}, server)
 	switch {
 	case ctx.Err() != nil:

@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -20,6 +21,9 @@ type AuthOptions struct {
 
 	// Env returns environment variables; nil is os.Getenv.
 	Env func(string) string
+
+	// Log is told of entries that are ignored; nil drops what is logged.
+	Log *slog.Logger
 }
 
 func (o AuthOptions) env(name string) string { return getenv(o.Env, name) }

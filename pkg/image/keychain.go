@@ -1,15 +1,20 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 	"go.podman.io/image/v5/types"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // NewKeychain returns the credentials of the user, as podman and docker find them: in the files of [AuthOptions], most
@@ -17,11 +22,14 @@ import (
 // [authn.Anonymous].
 //
 // A file that exists but cannot be read and a helper that fails are errors, except docker's credsStore if its program
-// is not installed: a configuration that was made on a desktop must not prevent access to public images.
+// is not installed: a configuration that was made on a desktop must not prevent access to public images. An entry whose
+// field auth is broken is ignored with a warning, as by upstream.
 //
-// A helper is asked once for a registry. Calls may run at once.
+// A helper is asked once for a registry, and has a minute to answer. Calls may run at once, and wait for each other
+// only if they need the same answer.
 func NewKeychain(o AuthOptions) authn.Keychain {
-	return &keychain{options: o, helped: map[helperCall]helperAnswer{}}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &keychain{options: o, helped: map[helperCall]*helperAnswer{}}
 }
 
 // A keychain looks up credentials and remembers the answers of helpers.
@@ -29,12 +37,15 @@ type keychain struct {
 	options AuthOptions
 
 	mu     sync.Mutex
-	helped map[helperCall]helperAnswer
+	helped map[helperCall]*helperAnswer
 }
 
 type helperCall struct{ name, server string }
 
+// A helperAnswer is what a helper says about a server, once it is known.
 type helperAnswer struct {
+	asking chan struct{} // holds one while the helper is asked
+	known  bool
 	config authn.AuthConfig
 	err    error
 }
@@ -64,8 +75,6 @@ func (k *keychain) ResolveContext(ctx context.Context, r authn.Resource) (authn.
 // registries.conf lists the sources: helpers, and the files under a reserved name. As in podman, a source that fails
 // is an error only if none that follows has credentials.
 func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	helpers, err := sysregistriesv2.CredentialHelpers(registriesConf(k.options.RegistriesConf))
 	if err != nil {
 		return authn.AuthConfig{}, nil, fmt.Errorf("read registries.conf: %w", err)
@@ -114,10 +123,13 @@ func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthCon
 func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (authn.AuthConfig, AuthSource, error) {
 	source := AuthSource{File: p.path, Origin: p.origin}
 	// What is in a directory that is closed to us is another user's.
-	if _, err := os.Stat(p.path); err != nil && !p.must {
+	switch _, err := os.Stat(p.path); {
+	case err != nil && !p.must:
 		return authn.AuthConfig{}, source, nil
-	} else if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
 		return authn.AuthConfig{}, source, fmt.Errorf("%s: does not exist", p.path)
+	case err != nil:
+		return authn.AuthConfig{}, source, fmt.Errorf("%s: cannot be read: %w", p.path, regular.WithoutPath(err))
 	}
 	source.Exists = true
 	config, err := k.fromFile(ctx, p, t, &source)
@@ -141,7 +153,12 @@ func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, sour
 		source.Helper = helper
 		return k.ask(ctx, helper, t.host)
 	}
-	if config, err = podmanEntry(p, data, t); err != nil || config != (authn.AuthConfig{}) {
+	config, err = podmanEntry(p, data, t)
+	if errors.Is(err, errBrokenEntry) {
+		k.options.Log.Warn("credentials for "+t.host+" are ignored", "file", p.path, "reason", err)
+		config, err = authn.AuthConfig{}, nil
+	}
+	if err != nil || config != (authn.AuthConfig{}) {
 		return config, err
 	}
 	if config, err = file.dockerEntry(t); err != nil || config != (authn.AuthConfig{}) {
@@ -166,15 +183,25 @@ func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, sour
 	return config, err
 }
 
+// ask returns the answer of a helper about a server.
 func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	call := helperCall{name, server}
+	k.mu.Lock()
 	got, ok := k.helped[call]
-	if ok {
-		return got.config, got.err
-	}
-	got.config, got.err = askHelper(ctx, name, server)
-	if ctx.Err() == nil {
+	if !ok {
+		got = &helperAnswer{asking: make(chan struct{}, 1)}
 		k.helped[call] = got
+	}
+	k.mu.Unlock()
+	select {
+	case got.asking <- struct{}{}:
+		defer func() { <-got.asking }()
+	case <-ctx.Done():
+		return authn.AuthConfig{}, context.Cause(ctx)
+	}
+	if !got.known {
+		got.config, got.err = askHelper(ctx, name, server)
+		got.known = ctx.Err() == nil
 	}
 	return got.config, got.err
 }

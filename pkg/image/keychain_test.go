@@ -1,8 +1,10 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,6 +91,9 @@ func TestKeychain(t *testing.T) {
 		{"missing --authfile", func(_ *testing.T, h authHome) {
 			h.env["--authfile"] = h.path("gone.json")
 		}, "q.io/o/a:1", "error: gone.json: does not exist"},
+		{"closed --authfile", func(t *testing.T, h authHome) {
+			h.env["--authfile"] = writeFile(t, h.path("file"), "") + "/auth.json"
+		}, "q.io/o/a:1", "error: auth.json: cannot be read: not a directory"},
 		{"without a home directory", func(t *testing.T, h authHome) {
 			delete(h.env, "HOME")
 			h.env["REGISTRY_AUTH_FILE"] = writeFile(t, h.path("a.json"), authJSON("q.io"))
@@ -139,7 +144,7 @@ func TestKeychain(t *testing.T) {
 		}, "q.io/o/a:1", "error: .docker/config.json: line 2: not valid JSON"},
 		{"unreadable file", func(t *testing.T, h authHome) {
 			writeFile(t, h.path(".docker/config.json/x"), "")
-		}, "q.io/o/a:1", "error: .docker/config.json: is a directory"},
+		}, "q.io/o/a:1", "error: .docker/config.json: want a file, found a directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := newAuthHome(t)
@@ -195,6 +200,44 @@ func TestHelperRunsOnce(t *testing.T) {
 	runs, err := os.ReadFile(h.path("runs"))
 	if err != nil || len(runs) != 1 {
 		t.Errorf("the helper ran %d times (%v), want once", len(runs), err)
+	}
+}
+
+// TestHungHelper checks that a helper that does not answer delays no other registry, and has its name in the error.
+func TestHungHelper(t *testing.T) {
+	defer func(before time.Duration) { helperTime = before }(helperTime)
+	helperTime = time.Second
+	h := newAuthHome(t)
+	h.helper(t, "hung", "sleep 600 & wait") // its child keeps the output open
+	writeFile(t, h.path(".docker/config.json"), `{"credHelpers":{"hung.io":"hung"},"auths":{"q.io":{"auth":"dTpw"}}}`)
+	k := NewKeychain(h.options())
+	failed := make(chan error, 2)
+	for i := range cap(failed) { // the second waits for the first
+		go func() {
+			_, err := userFor(t, k, fmt.Sprintf("hung.io/o/a%d:1", i))
+			failed <- err
+		}()
+	}
+	if user, err := userFor(t, k, "q.io/o/a:1"); user != "u" || err != nil || len(failed) > 0 {
+		t.Errorf("another registry: got %q, %v, after %d of the calls that wait", user, err, len(failed))
+	}
+	for range cap(failed) {
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), "docker-credential-hung for hung.io: no answer within 1s") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestBrokenEntry checks that an entry that is ignored is in the log.
+func TestBrokenEntry(t *testing.T) {
+	var log bytes.Buffer
+	h := newAuthHome(t)
+	writeFile(t, h.path(".docker/config.json"), `{"auths":{"q.io":{"auth":"hunter2"}}}`)
+	o := h.options()
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	if user, err := userFor(t, NewKeychain(o), "q.io/o/a:1"); user != "" || err != nil ||
+		!strings.Contains(log.String(), "credentials for q.io are ignored") || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("got %q, %v; log: %s", user, err, log.String())
 	}
 }
 

@@ -352,6 +352,73 @@ func TestWhereRegistriesLead(t *testing.T) {
 	}
 }
 
+// TestTokenServers holds that the policy decides about servers of tokens at addresses, and nothing else does.
+func TestTokenServers(t *testing.T) {
+	for _, test := range []struct {
+		registry, server, allow string
+		want                    string // of the error; "" for none
+	}{
+		{"10.0.0.1:5000", "10.0.0.1:5001", "", ""},
+		{"10.0.0.1:5000", "10.9.9.9", "", ""},
+		{"corp.example.com", "10.0.0.1:5001", "", ""},
+		{"registry.example.com", "10.0.0.5:5001", "10.0.0.0/8", ""},
+		{"registry.example.com", "[fd00::5]:5001", "fd00::/8", ""},
+		{"registry.example.com", "10.0.0.5:5001", "", "registry.example.com redirects to 10.0.0.5, a private address: " +
+			"if that is intended, pass --allow-redirect 10.0.0.5"},
+		{"10.0.0.1:5000", "169.254.169.254", "", "pass --allow-redirect 169.254.169.254"},
+		{"registry.example.com", "localhost:5001", "", "pass --allow-redirect localhost"},
+	} {
+		n := newInternet(t, func(w http.ResponseWriter, r *http.Request) bool {
+			switch {
+			case r.URL.Path == "/token":
+				_, _ = io.WriteString(w, `{"token": "t"}`)
+			case r.Header.Get("Authorization") != "Bearer t":
+				w.Header().Set("WWW-Authenticate", `Bearer realm="https://`+test.server+`/token?X-Amz-Signature=s",service="x"`)
+				w.WriteHeader(http.StatusUnauthorized)
+			case r.URL.Path != "/v2/":
+				w.Header().Set("Docker-Content-Digest", "sha256:"+strings.Repeat("0", 64))
+			}
+			return true
+		})
+		o := TransportOptions{Insecure: true} // no certificate is for addresses
+		if test.allow != "" {
+			to, err := ParseDestination(test.allow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.AllowRedirects = []Destination{to}
+		}
+		opener := NewOpener(Options{
+			Transport: n.stack(t, o).inner, Policy: PolicyOptions{Ignore: true}, Keychain: authn.NewMultiKeychain(),
+		})
+		defer opener.Close()
+		_, err := opener.Digest(t.Context(), test.registry+"/x:v1")
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: got %v", test, err)
+		}
+		if connected := slices.ContainsFunc(n.connected, func(addr string) bool {
+			return strings.TrimSuffix(addr, ":443") == test.server
+		}); connected == (err != nil) {
+			t.Errorf("%+v: connected to %v", test, n.connected)
+		}
+	}
+}
+
+// TestPrintedErrors holds that signatures in URLs are not printed.
+func TestPrintedErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`Get "https://h/p?X-Amz-Signature=s&x=y": EOF`:             `Get "https://h/p": EOF`,
+		"GET https://h/p?X-Amz-Signature=s: unexpected status 403": "GET https://h/p: unexpected status 403",
+		"see https://h:1/p?a=b":                                    "see https://h:1/p",
+		"is https://h/p there?":                                    "is https://h/p there?",
+		"http://x31.address.invalid/?a='b":                         "http://1/'b",
+	} {
+		if got := (printedError{errors.New(text)}).Error(); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 // TestPlainUpload holds that what is pushed over TLS goes nowhere without it.
 func TestPlainUpload(t *testing.T) {
 	n := newInternet(t, func(w http.ResponseWriter, r *http.Request) bool {

@@ -3,12 +3,15 @@ package image
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"path"
+	"regexp"
 	"sync"
 	"syscall"
 
@@ -48,11 +51,13 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r = r.Clone(r.Context())
+	r.URL.Host = withoutStandIns(r.URL.Host)
 	r.Header.Set("Accept-Encoding", "identity") // a digest is of what is sent, not of what it decompresses to
 	resp, err := t.send(r)
 	if err != nil {
 		return nil, err
 	}
+	standInForRealms(r, resp)
 	if next, ok := redirectToAddress(r, resp); ok {
 		discard(resp)
 		return t.RoundTrip(next)
@@ -161,6 +166,44 @@ func redirectToAddress(r *http.Request, resp *http.Response) (next *http.Request
 	next.URL, next.Host, next.Response = to, "", resp
 	next.Header.Del("Authorization")
 	return next, true
+}
+
+// standIn ends names for hosts that the library refuses as servers of tokens, whatever the user allows: addresses of
+// private networks. Whether such a server may be asked is decided below, as for redirects.
+const standIn = ".address.invalid"
+
+// realm is the URL of a server of tokens in a challenge.
+var realm = regexp.MustCompile(`(?i)(\brealm=")([^"]*)"`)
+
+// standInForRealms replaces these hosts in the challenges of an answer.
+func standInForRealms(r *http.Request, resp *http.Response) {
+	for i, challenge := range resp.Header["Www-Authenticate"] {
+		resp.Header["Www-Authenticate"][i] = realm.ReplaceAllStringFunc(challenge, func(match string) string {
+			parts := realm.FindStringSubmatch(match)
+			u, err := url.Parse(parts[2])
+			if err != nil || u.Host == r.URL.Host {
+				return match
+			}
+			if addr, ok := parseAddress(u.Hostname()); !ok || networkOf(addr) == "" {
+				return match
+			}
+			u.Host = "x" + hex.EncodeToString([]byte(u.Host)) + standIn
+			return parts[1] + u.String() + `"`
+		})
+	}
+}
+
+var standIns = regexp.MustCompile(`\bx([0-9a-f]+)` + regexp.QuoteMeta(standIn))
+
+// withoutStandIns returns text with the hosts that names stand in for.
+func withoutStandIns(text string) string {
+	return standIns.ReplaceAllStringFunc(text, func(name string) string {
+		host, err := hex.DecodeString(standIns.FindStringSubmatch(name)[1])
+		if err != nil {
+			return name
+		}
+		return string(host)
+	})
 }
 
 // A ping is how a registry answered when it was asked how to log in.
