@@ -149,7 +149,8 @@ func (r *run) phase(
 // finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it made for the operator.
 const finalizer = "operators.coreos.com/csv-cleanup"
 
-// phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil.
+// phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil, or if nothing else in the
+// status changes.
 func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 	rows []v1alpha1.RequirementStatus,
@@ -159,12 +160,13 @@ func (r *run) phaseAnd(
 		if !slices.Contains(c.Finalizers, finalizer) {
 			c.Finalizers = append(c.Finalizers, finalizer)
 		}
+		if s := &c.Status; s.Phase == phase && s.Reason == reason && s.Message == message {
+			return
+		}
 		if rows != nil {
 			c.SetRequirementStatus(rows)
 		}
-		if s := &c.Status; s.Phase != phase || s.Reason != reason || s.Message != message {
-			c.SetPhase(phase, reason, message, nil)
-		}
+		c.SetPhase(phase, reason, message, nil)
 	}, text, why)
 }
 

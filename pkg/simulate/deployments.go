@@ -31,7 +31,7 @@ func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 // setDeployment sets the fields of a Deployment that an operator determines.
 func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) {
 	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
-	oldHash := d.Spec.Template.Annotations[annotationCAHash]
+	oldHash, oldLabels := d.Spec.Template.Annotations[annotationCAHash], d.Labels
 	d.OwnerReferences, d.Spec = rbac.OwnedBy(i.csv), *spec.Spec.DeepCopy()
 	template := &d.Spec.Template
 	if cert != nil {
@@ -44,6 +44,7 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 	setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
 	d.Spec.RevisionHistoryLimit = new(int32(1))
 	d.Labels = labels.Merge(spec.Label, rbac.OwnerLabels(i.csv))
+	keepComponentLabels(d, oldLabels)
 	if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
 		d.Labels[labelDeploymentHash] = rbac.Hash(&d.Spec)
 	}

@@ -20,8 +20,11 @@ func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Objec
 		text := conditionText(string(v1alpha1.InstallPlanInstalled), "False",
 			string(v1alpha1.InstallPlanReasonInstallCheckFailed), err.Error())
 		return update(r, &r.State.InstallPlans, o, func(p *v1alpha1.InstallPlan) {
-			p.Status.SetCondition(v1alpha1.ConditionFailed(
-				v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonInstallCheckFailed, err.Error(), nil))
+			old := p.Status.GetCondition(v1alpha1.InstallPlanInstalled)
+			if old.Reason != v1alpha1.InstallPlanReasonInstallCheckFailed || old.Message != err.Error() {
+				p.Status.SetCondition(v1alpha1.ConditionFailed(
+					v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonInstallCheckFailed, err.Error(), nil))
+			}
 		}, text, why), false
 	}
 	o = update(r, &r.State.InstallPlans, o, func(p *v1alpha1.InstallPlan) {

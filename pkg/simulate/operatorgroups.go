@@ -236,7 +236,8 @@ func (g *grouping) alone(namespace string) bool {
 }
 
 // label gives namespaces the labels of the groups that target them, and removes those of groups that do not. Groups
-// that target all namespaces have no label, nor do those without a uid, which were not read from a cluster.
+// that target all namespaces have no label, nor do those without a uid, which were not read from a cluster. Of groups
+// with a service account OLM adds no labels.
 func (g *grouping) label() {
 	wanted := map[string][]string{}
 	for o := range g.State.OperatorGroups.All() {
@@ -245,7 +246,9 @@ func (g *grouping) label() {
 			continue
 		}
 		for _, ns := range o.Value.Status.Namespaces {
-			wanted[ns] = append(wanted[ns], key)
+			if o.Value.Spec.ServiceAccountName == "" || g.hasLabel(ns, key) {
+				wanted[ns] = append(wanted[ns], key)
+			}
 		}
 	}
 	var changed []cluster.Object[*corev1.Namespace]
@@ -273,6 +276,15 @@ func (g *grouping) label() {
 		text += "; also of " + plural.Of(n, "other namespace")
 	}
 	g.event(Updated, changed[0].Value, changed[0].Pos, text, computed(whyLabels))
+}
+
+func (g *grouping) hasLabel(namespace, key string) bool {
+	o, ok := g.State.Namespaces.Get("", namespace)
+	if !ok {
+		return false
+	}
+	_, ok = o.Value.Labels[key]
+	return ok
 }
 
 // targetsOf returns targets for people.

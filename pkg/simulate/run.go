@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -132,6 +133,7 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 		o.SetUID(old.Value.GetUID())
 		o.SetResourceVersion(old.Value.GetResourceVersion())
 		o.SetCreationTimestamp(old.Value.GetCreationTimestamp())
+		keepComponentLabels(o, old.Value.GetLabels())
 		if equality.Semantic.DeepEqual(old.Value, o) {
 			return false
 		}
@@ -143,4 +145,13 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
 	r.event(action, o, old.Pos, text, why)
 	return !ok
+}
+
+// keepComponentLabels keeps the labels that say to which Operators an object belongs.
+func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
+	for key, value := range old {
+		if strings.HasPrefix(key, "operators.coreos.com/") {
+			o.SetLabels(with(o.GetLabels(), key, value))
+		}
+	}
 }
