@@ -146,7 +146,9 @@ var arrows = map[string][]string{
 		"go.podman.io/image/v5", "github.com/klauspost/compress", "go.yaml.in/yaml/v4", "golang.org/x/sync", json,
 		"internal/regular", "internal/atomicfile",
 	},
-	"pkg/graph":      {"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json},
+	"pkg/graph": {
+		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
+	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,

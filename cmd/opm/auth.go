@@ -41,7 +41,7 @@ fails. Finding no credentials is not a failure.`,
 			if explanation == nil {
 				return failure
 			}
-			if err := printExplanation(cmd.OutOrStdout(), format, explanation); err != nil {
+			if err := printExplanation(outputAs(cmd, format), format, explanation); err != nil {
 				return err
 			}
 			return failure

@@ -96,9 +96,9 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	done()
 	if f.format == "json" {
-		return writeValue(cmd.OutOrStdout(), built.Summary, f.format)
+		return writeValue(dataOutput(cmd), built.Summary, f.format)
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), built.Summary.Digest)
+	_, err = fmt.Fprintln(textOutput(cmd), built.Summary.Digest)
 	return err
 }
 

@@ -93,7 +93,7 @@ func (f *bundleBuildFlags) runEngine(cmd *cobra.Command) error {
 	}
 	args = append(args, "-f", bundleDockerfile, "-t", f.tag, ".")
 	engine := exec.CommandContext(cmd.Context(), f.engine, args...)
-	engine.Stdout, engine.Stderr = cmd.OutOrStdout(), os.Stderr // the file itself: the engine may use it as a terminal
+	engine.Stdout, engine.Stderr = dataOutput(cmd), os.Stderr // the file itself: the engine may use it as a terminal
 	if err := engine.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(engine.Args, " "), err)
 	}
@@ -123,6 +123,6 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), digest)
+	_, err = fmt.Fprintln(textOutput(cmd), digest)
 	return err
 }

@@ -28,7 +28,7 @@ runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 		Example:           "  " + path + ` extract --manifestsdir bundle --configmapname kiln --dry-run`,
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
 	}
 	f.addFlags(cmd)
 	return cmd

@@ -72,7 +72,7 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
 	if err := errors.Join(err, images.close()); err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(text)
+	_, err = dataOutput(cmd).Write(text)
 	return err
 }
 

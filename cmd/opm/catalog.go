@@ -174,7 +174,7 @@ func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
 
 // printObjects prints the objects of a catalog.
 func printObjects(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteOptions) error {
-	return incomplete(declcfg.Write(cmd.Context(), cmd.OutOrStdout(), metas, opts))
+	return incomplete(declcfg.Write(cmd.Context(), dataOutput(cmd), metas, opts))
 }
 
 // incomplete says of an error that it may have come after some output.

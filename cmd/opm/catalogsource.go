@@ -95,7 +95,7 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 		}
 		images = append(images, image)
 	}
-	if err := writeImages(cmd.OutOrStdout(), images, format); err != nil || resolved {
+	if err := writeImages(outputAs(cmd, format), images, format); err != nil || resolved {
 		return err
 	}
 	return failed("an image template has no value: see the output")

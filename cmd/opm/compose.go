@@ -92,9 +92,9 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 			result.Dockerfile.File)
 	}
 	if f.output == "json" {
-		return writeValue(cmd.OutOrStdout(), result, "json")
+		return writeValue(dataOutput(cmd), result, "json")
 	}
-	return result.WriteText(cmd.OutOrStdout())
+	return result.WriteText(textOutput(cmd))
 }
 
 // compose composes the catalog of a config file.

@@ -60,7 +60,7 @@ FILE is a catalog file. Without it, or if it is "-", standard input is read.`, t
 			if err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(text)
+			_, err = dataOutput(cmd).Write(text)
 			return err
 		},
 	}

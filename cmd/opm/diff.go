@@ -88,7 +88,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	if err := writeDiff(cmd.OutOrStdout(), report, f.format); err != nil {
+	if err := writeDiff(outputAs(cmd, f.format), report, f.format); err != nil {
 		return err
 	}
 	return f.fail(report)

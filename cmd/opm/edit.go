@@ -71,7 +71,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	for _, note := range result.Notes {
 		fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
 	}
-	_, err = cmd.OutOrStdout().Write(result.Diff)
+	_, err = textOutput(cmd).Write(result.Diff)
 	return err
 }
 

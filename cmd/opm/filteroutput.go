@@ -34,7 +34,7 @@ func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result 
 		if err := cmp.Or(err, catalog.Unchanged()); err != nil {
 			return err
 		}
-		_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(append(images, ""), "\n"))
+		_, err = io.WriteString(textOutput(cmd), strings.Join(append(images, ""), "\n"))
 		return err
 	}
 	warnOfFlaws(cmd, result.Metas)

@@ -126,7 +126,7 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 		return nil
 	}
 	if err == nil {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+		_, err = fmt.Fprintln(textOutput(cmd), path)
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader
 	}
 	f.changed++
 	if !f.diff {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), name)
+		_, err = fmt.Fprintln(textOutput(cmd), name)
 		return err
 	}
 	before, err := io.ReadAll(in)
@@ -164,7 +164,7 @@ func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	_, text, _ := bytes.Cut(diff.Diff(name, before, name, out.Bytes()), []byte("\n")) // without the names on one line
-	_, err = cmd.OutOrStdout().Write(text)
+	_, err = textOutput(cmd).Write(text)
 	return err
 }
 
@@ -192,6 +192,6 @@ func (f *fmtFlags) stdin(cmd *cobra.Command) error {
 	if _, err := edit.Format(cmd.Context(), &out, name, in, size); err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	_, err = dataOutput(cmd).Write(out.Bytes())
 	return err
 }

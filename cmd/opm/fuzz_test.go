@@ -18,11 +18,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// fuzzedCommands are command lines that read a catalog, in a directory with the catalog "c", the catalog "old", the state of
-// a cluster and a bundle. PACKAGE, CHANNEL and BUNDLE are names that the catalog has, if it has any.
+// fuzzedCommands are command lines that read a catalog, in a directory with the catalog "c", the catalog "old", the
+// state of a cluster and a bundle. PACKAGE, CHANNEL and BUNDLE are names that the catalog has, if it has any.
 var fuzzedCommands = []string{
 	"add bundle c --channel CHANNEL --alpha-image-ref-template example.com/{{.Name}}@sha256:" + digits,
 	"bundle validate c",
@@ -98,13 +99,14 @@ func TestFuzzedCommands(t *testing.T) {
 
 func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "opm ") }
 
-// fuzzedCatalogCount is higher in make check, where it takes about a minute: the same catalogs each time, so that a commit does
-// not fail for the mistakes of another one. make fuzz finds new ones.
+// fuzzedCatalogCount is higher in make check, where it takes about a minute: the same catalogs each time, so that a
+// commit does not fail for the mistakes of another one. make fuzz finds new ones.
 var fuzzedCatalogCount = flag.Uint64("catalogs", 8, "how many catalogs FuzzCommands tries when it does not fuzz")
 
-// FuzzCommands runs commands on catalogs that are nearly valid: a few packages of a real catalog, some of whose keys and
-// values are dropped, duplicated, emptied, renamed, or replaced by values of another type or place. No command may panic, leave
-// temporary files, or answer differently the second time; and with an error, commands whose output is a catalog print nothing.
+// FuzzCommands runs commands on catalogs that are nearly valid: a few packages of a real catalog, some of whose keys
+// and values are dropped, duplicated, emptied, renamed, or replaced by values of another type or place. No command may
+// panic, leave temporary files, or answer differently the second time; and with an error, commands whose output is a
+// catalog print nothing.
 func FuzzCommands(f *testing.F) {
 	for seed := range *fuzzedCatalogCount {
 		f.Add(seed)
@@ -138,7 +140,7 @@ func FuzzCommands(f *testing.F) {
 // A fuzzedRun is what commands are run on.
 type fuzzedRun struct {
 	bundle       string // a directory
-	state        []byte
+	state, group []byte
 	catalog, old []byte
 }
 
@@ -167,11 +169,13 @@ func (x *fuzzedRun) check(t *testing.T, line string, again bool) {
 
 var longAgo = time.Now().Add(-time.Hour)
 
-// run runs a command line in a new directory.
-func (x *fuzzedRun) run(t *testing.T, line string) result {
+// run runs a command line, split at spaces, in a new directory.
+func (x *fuzzedRun) run(t *testing.T, line string) result { return x.runArgs(t, strings.Fields(line)) }
+
+func (x *fuzzedRun) runArgs(t *testing.T, args []string) result {
 	dir := filepath.Join(t.TempDir(), "d")
 	for name, text := range map[string][]byte{
-		"c/catalog.json": x.catalog, "old/catalog.json": x.old, "state.yaml": x.state,
+		"c/catalog.json": x.catalog, "old/catalog.json": x.old, "state.yaml": x.state, "group.yaml": x.group,
 		"compose.yaml": []byte("name: c\nrepo: example.com/c\ntag: v1\nreferences:\n- {name: c, image: c}\n"),
 	} {
 		name = filepath.Join(dir, name)
@@ -192,8 +196,8 @@ func (x *fuzzedRun) run(t *testing.T, line string) result {
 	var stdout, stderr bytes.Buffer
 	root.SetIn(strings.NewReader(""))
 	root.SetOut(&stdout)
-	root.SetErr(&stderr)
-	code := execute(t.Context(), root, strings.Fields(line))
+	root.SetErr(legible.NewWriter(&stderr))
+	code := execute(t.Context(), root, args)
 	clean := func(b *bytes.Buffer) string { return logTime.ReplaceAllString(b.String(), "") }
 	return result{clean(&stdout), clean(&stderr), code}
 }
@@ -201,8 +205,8 @@ func (x *fuzzedRun) run(t *testing.T, line string) result {
 // logTime matches times and durations in the log of a server.
 var logTime = regexp.MustCompile(`(?m)^time=\S+| took=\S+`)
 
-// fuzzedCatalogs returns the objects of the example catalog and, if they are there, of small random ones with dependencies of
-// every kind and of a published package.
+// fuzzedCatalogs returns the objects of the example catalog and, if they are there, of small random ones with
+// dependencies of every kind and of a published package.
 func fuzzedCatalogs(f *testing.F) [][]any {
 	dirs := []string{"../../examples/catalog"}
 	if _, err := os.Stat("../../../shared/data"); err == nil {

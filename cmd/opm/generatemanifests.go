@@ -99,7 +99,7 @@ func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
 		if err != nil {
 			return err
 		}
-		_, err = cmd.OutOrStdout().Write(text)
+		_, err = dataOutput(cmd).Write(text)
 		return err
 	}
 	written, err := set.Files(form)

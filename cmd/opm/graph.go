@@ -89,7 +89,7 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		warnOfRanges(cmd, chosen, f.channels...)
 		formats := draw.Formats()
 		i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
-		return formats[i].Draw(cmd.OutOrStdout(), graphs, opts)
+		return formats[i].Draw(outputAs(cmd, f.format), graphs, opts)
 	})
 }
 

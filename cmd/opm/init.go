@@ -33,7 +33,7 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 			if p.Icon, err = readIcon(iconFile); err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(declcfg.Format(format).Append(nil, p))
+			_, err = dataOutput(cmd).Write(declcfg.Format(format).Append(nil, p))
 			return err
 		},
 	}

@@ -57,7 +57,7 @@ func rowsOf[R list.Row](
 		if err != nil {
 			return err
 		}
-		return list.Write(cmd.OutOrStdout(), slices.Values(all), f)
+		return list.Write(outputAs(cmd, string(f)), slices.Values(all), f)
 	}
 }
 

@@ -2,12 +2,33 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
+
+// textOutput returns standard output for people and for logs, as a [legible.Writer].
+func textOutput(cmd *cobra.Command) io.Writer { return legible.NewWriter(cmd.OutOrStdout()) }
+
+// dataOutput returns standard output for programs, which get what is written as it is.
+func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
+
+// dataFormats are the formats that programs read. They escape what they have to on their own.
+var dataFormats = []string{"json", "yaml", "html", "svg", string(problem.SARIF), string(problem.GitHub)}
+
+// outputAs returns standard output for a format.
+func outputAs(cmd *cobra.Command, form string) io.Writer {
+	if slices.Contains(dataFormats, form) {
+		return dataOutput(cmd)
+	}
+	return textOutput(cmd)
+}
 
 // writeReport writes a value as text or Markdown with its own functions, or as [writeValue] does.
 func writeReport(w io.Writer, v any, form string, text, markdown func(io.Writer) error) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -75,7 +76,7 @@ func (f *reportFlags) orRules(cmd *cobra.Command) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.listRules {
-			return f.printRules(cmd.OutOrStdout(), args)
+			return f.printRules(textOutput(cmd), args)
 		}
 		return run(cmd, args)
 	}
@@ -161,7 +162,8 @@ func (f *reportFlags) write(cmd *cobra.Command, text io.Writer, format string, r
 	if isText(format) {
 		return printProblems(text, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
-	if err := report.Write(cmd.OutOrStdout(), problem.Format(format)); err != nil || !problem.HasErrors(report.Problems) {
+	err := report.Write(outputAs(cmd, format), problem.Format(format))
+	if err != nil || !problem.HasErrors(report.Problems) {
 		return err
 	}
 	if f.upstream && (format == string(problem.JSON) || format == string(problem.YAML)) {
@@ -188,7 +190,7 @@ func isText(format string) bool { return format == "" || format == string(proble
 func (f *reportFlags) printSummed(
 	cmd *cobra.Command, format string, c *config, report *problem.Report, summary string,
 ) error {
-	err := f.print(cmd, cmd.OutOrStdout(), format, c, report)
+	err := f.print(cmd, textOutput(cmd), format, c, report)
 	if f.writeBaseline || summary == "" {
 		return err
 	}
@@ -262,6 +264,9 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	})
 	terminal := console.IsTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if colour {
+		w = legible.Unwrap(w) // colours are control characters
+	}
 	if err := problem.WriteText(w, shown, colour); err != nil {
 		return err
 	}

@@ -10,22 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// newStderr returns standard error, as a console if it is a terminal.
+// newStderr returns standard error for text, through a console if it is a terminal.
 func newStderr() io.Writer {
 	if console.IsTerminal(os.Stderr) {
-		return console.New(os.Stderr)
+		return legible.NewWriter(console.New(os.Stderr))
 	}
-	return os.Stderr
+	return legible.NewWriter(os.Stderr)
+}
+
+// consoleOf returns the console that standard error of a command goes to, nil if it is no terminal.
+func consoleOf(cmd *cobra.Command) *console.Console {
+	c, _ := legible.Unwrap(cmd.ErrOrStderr()).(*console.Console)
+	return c
 }
 
 // progress shows on a terminal what the command does; see [console.Console.Start].
 func progress(cmd *cobra.Command, what string) (done func()) {
-	if c, ok := cmd.ErrOrStderr().(*console.Console); ok {
+	if c := consoleOf(cmd); c != nil {
 		return c.Start(what)
 	}
 	return func() {}
@@ -33,7 +40,7 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 
 // workOf returns what the command is doing. Nobody sees what is counted if standard error is not a terminal.
 func workOf(cmd *cobra.Command) *console.Work {
-	if c, ok := cmd.ErrOrStderr().(*console.Console); ok && c.Work() != nil {
+	if c := consoleOf(cmd); c != nil && c.Work() != nil {
 		return c.Work()
 	}
 	return new(console.Work)
@@ -72,7 +79,7 @@ func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 
 // showDownloads makes opts count what registries send.
 func showDownloads(cmd *cobra.Command, opts *image.Options) {
-	if _, ok := cmd.ErrOrStderr().(*console.Console); !ok {
+	if consoleOf(cmd) == nil {
 		return
 	}
 	count := func(n int) { workOf(cmd).Downloaded(n) } // of what is being done then

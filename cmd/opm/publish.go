@@ -123,9 +123,9 @@ func (p *publication) print(s *pipeline.Summary) error {
 	}
 	err := p.appendSummary(text.String())
 	if p.format == "json" {
-		err = errors.Join(err, writeValue(p.cmd.OutOrStdout(), s, "json"))
+		err = errors.Join(err, writeValue(dataOutput(p.cmd), s, "json"))
 	} else {
-		_, printErr := io.WriteString(p.cmd.OutOrStdout(), text.String())
+		_, printErr := io.WriteString(textOutput(p.cmd), text.String())
 		err = errors.Join(err, printErr)
 	}
 	failed := s.Err()

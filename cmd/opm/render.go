@@ -147,7 +147,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 			return err
 		}
 	}
-	if console.IsTerminal(cmd.OutOrStdout()) { // which shows the output instead
+	if console.IsTerminal(dataOutput(cmd)) { // which shows the output instead
 		done()
 	}
 	warnOfFlaws(cmd, metas)

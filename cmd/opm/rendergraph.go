@@ -37,7 +37,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 					}
 					warnOfSize(cmd, "the drawing", size, advice)
 				}
-				return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
+				return draw.UpstreamMermaid(textOutput(cmd), index, opts)
 			})
 		},
 	}

@@ -190,19 +190,19 @@ func (f *templateFlags) print(
 	if err != nil {
 		return err
 	}
-	if console.IsTerminal(cmd.OutOrStdout()) { // which shows the output instead
+	if console.IsTerminal(dataOutput(cmd)) { // which shows the output instead
 		done()
 	}
 	if !f.preview && f.format != mermaid {
 		opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
-		return declcfg.Write(cmd.Context(), cmd.OutOrStdout(), catalog.Metas, opts)
+		return declcfg.Write(cmd.Context(), dataOutput(cmd), catalog.Metas, opts)
 	}
 	if f.preview {
 		index, err := catalog.Index(nil)
 		if err != nil {
 			return err
 		}
-		return template.WritePreview(cmd.OutOrStdout(), index)
+		return template.WritePreview(textOutput(cmd), index)
 	}
 	index, err := catalog.Index(draw.CheckUpstream)
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *templateFlags) print(
 	opts := draw.UpstreamOptions{V0: true, TooLarge: func(size draw.MermaidSize) {
 		warnOfSize(cmd, "the drawing", size, "write the catalog with -o yaml, and run: opm graph CATALOG -o html")
 	}}
-	return draw.UpstreamMermaid(cmd.OutOrStdout(), index, opts)
+	return draw.UpstreamMermaid(textOutput(cmd), index, opts)
 }
 
 // writeTargets writes the catalogs of the targets beside their places, and moves them there once all are written.

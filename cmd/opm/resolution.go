@@ -96,7 +96,7 @@ func (r *resolution) write(w io.Writer, format string) error {
 
 func writeAssumed(w io.Writer, assumed []string) {
 	for _, a := range assumed {
-		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+		fmt.Fprintf(w, "assumed: %s\n", legible.Text(legible.Message(a)))
 	}
 }
 

@@ -148,7 +148,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 	resolved() bool
 },
 ) error {
-	if err := r.write(cmd.OutOrStdout(), f.format); err != nil {
+	if err := r.write(outputAs(cmd, f.format), f.format); err != nil {
 		return err
 	}
 	if !r.resolved() {

@@ -39,7 +39,7 @@ command prints with -o json, such as validate or list-packages; completion lists
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			_, err = io.WriteString(dataOutput(cmd), text)
 			return err
 		},
 	}

@@ -40,7 +40,7 @@ where a bundle is found by its name, of bundles. The catalog need not be valid.`
 			if len(rows) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", args[0], args[1])
 			}
-			return list.Write(cmd.OutOrStdout(), slices.Values(rows), list.Format(format))
+			return list.Write(outputAs(cmd, format), slices.Values(rows), list.Format(format))
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", string(list.Text), "output format",

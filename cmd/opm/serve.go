@@ -184,7 +184,7 @@ func (f *serveFlags) listenAndServe(
 		log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", r.names())
 	}
 	if f.isFromState() {
-		if err := printAddresses(cmd.OutOrStdout(), registries, addrs); err != nil {
+		if err := printAddresses(textOutput(cmd), registries, addrs); err != nil {
 			return err
 		}
 	}

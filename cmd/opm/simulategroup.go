@@ -28,7 +28,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
 	}
 	done()
-	if err := writeReport(cmd.OutOrStdout(), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
+	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
 		return err
 	}
 	if !check.May() {

@@ -48,7 +48,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	}
 	done()
 	warnOfTemplates(cmd, state)
-	if err := writeSimulation(cmd.OutOrStdout(), r, f.format); err != nil {
+	if err := writeSimulation(outputAs(cmd, f.format), r, f.format); err != nil {
 		return err
 	}
 	if refused == nil && !r.Done() {

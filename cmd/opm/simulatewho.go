@@ -25,7 +25,7 @@ func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
 		}
 	}
 	done()
-	return writeReport(cmd.OutOrStdout(), operators, f.format,
+	return writeReport(outputAs(cmd, f.format), operators, f.format,
 		func(w io.Writer) error { return rbac.WriteText(w, operators) },
 		func(w io.Writer) error { return rbac.WriteMarkdown(w, operators) })
 }

@@ -117,7 +117,7 @@ func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageI
 	if err != nil {
 		return err
 	}
-	return list.WriteExplanations(cmd.OutOrStdout(), all, list.Format(f.format))
+	return list.WriteExplanations(outputAs(cmd, f.format), all, list.Format(f.format))
 }
 
 func (f *updatesFlags) print(
@@ -149,11 +149,12 @@ func (f *updatesFlags) print(
 	}
 	var shown, total int
 	rows = f.notable(rows, failed, &shown, &total)
+	stdout := outputAs(cmd, f.format)
 	out := writerFunc(func(p []byte) (int, error) { // never prints what looks complete but is not
 		if err := failed(); err != nil {
 			return 0, err
 		}
-		return cmd.OutOrStdout().Write(p)
+		return stdout.Write(p)
 	})
 	err = list.WriteUpdates(out, rows, f.opts.Paths, list.Format(f.format))
 	if err := cmp.Or(failed(), err); err != nil {

@@ -82,10 +82,10 @@ standard error says the version of this opm itself, which is the field version i
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
 			if format == "json" {
-				return writeValue(cmd.OutOrStdout(), info, format)
+				return writeValue(dataOutput(cmd), info, format)
 			}
 			// The dump of a Go struct, which scripts parse.
-			_, err := fmt.Fprintf(cmd.OutOrStdout(),
+			_, err := fmt.Fprintf(textOutput(cmd),
 				"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
 				info.OpmVersion, info.GitCommit, info.BuildDate, info.GoOs, info.GoArch)
 			if err == nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // A Console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it
@@ -93,8 +95,9 @@ func (c *Console) Start(what string) (done func()) {
 // Work returns the work that was started last, nil if there was none.
 func (c *Console) Work() *Work { return c.work.Load() }
 
-// IsTerminal reports whether w is a terminal or the console of one.
-func IsTerminal(w any) bool {
+// IsTerminal reports whether a writer is a terminal or the console of one, or escapes text for either.
+func IsTerminal(out io.Writer) bool {
+	var w any = legible.Unwrap(out)
 	if c, ok := w.(*Console); ok {
 		w = c.terminal
 	}

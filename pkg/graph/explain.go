@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -31,7 +32,7 @@ type Check struct {
 	Why   string `json:"why"` // a sentence without a full stop
 }
 
-// String returns the explanation as text, a line for each check.
+// String returns the explanation as text for terminals, a line for each check.
 func (e *Explanation) String() string {
 	var text strings.Builder
 	is := "is not"
@@ -42,7 +43,8 @@ func (e *Explanation) String() string {
 	if e.Channel != "" {
 		where = "in channel " + e.Channel
 	}
-	fmt.Fprintf(&text, "%s, %s: %s %s updated to %s next\n", e.Semantics, where, e.From, is, e.To)
+	line := func(format string, args ...any) { text.WriteString(legible.Name(fmt.Sprintf(format, args...)) + "\n") }
+	line("%s, %s: %s %s updated to %s next", e.Semantics, where, e.From, is, e.To)
 	width := len("not skipped ") // or more
 	for _, c := range e.Checks {
 		width = max(width, len(c.Name)+1)
@@ -52,9 +54,9 @@ func (e *Explanation) String() string {
 		if c.Holds {
 			verdict = "yes"
 		}
-		fmt.Fprintf(&text, "  %s  %-*s %s\n", verdict, width, c.Name, c.Why)
+		line("  %s  %-*s %s", verdict, width, c.Name, c.Why)
 	}
-	fmt.Fprintf(&text, "  %s\n", e.story())
+	line("  %s", e.story())
 	return text.String()
 }
 

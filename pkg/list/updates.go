@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -316,9 +315,7 @@ func WriteExplanations(w io.Writer, all []*graph.Explanation, f Format) error {
 		if i > 0 {
 			text.WriteByte('\n')
 		}
-		for line := range strings.Lines(e.String()) {
-			text.WriteString(legible.Name(strings.TrimSuffix(line, "\n")) + "\n")
-		}
+		text.WriteString(e.String())
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

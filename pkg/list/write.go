@@ -41,7 +41,7 @@ type Row interface {
 // A layout is that of a table.
 type layout struct {
 	columns, wide []string
-	raw           bool // print cells of columns unescaped, as upstream
+	raw           bool // leave empty cells of columns empty, as upstream
 }
 
 // Write writes rows. It holds a bounded number of them, unless they are written as YAML, and may range over them twice.
@@ -101,8 +101,8 @@ func writeNames[R Row](w io.Writer, rows iter.Seq[R]) error {
 	return text.Flush()
 }
 
-// writeTable writes rows below a header. Unless the table is raw, cells are escaped for terminals and an empty cell is
-// a dash, which keeps the number of columns constant for scripts.
+// writeTable writes rows below a header. Cells are escaped for terminals. Unless the table is raw, an empty cell is a
+// dash, which keeps the number of columns constant for scripts.
 func writeTable[R Row](w io.Writer, rows iter.Seq[R], wide bool) error {
 	var zero R
 	l := zero.layout()
@@ -117,8 +117,9 @@ func writeTable[R Row](w io.Writer, rows iter.Seq[R], wide bool) error {
 		for r := range rows {
 			cells := r.cells(wide)
 			for i := range cells {
+				cells[i] = legible.Name(cells[i])
 				if wide || !l.raw {
-					cells[i] = cmp.Or(legible.Name(cells[i]), "-")
+					cells[i] = cmp.Or(cells[i], "-")
 				}
 			}
 			if !yield(cells) {

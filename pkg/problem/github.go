@@ -4,16 +4,22 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 func writeGitHub(w io.Writer, problems []*Problem) error {
 	for _, p := range problems {
-		text := p.text()
+		var lines []string
+		for line := range strings.SplitSeq(p.text(), "\n") {
+			lines = append(lines, legible.Name(line))
+		}
+		text := strings.Join(lines, "\n") // which is escaped below
 		if p.Path != "" {
-			text = p.Path + ": " + text
+			text = legible.Name(legible.Message(p.Path)) + ": " + text
 		}
 		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", githubLevel(p.Severity),
-			githubProperty.Replace(p.Pos.File), max(1, p.Pos.Line), max(1, p.Pos.Column),
+			githubProperty.Replace(legible.Name(p.Pos.File)), max(1, p.Pos.Line), max(1, p.Pos.Column),
 			githubProperty.Replace(p.Rule), githubText.Replace(text))
 		if err != nil {
 			return err

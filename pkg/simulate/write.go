@@ -20,7 +20,7 @@ var actionSigns = map[Action]string{Created: "+", Updated: "~", Deleted: "-"}
 func (r *Result) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
 	for _, a := range r.Assumed {
-		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+		fmt.Fprintf(w, "assumed: %s\n", legible.Text(legible.Message(a)))
 	}
 	type subject struct {
 		kind   string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -32,7 +33,7 @@ type UpstreamOptions struct {
 
 // UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its bugs:
 //
-//   - Names are not escaped for Mermaid.
+//   - Names are not escaped for Mermaid. Control characters and line breaks in them are escaped here.
 //   - Versions and deprecations are looked up by bundle or channel name, without the package.
 //   - Only the last deprecated package is marked.
 //   - Links are marked by numbers that are wrong if there are several packages.
@@ -86,8 +87,10 @@ type upstreamChannel struct {
 	entries   []declcfg.Entry
 }
 
-func (c *upstreamChannel) id() string              { return c.pkg + "-" + c.name }
-func (c *upstreamChannel) node(name string) string { return c.id() + "-" + name }
+// Upstream escapes nothing in ids. That is kept, except for line breaks and control characters.
+
+func (c *upstreamChannel) id() string              { return legible.Name(c.pkg + "-" + c.name) }
+func (c *upstreamChannel) node(name string) string { return c.id() + "-" + legible.Name(name) }
 
 func (u *upstream) read(x *declcfg.Index) error {
 	var errs []error
@@ -344,7 +347,7 @@ func (u *upstream) drawStyles(out *bufio.Writer) {
 		}
 	}
 	if pkg != "" {
-		fmt.Fprintf(out, "style %s fill:#989695\n", pkg)
+		fmt.Fprintf(out, "style %s fill:#989695\n", legible.Name(pkg))
 	}
 	for _, c := range u.channels {
 		if u.channelNames[c.name] {

@@ -1,0 +1,84 @@
+package legible
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Writer escapes text as [Name] does, but leaves tabs and line breaks, which are its layout: a line break in a value
+// must be escaped before the value is part of the text. It also breaks up the commands that services for continuous
+// integration read from logs: "::" at the start of a line, and "##" with "[" after it or after a word. It is safe for
+// concurrent use.
+type Writer struct {
+	w io.Writer
+
+	mu      sync.Mutex
+	rest    []byte // of the last write: the beginning of a character
+	inLine  bool   // the line has something other than white space
+	command commandStart
+	escaped []byte
+}
+
+// A commandStart is how much of "##word[" was written.
+type commandStart int
+
+const (
+	noCommand commandStart = iota
+	oneHash
+	twoHashes // and a word
+)
+
+// NewWriter returns a Writer that writes to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Unwrap returns the writer below a [Writer], and any other writer as it is.
+func Unwrap(w io.Writer) io.Writer {
+	if l, ok := w.(*Writer); ok {
+		return l.w
+	}
+	return w
+}
+
+// Write writes text with one call of the writer below.
+func (w *Writer) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(text)
+	text = append(w.rest, text...)
+	w.escaped = w.escaped[:0]
+	for utf8.FullRune(text) {
+		r, size := utf8.DecodeRune(text)
+		w.append(r, text[:size], text[size:])
+		text = text[size:]
+	}
+	w.rest = bytes.Clone(text)
+	if _, err := w.w.Write(w.escaped); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// append appends a character, which is followed by the next ones.
+func (w *Writer) append(r rune, char, next []byte) {
+	switch {
+	case r == '\n' || r == '\t':
+		w.escaped = append(w.escaped, char...)
+	case r == ':' && !w.inLine && (len(next) == 0 || next[0] == ':'), r == '[' && w.command == twoHashes:
+		w.escaped = fmt.Appendf(w.escaped, `\x%02x`, r)
+	case isEscaped(r), r == utf8.RuneError && len(char) == 1:
+		w.escaped = append(w.escaped, Name(string(char))...)
+	default:
+		w.escaped = append(w.escaped, char...)
+	}
+	w.inLine = r != '\n' && (w.inLine || !unicode.IsSpace(r))
+	switch {
+	case r == '#':
+		w.command = min(w.command+1, twoHashes)
+	case w.command != twoHashes || !unicode.IsLetter(r):
+		w.command = noCommand
+	}
+}
