@@ -12,6 +12,10 @@
 //   - Where all candidates of a choice are excluded, a SAT solver finds the first guess that cannot hold together with
 //     those before it, and then the next candidate of that choice that can.
 //
+// In one case the answer of OLM may be another one. A choice that OLM makes again, because an earlier guess has moved
+// on, continues at its last candidate. If it has no more, nothing is guessed, and the SAT solver takes any candidate
+// with which the constraints hold; this package takes the first.
+//
 // OLM finally minimizes the number of variables that are true without being guessed. There are none: each mandatory
 // variable is guessed, each dependency of a guessed variable has a guessed candidate, and all else only forbids.
 //

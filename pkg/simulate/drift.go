@@ -62,10 +62,10 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 }
 
 // knowsDeployments reports whether a Deployment of an operator that the state does not have is missing in the cluster,
-// too: the state has all objects of a cluster, or OLM could not create it.
+// too: the state has Deployments, or service accounts, of which every namespace has one, or OLM could not create it.
 func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(neverInstalled, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
-		hasOthers(&ns.input.CustomResourceDefinitions)
+		hasOthers(&ns.input.ServiceAccounts)
 }
 
 // neverInstalled are the reasons for which operators fail before OLM has created all their Deployments.
