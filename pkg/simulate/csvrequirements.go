@@ -162,15 +162,16 @@ func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha
 func (ns *installed) installedOthers(
 	crd *apiextensionsv1.CustomResourceDefinition, c *v1alpha1.ClusterServiceVersion,
 ) []string {
+	if key, _ := alongsideAnnotation(keyOf(c)); crd.Annotations[key] != "" {
+		return nil
+	}
 	var others []string
-	for _, o := range alongside(crd) {
-		switch {
-		case o == keyOf(c):
-			return nil
-		case o.Namespace == c.Namespace && ns.isOriginal(o):
+	for _, o := range alongside(crd.Annotations) {
+		if o.Namespace == c.Namespace && ns.isOriginal(o) {
 			others = append(others, o.Name)
 		}
 	}
+	slices.Sort(others)
 	return others
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -20,10 +21,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
+
+// A storedDefinition is a definition of the cluster.
+type storedDefinition = cluster.Object[*apiextensionsv1.CustomResourceDefinition]
 
 // definition creates or updates a CustomResourceDefinition. Its names are assumed to be accepted.
 func (x *execution) definition(
@@ -42,7 +47,7 @@ func (x *execution) definition(
 	}
 	old, ok := x.State.CustomResourceDefinitions.Get("", crd.Name)
 	if !ok {
-		x.setAlongside(crd, operator)
+		crd.Annotations = withAlongside(crd.Annotations, operator)
 		accept(crd)
 		create(x.run, &x.State.CustomResourceDefinitions, crd, "versions "+versionsOf(crd), why)
 		return v1alpha1.StepStatusCreated, nil
@@ -52,43 +57,101 @@ func (x *execution) definition(
 	} else if err := x.refuse(old.Value, crd); err != nil {
 		return step.Status, err
 	}
-	update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
-		x.setAlongside(crd, append(alongside(old.Value), operator)...)
-		c.Spec, c.Annotations = crd.Spec, crd.Annotations
-		c.Labels = labels.Merge(c.Labels, crd.Labels)
-		accept(c)
-	}, "versions "+versionsOf(crd), why)
+	text := "versions " + versionsOf(crd)
+	before := len(x.Events)
+	o := x.change(old, crd, text, why)
+	if x.addAlongside(o, operator) && len(x.Events) == before {
+		x.event(Updated, o.Value, o.Pos, text, why)
+	}
 	return v1alpha1.StepStatusPresent, nil
+}
+
+// change updates a definition, apart from the operators it was installed with.
+func (x *execution) change(
+	old storedDefinition, crd *apiextensionsv1.CustomResourceDefinition, text string, why reason,
+) storedDefinition {
+	merged := labels.Merge(old.Value.Labels, crd.Labels)
+	if equality.Semantic.DeepEqual(old.Value.Spec, crd.Spec) && maps.Equal(old.Value.Labels, merged) &&
+		sameAnnotations(old.Value.Annotations, crd.Annotations) {
+		return old
+	}
+	return update(x.run, &x.State.CustomResourceDefinitions, old, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec, c.Labels, c.Annotations = crd.Spec, merged, maps.Clone(crd.Annotations)
+		maps.DeleteFunc(c.Annotations, isAlongside)
+		for key, other := range alongside(old.Value.Annotations) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, other.String())
+		}
+		accept(c)
+	}, text, why)
 }
 
 // annotationAlongside begins the keys of the annotations of a definition that name the operators it was installed with.
 const annotationAlongside = "operatorframework.io/installed-alongside-"
 
-// alongside returns the operators that a definition was installed with, sorted.
-func alongside(crd *apiextensionsv1.CustomResourceDefinition) []types.NamespacedName {
-	var names []types.NamespacedName
-	for key, value := range crd.Annotations {
-		namespace, name, ok := strings.Cut(value, "/")
-		if ok && strings.HasPrefix(key, annotationAlongside) {
-			names = append(names, types.NamespacedName{Namespace: namespace, Name: name})
+// alongside yields the operators that a definition was installed with, by annotation, in any order.
+func alongside(annotations map[string]string) iter.Seq2[string, types.NamespacedName] {
+	return func(yield func(string, types.NamespacedName) bool) {
+		for key, value := range annotations {
+			namespace, name, ok := strings.Cut(value, "/")
+			if ok && strings.HasPrefix(key, annotationAlongside) &&
+				!yield(key, types.NamespacedName{Namespace: namespace, Name: name}) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(names, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-	return names
 }
 
-// setAlongside writes into a definition with which operators it is installed. The last one is installed now; of the
-// others only the existing ones stay.
-func (x *execution) setAlongside(crd *apiextensionsv1.CustomResourceDefinition, operators ...types.NamespacedName) {
-	crd.Annotations = maps.Clone(crd.Annotations)
-	maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return strings.HasPrefix(key, annotationAlongside) })
-	for i, o := range operators {
-		if i < len(operators)-1 && !x.isOriginal(o) {
+func isAlongside(key, _ string) bool { return strings.HasPrefix(key, annotationAlongside) }
+
+// sameAnnotations reports whether two definitions have the same annotations, apart from the operators they were
+// installed with.
+func sameAnnotations(a, b map[string]string) bool {
+	n := 0
+	for key, value := range a {
+		if isAlongside(key, "") {
 			continue
 		}
-		key, value := alongsideAnnotation(o)
-		metav1.SetMetaDataAnnotation(&crd.ObjectMeta, key, value)
+		if other, ok := b[key]; !ok || other != value {
+			return false
+		}
+		n++
 	}
+	for key := range b {
+		if !isAlongside(key, "") {
+			n--
+		}
+	}
+	return n == 0
+}
+
+// withAlongside returns the annotations of a definition that is installed with an operator alone.
+func withAlongside(annotations map[string]string, operator types.NamespacedName) map[string]string {
+	annotations = maps.Clone(annotations)
+	maps.DeleteFunc(annotations, isAlongside)
+	key, value := alongsideAnnotation(operator)
+	return with(annotations, key, value)
+}
+
+// addAlongside writes into a definition that it is installed with an operator, and reports whether that is new. Of the
+// other operators in it, the existing ones stay. A definition may name the operators of all namespaces: it is copied
+// once, and then changed in place.
+func (x *execution) addAlongside(o storedDefinition, operator types.NamespacedName) bool {
+	key, value := alongsideAnnotation(operator)
+	if o.Value.Annotations[key] == value {
+		return false
+	}
+	if x.named[o.Value.Name] != o.Value {
+		o.Value = o.Value.DeepCopy()
+		for key, other := range alongside(o.Value.Annotations) {
+			if !x.isOriginal(other) {
+				delete(o.Value.Annotations, key)
+			}
+		}
+		x.State.CustomResourceDefinitions.Put(o)
+		x.named[o.Value.Name] = o.Value
+	}
+	metav1.SetMetaDataAnnotation(&o.Value.ObjectMeta, key, value)
+	return true
 }
 
 // forgetAlongside removes an operator that is gone from the definitions that it was installed with. OLM does so when it

@@ -116,6 +116,9 @@ func (g *grouping) target(moved bool) {
 func (g *grouping) syncAccount(o group) (group, bool) {
 	const of = operatorsv1.OperatorGroupServiceAccountCondition
 	name := o.Value.Spec.ServiceAccountName
+	if name == "" && o.Value.Status.ServiceAccountRef == nil && len(o.Value.Status.Conditions) == 0 {
+		return o, true
+	}
 	account, ok := g.State.ServiceAccounts.Get(o.Value.Namespace, name)
 	if name != "" && !ok {
 		message := "ServiceAccount " + name + " not found"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,8 +34,9 @@ type run struct {
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
-	labelling bool            // OLM labels its objects
-	planNames map[string]bool // of InstallPlans in all namespaces; nil before the first new one
+	labelling bool                                                 // OLM labels its objects
+	named     map[string]*apiextensionsv1.CustomResourceDefinition // copies whose annotations name new operators
+	planNames map[string]bool                                      // of all InstallPlans; nil before the first new one
 
 	noted map[string]bool // what is assumed
 
@@ -50,7 +52,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
 		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{}, noted: map[string]bool{},
-		reported: map[types.NamespacedName]int{},
+		reported: map[types.NamespacedName]int{}, named: map[string]*apiextensionsv1.CustomResourceDefinition{},
 	}
 }
 
