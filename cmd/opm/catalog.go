@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -76,19 +77,40 @@ func readIndex(
 
 // readResolvable reads a catalog to resolve dependencies, whose objects can be read again until closeAll is called.
 func readResolvable(
-	cmd *cobra.Command, ref string, from *imageFlags,
+	cmd *cobra.Command, ref string, from *imageFlags, checks ...catalogCheck,
 ) (c *resolve.Catalog, closeAll func(), err error) {
 	catalog, closeAll, err := from.openCatalog(cmd, ref)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err = resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+	for _, check := range checks {
+		err = cmp.Or(err, check(cmd, ref, catalog.Sources))
+	}
 	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
 		closeAll()
 		return nil, nil, ofParts([]string{ref}, err)
 	}
 	warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
 	return c, closeAll, nil
+}
+
+// A catalogCheck checks a catalog that was read. The error ends the command.
+type catalogCheck func(cmd *cobra.Command, ref string, sources []declcfg.Source) error
+
+// warnOfInvalid warns of a catalog that opm serve refuses, so that a cluster cannot have it.
+func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) error {
+	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, sources...)
+	if err == nil && len(report.Problems) > 0 {
+		first, more := report.Problems[0], ""
+		if n := len(report.Problems); n > 1 {
+			more = fmt.Sprintf(" (the first of %s)", plural.Of(n, "error"))
+		}
+		what := fmt.Sprintf("opm serve refuses this catalog: %s: %s%s; run: opm validate %s",
+			first.Path, first.Message, more, ref)
+		fmt.Fprintln(cmd.ErrOrStderr(), placed(first.Pos, problem.Warning, what))
+	}
+	return err
 }
 
 // warnOfRanges warns of invalid skipRanges, in the named channels or, without names, in all.

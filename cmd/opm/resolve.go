@@ -160,7 +160,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 // readCatalogs reads the catalogs of the arguments, under the names that these give; NAME= is an empty one. Their
 // objects can be read again until closeAll is called.
 func (f *imageFlags) readCatalogs(
-	cmd *cobra.Command, args []string,
+	cmd *cobra.Command, args []string, checks ...catalogCheck,
 ) (catalogs []*resolve.Catalog, closeAll func(), err error) {
 	var closers []func()
 	closeAll = func() {
@@ -174,7 +174,7 @@ func (f *imageFlags) readCatalogs(
 			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
 			continue
 		}
-		c, closer, err := readResolvable(cmd, ref, f)
+		c, closer, err := readResolvable(cmd, ref, f, checks...)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

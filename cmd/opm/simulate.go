@@ -32,7 +32,8 @@ changes any more: what they create (+), update (~) and delete (-), what they ref
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
-so that OLM Classic resolves nothing where it is visible.
+so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses are a
+warning.
 
 With --write, the objects as they are in the end are written to a directory like that of "oc adm
 must-gather", which can be a STATE again.

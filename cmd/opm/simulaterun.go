@@ -32,7 +32,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	refused = joinByPlace(refused, problems)
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs)
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
 	if err != nil {
 		return err
 	}
