@@ -29,7 +29,6 @@ func (f *stateFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.paths, "state", nil,
 		"resolve the cluster with the manifests in this `PATH`; may be repeated")
 	f.addCatalogs(cmd)
-	exclude(cmd, "state", "package", "channel", "version", "starting", "installed", "path")
 }
 
 // addCatalogs adds the flags for the catalogs of a cluster.
@@ -44,16 +43,6 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags.BoolVar(&f.singleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 	completeNothing(cmd, "catalog-priority", "global-namespace")
-}
-
-// unused returns an error about a flag that needs --state.
-func (f *stateFlags) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"catalog", "catalog-priority", "global-namespace", "single-own-namespace"} {
-		if cmd.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--%s needs --state", name)}
-		}
-	}
-	return nil
 }
 
 // runState resolves a whole cluster.
@@ -138,15 +127,13 @@ func (f *stateFlags) options(catalogs []*resolve.Catalog) cluster.Options {
 func (f *resolveFlags) answerState(ctx context.Context, q *cluster.Question) (*stateResolution, error) {
 	r := &stateResolution{}
 	if f.olm != olmV1 {
-		var err error
 		opts := resolve.Options{Timeout: f.timeout}
-		if r.Namespaces, err = q.Classic(ctx, opts); err != nil {
-			return nil, err
+		namespaces, err := q.Classic(ctx, opts)
+		if err == nil {
+			err = r.addNamespaces(ctx, namespaces, opts)
 		}
-		if f.format == "text" {
-			if err := r.explain(ctx, opts); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if f.olm != olmClassic {

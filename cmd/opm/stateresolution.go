@@ -15,11 +15,15 @@ import (
 
 // A stateResolution is what resolve prints for a whole cluster.
 type stateResolution struct {
-	Namespaces []*cluster.Namespace  `json:"namespaces,omitempty"` // that have Subscriptions, by name
+	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
 	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
 	Assumed    []string              `json:"assumed,omitempty"` // what neither the command line nor the cluster says
+}
 
-	explanations []*resolve.Explanation // of what is not installed in the namespaces; nil if there is nothing to say
+// A namespaceResolution is the answer of OLM Classic about a namespace.
+type namespaceResolution struct {
+	cluster.Namespace
+	Explanation *resolve.Explanation `json:"explanation,omitempty"` // nil if there is nothing to say
 }
 
 // An extensionResolution is the answer of OLM v1 about a ClusterExtension.
@@ -29,9 +33,9 @@ type extensionResolution struct {
 	Conditions []resolve.Condition `json:"conditions"` // once the choice is rolled out
 }
 
-// explain explains what is not installed in each namespace.
-func (r *stateResolution) explain(ctx context.Context, opts resolve.Options) error {
-	for _, n := range r.Namespaces {
+// addNamespaces adds answers, and explains what is not installed.
+func (r *stateResolution) addNamespaces(ctx context.Context, all []*cluster.Namespace, opts resolve.Options) error {
+	for _, n := range all {
 		e, err := n.Explain(ctx, opts)
 		if err != nil {
 			return err
@@ -41,9 +45,11 @@ func (r *stateResolution) explain(ctx context.Context, opts resolve.Options) err
 		case n.Outcome == resolve.Failed && n.Core == nil: // the message says it all
 			e = nil
 		default:
-			e = e.Behind()
+			if e = e.Behind(); e.IsEmpty() {
+				e = nil
+			}
 		}
-		r.explanations = append(r.explanations, e)
+		r.Namespaces = append(r.Namespaces, namespaceResolution{*n, e})
 	}
 	return nil
 }
@@ -72,8 +78,8 @@ func (r *stateResolution) write(w io.Writer, format string) error {
 	}
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
-	for i, n := range r.Namespaces {
-		writeNamespace(&text, n, r.explanations[i])
+	for _, n := range r.Namespaces {
+		writeNamespace(&text, &n.Namespace, n.Explanation)
 	}
 	for _, e := range r.Extensions {
 		writeSteps(&text, "ClusterExtension "+e.Name, []resolveStep{e.resolveStep}, false)

@@ -51,6 +51,11 @@ func (e *Explanation) Behind() *Explanation {
 	return behind
 }
 
+// IsEmpty reports whether there is nothing to say.
+func (e *Explanation) IsEmpty() bool {
+	return len(e.Decisions)+len(e.Reasons)+len(e.Changes)+len(e.Other) == 0 && !e.Incomplete
+}
+
 type textWriter struct{ strings.Builder }
 
 func (t *textWriter) line(indent int, format string, args ...any) {
