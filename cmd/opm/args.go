@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -62,4 +63,12 @@ func exclude(cmd *cobra.Command, one string, others ...string) {
 		}
 		return nil
 	}
+}
+
+// checkJobs checks the value of --jobs, which 0 leaves to the command if it is not given.
+func checkJobs(cmd *cobra.Command, jobs int) error {
+	if cmd.Flags().Changed("jobs") && jobs < 1 {
+		return usageError{errors.New("--jobs: want 1 or more")}
+	}
+	return nil
 }

@@ -75,8 +75,8 @@ func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err 
 	if opts.Changes, err = f.changes(); err != nil {
 		return opts, usageError{err}
 	}
-	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
-		return opts, usageError{errors.New("--jobs: want 1 or more")}
+	if err := checkJobs(cmd, f.jobs); err != nil {
+		return opts, err
 	}
 	opts.Jobs = f.jobs
 	if opts.Bundles, err = f.bundles.options(cmd); err != nil {

@@ -70,6 +70,9 @@ type crdCheck struct {
 }
 
 func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
+	if err := checkJobs(cmd, f.jobs); err != nil {
+		return err
+	}
 	c, err := f.read(refs[0])
 	if err != nil {
 		return err

@@ -60,8 +60,8 @@ type imageCheck struct {
 }
 
 func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
-	if f.jobs < 1 {
-		return usageError{errors.New("--jobs: want 1 or more")}
+	if err := checkJobs(cmd, f.jobs); err != nil {
+		return err
 	}
 	f.partial = f.pkg != "" || f.shard != (render.Shard{})
 	c, err := f.read(ref)

@@ -99,8 +99,8 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 
 // compose composes the catalog of a config file.
 func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result, error) {
-	if cmd.Flags().Changed("jobs") && f.jobs < 1 {
-		return nil, usageError{errors.New("--jobs: want 1 or more")}
+	if err := checkJobs(cmd, f.jobs); err != nil {
+		return nil, err
 	}
 	config, err := compose.ReadConfig(path)
 	if err != nil {

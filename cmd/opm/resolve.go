@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +98,14 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	f.all.add(cmd)
 	f.state.add(cmd)
 	addReadFlags(cmd, &f.images)
+	resolveModes.add(cmd)
+}
+
+var resolveModes = modes{
+	"":      "package channel version starting installed path olm solver-timeout",
+	"all":   "package olm solver-timeout info disable warnings-as-errors config baseline write-baseline",
+	"state": "olm solver-timeout catalog catalog-priority global-namespace single-own-namespace",
+	"rules": "",
 }
 
 // args checks the arguments: catalogs, unless there is a state.
@@ -106,7 +113,7 @@ func (f *resolveFlags) args(cmd *cobra.Command, args []string) error {
 	if f.state.paths != nil {
 		return exactArgs()(cmd, args)
 	}
-	return cmp.Or(f.state.unused(cmd), atLeastOne("CATALOG")(cmd, args))
+	return atLeastOne("CATALOG")(cmd, args)
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {

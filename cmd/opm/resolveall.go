@@ -19,22 +19,16 @@ type resolveAllFlags struct {
 	on bool
 }
 
-// onlyForAll are the flags that mean nothing without --all, and onlyForOne those that mean nothing with it.
-var (
-	resolveFormats = []string{"text", "json", "yaml", "dot"} // without --all
-	onlyForAll     = []string{"info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline"}
-	onlyForOne     = []string{"channel", "version", "starting", "installed", "path"}
-)
+// resolveFormats are those without --all.
+var resolveFormats = []string{"text", "json", "yaml", "dot"}
 
 func (f *resolveAllFlags) add(cmd *cobra.Command) {
 	f.rules = resolve.Rules
 	cmd.Flags().BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
 	f.reportFlags.add(cmd)
-	exclude(cmd, "all", onlyForOne...)
-	exclude(cmd, "rules", "all", "package")
 }
 
-// check returns an error for flags that need --all.
+// check returns an error for formats that a mode does not have.
 func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 	switch {
 	case format == "dot" && f.on:
@@ -43,11 +37,6 @@ func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 		return usageError{errors.New("--output dot is for one package, not for --state")}
 	case f.on:
 		return nil
-	}
-	for _, name := range onlyForAll {
-		if cmd.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--%s needs --all", name)}
-		}
 	}
 	if !slices.Contains(resolveFormats, format) {
 		return usageError{fmt.Errorf("--output %s needs --all", format)}

@@ -40,14 +40,19 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.group, "check-operatorgroup", "",
 		"show only what the OperatorGroup in this `FILE` would break if it was added")
 	completeWith(cmd, files, "check-operatorgroup")
-	exclude(cmd, "check-operatorgroup", "catalog", "steps", "approve", "fail", "fail-unpack", "diff", "write")
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
 		"prometheus")
 	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps", "solver-timeout")
 	addReadFlags(cmd, &f.images)
-	exclude(cmd, "who-can-what", "approve", "catalog-down", "diff", "fail", "fail-unpack", "kube-version", "ocp-version",
-		"steps", "write")
+	simulateModes.add(cmd)
+}
+
+var simulateModes = modes{
+	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace approve fail fail-unpack " +
+		"kube-version ocp-version steps solver-timeout diff write",
+	"check-operatorgroup": "",
+	"who-can-what":        "catalog",
 }
 
 // args wants a state, unless only catalogs are asked about.
