@@ -53,6 +53,9 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 		return nil
 	}
 	service := i.service(i.csv, serviceOf(spec.Name))
+	for i := range ports {
+		ports[i].Protocol = corev1.ProtocolTCP // the default of the API server
+	}
 	service.Spec.Ports = ports
 	if spec.Spec.Selector != nil {
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels

@@ -31,7 +31,8 @@ func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 // setDeployment sets the fields of a Deployment that an operator determines.
 func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) {
 	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
-	oldHash, oldLabels := d.Spec.Template.Annotations[annotationCAHash], d.Labels
+	old := d.DeepCopy()
+	oldHash := old.Spec.Template.Annotations[annotationCAHash]
 	d.OwnerReferences, d.Spec = rbac.OwnedBy(i.csv), *spec.Spec.DeepCopy()
 	template := &d.Spec.Template
 	if cert != nil {
@@ -44,9 +45,38 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 	setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
 	d.Spec.RevisionHistoryLimit = new(int32(1))
 	d.Labels = labels.Merge(spec.Label, rbac.OwnerLabels(i.csv))
-	keepComponentLabels(d, oldLabels)
+	keepComponentLabels(d, old.Labels)
 	if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
 		d.Labels[labelDeploymentHash] = rbac.Hash(&d.Spec)
+	}
+	if rbac.IsOwned(old, i.csv) {
+		keepDefaults(&d.Spec, &old.Spec)
+	}
+}
+
+// keepDefaults keeps the fields of a Deployment of the same operator that the API server filled in before, and fills in
+// again.
+func keepDefaults(d, old *appsv1.DeploymentSpec) {
+	d.ProgressDeadlineSeconds = cmp.Or(d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
+	d.Strategy.Type = cmp.Or(d.Strategy.Type, old.Strategy.Type)
+	d.Strategy.RollingUpdate = cmp.Or(d.Strategy.RollingUpdate, old.Strategy.RollingUpdate)
+	pod, before := &d.Template.Spec, &old.Template.Spec
+	pod.DNSPolicy = cmp.Or(pod.DNSPolicy, before.DNSPolicy)
+	pod.RestartPolicy = cmp.Or(pod.RestartPolicy, before.RestartPolicy)
+	pod.SchedulerName = cmp.Or(pod.SchedulerName, before.SchedulerName)
+	pod.SecurityContext = cmp.Or(pod.SecurityContext, before.SecurityContext)
+	pod.DeprecatedServiceAccount = cmp.Or(pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
+	pod.TerminationGracePeriodSeconds = cmp.Or(pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
+	for i := range min(len(pod.Volumes), len(before.Volumes)) {
+		if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
+			now.DefaultMode = cmp.Or(now.DefaultMode, before.DefaultMode)
+		}
+	}
+	for i := range min(len(pod.Containers), len(before.Containers)) {
+		c, before := &pod.Containers[i], &before.Containers[i]
+		c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, before.ImagePullPolicy)
+		c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, before.TerminationMessagePath)
+		c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, before.TerminationMessagePolicy)
 	}
 }
 

@@ -136,7 +136,7 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 		o.SetResourceVersion(old.Value.GetResourceVersion())
 		o.SetCreationTimestamp(old.Value.GetCreationTimestamp())
 		keepComponentLabels(o, old.Value.GetLabels())
-		if equality.Semantic.DeepEqual(old.Value, o) {
+		if same(old.Value, o) {
 			return false
 		}
 	}
@@ -147,6 +147,18 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
 	r.event(action, o, old.Pos, text, why)
 	return !ok
+}
+
+// same reports whether two objects are equal. Fields that are carried along may be in another order.
+func same(a, b cluster.Kubernetes) bool {
+	x, isOther := a.(*cluster.Other)
+	y, both := b.(*cluster.Other)
+	if !isOther || !both {
+		return equality.Semantic.DeepEqual(a, b)
+	}
+	before, err := x.Content()
+	after, err2 := y.Content()
+	return err == nil && err2 == nil && equality.Semantic.DeepEqual(before, after)
 }
 
 // keepComponentLabels keeps the labels that say to which Operators an object belongs.
