@@ -27,6 +27,9 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
 
+# How long the tests of a package may take: they build and start programs, maybe on a machine that is busy with others.
+PATIENCE := -timeout=60m
+
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
@@ -50,9 +53,9 @@ demo: build ## Show the way of the examples from a bundle and a template to a se
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests of all modules
-	go test ./...
-	go -C bench test ./...
-	go -C test test -count=1 .
+	go test $(PATIENCE) ./...
+	go -C bench test $(PATIENCE) ./...
+	go -C test test $(PATIENCE) -count=1 .
 
 check: fmt vet lint tidy generated race mutated hostile vuln startup registry ## Everything that CI checks
 
@@ -72,15 +75,15 @@ generated: ## Fail if a generated file is not what generate makes
 	@sh scripts/generated.sh
 
 race: ## Run the tests of all modules once, those of the main one under the race detector (needs a C compiler)
-	@sh scripts/race.sh
-	go -C bench test ./...
-	go -C test test -count=1 .
+	@sh scripts/race.sh $(PATIENCE)
+	go -C bench test $(PATIENCE) ./...
+	go -C test test $(PATIENCE) -count=1 .
 
 mutated: ## Run all commands on catalogs that are nearly valid, for about a minute
-	go test -run FuzzCommands ./cmd/opm -catalogs 400
+	go test $(PATIENCE) -run FuzzCommands ./cmd/opm -catalogs 400
 
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
-	go -C test test -count=1 ./hostile
+	go -C test test $(PATIENCE) -count=1 ./hostile
 
 vuln: ## Fail if opm calls code with a known vulnerability; pass if the database cannot be had
 	@sh scripts/vuln.sh
@@ -89,7 +92,7 @@ startup: build ## Report how long bin/opm takes to start; fail if our own packag
 	@sh scripts/startup.sh bin/opm
 
 conformance: ## Compare opm with upstream: run the conformance scripts, then registry
-	go -C test test -run TestConformance -count=1 .
+	go -C test test $(PATIENCE) -run TestConformance -count=1 .
 	@$(MAKE) --no-print-directory registry
 
 registry: build ## Compare the answers of opm serve for the published catalogs with those of upstream

@@ -15,7 +15,10 @@ var update = flag.Bool("update", false, "rewrite the output that the scripts exp
 
 // TestMain makes the test binary stand in for opm: it is found on PATH by that name, by scripts and by other tests.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"opm": main})
+	testscript.Main(m, map[string]func(){"opm": func() {
+		endWithTest()
+		main()
+	}})
 }
 
 // TestScripts runs the scripts in testdata/script, each of which begins with the behaviour it is about.

@@ -26,6 +26,7 @@ import (
 	health "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/test/program"
 )
 
 const (
@@ -100,6 +101,7 @@ func serve(t *testing.T, g *memoryGroup, env []string, args ...string) *server {
 		s.cmd = exec.Command("opm", args...)
 	}
 	s.cmd.Env, s.cmd.Stderr = append(os.Environ(), env...), log
+	program.EndWithTest(s.cmd)
 	start := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

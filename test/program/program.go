@@ -64,6 +64,7 @@ func (c Call) Run(t testing.TB) Result {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = c.Stdin, &stdout, &stderr, c.Dir
 	cmd.Env = append(os.Environ(), c.Env...)
+	EndWithTest(cmd)
 	forgetPeak()
 	start := time.Now()
 	err := cmd.Run()

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// endWithTest ends this process, an opm that a test has started, with the test, also if that is killed.
+func endWithTest() {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil || os.Getppid() == 1 {
+		os.Exit(1)
+	}
+}
+
+// TestKilledRun kills what started a server, and expects the server to end.
+func TestKilledRun(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "opm serve . --addr localhost:0 2>/dev/null & echo $!; wait")
+	cmd.Dir = t.TempDir()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := make([]byte, 20)
+	n, err := out.Read(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := "/proc/" + strings.TrimSpace(string(pid[:n]))
+	isServer := func() bool {
+		line, err := os.ReadFile(server + "/cmdline")
+		return err == nil && strings.HasPrefix(string(line), "opm\x00serve")
+	}
+	for !isServer() {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(time.Minute); isServer(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the server goes on")
+		}
+	}
+	_ = cmd.Wait()
+}
