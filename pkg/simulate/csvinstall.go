@@ -114,7 +114,6 @@ func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	}) {
 		collect(r, s.Others[of], gone, why)
 	}
-	r.forgetAlongside(gone)
 	collectLabelled(r, &s.ClusterRoles, gone, why)
 	collectLabelled(r, &s.ClusterRoleBindings, gone, why)
 	collectLabelled(r, &s.APIServices, gone, why)

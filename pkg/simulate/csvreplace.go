@@ -180,4 +180,5 @@ func (ns *installed) finishDeletion(o csv) {
 func (ns *installed) deleteOperator(o csv) {
 	remove(ns.run, &ns.State.ClusterServiceVersions, o, "replaced", computed("its replacement runs"))
 	ns.collect(o.Value)
+	ns.forgetAlongside(o.Value)
 }

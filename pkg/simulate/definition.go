@@ -154,8 +154,8 @@ func (x *execution) addAlongside(o storedDefinition, operator types.NamespacedNa
 	return true
 }
 
-// forgetAlongside removes an operator that is gone from the definitions that it was installed with. OLM does so when it
-// executes the InstallPlan of the next operator once more, which it does with most.
+// forgetAlongside removes an operator that was replaced from the definitions that it was installed with. OLM does so
+// when it executes the InstallPlan of the next operator once more, which it does with most.
 func (r *run) forgetAlongside(gone *v1alpha1.ClusterServiceVersion) {
 	key, _ := alongsideAnnotation(keyOf(gone))
 	for _, d := range gone.Spec.CustomResourceDefinitions.Owned {

@@ -17,6 +17,9 @@ type drift struct {
 	missing bool   // the Deployment does not exist; otherwise it is another one
 }
 
+// maxReinstalls ends the contest of two operators for Deployments of one name, which OLM lets go on without end.
+const maxReinstalls = 5
+
 // reinstall installs an operator again whose Deployments drifted, and reports whether it does. The phase and the reason
 // are those for a missing Deployment.
 func (ns *installed) reinstall(
@@ -26,6 +29,11 @@ func (ns *installed) reinstall(
 	if d == nil {
 		return false
 	}
+	if ns.reinstalls[keyOf(o.Value)] >= maxReinstalls {
+		wait(ns.run, o, "its Deployments, for which OLM installs it again and again: "+d.message, Computed)
+		return true
+	}
+	ns.reinstalls[keyOf(o.Value)]++
 	if !d.missing {
 		phase = v1alpha1.CSVPhaseInstallReady
 	}

@@ -34,6 +34,8 @@ type run struct {
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
+	reinstalls map[types.NamespacedName]int // how often drifted operators were installed again
+
 	labelling bool                                                 // OLM labels its objects
 	named     map[string]*apiextensionsv1.CustomResourceDefinition // copies whose annotations name new operators
 	planNames map[string]bool                                      // of all InstallPlans; nil before the first new one
@@ -52,7 +54,8 @@ func newRun(state *cluster.State, opts Options) *run {
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
 		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{}, noted: map[string]bool{},
-		reported: map[types.NamespacedName]int{}, named: map[string]*apiextensionsv1.CustomResourceDefinition{},
+		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
+		named: map[string]*apiextensionsv1.CustomResourceDefinition{},
 	}
 }
 
