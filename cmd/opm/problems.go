@@ -272,7 +272,7 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	}
 	var sum string
 	hidden := len(problems) - len(shown)
-	if terminal || len(problems) >= manyProblems || problem.Folds(shown) || hidden > 0 && len(shown) > 0 {
+	if terminal || len(shown) > 0 && (hidden > 0 || len(problems) >= manyProblems || problem.Folds(shown)) {
 		sum = sumUp(problems, hidden)
 	}
 	if problem.HasErrors(problems) {

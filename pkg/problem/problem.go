@@ -33,6 +33,9 @@ const (
 // severities are ordered, the worst first.
 var severities = []Severity{Error, Warning, Info}
 
+// AtLeast reports whether a problem of severity s is as severe as one of severity t, or more.
+func (s Severity) AtLeast(t Severity) bool { return slices.Index(severities, s) <= slices.Index(severities, t) }
+
 // A Problem is one thing that is wrong. It prints as
 //
 //	catalog/foo.yaml:6:9: error: package "foo": channel "stable": entries[2].name: no bundle "foo.v2.0.0"; add the

@@ -133,8 +133,9 @@ func (u *channelUpdates) blame(problem int, b *graph.Bundle) {
 	}
 }
 
-// report reports the bundles that break a rule: those whose cause is known as a consequence of that, and the others in
-// one problem, which is then the cause of what else becomes of them. The message names so many of them.
+// report reports the bundles that break a rule: those whose cause is known as a consequence of that, unless it is less
+// severe, and the others in one problem, which is then the cause of what else becomes of them. The message names so many
+// of them.
 func (u *channelUpdates) report(all []affected, limit int, rule, what, why string) {
 	if u.v.off[rule] {
 		return
@@ -142,7 +143,8 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 	var own []affected
 	caused := map[int][]affected{}
 	for _, a := range all {
-		if i, ok := u.causes[a.bundle]; ok && !u.v.alone[rule] {
+		i, ok := u.causes[a.bundle]
+		if ok && !u.v.alone[rule] && u.found[i].rule.Severity.AtLeast(Rules().Of(rule).Severity) {
 			caused[i] = append(caused[i], a)
 		} else {
 			own = append(own, a)
@@ -158,7 +160,7 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 	u.found[problem].ends = true
 	for _, a := range own {
 		u.found[problem].names = append(u.found[problem].names, a.bundle.Name)
-		u.blame(problem, a.bundle)
+		u.causes[a.bundle] = problem
 	}
 }
 
