@@ -83,7 +83,19 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 		_, err := w.Write(text)
 		return err
 	}
-	return atomicfile.Write(bundleDockerfile, atomicfile.Options{Replace: f.overwrite}, write)
+	if err := atomicfile.Write(bundleDockerfile, atomicfile.Options{Replace: f.overwrite}, write); err != nil {
+		return err
+	}
+	f.wrote(cmd, bundleDockerfile, ".")
+	return nil
+}
+
+// wrote says what was written where, in the words of upstream, for which scripts wait.
+func (*bundleMaker) wrote(cmd *cobra.Command, name, dir string) {
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "opm: Writing %s in %s\n", name, dir)
 }
 
 // generate writes the bundle directory.
@@ -92,9 +104,13 @@ func (f *bundleMaker) generate(cmd *cobra.Command) error {
 	if f.output != "" {
 		opts.Manifests, opts.Name = os.DirFS(f.directory), filepath.Base(f.directory)
 	}
-	return inDirectory(f.root(), func(out *os.Root) error {
+	err := inDirectory(f.root(), func(out *os.Root) error {
 		return bundle.Generate(cmd.Context(), f.labels, out, opts)
 	})
+	if err == nil {
+		f.wrote(cmd, "annotations.yaml", f.metadata())
+	}
+	return err
 }
 
 // check returns an error unless the manifests directory has a parent and the output is outside of it. It replaces . and

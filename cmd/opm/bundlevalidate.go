@@ -126,7 +126,11 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	report := problem.Report{Subject: "bundle", Problems: problems, Rules: bundle.Rules()}
-	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+	err = f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+	if err == nil && isText(f.format) { // in the words of upstream, for which scripts wait
+		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
+	}
+	return err
 }
 
 func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]*problem.Problem, error) {

@@ -134,8 +134,8 @@ func (u *channelUpdates) blame(problem int, b *graph.Bundle) {
 }
 
 // report reports the bundles that break a rule: those whose cause is known as a consequence of that, unless it is less
-// severe, and the others in one problem, which is then the cause of what else becomes of them. The message names so many
-// of them.
+// severe, and the others in one problem, which is then the cause of what else becomes of them. The message names so
+// many of them.
 func (u *channelUpdates) report(all []affected, limit int, rule, what, why string) {
 	if u.v.off[rule] {
 		return
