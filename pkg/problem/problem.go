@@ -34,7 +34,9 @@ const (
 var severities = []Severity{Error, Warning, Info}
 
 // AtLeast reports whether a problem of severity s is as severe as one of severity t, or more.
-func (s Severity) AtLeast(t Severity) bool { return slices.Index(severities, s) <= slices.Index(severities, t) }
+func (s Severity) AtLeast(t Severity) bool {
+	return slices.Index(severities, s) <= slices.Index(severities, t)
+}
 
 // A Problem is one thing that is wrong. It prints as
 //
