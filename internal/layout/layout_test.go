@@ -43,7 +43,7 @@ func TestYAML(t *testing.T) {
 			"a: |\n  b\n   c\n\n  d\ne: >- # f\n  g\n\n  h\n"},
 		{"blocks that start with blanks", "a: |3\n     b\n   c\nd:\n- |1-\n  e\n", "a: |2\n    b\n  c\nd:\n- |2-\n   e\n"},
 		{"blocks that end with empty lines", "a: |+\n   b\n\n\nc: |\n   d\n\n\ne: f\n", "a: |+\n  b\n\n\nc: |\n  d\n\ne: f\n"},
-		{"a block without an end", "a: |\n   b", "a: |-\n  b\n"},
+		{"a block without an end", "a: |\n   b", "a: |\n  b\n"},
 		{"empty block", "a: |\nb: c\n", "a: |\nb: c\n"},
 		{"brackets", "a: [b,   'c']\nd: {e: f}\ng: [\n     h, # i\n   ]\nj: {\n k: l\n}\n",
 			"a: [b,   'c']\nd: {e: f}\ng: [\n    h, # i\n  ]\nj: {\n k: l\n}\n"},

@@ -11,6 +11,7 @@
 package strictyaml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -59,12 +60,38 @@ func Unmarshal(name string, text []byte, v any) (*File, error) {
 
 // Read reads the first document of a YAML or JSON file.
 func Read(name string, text []byte) (*File, error) {
-	doc, further, err := document.First(text, nil)
+	doc, further, err := document.First(withoutPrologue(text), nil)
 	if err != nil {
 		failure, _ := errors.AsType[*document.Error](err) // nothing else is returned
 		return nil, &declcfg.Error{Pos: posOf(name, failure.Place), Err: failure.Err}
 	}
 	return &File{name, doc, further}, nil
+}
+
+// withoutPrologue returns a text of the same size without what may be before the first document of a YAML file: blanks and
+// comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a library
+// that knows these, and catalogs document by document.
+func withoutPrologue(text []byte) []byte {
+	blank := bytes.Clone(text)
+	for at := 0; at < len(text); {
+		line, _, _ := bytes.Cut(text[at:], []byte("\n"))
+		word := bytes.TrimSpace(line)
+		switch {
+		case len(word) == 0 || word[0] == '#':
+		case line[0] == '%':
+			blank[at] = '#'
+		case bytes.HasPrefix(line, []byte("---")):
+			copy(blank[at:], "   ")
+			if tag := bytes.TrimSpace(line[3:]); bytes.Equal(tag, []byte("!!map")) {
+				copy(blank[at+bytes.Index(line, tag):], "     ")
+			}
+			return blank
+		default:
+			return text
+		}
+		at += len(line) + 1
+	}
+	return text
 }
 
 // Name returns the name of the file.

@@ -2,6 +2,7 @@ package strictyaml_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -124,4 +125,26 @@ func FuzzUnmarshal(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPrologue reads files that begin with what upstream knows in templates. Places stay as they are.
+func TestPrologue(t *testing.T) {
+	for _, prologue := range []string{
+		"\n", "# c\n", "%YAML 1.1\n---\n", "--- !!map\n", "\n\n---\n", "# c\n\n---   !!map\n", "--- # c\n",
+	} {
+		var v struct {
+			Name string `json:"name"`
+		}
+		file, err := strictyaml.Unmarshal("f", []byte(prologue+"name: a\nnam: b\n"), &v)
+		if file == nil || v.Name != "a" {
+			t.Errorf("%q: got %+v, %v", prologue, v, err)
+			continue
+		}
+		if want := fmt.Sprintf("f:%d:1: ", 2+strings.Count(prologue, "\n")); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", prologue, err, want)
+		}
+	}
+	if _, err := strictyaml.Read("f", []byte("%YAML 1.1\nname: a\n")); err == nil {
+		t.Error("a directive without --- is read")
+	}
 }

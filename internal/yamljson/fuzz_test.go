@@ -77,7 +77,7 @@ func FuzzAppend(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		got, err := Append(nil, doc)
-		want, upstreamErr := yaml.YAMLToJSON(doc)
+		want, upstreamErr := yaml.YAMLToJSON(ended(doc)) // as its reader of lines
 		switch {
 		case errors.Is(err, ErrEmpty):
 		case err != nil && upstreamErr != nil:

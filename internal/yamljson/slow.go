@@ -80,7 +80,7 @@ func mayHaveAliases(body []byte) bool {
 // Parse returns the root node of a document that [Append] accepts, and the text that its lines and columns are about.
 func Parse(doc []byte) (root *yaml.Node, text []byte, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
-	body, err := untilEnd(text)
+	body, err := untilEnd(ended(text))
 	if err != nil {
 		return nil, text, err
 	}

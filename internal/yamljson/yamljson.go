@@ -66,20 +66,32 @@ func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeat
 		source.set(text)
 		return out, false, nil
 	}
-	if out, repeated, err = appendSlow(dst, text, expanded); err != nil {
-		return dst, false, err
+	if out, repeated, err = appendSlow(dst, text, expanded); err == nil {
+		return out, repeated, nil
 	}
-	return out, repeated, nil
+	if y, ok := errors.AsType[*Error](err); ok { // its place may be behind the line break that was added
+		y.Line = min(y.Line, 1+bytes.Count(doc, []byte("\n")))
+	}
+	return dst, false, err
 }
 
-// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines.
+// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines. Upstream reads files line
+// by line, so that a block scalar at the end of a file ends in a line break even if the file does not.
 func normalize(doc []byte) (text []byte, found breaks, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	found, err = checkCharacters(text)
 	if found.returns && !found.others {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	}
-	return text, found, err
+	return ended(text), found, err
+}
+
+// ended ends the last line of text if it may be that of a block scalar.
+func ended(text []byte) []byte {
+	if last := bytes.LastIndexByte(text, '\n'); last >= 0 && last < len(text)-1 && bytes.ContainsAny(text[:last], "|>") {
+		return append(slices.Clip(text), '\n')
+	}
+	return text
 }
 
 // A Source knows where the keys and values of converted JSON come from. Its memory is used again when it is used again.

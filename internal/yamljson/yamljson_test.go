@@ -84,8 +84,8 @@ var conversions = []struct{ name, doc, want string }{
 	{"literal, empty", "a: |\nb: |+\n\nc: |-\n\n", `{"a":"","b":"\n","c":""}`},
 	{"literal with blank lines", "a: |\n  b\n \n   \n  c\n", `{"a":"b\n\n \nc\n"}`},
 	{"literal with an indent", "a: |2\n    b\n", `{"a":"  b\n"}`},
-	{"literal, not ended", "a: |\n  b", `{"a":"b"}`},
-	{"literal, not ended after spaces", "a: |\n  b\n   ", `{"a":"b\n "}`},
+	{"literal, not ended", "a: |\n  b", `{"a":"b\n"}`},
+	{"literal, not ended after spaces", "a: |\n  b\n   ", `{"a":"b\n \n"}`},
 	{"folded", "a: >\n  b\n  c\n\n  d\nb: >-\n  e\n", `{"a":"b c\nd\n","b":"e"}`},
 	{"double quotes", "a: \"b\\n\\\"\\u00fc\\x41\\U0001F600 \\\n  c\n\n  d \n  e\\ \n  f\"\n",
 		`{"a":"b\n\"üA😀 c\nd e  f"}`},
@@ -110,14 +110,14 @@ func TestAppend(t *testing.T) {
 			if string(got) != "before"+c.want {
 				t.Errorf("got  %s\nwant %s", got[len(prefix):], c.want)
 			}
-			upstream, err := yaml.YAMLToJSON([]byte(c.doc))
+			upstream, err := yaml.YAMLToJSON(ended([]byte(c.doc)))
 			if err != nil {
 				t.Fatalf("upstream: %v", err)
 			}
 			if !sameJSON([]byte(c.want), upstream) {
 				t.Errorf("want     %s\nupstream %s", c.want, upstream)
 			}
-			slow, _, err := appendSlow(nil, bytes.TrimPrefix([]byte(c.doc), []byte(byteOrderMark)), nil)
+			slow, _, err := appendSlow(nil, ended(bytes.TrimPrefix([]byte(c.doc), []byte(byteOrderMark))), nil)
 			if err != nil || !sameJSON([]byte(c.want), slow) {
 				t.Errorf("slow %s, %v\nwant %s", slow, err, c.want)
 			}
