@@ -164,9 +164,9 @@ func TestWatchCatalog(t *testing.T) {
 	p.do(os.Mkdir(p.path("catalog/irrelevant"), 0o777))
 	p.write("irrelevant.yaml", "outside of the catalog")
 	p.write("catalog/new/deep/elm.yaml", "schema: olm.package\nname: elm\ndefaultChannel: stable\n")
-	w.await("catalog/new/deep/elm.yaml", `package "elm" has no channels`, false)
+	w.await("catalog/new/deep/elm.yaml", `package must contain at least one channel: "elm" has none`, false)
 	p.write("catalog/new/deep/elm.yaml", "schema: olm.package\nname: ash\ndefaultChannel: stable\n")
-	w.await("catalog/new/deep/elm.yaml", `package "ash" has no channels`, false)
+	w.await("catalog/new/deep/elm.yaml", `package must contain at least one channel: "ash" has none`, false)
 	p.do(os.RemoveAll(p.path("catalog/new")))
 	w.await("catalog/new/deep/elm.yaml", "", true)
 

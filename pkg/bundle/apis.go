@@ -158,8 +158,8 @@ func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	for i, owned := range c.Spec.CRDs.Owned {
 		ptr := crdPointer("owned", i)
 		if api, ok := p.customResource(m.csv, ptr, owned); ok && complete && !defined[api] {
-			err := fmt.Errorf("no manifest defines %s with version %q and kind %q, which %s owns",
-				owned.Name, owned.Version, owned.Kind, c.Metadata.Name)
+			err := fmt.Errorf("couldn't find {%s %s %s %s} in bundle: no manifest defines %s, which %s owns",
+				api.Group, api.Version, api.Kind, api.plural, owned.Name, c.Metadata.Name)
 			p.fail(m.csv.errorIn(ptr, err))
 		}
 	}

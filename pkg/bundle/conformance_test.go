@@ -81,7 +81,7 @@ func TestConformanceRejects(t *testing.T) {
 	for dir, want := range map[string]string{
 		"no-csv":         "no-csv/manifests: no ClusterServiceVersion among the manifests",
 		"no-annotations": "no-annotations/metadata: no file with annotations of a bundle",
-		"missing-crd":    "missing-crd/manifests/csv.yaml:7:13: spec.customresourcedefinitions.owned[0]: no manifest defines hammers",
+		"missing-crd":    "missing-crd/manifests/csv.yaml:7:13: spec.customresourcedefinitions.owned[0]: couldn't find {forge.example.com v1 Hammer hammers} in bundle: no manifest defines hammers",
 		"manifests-only": "manifests-only/metadata: file does not exist",
 	} {
 		_, err := bundle.Parse(sub(t, files, dir), dir, bundle.Options{})

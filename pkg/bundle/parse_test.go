@@ -298,8 +298,8 @@ func TestFindings(t *testing.T) {
 		{"deployment", files{"manifests/csv.yaml": csvWith("  install:\n    spec:\n      deployments:\n      - spec: {replicas: 'a'}\n")}, nil,
 			"b/manifests/csv.yaml:10:26: spec.install.spec.deployments[0].spec.replicas: want a whole number of type int32, have a string"},
 		{"owned kind", files{"manifests/csv.yaml": csv + "    - {name: elms.wood.example.com, version: v2, kind: Elm}\n"}, nil,
-			`b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: no manifest defines elms.wood.example.com ` +
-				`with version "v2" and kind "Elm"`},
+			`b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: couldn't find {wood.example.com v2 Elm elms} ` +
+				`in bundle: no manifest defines elms.wood.example.com, which oak.v1.0.0 owns`},
 		{"owned name", files{"manifests/csv.yaml": csv + "    - {name: elms}\n"}, nil,
 			`b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: name "elms": want PLURAL.GROUP`},
 		{"required name", files{"manifests/csv.yaml": csv + "    required: [{}]\n"}, nil,

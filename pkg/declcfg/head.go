@@ -71,7 +71,7 @@ func (d *draft) read(r reader) error {
 	case bad != nil:
 		return bad
 	case d.schema == "":
-		return &headError{"", "the object has no schema"}
+		return &headError{"", "object is missing root schema field"}
 	}
 	return nil
 }

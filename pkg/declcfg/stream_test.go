@@ -132,9 +132,9 @@ var streams = []struct {
 	},
 
 	{"no schema", `{"name":"a"}{}{"schema":""}`, []string{
-		"1:1: the object has no schema", "1:13: the object has no schema", "1:15: the object has no schema",
+		"1:1: object is missing root schema field", "1:13: object is missing root schema field", "1:15: object is missing root schema field",
 	}},
-	{"no schema in YAML", "name: a\n---\nschema: ''\n", []string{"1:1: the object has no schema", "3:1: the object has no schema"}},
+	{"no schema in YAML", "name: a\n---\nschema: ''\n", []string{"1:1: object is missing root schema field", "3:1: object is missing root schema field"}},
 	{
 		"what is not text", "schema: 1\n---\nschema: a\npackage: yes\n---\nname: [x]\nschema: a\n---\nschema:\n---\n{schema: a, package: {}}\n",
 		[]string{

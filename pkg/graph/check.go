@@ -43,17 +43,20 @@ type Problem struct {
 	At []jsontext.Pointer
 }
 
-// String returns a message such as "cycle of replaces: a -> b -> a".
+// String returns a message that begins with the words of upstream, such as "detected cycle in
+// replaces chain of upgrade graph: a -> b -> a".
 func (p Problem) String() string {
 	switch p.Kind {
 	case NoHead:
-		return "no head: every entry is replaced or skipped: " + strings.Join(p.Names, " -> ")
+		return "no channel head found in graph: every entry is replaced or skipped: " + strings.Join(p.Names, " -> ")
 	case SeveralHeads:
-		return "more than one head: no entry replaces or skips " + strings.Join(p.Names, ", ")
+		return fmt.Sprintf("multiple channel heads found in graph: %s: no entry replaces or skips them",
+			strings.Join(p.Names, ", "))
 	case Cycle:
-		return "cycle of replaces: " + strings.Join(p.Names, " -> ")
+		return "detected cycle in replaces chain of upgrade graph: " + strings.Join(p.Names, " -> ")
 	case Stranded:
-		return "stranded: following replaces from the head does not lead to " + strings.Join(p.Names, ", ")
+		return fmt.Sprintf("channel contains one or more stranded bundles: %s: "+
+			"following replaces from the head does not lead to them", strings.Join(p.Names, ", "))
 	case SkippedCycle:
 		return "cycle of replaces through a skipped entry: " + strings.Join(p.Names, " -> ")
 	default:

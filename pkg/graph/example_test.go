@@ -33,7 +33,7 @@ func ExampleChannel_Check() {
 		fmt.Println(problem)
 	}
 	// Output:
-	// stranded: following replaces from the head does not lead to etcd.v1
+	// channel contains one or more stranded bundles: etcd.v1: following replaces from the head does not lead to them
 }
 
 // The next update of an installed bundle, by OLM Classic and by OLM v1.

@@ -79,31 +79,31 @@ func TestCheck(t *testing.T) {
 	}{
 		{"c>b,x b>a a>gone", nil},
 		{"", nil},
-		{"b a", []string{"more than one head: no entry replaces or skips a, b [/entries/1 /entries/0]"}},
+		{"b a", []string{"multiple channel heads found in graph: a, b: no entry replaces or skips them [/entries/1 /entries/0]"}},
 		{"a>a", []string{
-			"no head: every entry is replaced or skipped: a -> a [/entries/0/replaces]",
-			"cycle of replaces: a -> a [/entries/0/replaces]",
+			"no channel head found in graph: every entry is replaced or skipped: a -> a [/entries/0/replaces]",
+			"detected cycle in replaces chain of upgrade graph: a -> a [/entries/0/replaces]",
 		}},
-		{"a,x|a", []string{"no head: every entry is replaced or skipped: a -> a [/entries/0/skips/1]"}},
+		{"a,x|a", []string{"no channel head found in graph: every entry is replaced or skipped: a -> a [/entries/0/skips/1]"}},
 		{"c>b b>a a,x|b|c", []string{
-			"no head: every entry is replaced or skipped: a -> c -> b -> a " +
+			"no channel head found in graph: every entry is replaced or skipped: a -> c -> b -> a " +
 				"[/entries/2/skips/2 /entries/0/replaces /entries/1/replaces]",
 		}},
 		{"b>a a ,a|b b,b", nil}, // what nameless and repeated entries skip does not count
-		{"d>c c>b b>c", []string{"cycle of replaces: b -> c -> b [/entries/2/replaces /entries/1/replaces]"}},
+		{"d>c c>b b>c", []string{"detected cycle in replaces chain of upgrade graph: b -> c -> b [/entries/2/replaces /entries/1/replaces]"}},
 		{"c>b,b b>a a", []string{
-			"stranded: following replaces from the head does not lead to a [/entries/2]",
+			"channel contains one or more stranded bundles: a: following replaces from the head does not lead to them [/entries/2]",
 		}},
 		{"z b>a a>b d,e e>f f z2>z z3>z2,d", []string{
-			"cycle of replaces: a -> b -> a [/entries/2/replaces /entries/1/replaces]",
-			"stranded: following replaces from the head does not lead to f [/entries/5]",
+			"detected cycle in replaces chain of upgrade graph: a -> b -> a [/entries/2/replaces /entries/1/replaces]",
+			"channel contains one or more stranded bundles: f: following replaces from the head does not lead to them [/entries/5]",
 		}},
 		{"d>c,b c>b b>c", []string{
 			"cycle of replaces through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
 		}},
 		{"d,b c>b b>c", []string{
 			"cycle of replaces through a skipped entry: b -> c -> b [/entries/2/replaces /entries/1/replaces]",
-			"stranded: following replaces from the head does not lead to c [/entries/1]",
+			"channel contains one or more stranded bundles: c: following replaces from the head does not lead to them [/entries/1]",
 		}},
 	} {
 		var got []string

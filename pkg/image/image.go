@@ -107,18 +107,24 @@ func (i *Image) Kind() (Kind, string, error) {
 		return Bundle, pkg, nil
 	}
 	if file, ok := i.Labels[LabelDatabase]; ok {
-		return Unknown, "", fmt.Errorf("image %s is %w: it is a catalog in SQLite (label %s=%s), and "+
+		return Unknown, "", i.notKnown("it is a catalog in SQLite (label %s=%s), and "+
 			"this opm is for file-based catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate",
-			i.Ref, ErrKind, LabelDatabase, printable(file))
+			LabelDatabase, printable(file))
 	}
 	if len(i.Labels) == 0 {
-		return Unknown, "", fmt.Errorf("image %s is %w: it has no labels", i.Ref, ErrKind)
+		return Unknown, "", i.notKnown("it has no labels")
 	}
 	var labels []string
 	for _, key := range slices.Sorted(maps.Keys(i.Labels)) {
 		labels = append(labels, printable(key+"="+i.Labels[key]))
 	}
-	return Unknown, "", fmt.Errorf("image %s is %w: its labels are %s", i.Ref, ErrKind, strings.Join(labels, ", "))
+	return Unknown, "", i.notKnown("its labels are %s", strings.Join(labels, ", "))
+}
+
+// notKnown returns the error for an image of another kind, which begins with the words of upstream.
+func (i *Image) notKnown(format string, args ...any) error {
+	why := fmt.Sprintf(format, args...)
+	return fmt.Errorf("image %s: image type could not be determined: %w: %s", i.Ref, ErrKind, why)
 }
 
 // printable returns text that others wrote, such as labels and the answers of registries, fit for a terminal: on one

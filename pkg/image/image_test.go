@@ -183,11 +183,11 @@ func TestKind(t *testing.T) {
 		{"bundle", map[string]string{LabelPackage: "p", LabelDatabase: "/db"}, Bundle, "p", ""},
 		{"empty catalog label", map[string]string{LabelConfigs: ""}, Catalog, "", ""},
 		{"sqlite", map[string]string{LabelDatabase: "/index.db"}, Unknown, "",
-			`image x is neither a file-based catalog nor a bundle: it is a catalog in SQLite (label ` + LabelDatabase +
+			`image x: image type could not be determined: neither a file-based catalog nor a bundle: it is a catalog in SQLite (label ` + LabelDatabase +
 				`=/index.db), and this opm is for file-based catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate`},
-		{"none", nil, Unknown, "", "image x is neither a file-based catalog nor a bundle: it has no labels"},
+		{"none", nil, Unknown, "", "image x: image type could not be determined: neither a file-based catalog nor a bundle: it has no labels"},
 		{"others", map[string]string{"b": "2", "a": "1\x1b[31m"}, Unknown, "",
-			"image x is neither a file-based catalog nor a bundle: its labels are a=1\\x1b[31m, b=2"},
+			"image x: image type could not be determined: neither a file-based catalog nor a bundle: its labels are a=1\\x1b[31m, b=2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

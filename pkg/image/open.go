@@ -123,8 +123,13 @@ func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
 	return img, nil
 }
 
+// openError names the image that cannot be opened, with the words of upstream if it is one in a registry.
 func openError(ref string, err error) error {
-	return fmt.Errorf("open image %s: %w", printable(ref), err)
+	doing := "open image"
+	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
+		doing = "failed to pull image"
+	}
+	return fmt.Errorf("%s %s: %w", doing, printable(ref), err)
 }
 
 func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {

@@ -145,7 +145,7 @@ func TestReferences(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want %q", err, tt.want)
 			}
-			if !strings.HasPrefix(err.Error(), "open image "+tt.ref+": ") {
+			if !strings.HasPrefix(err.Error(), "failed to pull image "+tt.ref+": ") && !strings.HasPrefix(err.Error(), "open image "+tt.ref+": ") {
 				t.Errorf("%v does not begin with the reference", err)
 			}
 		})

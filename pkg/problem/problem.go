@@ -9,6 +9,7 @@ package problem
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,6 +54,7 @@ type Problem struct {
 	Names    []string    // of what else it is about and the path does not say: the image that does not exist
 	Path     string      // the way to the value, from the package or the top of the file down
 	Message  string      // what is wrong
+	Rejected bool        // upstream calls the objects of the path invalid, unless the severity is not [Error]
 	Fix      string      // what to do about it, "" where the message says that
 
 	Consequences []string // rules that are broken because of it and not reported by themselves; the message names them
@@ -65,13 +67,25 @@ func (p *Problem) String() string {
 	}
 	fmt.Fprintf(&b, "%s: ", p.Severity)
 	if p.Path != "" {
-		fmt.Fprintf(&b, "%s: ", legible.Name(legible.Message(p.Path)))
+		fmt.Fprintf(&b, "%s: ", p.where())
 	}
 	b.WriteString(legible.Text(p.text()))
 	if p.Rule != "" {
 		fmt.Fprintf(&b, " [%s]", p.Rule)
 	}
 	return b.String()
+}
+
+// object begins the name of an object in a path.
+var object = regexp.MustCompile(`(^|: )(package|channel|bundle) "`)
+
+// where returns the path, with the words by which upstream names invalid objects.
+func (p *Problem) where() string {
+	path := p.Path
+	if p.Rejected && p.Severity == Error {
+		path = object.ReplaceAllString(path, `${1}invalid $2 "`)
+	}
+	return legible.Name(legible.Message(path))
 }
 
 // text returns what is wrong and what to do about it.

@@ -20,7 +20,7 @@ func Reason(problems []*Problem) string {
 	p := problems[i]
 	what := legible.Text(p.message())
 	if p.Path != "" {
-		what = legible.Name(legible.Message(p.Path)) + ": " + what
+		what = p.where() + ": " + what
 	}
 	return First(what, p.Pos, Count(problems, Error))
 }

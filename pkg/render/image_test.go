@@ -196,13 +196,13 @@ func TestPlacesInImages(t *testing.T) {
 	}))
 	nothing := r.push(t, "nothing", imageOf(t, nil, map[string][]byte{"x": nil}))
 	for ref, want := range map[string]string{
-		catalog:                     catalog + "/x.yaml:1:1: the object has no schema",
+		catalog:                     catalog + "/x.yaml:1:1: object is missing root schema field",
 		broken:                      broken + "/manifests: no ClusterServiceVersion among the manifests",
-		nothing:                     "image " + nothing + " is neither a file-based catalog nor a bundle: it has no labels",
-		r.host + "/none:v1":         "open image " + r.host + "/none:v1: ",
+		nothing:                     "image " + nothing + ": image type could not be determined: neither a file-based catalog nor a bundle: it has no labels",
+		r.host + "/none:v1":         "failed to pull image " + r.host + "/none:v1: ",
 		"none":                      `open "none": no such file or directory`,
 		"quay.io/none":              `open "quay.io/none": no such file or directory; an image needs a tag or a digest`,
-		"none:v1":                   "open image none:v1: no such file, and not a full image reference",
+		"none:v1":                   "failed to pull image none:v1: no such file, and not a full image reference",
 		"oci:" + t.TempDir() + "/x": "open image oci:",
 	} {
 		_, err := rendered(t.Context(), []string{ref}, withImages(t, ""), "", "")

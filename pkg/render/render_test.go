@@ -183,7 +183,7 @@ func TestEveryError(t *testing.T) {
 	want := []string{
 		"a.json:1:46: image: want a string, have a number",
 		"a.json:1:48: the package has no name",
-		"a.json:1:72: the object has no schema",
+		"a.json:1:72: object is missing root schema field",
 		"b.yaml:1:1: want an object, found text",
 		"b.yaml:7:17: properties[0].value.data: neither a JSON nor a YAML manifest: 1:2: ",
 	}

@@ -164,7 +164,7 @@ func (l *loader) cached(key store.Key, hasty bool) (*store.Store, error) {
 	case err == nil:
 		return s, nil
 	case l.Enforce:
-		return nil, fmt.Errorf("cache cannot be used: %w", err)
+		return nil, fmt.Errorf("cache requires rebuild: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		l.Log.Info("no cache yet", "cache", path)
 	default:

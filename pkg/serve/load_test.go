@@ -130,7 +130,7 @@ func TestProblems(t *testing.T) {
 		want     []string // a text in each problem
 	}{
 		{"invalid", []string{strings.NewReplacer("defaultChannel: stable", "defaultChannel: slow", "version: 2.0.0", "version: two").Replace(trees)},
-			[]string{`catalog.yaml:4:17: error: package "oak"`, `catalog.yaml:34:58: error: package "oak"`}},
+			[]string{`catalog.yaml:4:17: error: invalid package "oak"`, `catalog.yaml:34:58: error: invalid package "oak"`}},
 		{"unreadable", []string{trees + "---\n[}\n"}, []string{"catalog.yaml:"}},
 		{"two olm.csv.metadata", []string{strings.Replace(trees, "version: 2.0.0}}\n", "version: 2.0.0}}\n"+metadata+"\n"+metadata+"\n", 1)},
 			[]string{"catalog.yaml:36:35: error: properties[2].value"}},
@@ -238,7 +238,7 @@ func TestWatch(t *testing.T) {
 	r.log.wait(t, "msg=ready")
 
 	put(t, dir, "broken.yaml", "schema: olm.package\nname: elm\n")
-	r.log.wait(t, `broken.yaml:2:7: error: package \"elm\"`, "still serving the previous one")
+	r.log.wait(t, `broken.yaml:2:7: error: invalid package \"elm\"`, "still serving the previous one")
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "oak"}) {
 		t.Errorf("after a broken change: got %q", got)
 	}

@@ -164,7 +164,7 @@ entries:
 			[]string{"t.yaml:3:3: entries[0]: the package has no name", "t.yaml:4:3: entries[1]: name must be text",
 				"t.yaml:8:12: entries[2].entries: want a list, have a number"}},
 		{"invalid catalog", strings.Replace(catalog, "version: 1.0.0", "version: x", 1),
-			[]string{`t.yaml:12:71: package "oak": bundle "oak.v1.0.0"`}},
+			[]string{`t.yaml:12:71: invalid package "oak": invalid bundle "oak.v1.0.0"`}},
 		{"no such base", catalog + "substitutions:\n- name: HOST/oak:1.0.1\n  base: oak.v1.0.\n",
 			[]string{`t.yaml:15:9: substitutions[0].base: no bundle "oak.v1.0." (did you mean "oak.v1.0.0"?)`}},
 		{"not newer", catalog + "substitutions:\n- name: HOST/oak:same\n  base: oak.v1.0.0\n",

@@ -12,10 +12,10 @@ import (
 // bundle checks an olm.bundle by itself.
 func (s *scope) bundle(b *declcfg.Bundle) {
 	if b.Package == "" {
-		s.add("bundle-package", "/package", "the bundle has no package")
+		s.add("bundle-package", "/package", "package name must be set for bundle %q", b.Name)
 	}
 	if b.Name == "" {
-		s.add("bundle-name", "/name", "the bundle has no name")
+		s.add("bundle-name", "/name", "name must be set: the bundle has no name")
 	} else if err := k8sname.Subdomain(b.Name); err != nil {
 		s.add("bundle-name-dns", "/name", "%q is not a valid ClusterServiceVersion name: %v", b.Name, err)
 	}
@@ -41,7 +41,8 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			if err := p.CheckManifest(); err != nil {
 				s.refuse(i)
-				s.add("bundle-object", at+"/value"+err.Pointer, "property of type %q: %v", p.Type, err.Err)
+				s.add("bundle-object", at+"/value"+err.Pointer, "parse properties for bundle %q: property of type %q: %v",
+					b.Name, p.Type, err.Err)
 			}
 			continue
 		}
@@ -68,7 +69,7 @@ func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
 		return "", err
 	}
 	for ptr, err := range typeErrors(p.Value, check) {
-		s.add("property-value", at+ptr, "property of type %q: %v", p.Type, err)
+		s.add("property-value", at+ptr, "parse properties for bundle %q: property of type %q: %v", s.meta.Name, p.Type, err)
 	}
 }
 
@@ -77,22 +78,23 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	value, err := b.PackageProperty()
 	if err != nil {
 		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // that was reported by properties
-			s.add("package-property", "/properties", "%v", err)
+			s.add("package-property", "/properties", "package %q bundle %q must have exactly 1 %q property, found %d",
+				b.Package, b.Name, declcfg.PropertyPackage, count(b, declcfg.PropertyPackage))
 		}
 		return
 	}
 	at := s.propertyAt(b, declcfg.PropertyPackage)
 	if value.PackageName != b.Package && b.Package != "" {
-		s.add("package-property-name", at+"/packageName", "the property names package %q, but the bundle belongs to %q",
-			value.PackageName, b.Package)
+		s.add("package-property-name", at+"/packageName", "package %q does not match %q property %q",
+			b.Package, declcfg.PropertyPackage, value.PackageName)
 	}
 	if value.Version == "" {
-		s.add("bundle-version", at+"/version", "the property has no version")
+		s.add("bundle-version", at+"/version", "error parsing bundle %q version %q: the property has no version", b.Name, "")
 		return
 	}
 	version, err := declcfg.ParseVersion(value.Version, "")
 	if err != nil {
-		s.add("bundle-version", at+"/version", "%v", err)
+		s.add("bundle-version", at+"/version", "error parsing bundle %q version %q: %v", b.Name, value.Version, err)
 		return
 	}
 	release, err := declcfg.ParseRelease(value.Release)
@@ -104,13 +106,13 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 		return
 	}
 	if len(version.Semver.Build) > 0 {
-		s.add("bundle-release", at+"/version", "version %q has build metadata in addition to release %q",
-			value.Version, value.Release)
+		s.add("bundle-release", at+"/version",
+			"cannot use build metadata in version with a release version: version %q, release %q", value.Version, value.Release)
 		return
 	}
 	if want := version.CanonicalName(b.Package); b.Name != want {
-		s.add("bundle-release", "/name", "a bundle with release %q must be named %q, not %q",
-			value.Release, want, b.Name)
+		s.add("bundle-release", "/name", "name %q does not match normalized name %q of a bundle with release %q",
+			b.Name, want, value.Release)
 	}
 }
 
@@ -130,7 +132,7 @@ func (s *scope) image(b *declcfg.Bundle) {
 		if count(b, declcfg.PropertyBundleObject) > 0 {
 			rule = "schema" // the manifests can be installed
 		}
-		s.add(rule, "/image", "bundle %q has no image", b.Name)
+		s.add(rule, "/image", "bundle image must be set: bundle %q has none", b.Name)
 		return
 	}
 	if _, err := s.checker.images.parse(b.Image); err != nil {

@@ -26,24 +26,24 @@ func TestMessages(t *testing.T) {
 		want string
 	}{
 		{edit{pkgFile, "defaultChannel: stable", "defaultChannel: stabel"}, `c/oak/package.yaml:5:17: error: ` +
-			`package "oak": defaultChannel: the default channel "stabel" of package "oak" does not exist ` +
+			`invalid package "oak": defaultChannel: default channel "stabel" not found in channels list ` +
 			`(did you mean "stable"?); set defaultChannel to a channel of the package [default-channel]`},
-		{edit{pkgFile, "defaultChannel: stable\n", ""}, `c/oak/package.yaml:3:1: error: package "oak": defaultChannel: ` +
-			`package "oak" has no default channel; set defaultChannel to a channel of the package [default-channel]`},
+		{edit{pkgFile, "defaultChannel: stable\n", ""}, `c/oak/package.yaml:3:1: error: invalid package "oak": defaultChannel: ` +
+			`default channel must be set; set defaultChannel to a channel of the package [default-channel]`},
 		{edit{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n- name: oak.v3.0.0\n  replaces: oak.v2.0.0\n"},
-			`c/oak/channels.yaml:6:9: error: package "oak": channel "candidate": entries[1].name: ` +
-				`no bundle "oak.v3.0.0" (did you mean "oak.v1.0.0"?); add the olm.bundle, or remove the entry [entry-bundle]`},
+			`c/oak/channels.yaml:6:9: error: invalid package "oak": invalid channel "candidate": entries[1].name: ` +
+				`no olm.bundle blobs found in package "oak" for olm.channel entries [oak.v3.0.0] ` +
+				`(did you mean "oak.v1.0.0"?); add the olm.bundle, or remove the entry [entry-bundle]`},
 		{edit{"z.yaml", "", bundle("package: oak\nname: oak.v1.0.0\nimage: x", "oak", "1.0.0")},
-			`c/z.yaml:3:7: error: package "oak": bundle "oak.v1.0.0": name: bundle "oak.v1.0.0" is already defined at ` +
-				`c/oak/bundles.yaml:1:1; remove one of the definitions [duplicate-bundle]`},
+			`c/z.yaml:3:7: error: invalid package "oak": invalid bundle "oak.v1.0.0": name: ` +
+				`package "oak" has duplicate bundle "oak.v1.0.0": it is already defined at c/oak/bundles.yaml:1:1; remove one of the definitions [duplicate-bundle]`},
 		{edit{bundleFile, "packageName: oak, version: 1.1.0", "packageName: oak, version: 1.0.0"},
-			`c/oak/bundles.yaml:22:1: error: package "oak": bundle "oak.v1.1.0": properties: bundles "oak.v1.0.0" and ` +
-				`"oak.v1.1.0" have the same version 1.0.0; the first is at c/oak/bundles.yaml:1:1; ` +
+			`c/oak/bundles.yaml:22:1: error: invalid package "oak": invalid bundle "oak.v1.1.0": properties: ` +
+				`duplicate versions found in bundles: [{1.0.0: [oak.v1.0.0, oak.v1.1.0]}]; the first is at c/oak/bundles.yaml:1:1; ` +
 				`give one of them another version or a release [duplicate-version]`},
 		{edit{deprFile, "", "- {reference: {schema: olm.package}, message: again}\n"},
-			`c/oak/deprecations.yaml:14:15: error: package "oak": deprecations: entries[3].reference: ` +
-				`the package is already deprecated; ` +
-				`merge the messages [duplicate-deprecation]`},
+			`c/oak/deprecations.yaml:14:15: error: invalid package "oak": deprecations: entries[3].reference: ` +
+				`duplicate deprecation entry: the package is already deprecated; merge the messages [duplicate-deprecation]`},
 		{edit{jsonFile, `"schema": "other.example.com", "package": "no-such-package"`,
 			`"schema": "olm.chanel", "name": "a\u001b[1mb"`},
 			`c/pine.json:18:12: warning: olm.chanel "a\x1b[1mb": schema: unknown schema "olm.chanel" ` +

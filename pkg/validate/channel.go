@@ -12,14 +12,14 @@ import (
 // channel checks an olm.channel by itself.
 func (s *scope) channel(c *declcfg.Channel) {
 	if c.Package == "" {
-		s.add("channel-package", "/package", "the channel has no package")
+		s.add("channel-package", "/package", "unknown package %q for channel %q: the channel has no package", "", c.Name)
 	}
 	if c.Name == "" {
-		s.add("channel-name", "/name", "the channel has no name")
+		s.add("channel-name", "/name", "package %q contains channel with no name", c.Package)
 	}
 	s.otherProperties(c.Properties)
 	if len(c.Entries) == 0 {
-		s.add("channel-entries", "/entries", "the channel has no entries")
+		s.add("channel-entries", "/entries", "channel must contain at least one bundle: it has no entries")
 		return
 	}
 	s.entries(c.Entries)
@@ -34,12 +34,12 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		if e.Name == "" {
 			s.add("entry-name", at+"/name", "the entry has no name")
 		} else if seen[e.Name] {
-			s.add("duplicate-entry", at+"/name", "entry %q is already in the channel", e.Name)
+			s.add("duplicate-entry", at+"/name", "duplicate entry %q: it is already in the channel", e.Name)
 		}
 		seen[e.Name] = true
 		for j, skip := range e.Skips {
 			if skip == "" {
-				s.add("empty-skip", index(at+"/skips", j), "entry %q skips an empty name", e.Name)
+				s.add("empty-skip", index(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
 			}
 		}
 		if e.SkipRange == "" {
@@ -47,7 +47,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		}
 		switch in, err := parseRange(e.SkipRange); {
 		case err != nil:
-			s.add("skip-range", at+"/skipRange", "skipRange of entry %q: %v", e.Name, err)
+			s.add("skip-range", at+"/skipRange", "invalid skipRange %q: entry %q: %v", e.SkipRange, e.Name, err)
 		case in.Empty():
 			s.add("empty-range", at+"/skipRange", "no version is in skipRange %q of entry %q", e.SkipRange, e.Name)
 		}

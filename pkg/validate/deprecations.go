@@ -14,7 +14,7 @@ import (
 // deprecations checks an olm.deprecations by itself.
 func (s *scope) deprecations(d *declcfg.Deprecations) {
 	if d.Package == "" {
-		s.add("deprecations-package", "/package", "the deprecations have no package")
+		s.add("deprecations-package", "/package", "package name must be set for deprecation item")
 	}
 	seen := map[[2]string]bool{}
 	for i := range d.Entries {
@@ -24,11 +24,11 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 		s.reference(at+"/reference", ref)
 		key := [2]string{ref.Schema, ref.Name}
 		if seen[key] {
-			s.add("duplicate-deprecation", at+"/reference", "%s is already deprecated", target(ref))
+			s.add("duplicate-deprecation", at+"/reference", "duplicate deprecation entry: %s is already deprecated", target(ref))
 		}
 		seen[key] = true
 		if e.Message == "" {
-			s.add("deprecation-message", at+"/message", "the deprecation of %s has no message", target(ref))
+			s.add("deprecation-message", at+"/message", "message must be set: the deprecation of %s has none", target(ref))
 		}
 	}
 }
@@ -41,12 +41,12 @@ func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
 	const rule = "deprecation-reference"
 	switch {
 	case ref.Schema == "":
-		s.add(rule, at+"/schema", "the reference has no schema")
+		s.add(rule, at+"/schema", "schema must be set for deprecation entry: the reference has none")
 	case !slices.Contains(deprecable, ref.Schema):
-		s.add(rule, at+"/schema", "objects of schema %q cannot be deprecated%s", ref.Schema,
+		s.add(rule, at+"/schema", "cannot deprecate object of schema %q: object schema unknown%s", ref.Schema,
 			nearest.Hint(ref.Schema, deprecable))
 	case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
-		s.add(rule, at+"/name", "a reference to the package must not have a name, found %q", ref.Name)
+		s.add(rule, at+"/name", "package name must be empty for deprecated package: found %q", ref.Name)
 	case ref.Schema != declcfg.SchemaPackage && ref.Name == "":
 		s.add(rule, at+"/name", "a reference to an %s needs a name", ref.Schema)
 	}

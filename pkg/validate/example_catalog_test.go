@@ -46,10 +46,10 @@ func ExampleCatalog() {
 	// Output:
 	// catalog/demo.yaml:3:17: error [default-channel]
 	// package "demo": defaultChannel:
-	// - the default channel "stabel" of package "demo" does not exist (did you mean "stable"?)
+	// - default channel "stabel" not found in channels list (did you mean "stable"?)
 	// catalog/demo.yaml:10:9: error [entry-bundle]
 	// package "demo": channel "stable": entries[1].name:
-	// - no bundle "demo.v1.1.0" (did you mean "demo.v1.0.0"?)
+	// - no olm.bundle blobs found in package "demo" for olm.channel entries [demo.v1.1.0] (did you mean "demo.v1.0.0"?)
 	// catalog/demo.yaml:19:26: warning [schema]
 	// package "demo": bundle "demo.v1.0.0": properties[1].value.kind:
 	// - is required (#PropertyGVK)

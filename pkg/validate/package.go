@@ -11,12 +11,12 @@ import (
 // pkg checks an olm.package by itself.
 func (s *scope) pkg(p *declcfg.Package) {
 	if p.Name == "" {
-		s.add("package-name", "/name", "the package has no name")
+		s.add("package-name", "/name", "config contains package with no name")
 	} else if err := k8sname.Label(p.Name); err != nil {
-		s.add("package-name", "/name", "%q is not a valid package name: %v", p.Name, err)
+		s.add("package-name", "/name", "invalid package name %q: %v", p.Name, err)
 	}
 	if p.DefaultChannel == "" {
-		s.add("default-channel", "/defaultChannel", "package %q has no default channel", p.Name)
+		s.add("default-channel", "/defaultChannel", "default channel must be set")
 	}
 	if p.Icon != nil {
 		s.icon(p.Icon)

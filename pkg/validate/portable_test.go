@@ -95,7 +95,7 @@ func TestNoObjects(t *testing.T) {
 			"a bundle", map[string]string{"manifests/a.yaml": "kind: X\n", "metadata/a.yaml": ""},
 			[]string{
 				"c no-objects: this is a bundle, not a catalog; run: opm bundle validate c",
-				"c/manifests/a.yaml:1:1 read: the object has no schema",
+				"c/manifests/a.yaml:1:1 read: object is missing root schema field",
 			},
 		},
 		{"custom objects only", map[string]string{"a.yaml": "schema: x\n"}, nil},

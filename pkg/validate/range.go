@@ -1,7 +1,7 @@
 package validate
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,14 +22,14 @@ func parseRange(text string) (graph.Range, error) {
 			why = strings.Replace(detail, "Could not parse", "cannot parse the", 1)
 		}
 	}
-	return graph.Range{}, fmt.Errorf("%q is not a valid version range: %s", text, why)
+	return graph.Range{}, errors.New(why)
 }
 
 // requiredRange checks a range of versions that something requires.
 func (s *scope) requiredRange(rule string, at jsontext.Pointer, text string) {
 	switch in, err := parseRange(text); {
 	case err != nil:
-		s.add(rule, at, "%v", err)
+		s.add(rule, at, "%q is not a valid version range: %v", text, err)
 	case in.Empty():
 		s.add("empty-range", at, "no version is in the range %q", text)
 	}

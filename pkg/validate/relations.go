@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -71,13 +72,14 @@ func (r *relations) check(ctx context.Context) {
 
 // duplicates reports what is defined more than once.
 func (r *relations) duplicates(p *declcfg.PackageIndex) {
-	repeated(r, "duplicate-package", "package", p.Packages)
-	repeated(r, "duplicate-channel", "channel", p.Channels)
-	repeated(r, "duplicate-bundle", "bundle", p.Bundles)
+	repeated(r, "duplicate-package", "duplicate package", p.Packages)
+	repeated(r, "duplicate-channel", fmt.Sprintf("package %q has duplicate channel", p.Name), p.Channels)
+	repeated(r, "duplicate-bundle", fmt.Sprintf("package %q has duplicate bundle", p.Name), p.Bundles)
 	for i, d := range p.Deprecations {
 		if i > 0 {
 			r.of(d.Meta).add("duplicate-deprecations", "/package",
-				"package %q already has deprecations at %s", p.Name, p.Deprecations[0].Meta.Pos)
+				"expected a maximum of one deprecation per package: %q already has deprecations at %s",
+				p.Name, p.Deprecations[0].Meta.Pos)
 		}
 	}
 }
@@ -89,7 +91,7 @@ func repeated[T any](r *relations, rule, what string, all []declcfg.Indexed[T]) 
 		if before := first[name]; before == nil {
 			first[name] = o.Meta
 		} else if name != "" {
-			r.of(o.Meta).add(rule, "/name", "%s %q is already defined at %s", what, name, before.Pos)
+			r.of(o.Meta).add(rule, "/name", "%s %q: it is already defined at %s", what, name, before.Pos)
 		}
 	}
 }
@@ -100,17 +102,18 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 		return
 	}
 	hint := r.hints.Hint(p.Name, known)
-	report := func(rule string, m *declcfg.Meta) {
-		r.of(m).add(rule, "/package", "the catalog has no package %q%s", p.Name, hint)
+	report := func(rule string, m *declcfg.Meta, kind string) {
+		r.of(m).add(rule, "/package", "unknown package %q for %s %q%s", p.Name, kind, m.Name, hint)
 	}
 	for _, c := range p.Channels {
-		report("channel-package", c.Meta)
+		report("channel-package", c.Meta, "channel")
 	}
 	for _, b := range p.Bundles {
-		report("bundle-package", b.Meta)
+		report("bundle-package", b.Meta, "bundle")
 	}
 	for _, d := range p.Deprecations {
-		report("deprecations-package", d.Meta)
+		r.of(d.Meta).add("deprecations-package", "/package",
+			"cannot apply deprecations to an unknown package %q%s", p.Name, hint)
 	}
 }
 
@@ -148,14 +151,14 @@ func namesOf[T any](all []declcfg.Indexed[T]) names {
 func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	for _, o := range p.Packages {
 		if len(channels.list) == 0 { // then no default channel exists either
-			r.of(o.Meta).add("package-channels", "/name", "package %q has no channels", p.Name)
+			r.of(o.Meta).add("package-channels", "/name", "package must contain at least one channel: %q has none", p.Name)
 			continue
 		}
 		if o.Value == nil || o.Value.DefaultChannel == "" || channels.set[o.Value.DefaultChannel] {
 			continue
 		}
-		r.of(o.Meta).add("default-channel", "/defaultChannel", "the default channel %q of package %q does not exist%s",
-			o.Value.DefaultChannel, p.Name, r.hints.Hint(o.Value.DefaultChannel, channels.list))
+		r.of(o.Meta).add("default-channel", "/defaultChannel", "default channel %q not found in channels list%s",
+			o.Value.DefaultChannel, r.hints.Hint(o.Value.DefaultChannel, channels.list))
 	}
 }
 
@@ -167,8 +170,9 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 		}
 		for i, e := range c.Value.Entries {
 			if e.Name != "" && !bundles.set[e.Name] {
-				r.of(c.Meta).add("entry-bundle", index("/entries", i)+"/name", "no bundle %q%s", e.Name,
-					r.hints.Hint(e.Name, bundles.list))
+				r.of(c.Meta).addAbout([]string{e.Name}, "entry-bundle", index("/entries", i)+"/name",
+					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
+					p.Name, e.Name, r.hints.Hint(e.Name, bundles.list))
 			}
 		}
 	}
@@ -187,7 +191,8 @@ func (r *relations) bundleChannels(p *declcfg.PackageIndex) {
 	}
 	for _, b := range p.Bundles {
 		if b.Meta.Name != "" && !listed[b.Meta.Name] {
-			r.of(b.Meta).add("bundle-channel", "/name", "bundle %q is in no channel of package %q", b.Meta.Name, p.Name)
+			r.of(b.Meta).add("bundle-channel", "/name",
+				"package %q, bundle %q not found in any channel entries", p.Name, b.Meta.Name)
 		}
 	}
 }
@@ -208,7 +213,7 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
 				r.of(d.Meta).add("deprecation-reference", index("/entries", i)+"/reference/name",
-					"package %q has no %s %q%s", p.Name, what, name, r.hints.Hint(name, known.list))
+					"cannot deprecate %s %q for package %q: %s not found%s", what, name, p.Name, what, r.hints.Hint(name, known.list))
 			}
 		}
 	}
@@ -226,9 +231,9 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 		case other == nil:
 			first[version] = b.Meta
 		case other.Name != b.Meta.Name: // a bundle that is defined twice is reported as that
-			r.of(b.Meta).add("duplicate-version", "/properties",
-				"bundles %q and %q have the same version %s; the first is at %s",
-				other.Name, b.Meta.Name, version, other.Pos)
+			r.of(b.Meta).addAbout([]string{other.Name, b.Meta.Name}, "duplicate-version", "/properties",
+				"duplicate versions found in bundles: [{%s: [%s, %s]}]; the first is at %s",
+				version, other.Name, b.Meta.Name, other.Pos)
 		}
 	}
 }

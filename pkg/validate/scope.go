@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -119,6 +120,13 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	return true
 }
 
+// addAbout is add for a message that does not quote the names it is about.
+func (s *scope) addAbout(names []string, rule string, ptr jsontext.Pointer, format string, args ...any) {
+	if s.add(rule, ptr, format, args...) {
+		s.found[len(s.found)-1].names = names
+	}
+}
+
 // problems places what was found.
 func (s *scope) problems() []*problem.Problem {
 	if len(s.found) == 0 {
@@ -144,6 +152,7 @@ func (v *validator) problem(
 	r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string,
 ) *problem.Problem {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
+	p.Rejected = r.Severity == problem.Error && !strings.HasPrefix(r.Name, "policy-") && r.Name != "user-schema"
 	if m != nil {
 		p.Package = legible.Value(m.Owner())
 		p.Path = pathTo(m, ptr)
