@@ -68,9 +68,9 @@ func Read(name string, text []byte) (*File, error) {
 	return &File{name, doc, further}, nil
 }
 
-// withoutPrologue returns a text of the same size without what may be before the first document of a YAML file: blanks and
-// comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a library
-// that knows these, and catalogs document by document.
+// withoutPrologue returns a text of the same size without what may be before the first document of a YAML file: blanks
+// and comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a
+// library that knows these, and catalogs document by document.
 func withoutPrologue(text []byte) []byte {
 	blank := bytes.Clone(text)
 	for at := 0; at < len(text); {

@@ -75,8 +75,8 @@ func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeat
 	return dst, false, err
 }
 
-// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines. Upstream reads files line
-// by line, so that a block scalar at the end of a file ends in a line break even if the file does not.
+// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines. Upstream reads files
+// line by line, so that a block scalar at the end of a file ends in a line break even if the file does not.
 func normalize(doc []byte) (text []byte, found breaks, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	found, err = checkCharacters(text)

@@ -25,7 +25,7 @@
 // For Kubernetes and Prometheus:
 //
 //	/healthz  200 as long as the process answers
-//	/readyz   200 when catalogs are served, else 503
+//	/readyz   200 when catalogs are served, else 503; with ?verbose, also why they may be stale
 //	/metrics  see [Metrics]
 //
 // For people there is a page at /, which needs nothing but these; they may change with it:
