@@ -41,8 +41,8 @@ func (s Severity) AtLeast(t Severity) bool {
 
 // A Problem is one thing that is wrong. It prints as
 //
-//	catalog/foo.yaml:6:9: error: package "foo": channel "stable": entries[2].name: no bundle "foo.v2.0.0"; add the
-//	olm.bundle, or remove the entry [entry-bundle]
+//	catalog/foo.yaml:6:9: error: invalid package "foo": invalid channel "stable": entries[2].name: no olm.bundle blobs
+//	found in package "foo" for olm.channel entries [foo.v2.0.0]; add the olm.bundle, or remove the entry [entry-bundle]
 //
 // on one line.
 type Problem struct {
