@@ -273,7 +273,7 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	var sum string
 	hidden := len(problems) - len(shown)
 	if terminal || len(shown) > 0 && (hidden > 0 || len(problems) >= manyProblems || problem.Folds(shown)) {
-		sum = sumUp(problems, hidden)
+		sum = sumUp(problems, shown)
 	}
 	if problem.HasErrors(problems) {
 		return &failure{problem.Reason(problems), sum}
@@ -282,15 +282,16 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	return err
 }
 
-// sumUp counts problems, of which some are hidden.
-func sumUp(problems []*problem.Problem, hidden int) string {
+// sumUp counts problems, of which some are shown.
+func sumUp(problems, shown []*problem.Problem) string {
+	hidden := len(problems) - len(shown)
 	var b strings.Builder
 	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))
 	if hidden > 0 {
 		fmt.Fprintf(&b, "; --info shows %s", hints(hidden))
 	}
 	b.WriteByte('\n')
-	_ = problem.WriteByRule(&b, problems)
+	_ = problem.WriteByRule(&b, shown)
 	return b.String()
 }
 

@@ -243,10 +243,14 @@ type upstreamLine struct {
 
 func (l upstreamLine) isLink() bool { return l.label != "" }
 
-// lines yields the entries, the highest version first, each before the links to it.
+// lines yields the entries, the highest version first, each before the links to it. Entries without a bundle, as in
+// templates, stay in their order.
 func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 	sorted := slices.Clone(c.entries)
 	slices.SortStableFunc(sorted, func(a, b declcfg.Entry) int {
+		if u.versions[a.Name] == nil && u.versions[b.Name] == nil {
+			return 0
+		}
 		return cmp.Or(u.compare(b.Name, a.Name), cmp.Compare(a.Name, b.Name))
 	})
 	ascending := u.byVersion(c.entries)

@@ -71,6 +71,22 @@ func TestWriteUpstreamMermaid(t *testing.T) {
   end
 `,
 		}, {
+			name: "entries without bundles, as in templates, in their order",
+			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: a.y, skips: [a.z]}, {name: a.z}, {name: a.x}]}`,
+			options: UpstreamOptions{V0: true},
+			want: `  %% package "a"
+  subgraph "a"
+    %% channel "c"
+    subgraph a-c["c"]
+      a-c-a.y["a.y"]
+      a-c-a.z["a.z"]-- skip --> a-c-a.y["a.y"]
+      a-c-a.z["a.z"]
+      a-c-a.x["a.x"]
+    end
+  end
+class a-c-a.z skipped
+`,
+		}, {
 			name: "releases, the highest first", // none comes first
 			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: a.v1}, {name: a.v1-1}, {name: a.v1-2}]}
 				bundle a.v1 1.0.0
