@@ -71,7 +71,7 @@ func TestWriteUpstreamMermaid(t *testing.T) {
   end
 `,
 		}, {
-			name: "entries without bundles, as in templates, in their order",
+			name:    "entries without bundles, as in templates, in their order",
 			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: a.y, skips: [a.z]}, {name: a.z}, {name: a.x}]}`,
 			options: UpstreamOptions{V0: true},
 			want: `  %% package "a"
