@@ -50,13 +50,13 @@ func (d *Document) Load() error {
 		d.Text, d.JSON = both[:n], both[n:]
 	}
 	if d.Repaired {
-		d.JSON = repair(d.JSON)
+		d.JSON = Repair(d.JSON)
 	}
 	return nil
 }
 
-// repair returns raw as upstream reads it: of equal keys the last is kept, and what is not UTF-8 is replaced.
-func repair(raw []byte) jsontext.Value {
+// Repair returns raw as upstream reads it: of equal keys the last is kept, and what is not UTF-8 is replaced.
+func Repair(raw []byte) jsontext.Value {
 	if !utf8.Valid(raw) {
 		raw = []byte(string([]rune(string(raw))))
 	}

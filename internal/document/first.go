@@ -26,7 +26,7 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 		if err == nil {
 			doc.Text, doc.JSON = text[:d.InputOffset()], value
 			if doc.Repaired = !value.IsValid(); doc.Repaired {
-				doc.JSON = repair(value)
+				doc.JSON = Repair(value)
 			}
 			return doc, content(text, len(doc.Text)), nil
 		}

@@ -100,7 +100,7 @@ func (c *chunkReader) readLenient(text []byte) (end int, err error) {
 		return -1, err
 	}
 	c.doc.Repaired = true
-	c.doc.JSON = repair(value)
+	c.doc.JSON = Repair(value)
 	return int(d.InputOffset()), c.parse(newDecoder(c.doc.JSON), c.doc.JSON)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/yamljson"
@@ -65,10 +66,14 @@ type BundleObject struct {
 }
 
 // JSON returns the manifest as JSON, with its keys in their order if that is what it was; it may share memory with
-// Data. As upstream, only the first document counts, and an empty one is null. The error is that of the YAML parser.
+// Data. As upstream, only the first document counts, an empty one is null, and JSON need not be UTF-8. The error is
+// that of the YAML parser.
 func (o *BundleObject) JSON() (jsontext.Value, error) {
-	if data := jsontext.Value(o.Data); data.IsValid(jsontext.AllowDuplicateNames(true)) {
+	switch data := jsontext.Value(o.Data); {
+	case data.IsValid(jsontext.AllowDuplicateNames(true)):
 		return data, nil
+	case data.IsValid(document.Lenient): // not UTF-8
+		return document.Repair(data), nil
 	}
 	manifest, err := yamljson.First(o.Data)
 	if errors.Is(err, yamljson.ErrEmpty) {
