@@ -72,7 +72,7 @@ func TestWrite(t *testing.T) {
 				"kiln  Kiln          stable           kiln.v2  2.0.0    2         2        no\n",
 		}, {
 			"channels as upstream", written(t, list.Channels, list.Options{}, list.Text),
-			"PACKAGE  CHANNEL  HEAD\nkiln     new\nest  kiln.v2\nkiln     stable   kiln.v2\n",
+			"PACKAGE  CHANNEL   HEAD\nkiln     new\\nest  kiln.v2\nkiln     stable    kiln.v2\n",
 		}, {
 			"names, which break no lines", written(t, list.Channels, list.Options{}, list.Names), "new\\nest\nstable\n",
 		}, {
