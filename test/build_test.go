@@ -242,7 +242,7 @@ func TestDockerfile(t *testing.T) {
 	}
 	opmRef, ref := registry.host+"/opm:v1", registry.host+"/catalog:v1"
 	buildImage(t, opmRef, "--only-opm")
-	mustOpm(t, "", "generate", "dockerfile", catalog, "-i", opmRef, "-b", opmRef, "-l", "vendor=Pottery")
+	mustOpm(t, "", "generate", "dockerfile", catalog, "-i", opmRef, "-b", opmRef, "-l", "vendor=Pottery", "--this-opm")
 	text, err := os.ReadFile(catalog + ".Dockerfile")
 	if err != nil {
 		t.Fatal(err)
