@@ -37,7 +37,11 @@ func emptyIn(t *testing.T, text string) (empty []Place, ok bool) {
 		if err := c.Read(parse, func(d *Document, _ error) { ok = ok && d != nil }); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		empty = append(empty, c.Empty...)
+		for _, e := range c.Refused {
+			if e.Err == errEmpty {
+				empty = append(empty, e.Place)
+			}
+		}
 		c.Recycle()
 	}
 	return empty, ok
@@ -88,6 +92,31 @@ func TestEmptyAcrossChunks(t *testing.T) {
 		text := string(bytes.Repeat([]byte("a: 1\n---\n---\nb: 2\n---\n"), 20))
 		if got, _ := emptyIn(t, text); len(got) > 0 {
 			t.Errorf("chunks of %d: empty documents at %v", ChunkSize, got)
+		}
+	}
+}
+
+// TestMarkAsUpstream has a byte order mark at the start of each kind of document.
+func TestMarkAsUpstream(t *testing.T) {
+	for _, before := range []string{"", "---\n", "--- # c\n", "---\n---\n", "b: 1\n---\n", "# c\n---\n", "{}\n---\n"} {
+		text := before + "\ufeffa: 1\n"
+		d, inKey := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), sniffSize), false
+		for raw := (map[string]any{}); d.Decode(&raw) == nil; clear(raw) {
+			_, found := raw["\ufeffa"]
+			inKey = inKey || found
+		}
+		var marks []Place
+		for c := range Split(strings.NewReader(text), int64(len(text)), 0) {
+			_ = c.Read(func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }, func(*Document, error) {})
+			for _, e := range c.Refused {
+				if e.Err == errInnerMark {
+					marks = append(marks, e.Place)
+				}
+			}
+			c.Recycle()
+		}
+		if want := (Place{1 + strings.Count(before, "\n"), 1}); inKey != (len(marks) == 1) || inKey && marks[0] != want {
+			t.Errorf("%q: marks at %v, upstream has one in a key: %t", text, marks, inKey)
 		}
 	}
 }

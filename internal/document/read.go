@@ -146,8 +146,12 @@ func (c *chunkReader) readYAML() {
 		if c.notJSON != nil && c.off > 0 {
 			content = behindJSON(content)
 		}
-		if ends.next(start > 0, len(content) > 0) && empty {
-			c.Empty = append(c.Empty, place)
+		isText := ends.isText(start > 0)
+		switch isRead := ends.next(start > 0, len(content) > 0); {
+		case isRead && empty:
+			c.Refused = append(c.Refused, &Error{Place: place, Err: errEmpty})
+		case isText && bytes.HasPrefix(content, byteOrderMark):
+			c.Refused = append(c.Refused, &Error{Place: c.doc.Start, Err: errInnerMark})
 		}
 		c.notJSON = nil // only the first document was tried as JSON
 		place = place.After(text)
@@ -164,10 +168,12 @@ type documentEnds struct {
 // next reports whether upstream reads a document, which may hold nothing, behind a separator, if there is one, and with
 // content up to the next one.
 func (e *documentEnds) next(separator, content bool) bool {
-	isText := separator && !e.open
-	e.open = isText || content
+	e.open = e.isText(separator) || content
 	return e.open
 }
+
+// isText reports whether the next separator, if there is one, is text of the document behind it.
+func (e *documentEnds) isText(separator bool) bool { return separator && !e.open }
 
 // behindJSON returns what upstream reads as YAML of text behind an object in JSON: it skips the rest of its line.
 func behindJSON(text []byte) []byte {
@@ -175,7 +181,11 @@ func behindJSON(text []byte) []byte {
 	return bytes.TrimPrefix(rest, newline)
 }
 
-var errSeparator = errors.New("only a comment may follow --- on its line")
+var (
+	errSeparator = errors.New("only a comment may follow --- on its line")
+	errEmpty     = errors.New("empty document, which upstream refuses")
+	errInnerMark = errors.New("byte order mark after the leading ---, which upstream reads as part of the first key")
+)
 
 // nextYAML returns text up to the next line that separates documents, and where the document starts in it: behind the
 // separator that it begins with. It reports false if more than a comment follows that.

@@ -34,8 +34,8 @@ const sniffSize = 4096
 
 // A Chunk is a run of whole documents of one file.
 type Chunk struct {
-	Expanded int     // bytes that YAML aliases became, set by Read
-	Empty    []Place // where documents begin that hold nothing and that upstream refuses, set by Read
+	Expanded int      // bytes that YAML aliases became, set by Read
+	Refused  []*Error // what upstream refuses but is read here, by place, set by Read
 
 	data  []byte // from Buffers, see Recycle
 	off   int64  // where data starts in the file

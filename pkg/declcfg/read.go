@@ -29,8 +29,6 @@ type note struct {
 	err *Error
 }
 
-var errEmptyDocument = errors.New("empty document, which upstream refuses")
-
 // notes returns the notes about c, which was read.
 func (c *chunk) notes() []note {
 	switch {
@@ -40,8 +38,8 @@ func (c *chunk) notes() []note {
 		return nil
 	}
 	var all []note
-	for _, p := range c.Empty {
-		all = append(all, note{c.file.note, &Error{Pos: c.file.pos(p), Err: errEmptyDocument}})
+	for _, e := range c.Refused {
+		all = append(all, note{c.file.note, &Error{Pos: c.file.pos(e.Place), Err: e.Err}})
 	}
 	return all
 }

@@ -74,6 +74,11 @@ func TestPortableLinks(t *testing.T) {
 	}
 }
 
+func TestPortableMark(t *testing.T) {
+	files := map[string]string{"a.yaml": "---\n\ufeffschema: a\n---\n\ufeffschema: b\n"}
+	expect(t, check(t, validate.Options{}, files), "a.yaml:2:1 portable")
+}
+
 func TestPortableOff(t *testing.T) {
 	files := map[string]string{"a.yaml": "# c\n---\nschema: a/b\n"}
 	expect(t, check(t, validate.Options{}, files), "a.yaml:1:1 portable", "a.yaml:3:9 portable")
