@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -144,18 +143,8 @@ func (s *semverSpec) lint(*checker) error { return nil }
 func (s *substitutes) lint(c *checker) error {
 	problems, err := layOut(c.file, s.entries).problems(c.ctx, c.opts)
 	c.problems = append(c.problems, problems...)
-	var names []string
-	for _, e := range s.entries {
-		if e.Schema == declcfg.SchemaBundle {
-			names = append(names, e.Name)
-		}
-	}
-	for i, sub := range s.Substitutions {
-		// A base may also be a substitute, whose name is known once its image is read.
-		if !slices.Contains(names, sub.Base) && i == 0 {
-			c.find("template-base", index("/substitutions", i).AppendToken("base"),
-				"the catalog has no bundle %q%s", sub.Base, nearest.Hint(sub.Base, names))
-		}
+	if base := s.firstBase(c.file); base != nil {
+		c.addError("template-base", base)
 	}
 	return err
 }

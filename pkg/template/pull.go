@@ -39,7 +39,7 @@ func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, err
 		return nil, err
 	}
 	b := &Bundles{Lock: catalog.Lock, catalog: catalog, byImage: map[string]*bundle{}, changes: opts.Changes}
-	if err := errors.Join(b.read(ctx, opts.Skipped), t.failures(failed)); err != nil {
+	if err := errors.Join(b.read(ctx, opts.Skipped), t.failures(ctx, failed)); err != nil {
 		return nil, errors.Join(err, catalog.Close())
 	}
 	return b, nil
@@ -83,9 +83,15 @@ func (b *Bundles) read(ctx context.Context, failed func(image string, err error)
 	return nil
 }
 
-// failures returns the errors at the places of the images.
-func (t *Template) failures(failed map[string][]error) error {
+// failures returns the errors at the places of the images, and those that Render would find without the images.
+func (t *Template) failures(ctx context.Context, failed map[string][]error) error {
+	if len(failed) == 0 {
+		return nil
+	}
 	var errs []error
+	if s, ok := t.spec.(*substitutes); ok {
+		errs = s.invalid(ctx, t.file)
+	}
 	for _, r := range t.distinct() {
 		for _, err := range failed[r.image] {
 			if !strings.Contains(err.Error(), r.image) {

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -59,9 +61,42 @@ func (s *substitutes) images() (all []reference) {
 	return all
 }
 
+// invalid returns what Render can find without the images: problems of the entries as a catalog, and the first base.
+func (s *substitutes) invalid(ctx context.Context, file *strictyaml.File) []error {
+	errs := layOut(file, s.entries).invalid(ctx)
+	if err := s.firstBase(file); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// firstBase returns an error if the first base is not a bundle of the catalog. Another base may be a substitute, whose
+// name is in its image.
+func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
+	if len(s.Substitutions) == 0 {
+		return nil
+	}
+	base, names := s.Substitutions[0].Base, s.names()
+	if slices.Contains(names, base) {
+		return nil
+	}
+	return file.Errorf(index("/substitutions", 0).AppendToken("base"), noBase, base, nearest.Hint(base, names))
+}
+
+const noBase = "no bundle %q%s" // the base, the hint
+
+// names returns the names of the bundles among the entries.
+func (s *substitutes) names() (names []string) {
+	for _, e := range s.entries {
+		if e.Schema == declcfg.SchemaBundle {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
 func (s *substitutes) render(r *rendering) {
-	l := layOut(r.file, s.entries)
-	if r.errs = append(r.errs, l.invalid(r.ctx)...); len(r.errs) > 0 {
+	if r.errs = append(r.errs, s.invalid(r.ctx, r.file)...); len(r.errs) > 0 {
 		return
 	}
 	w := substituting{rendering: r}
@@ -108,7 +143,7 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 		for _, b := range w.bundles {
 			names = append(names, b.Name)
 		}
-		w.fail(ptr.AppendToken("base"), "no bundle %q%s", sub.Base, nearest.Hint(sub.Base, names))
+		w.fail(ptr.AppendToken("base"), noBase, sub.Base, nearest.Hint(sub.Base, names))
 		return
 	}
 	base := w.bundles[i]
