@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -103,6 +104,28 @@ func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 func (c *Checker) Decodable(property int) bool {
 	return property < len(c.decodable) && c.decodable[property]
 }
+
+// UnknownKeys calls visit for each key of the object that was checked last, or of its entries, properties, related
+// images and icon, that the format does not define in this spelling, with the keys that it does define there. Keys
+// within the values of properties are not looked at.
+func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer, defined []string)) {
+	if !c.scan.unknown {
+		return
+	}
+	objectDefinition(o.Schema).shape.UnknownKeys(o.JSON(), func(key jsontext.Pointer, of *skim.Shape) {
+		if slices.Contains(metaKeys, key) {
+			return
+		}
+		var defined []string
+		for _, f := range of.Fields {
+			defined = append(defined, f.Name)
+		}
+		visit(key, defined)
+	})
+}
+
+// metaKeys may be in any object, by the definition #Meta.
+var metaKeys = []jsontext.Pointer{"/schema", "/package", "/name", "/properties"}
 
 // element appends what is wrong with one element.
 func (c *Checker) element(found []Finding, e element) []Finding {

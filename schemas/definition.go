@@ -1,10 +1,14 @@
 package schemas
 
 import (
+	"reflect"
 	"sync"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
+
+	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A definition is what the checker knows about a definition of the CUE files.
@@ -19,6 +23,9 @@ type definition struct {
 
 	// text is set where the verdict depends on what any string or number says.
 	text bool
+
+	// shape is that of an object of the schema, nil for any other: its keys are those that the format defines.
+	shape *skim.Shape
 
 	// lists are the fields whose elements are checked one by one, and are not part of the value itself.
 	lists map[string]*definition
@@ -40,19 +47,19 @@ var meta = &definition{name: "#Meta", file: "meta", depth: 1, lists: map[string]
 // objectDefinitions are by schema; objects of other schemas have to be a meta.
 var objectDefinitions = map[string]*definition{
 	"olm.package": {
-		name: "#Package", file: "package", depth: 2,
+		name: "#Package", file: "package", depth: 2, shape: skim.ShapeOf(reflect.TypeFor[declcfg.Package]()),
 		lists: map[string]*definition{"properties": property},
 	},
 	"olm.channel": {
-		name: "#Channel", file: "channel", depth: 1,
+		name: "#Channel", file: "channel", depth: 1, shape: skim.ShapeOf(reflect.TypeFor[declcfg.Channel]()),
 		lists: map[string]*definition{"properties": property, "entries": channelEntry},
 	},
 	"olm.bundle": {
-		name: "#Bundle", file: "bundle", depth: 1,
+		name: "#Bundle", file: "bundle", depth: 1, shape: skim.ShapeOf(reflect.TypeFor[declcfg.Bundle]()),
 		lists: map[string]*definition{"properties": property, "relatedImages": relatedImage},
 	},
 	"olm.deprecations": {
-		name: "#Deprecations", file: "deprecations", depth: 1,
+		name: "#Deprecations", file: "deprecations", depth: 1, shape: skim.ShapeOf(reflect.TypeFor[declcfg.Deprecations]()),
 		lists: map[string]*definition{"properties": property, "entries": deprecation},
 	},
 }

@@ -20,6 +20,8 @@ type scanner struct {
 	head []byte // the skeleton of the object, its lists emptied
 	elem []byte // the skeleton of the element that was read last
 	fits bool   // what was read of that is of its shape
+
+	unknown bool // a key of the object or of an element is not one of its shape
 }
 
 // An element is one of the elements of a list that is checked element by element.
@@ -37,35 +39,35 @@ type element struct {
 // object reads one object. It yields its elements in their order, and returns the skeleton of the rest with the name of
 // the definition after it, which is valid until the next object is read.
 func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element)) (skeleton []byte) {
-	s.Cursor = skim.New(raw)
-	s.head = s.fields(s.head[:0], nil, func(out, name []byte, _ *skim.Shape) []byte {
+	s.Cursor, s.unknown = skim.New(raw), false
+	s.head = s.fields(s.head[:0], def.shape, func(out, name []byte, field *skim.Shape) []byte {
 		list := def.lists[string(skim.Unquote(name))]
 		if list == nil || s.Kind() != '[' {
-			return s.value(out, def.depth-1, def.text || saysWhat(name), nil)
+			return s.value(out, def.depth-1, def.text || saysWhat(name), field)
 		}
-		s.elements(list, string(skim.Unquote(name)), yield)
+		s.elements(list, field.Element(), string(skim.Unquote(name)), yield)
 		return append(out, "[]"...)
 	})
 	return append(s.head, def.name...)
 }
 
-func (s *scanner) elements(def *definition, list string, yield func(element)) {
+func (s *scanner) elements(def *definition, shape *skim.Shape, list string, yield func(element)) {
 	s.Enter()
 	for i := 0; s.More(); i++ {
-		e := s.element(def)
+		e := s.element(def, shape)
 		e.list, e.index = list, i
 		yield(e)
 	}
 }
 
 // element reads the next element.
-func (s *scanner) element(def *definition) element {
+func (s *scanner) element(def *definition, shape *skim.Shape) element {
 	e := element{def: def}
 	kind, start := s.Kind(), s.Offset()
 	if def == property && kind == '{' {
 		s.property(&e)
 	} else {
-		s.elem = s.value(s.elem[:0], def.depth, def.text, nil)
+		s.elem = s.value(s.elem[:0], def.depth, def.text, shape)
 	}
 	e.raw = s.Since(start)
 	s.elem = append(s.elem, e.def.name...)
@@ -90,7 +92,10 @@ func (s *scanner) property(e *element) {
 			want, hasValue = skim.ShapeOf(declcfg.ValueType(string(e.typ))), true
 		}
 		late = late || e.typ == nil
-		return s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
+		unknown := s.unknown
+		out = s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
+		s.unknown = unknown // keys within values are free
+		return out
 	})
 	e.decodable = s.fits && hasValue && !late
 	if late && e.def != property {
@@ -147,8 +152,9 @@ func (s *scanner) fields(out []byte, want *skim.Shape, value func(out, name []by
 	var others bool
 	for s.Enter(); s.More(); {
 		raw := s.Value()
-		field, ok := want.Member(raw)
+		field, known, ok := want.Member(raw)
 		s.fits = s.fits && ok
+		s.unknown = s.unknown || !known
 		name := plainName(raw)
 		if name == nil {
 			others = true

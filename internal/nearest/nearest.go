@@ -28,7 +28,7 @@ func Name(name string, names []string) string {
 	if len(name) > maxLength {
 		return ""
 	}
-	if n := fewestEdits(name, names); n != "" || name == "" {
+	if n := Within(max(1, len(name)/3), name, names); n != "" || name == "" {
 		return n
 	}
 	best := ""
@@ -40,8 +40,13 @@ func Name(name string, names []string) string {
 	return best
 }
 
-func fewestEdits(name string, names []string) string {
-	best, least := "", 1+max(1, len(name)/3)
+// Within returns the name among names that takes the fewest edits to make out of name, at most that many, or "". Of
+// several that are equally near it is the first in alphabetical order. No name is near to one beyond 512 bytes.
+func Within(edits int, name string, names []string) string {
+	if len(name) > maxLength {
+		return ""
+	}
+	best, least := "", 1+edits
 	for _, n := range names {
 		if abs(len(n)-len(name)) > least {
 			continue

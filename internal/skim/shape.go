@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -102,9 +103,11 @@ func (b *builder) shape(t reflect.Type) *Shape {
 		if t.Elem().Kind() != reflect.Uint8 {
 			s.Kind, s.Elem = '[', b.shape(t.Elem())
 		}
+	case reflect.Pointer:
+		return b.shape(t.Elem())
 	default:
 		if b.object {
-			return b.pointerOrNumber(s, t)
+			setDigits(s, t)
 		}
 	}
 	return s
@@ -118,6 +121,9 @@ func (b *builder) addStruct(s *Shape, t reflect.Type) {
 	}
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || strings.Contains(options, "embed") { // no key, or all other keys
+			continue
+		}
 		if f.Anonymous && name == "" && b.object {
 			for _, inlined := range b.shape(f.Type).Fields {
 				s.add(inlined)
@@ -133,12 +139,10 @@ func (s *Shape) add(f Field) {
 	s.Fields = append(s.Fields, f)
 }
 
-// pointerOrNumber returns the shape of a pointer or a number, s if it is neither. Numbers have fewer digits than their
-// types can hold, which leaves the others to decoding.
-func (b *builder) pointerOrNumber(s *Shape, t reflect.Type) *Shape {
+// setDigits makes s the shape of a number, if t is one. It has fewer digits than t can hold, which leaves the others to
+// decoding.
+func setDigits(s *Shape, t reflect.Type) {
 	switch t.Kind() {
-	case reflect.Pointer:
-		return b.shape(t.Elem())
 	case reflect.Int32:
 		s.Kind, s.digits = number, 9
 	case reflect.Int, reflect.Int64:
@@ -146,7 +150,6 @@ func (b *builder) pointerOrNumber(s *Shape, t reflect.Type) *Shape {
 	case reflect.Float64:
 		s.Kind = number
 	}
-	return s
 }
 
 // Allows reports whether a value that begins with a byte may be of the shape. Unless it is the shape of an object, null
@@ -181,18 +184,47 @@ func (s *Shape) Find(name []byte) (field int, ok bool) {
 	return -1, true
 }
 
-// Member returns the shape of the member of that name, which is in quotes, of an object of the shape. It is not ok if
-// only decoding can tell which member counts.
-func (s *Shape) Member(name []byte) (_ *Shape, ok bool) {
+// Member returns the shape of the member of that name, which is in quotes, of an object of the shape. The name is not
+// known if the object is a struct without such a field. It is not ok if only decoding can tell which member counts.
+func (s *Shape) Member(name []byte) (_ *Shape, known, ok bool) {
 	if s == nil || s.Fields == nil {
-		return s.Element(), true
+		return s.Element(), true, true
 	}
 	text := Unquote(name)
 	field, ok := s.Find(text)
 	if field < 0 {
-		return nil, ok
+		return nil, false, ok
 	}
-	return s.Fields[field].Shape, len(text)+2 == len(name)
+	return s.Fields[field].Shape, true, len(text)+2 == len(name)
+}
+
+// UnknownKeys calls visit for each key that a struct of the shape does not have in that spelling, with a pointer to its
+// value, which is in a valid JSON value, and the shape of the struct.
+func (s *Shape) UnknownKeys(value []byte, visit func(jsontext.Pointer, *Shape)) {
+	c := New(value)
+	c.unknownKeys(s, "", visit)
+}
+
+func (c *Cursor) unknownKeys(s *Shape, at jsontext.Pointer, visit func(jsontext.Pointer, *Shape)) {
+	kind := c.Kind()
+	if s == nil || kind != s.Kind || kind != '{' && kind != '[' {
+		c.Skip()
+		return
+	}
+	i := 0
+	for c.Enter(); c.More(); i++ {
+		if kind == '[' {
+			c.unknownKeys(s.Elem, at.AppendToken(strconv.Itoa(i)), visit)
+			continue
+		}
+		name := c.Value()
+		member, known, _ := s.Member(name)
+		ptr := at.AppendToken(string(Unquote(name)))
+		if !known {
+			visit(ptr, s)
+		}
+		c.unknownKeys(member, ptr, visit)
+	}
 }
 
 // Element returns the shape of an element of a list, or a map, of the shape.
@@ -227,11 +259,11 @@ func (c *Cursor) SkipAs(s *Shape) bool {
 	}
 	ok := true
 	for c.Enter(); c.More(); {
-		value, known := s.Elem, true
+		value, sure := s.Elem, true
 		if kind == '{' {
-			value, known = s.Member(c.Value())
+			value, _, sure = s.Member(c.Value())
 		}
-		ok = c.SkipAs(value) && ok && known
+		ok = c.SkipAs(value) && ok && sure
 	}
 	return ok
 }

@@ -29,8 +29,8 @@ type Source struct {
 	// Record remembers the files that are read; nil for no one. Several sources may share it.
 	Record *Record
 
-	// Note, if not nil, is told what upstream refuses but is read here: empty documents, links to directories, and files
-	// that several paths lead to. [Map] calls it between two objects, in the order of the objects.
+	// Note, if not nil, is told what upstream refuses but is read here: empty documents, byte order marks, links to
+	// directories, files that several paths lead to. [Map] calls it between two objects, in the order of the objects.
 	Note func(*Error)
 
 	// Read, if not nil, is called with how many more bytes were read; calls may run at once.

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,6 +36,7 @@ func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
 	defer v.checkers.Put(s.checker)
 	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
 	findings := s.checker.Object(o)
+	s.checker.UnknownKeys(o, s.unknownKey)
 	if err != nil {
 		c.problems = append(c.problems, v.wrongTypes(o)...)
 		c.wrong = true
@@ -68,6 +70,23 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 		}
 	}
 	return problems
+}
+
+// maxTypo is how many edits make a defined key out of an unknown one that is taken for a typo.
+const maxTypo = 2
+
+// unknownKey reports a key that the format does not define. Upstream ignores it, or reads it as the one that differs in
+// case only; other readers know exact keys only.
+func (s *scope) unknownKey(key jsontext.Pointer, defined []string) {
+	name := key.LastToken()
+	fold := func(d string) bool { return strings.EqualFold(d, name) }
+	if i := slices.IndexFunc(defined, fold); i >= 0 {
+		s.add("misspelled-key", key, "key %q is read as %q by opm, and ignored by others", name, defined[i])
+	} else if near := nearest.Within(maxTypo, name, defined); near != "" {
+		s.add("misspelled-key", key, "unknown key %q, which is ignored (did you mean %q?)", name, near)
+	} else {
+		s.add("unknown-key", key, "unknown key %q, which is ignored", name)
+	}
 }
 
 // located turns an error of package declcfg into a problem, by the rule of that name. m is nil where the object is not

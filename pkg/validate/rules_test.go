@@ -92,6 +92,23 @@ var breaks = []struct {
 	{"Latin 1 in JSON", []edit{{jsonFile, `[null]`, "[\"äöü\", \"\xe4\"]"}}, []string{"pine.json:18:84 utf-8"}},
 	{"Latin 1 in YAML", []edit{{pkgFile, "A tree", "A tr\xe9"}}, []string{"oak/package.yaml:6:18 read"}},
 
+	// misspelled-key, unknown-key
+	{"typos", []edit{
+		{channelFile, "- name: oak.v1.0.0\n", "- name: oak.v1.0.0\n  skip: [oak.v0.1.0]\n  skiprange: '<1.0.0'\n"},
+		{pkgFile, "  mediatype:", "  mediatyp: x\n  mediatype:"},
+		{jsonFile, `"relatedImages"`, `"relatedImage": [], "relatedImages"`},
+		{deprFile, "message: gone", "mesage: gone\n  message: gone"},
+	}, []string{
+		"oak/channels.yaml:6:9 misspelled-key", "oak/channels.yaml:7:14 misspelled-key",
+		"oak/deprecations.yaml:13:11 misspelled-key", "oak/package.yaml:9:13 misspelled-key",
+		"pine.json:17:18 misspelled-key",
+	}},
+	{"other keys", []edit{
+		{pkgFile, "description: A tree.\n", "package: oak\nproperties: []\nmaturity: stable\n"},
+		{channelFile, "package: oak\nname: candidate", "package: oak\nskips: []\nname: candidate"},
+		{jsonFile, `"anything": [null]`, `"anything": [null], "skip": 1`},
+	}, []string{"oak/channels.yaml:3:8 unknown-key", "oak/package.yaml:8:11 unknown-key"}},
+
 	// unknown-schema, schema
 	{"near schema", []edit{{"a.yaml", "", "# ...\nschema: olm.bundel\n"}}, []string{"a.yaml:2:9 unknown-schema"}},
 	{"reserved schema", []edit{{jsonFile, "other.example.com", "olm.something"}},
@@ -387,11 +404,12 @@ func TestSeverities(t *testing.T) {
 		"icon-data", "icon-type", // upstream looks at neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
-		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size",
+		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size", "misspelled-key", "unknown-key",
 	}
 	accepted = append(accepted, updateRules...)
 	advice := []string{
 		"related-image-tag", "metadata-form", "replaces-and-skips", "skips-only", "updates-differ", "v1-dependency",
+		"unknown-key",
 	}
 	for _, r := range validate.Rules().All() {
 		want := problem.Error
