@@ -124,7 +124,7 @@ var slowInputs = []slow{
 		pkg(w)
 		bundle(w, strings.Repeat("x", 200_000), "1.0.0", "")
 		channel(w, "c0", func() { fmt.Fprintf(w, `{"name": "%sy"}`, strings.Repeat("x", 200_000)) })
-	}, 1, "no bundle", 300},
+	}, 1, "no olm.bundle blobs found", 300},
 	{"20,000 wrong properties", "c.json", func(w *bufio.Writer) {
 		pkg(w)
 		var properties strings.Builder
