@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/edit"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -18,11 +20,14 @@ func addCmd() *cobra.Command {
 		Use:   "add BUNDLE CATALOG --channel CHANNEL",
 		Short: "Add a bundle to a catalog or a template",
 		Long: `Add a bundle to its package, and put it into a channel. It replaces the head of the channel,
-unless --replaces says otherwise.
+unless --replaces says otherwise. --create makes what does not exist yet: the channel, the package
+with the description and the icon of the bundle, and the catalog.
 
-BUNDLE is an image, a bundle directory, or a file with a rendered bundle. In a semver template,
-CHANNEL is candidate, fast or stable.` + editNote,
-		Example: `  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate
+BUNDLE is an image, a bundle directory, or a file with a rendered bundle. An image in a registry is
+written by its digest. Unless a flag says otherwise, the bundle carries its manifests as the others
+of the package do. In a semver template, CHANNEL is candidate, fast or stable.` + editNote,
+		Example: `  opm add registry.example/pottery/kiln-bundle:v1.0.0 catalog --channel stable --create
+  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate
   opm add bundle catalog --channel stable --skips kiln.v1.1.0 --skip-range ">=1.0.0 <2.1.0"
   opm add registry.example/pottery/kiln-bundle:v2.0.0 templates/semver.yaml --channel candidate`,
 		Args:              exactArgs("BUNDLE", "CATALOG"),
@@ -32,42 +37,61 @@ CHANNEL is candidate, fast or stable.` + editNote,
 	must(cmd.MarkFlagRequired("channel"))
 	completeWith(cmd, channelsOfSecond, "channel")
 	updates := addUpdates(cmd)
+	cmd.Flags().BoolVar(&f.create, "create", false, "create the channel, the package and the catalog if they do not exist")
 	from.bundles.addImageRef(cmd)
 	from.add(cmd)
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		b, err := from.readBundle(cmd, args[0])
-		if err != nil {
+		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !from.changesForm()}
+		if err := from.readBundle(cmd, args[0], &add); err != nil {
 			return err
 		}
-		return f.run(cmd, args[1], edit.Add{Bundle: b, Channel: channel, Updates: updates()})
+		return f.run(cmd, args[1], add)
 	}
 	return cmd
 }
 
-// readBundle renders the bundle that an edit adds.
-func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string) (*declcfg.Bundle, error) {
+// readBundle renders the bundle that an edit adds, with its image by digest.
+func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string, add *edit.Add) error {
 	opts, closeAll, err := f.open(cmd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer closeAll()
 	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer catalog.Close()
 	metas, err := catalog.Metas(cmd.Context())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(metas) != 1 || metas[0].Schema != declcfg.SchemaBundle {
-		return nil, fmt.Errorf("add %q: want one bundle, found a catalog with %d objects", ref, len(metas))
+		return fmt.Errorf("add %q: want one bundle, found a catalog with %d objects", ref, len(metas))
 	}
 	v, err := metas[0].Decode()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := v.(*declcfg.Bundle) //nolint:forcetypeassert // by its schema
-	return b, catalog.Edit(b)
+	if b.Image == "" && reference.Of(ref).Kind == reference.Directory {
+		return &declcfg.Error{Pos: declcfg.Pos{File: ref}, Err: bundle.ErrNoImage}
+	}
+	if image := b.Image; image == ref && len(catalog.Lock.References) == 1 {
+		pinImages(b, image, catalog.Lock.References[0].Pinned())
+	}
+	add.Bundle, add.Reference = b, ref
+	add.Package = &declcfg.Package{Description: b.CSVMetadata().Description, Icon: b.ManifestIcon()}
+	return catalog.Edit(b)
+}
+
+// pinImages replaces the image of a bundle, which is also one of its related images, by the one with the digest.
+func pinImages(b *declcfg.Bundle, image, pinned string) {
+	b.Image = pinned
+	for i := range b.RelatedImages {
+		if b.RelatedImages[i].Image == image {
+			b.RelatedImages[i].Image = pinned
+		}
+	}
 }

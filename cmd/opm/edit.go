@@ -14,6 +14,7 @@ import (
 type editFlags struct {
 	pkg    string
 	dryRun bool
+	create bool
 }
 
 // editNote says what all edits have in common.
@@ -57,7 +58,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	defer done()
 	w := workOf(cmd)
 	result, err := edit.Apply(cmd.Context(), path, e, edit.Options{
-		Package: f.pkg, DryRun: f.dryRun, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
+		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 	})
 	if err != nil {
 		return err

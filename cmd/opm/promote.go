@@ -25,6 +25,7 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
 	must(cmd.MarkFlagRequired("to"))
 	completeWith(cmd, channels, "to")
 	updates := addUpdates(cmd)
+	cmd.Flags().BoolVar(&f.create, "create", false, "create the channel if the package has none of that name")
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, args[0], edit.Promote{Bundle: args[1], To: to, Updates: updates()})

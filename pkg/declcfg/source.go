@@ -30,7 +30,7 @@ type Source struct {
 	Record *Record
 
 	// Note, if not nil, is told what upstream refuses but is read here: empty documents, byte order marks, links to
-	// directories, files that several paths lead to. [Map] calls it between two objects, in the order of the objects.
+	// directories, and files that several paths lead to. [Map] calls it between two objects, in the order of the objects.
 	Note func(*Error)
 
 	// Read, if not nil, is called with how many more bytes were read; calls may run at once.

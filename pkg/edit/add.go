@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
@@ -19,6 +20,16 @@ type Add struct {
 	Bundle  *declcfg.Bundle
 	Channel string
 	Updates Updates
+
+	// Reference is another reference to the image of the bundle, such as by its tag. A template that has it already names
+	// the bundle by it. "" means none.
+	Reference string
+
+	// Package has the description and the icon of a package that is created with the bundle; nil for neither.
+	Package *declcfg.Package
+
+	// LikeOthers gives the bundle the form in which the last bundle of the package carries its manifests.
+	LikeOthers bool
 }
 
 // Updates are the edges of an entry.
@@ -35,7 +46,11 @@ func (a Add) apply(p *pkg) error {
 		return fmt.Errorf("bundle %q has no image, by which a template names it", a.Bundle.Name)
 	}
 	if p.template == template.Semver {
-		return p.addToStage(a.Bundle.Image, a.Channel, a.Updates)
+		image := a.Bundle.Image
+		if slices.Contains(p.parsed.Images(), a.Reference) {
+			image = a.Reference
+		}
+		return p.addToStage(image, a.Channel, a.Updates)
 	}
 	if a.Bundle.Package != p.name {
 		return fmt.Errorf("bundle %q is of package %q, not of package %q", a.Bundle.Name, a.Bundle.Package, p.name)
@@ -45,13 +60,19 @@ func (a Add) apply(p *pkg) error {
 		return fmt.Errorf("package %q already has bundle %q; opm promote puts it into another channel",
 			p.name, a.Bundle.Name)
 	}
+	if a.LikeOthers {
+		if err := p.convert(a.Bundle); err != nil {
+			return err
+		}
+	}
 	if err := p.addEntry(declcfg.Entry{Name: a.Bundle.Name}, a.Channel, a.Updates); err != nil {
 		return err
 	}
 	if isThere { // from an edit that did not get to the channel
 		return nil
 	}
-	behind := p.last(declcfg.SchemaBundle, declcfg.SchemaChannel)
+	last := p.last(declcfg.SchemaBundle, declcfg.SchemaChannel, declcfg.SchemaPackage)
+	behind := p.before(a.Bundle.Schema, a.Bundle.Name, last)
 	if p.template == template.Basic {
 		return p.insert(behind, p.reference(a.Bundle))
 	}
@@ -68,11 +89,25 @@ func (p *pkg) reference(b *declcfg.Bundle) jsontext.Value {
 	return joined(members)
 }
 
+// convert gives a bundle the form of the last bundle in the package that has manifests or metadata.
+func (p *pkg) convert(b *declcfg.Bundle) error {
+	others, _ := values[declcfg.Bundle](p)
+	for _, other := range slices.Backward(others) {
+		if form := render.FormOf(other); form != "" {
+			return render.Changes{Form: form}.Edit(b)
+		}
+	}
+	return nil
+}
+
 // addEntry adds an entry with these updates to a channel.
 func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	c, item, err := p.channel(channel)
-	if err != nil {
-		return err
+	switch {
+	case err != nil && p.create && len(p.items) > 0:
+		c = &declcfg.Channel{Schema: declcfg.SchemaChannel, Name: channel, Package: p.name}
+	case err != nil:
+		return fmt.Errorf("%w; %s", err, createHint)
 	}
 	if entryOf(c, e.Name) >= 0 {
 		return fmt.Errorf("bundle %q is already in channel %q of package %q", e.Name, channel, p.name)
@@ -90,6 +125,11 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	}
 	if u.SkipRange != "" {
 		e.SkipRange = u.SkipRange
+	}
+	if item == nil {
+		p.note("created channel %q of package %q", channel, p.name)
+		c.Entries = []declcfg.Entry{e}
+		return p.insert(p.before(c.Schema, c.Name, p.end()), declcfg.JSON.Append(nil, c))
 	}
 	return item.unit.append(item.ptr("/entries"), entryObject(e))
 }

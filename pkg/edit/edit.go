@@ -14,7 +14,9 @@ package edit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -25,6 +27,7 @@ import (
 type Options struct {
 	Package   string      // that the edit is about; "" finds it by what the edit names
 	DryRun    bool        // writes nothing
+	Create    bool        // makes the channel if there is none, and for [Add] also the package and the catalog
 	MaxObject int64       // see [declcfg.Source]
 	Read      func(int64) // see [declcfg.Source]
 }
@@ -49,16 +52,32 @@ type Result struct {
 // Apply makes an edit to a catalog, which is a directory or a file, or to a template.
 func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error) {
 	t, err := open(ctx, path, o)
-	if err != nil {
+	a, isAdd := e.(Add)
+	switch {
+	case isAdd && errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; %s", err, createHint)
+	case err != nil:
 		return nil, err
+	}
+	if isAdd && t.lacks(a.Bundle.Package, o.Package) {
+		if !o.Create {
+			return nil, fmt.Errorf("%w; %s", t.unknown(declcfg.SchemaPackage, a.Bundle.Package), createHint)
+		}
+		return t.create(ctx, a, o)
 	}
 	p, err := t.choose(e, o.Package)
 	if err != nil {
 		return nil, err
 	}
+	p.create = o.Create
 	if err := e.apply(p); err != nil {
 		return nil, err
 	}
+	return t.finish(ctx, p, o)
+}
+
+// finish validates the package, and writes its files or shows what changes in them.
+func (t *target) finish(ctx context.Context, p *pkg, o Options) (*Result, error) {
 	r := &Result{Notes: p.notes}
 	w, err := t.newWriter(p)
 	if err != nil {
@@ -77,11 +96,12 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 
 // A target is what is edited.
 type target struct {
-	path   string
-	isTree bool            // a directory
-	metas  []*declcfg.Meta // of a catalog
-	pkg    *pkg            // of a template
-	record declcfg.Record
+	path      string
+	isTree    bool            // a directory
+	isMissing bool            // nothing is at the path
+	metas     []*declcfg.Meta // of a catalog
+	pkg       *pkg            // of a template
+	record    declcfg.Record
 }
 
 // choose returns the package that an edit is about.
@@ -89,12 +109,10 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	if t.pkg != nil {
 		return t.pkg, t.pkg.checkName(name)
 	}
-	var packages, owners []string
+	packages := t.packages()
+	var owners []string
 	schema, subject := e.subject()
 	for _, m := range t.metas {
-		if m.Schema == declcfg.SchemaPackage {
-			packages = append(packages, m.Name)
-		}
 		if m.Schema == schema && m.Name == subject {
 			owners = append(owners, m.Owner())
 		}
@@ -115,6 +133,16 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 		return nil, notFound("no", Package, name, packages)
 	}
 	return t.load(name)
+}
+
+// packages returns the names of the packages of a catalog.
+func (t *target) packages() (names []string) {
+	for _, m := range t.metas {
+		if m.Schema == declcfg.SchemaPackage {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // notFound returns the error about something that is not there, with the nearest of the names that are.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/layout"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/yamljson"
@@ -22,7 +23,8 @@ import (
 const maxFormat = 16 << 20
 
 // Format writes the file r of that size to w in the layout of opm fmt, and reports whether it has another one: objects
-// and their keys in order, one indentation, quotes where they are needed. It is a catalog, a template, or another file
+// and their keys in order, one indentation, quotes where they are needed. An object in the layout of opm render -o yaml
+// keeps it. It is a catalog, a template, or another file
 // in YAML or JSON. Comments stay with what they are about. See docs/format.md.
 //
 // No value changes. What cannot be formatted is a [*declcfg.Error], whose position begins with name; the error joins
@@ -251,8 +253,18 @@ func (f *formatter) format(o *formatObject) formatted {
 	if o.Schema != "" || len(f.objects) > 1 { // it is not the configuration of something
 		out = append(out, separator...)
 	}
+	if len(o.before) == 0 && len(o.after) == 0 && isPrinted(text) {
+		return formatted{text: append(append(out, before...), text...)}
+	}
 	out, err := layout.YAML(out, slices.Concat(before, text, o.after), keyOrder())
 	return formatted{out, o.placed(err, bytes.Count(before, newline))}
+}
+
+// isPrinted reports whether the text of an object is what opm render -o yaml prints, with all keys sorted. Such text
+// without comments stays as it is, so that what opm prints, which is equal to upstream's, needs no formatting.
+func isPrinted(text []byte) bool {
+	raw, err := yamljson.Append(nil, text)
+	return err == nil && bytes.Equal(format.AppendYAML(nil, raw), text)
 }
 
 var newline, separator = []byte("\n"), []byte("---\n")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,10 @@ func open(ctx context.Context, path string, o Options) (*target, error) {
 			return t, err
 		}
 	case reference.Missing:
+		if o.Create && errors.Is(r.Err, fs.ErrNotExist) {
+			t.isMissing = true
+			return t, nil
+		}
 		return nil, fmt.Errorf("edit %q: %w", path, r.Err)
 	default:
 		return nil, fmt.Errorf("edit %q: want a directory or a file with a catalog, or a template", path)

@@ -23,6 +23,7 @@ type pkg struct {
 	items    []*item
 	units    []*unit // in the order of files and places
 	notes    []string
+	create   bool // channels that do not exist
 }
 
 // An item is an object: a document of a catalog, or an element of a template.
@@ -198,6 +199,29 @@ func (p *pkg) end() *item {
 		}
 	}
 	return first
+}
+
+// before returns the item behind which a new object comes: in a file in the order of [declcfg.Sort] the one before it,
+// in others and in templates the last one.
+func (p *pkg) before(schema, name string, last *item) *item {
+	if last.index >= 0 {
+		return last
+	}
+	var items []*item
+	var metas []*declcfg.Meta
+	for _, i := range p.items {
+		if i.unit.file == last.unit.file {
+			items, metas = append(items, i), append(metas, i.Meta)
+		}
+	}
+	added := &declcfg.Meta{Schema: schema, Package: p.name, Name: name}
+	sorted := append(slices.Clone(metas), added)
+	declcfg.Sort(sorted)
+	at := slices.Index(sorted, added)
+	if at == 0 || !slices.Equal(slices.Delete(sorted, at, at+1), metas) {
+		return last
+	}
+	return items[at-1]
 }
 
 // last returns the last item with one of the schemas, of which the first that there is counts; nil for none.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // defaultUnit is the indent of a level where no other is known.
@@ -15,7 +17,7 @@ func (d source) styleOf(path []*node, child *node) style {
 	s := style{yaml: d.yaml, flow: child.flow, unit: defaultUnit, compact: d.isCompact(path[0]), quote: child.quote}
 	if d.yaml {
 		s.dashed, s.quotes = isDashed(path), quotes{}
-		s.quotes.collect(n, "")
+		s.quotes.collect(d, n, "")
 		return s
 	}
 	s.indent = d.lineIndent(child.start)
@@ -33,19 +35,32 @@ func (d source) lineIndent(at int) string {
 }
 
 // collect notes the quotes of the texts in n, of which the last counts, where key is that of n or the list around it.
-func (q quotes) collect(n *node, key string) {
+// Quotes that a text needs say nothing about other texts of the key.
+func (q quotes) collect(d source, n *node, key string) {
 	if n.name != "" {
 		key = strings.ToLower(n.name)
 	}
 	if n.kind == scalar {
-		q[key] = n.quote
+		if n.quote == 0 || d.isFree(n) {
+			q[key] = n.quote
+		}
 		if n.quote != 0 {
 			q[""] = n.quote
 		}
 	}
 	for _, c := range n.children {
-		q.collect(c, key)
+		q.collect(d, c, key)
 	}
+}
+
+// isFree reports whether a text in quotes needs none.
+func (d source) isFree(n *node) bool {
+	raw, err := yamljson.Append(nil, d.bytes[n.from:n.to])
+	if err != nil {
+		return false
+	}
+	text, ok := decoded(raw).(string)
+	return ok && isPlain(text)
 }
 
 // isDashed reports whether lists are indented further than their keys, as the nearest one to the end of a path is.

@@ -129,7 +129,7 @@ func (s style) restyle(n *yaml.Node, quote byte) {
 // not, such as y.
 func isPlain(text string) bool {
 	raw, err := yamljson.Append(nil, []byte(text))
-	return err == nil && bytes.Equal(raw, encoded(text)) || strings.Contains(text, "\n")
+	return err == nil && decoded(raw) == text || strings.Contains(text, "\n")
 }
 
 // A member is a key of an object and its value.

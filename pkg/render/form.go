@@ -43,6 +43,20 @@ func TargetForm(target string) (Form, error) {
 	return FormMetadata, nil
 }
 
+// FormOf returns the form of a bundle, "" if it carries neither manifests nor metadata, or both.
+func FormOf(b *declcfg.Bundle) Form {
+	has := func(typ string) bool {
+		return slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return p.Type == typ })
+	}
+	switch objects, metadata := has(declcfg.PropertyBundleObject), has(declcfg.PropertyCSVMetadata); {
+	case objects == metadata:
+		return ""
+	case objects:
+		return FormObject
+	}
+	return FormMetadata
+}
+
 // convert converts b to the form. It does not change a bundle without manifests and metadata properties: registries
 // read what they need from its image.
 func (f Form) convert(b *declcfg.Bundle) error {

@@ -19,7 +19,7 @@ func (o *opened) openImage(ctx context.Context) error {
 	locked, isLocked := o.Lock.find(o.ref)
 	ref := o.ref
 	if isLocked {
-		ref = locked.pinned()
+		ref = locked.Pinned()
 	}
 	img, err := images.Open(ctx, ref)
 	switch {

@@ -97,8 +97,8 @@ func (l *Lock) find(ref string) (Locked, bool) {
 	return l.References[i], true
 }
 
-// pinned returns the reference by digest.
-func (r Locked) pinned() string {
+// Pinned returns the reference by digest, without a tag.
+func (r Locked) Pinned() string {
 	repo, _, _ := strings.Cut(r.Reference, "@")
 	if tag := strings.LastIndexByte(repo, ':'); tag > strings.LastIndexByte(repo, '/') {
 		repo = repo[:tag]
