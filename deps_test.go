@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/markdown"},
 	"pkg/filter": {
 		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
-		"internal/strictyaml", "github.com/blang/semver/v4", json,
+		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem",
 	},
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",

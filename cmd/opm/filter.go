@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/filter"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -36,7 +37,8 @@ A range has the syntax of ">=1.1.0 <2.0.0" or "1.x", and pre-releases only if it
 
 The result is valid: one head for each channel, a default channel that exists, and no version
 without an update to the head that had one. What is repaired for that is printed to standard
-error, and --summary has it as JSON. The packages that are kept must be valid before.
+error, and --summary has it as JSON. The packages that are kept must be valid before. If OLM cannot
+install all of the result from the result alone, as opm resolve --all finds out, that is a warning.
 
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1) and keeps what
 oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.` + catalogNote,
@@ -122,20 +124,52 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	done()
 	if found := problemsOfKept(problems, result.Packages); len(found) > 0 {
+		done()
 		return reportProblems(cmd, found)
 	}
+	if err := result.AddUnresolved(cmd.Context()); err != nil {
+		return err
+	}
+	hint, err := f.dependencyHint(cmd, catalog, selection, result)
+	if err != nil {
+		return err
+	}
+	done()
 	if err := f.write(cmd, catalog, result); err != nil {
 		return err
 	}
 	printChanges(cmd.ErrOrStderr(), result, from.Index)
+	fmt.Fprint(cmd.ErrOrStderr(), hint)
 	if f.summary == "" {
 		return nil
 	}
 	return atomicfile.Write(f.summary, atomicfile.Options{}, func(w io.Writer) error {
 		return writeValue(w, result, "json")
 	})
+}
+
+// dependencyHint returns the line that names --with-dependencies, if bundles that are kept cannot be installed, and the
+// catalog has more of what they depend on.
+func (f *filterFlags) dependencyHint(
+	cmd *cobra.Command, catalog *render.Catalog, s filter.Selection, r *filter.Result,
+) (string, error) {
+	if f.dependencies || !slices.ContainsFunc(r.Changes, isOf(filter.Unresolved)) {
+		return "", nil
+	}
+	c, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+	if err != nil {
+		return "", err
+	}
+	more, err := filter.Select(cmd.Context(), filter.Catalog{Index: c.Index, Dependencies: c.Dependencies()}, s)
+	if err != nil || !slices.ContainsFunc(more.Changes, isOf(filter.DependencyAdded)) {
+		return "", err
+	}
+	return "hint: --with-dependencies also keeps what these bundles require\n", nil
+}
+
+func isOf(kind filter.Kind) func(filter.Change) bool {
+	return func(c filter.Change) bool { return c.Kind == kind }
 }
 
 // selection returns what is to be kept.

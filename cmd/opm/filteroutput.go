@@ -50,6 +50,10 @@ func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result 
 // printChanges prints what was changed, and how much is kept.
 func printChanges(w io.Writer, result *filter.Result, index *declcfg.Index) {
 	for _, c := range result.Changes {
+		if c.Kind == filter.Unresolved {
+			fmt.Fprintf(w, "opm: warning: %s\n", c)
+			continue
+		}
 		fmt.Fprintf(w, "opm: %s\n", c)
 	}
 	var kept, of struct{ packages, channels, bundles int }

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/filter"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -109,7 +110,44 @@ func apply(t testing.TB, c filter.Catalog, s filter.Selection) (*cut, error) {
 	}
 	made := &cut{c.Index, after.Index, result, out.String()}
 	made.checkUpdates(t)
+	made.checkUnresolved(t)
 	return made, nil
+}
+
+// checkUnresolved holds the result to this: a cluster with nothing else has the problems that are reported, and no other.
+func (c *cut) checkUnresolved(t testing.TB) {
+	t.Helper()
+	result := *c.result
+	if err := result.AddUnresolved(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var said, want []string
+	for _, change := range result.Changes {
+		if change.Kind == filter.Unresolved {
+			said = append(said, change.Package+": "+change.Message)
+		}
+	}
+	after, err := resolve.ReadCatalog(t.Context(),
+		declcfg.Source{Name: "result", FS: fstest.MapFS{"catalog.json": {Data: []byte(c.text)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after = after.As("ns", "cat")
+	check := resolve.Check{
+		Classic: true, V1: true, Namespace: resolve.Namespace{Name: "ns", Catalogs: []*resolve.Catalog{after}},
+	}
+	checked, err := check.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range checked.Problems {
+		if p.Severity == problem.Error {
+			want = append(want, p.Package+": "+p.Message)
+		}
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(said)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("unresolved: %q, want %q", said, want)
+	}
 }
 
 // checkUpdates holds the result to this: where a bundle that is kept is updated in a channel that is kept, directly or

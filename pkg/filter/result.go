@@ -58,6 +58,7 @@ const (
 	OutsideRange          Kind = "outside-range"   // a bundle is kept although it is not in the range
 	DependencyAdded       Kind = "dependency"      // a bundle is kept for another one
 	DependencyMissing     Kind = "no-provider"     // the catalog has nothing that another bundle depends on
+	Unresolved            Kind = "unresolved"      // OLM cannot install a bundle that is kept; see [Result.AddUnresolved]
 )
 
 // String returns the change with the package and the channel that it is about.
