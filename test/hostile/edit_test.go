@@ -20,7 +20,7 @@ func TestKilledEdits(t *testing.T) {
 	t.Parallel()
 	for _, k := range []killed{
 		{"promote", "promote catalog kiln.v2.0.0-rc.1 --to stable", "", nil},
-		{"add", "add bundle catalog --channel stable", "", nil},
+		{"add", "add bundle catalog --channel stable --alpha-image-ref-template registry.example/kiln:{{.Version}}", "", nil},
 		{"remove", "remove catalog bundle kiln.v1.1.1 --reconnect", "", nil},
 		{"default channel", "default-channel catalog/kiln candidate", "", nil},
 	} {

@@ -31,7 +31,7 @@ func TestFormat(t *testing.T) {
 		}, 250},
 		{"20,000 objects", func(w *bufio.Writer) {
 			for i := range 20_000 {
-				fmt.Fprintf(w, "---\nname: n%d\nschema: olm.bundle\n", i)
+				fmt.Fprintf(w, "---\nschema: olm.bundle\npackage: p\nname: n%d\n", i)
 			}
 		}, 250},
 		{"240,000 lines", func(w *bufio.Writer) {
