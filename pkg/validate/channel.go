@@ -1,10 +1,13 @@
 package validate
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -72,6 +75,51 @@ func (s *scope) graph(entries []declcfg.Entry) {
 		if !ok || p.Kind == graph.Cycle && slices.Equal(p.At, cycle) { // already reported
 			continue
 		}
+		if p.Kind == graph.SeveralHeads && s.misnamedHeads(entries, p) {
+			continue
+		}
 		s.add(rule, p.At[0], "%s", p)
 	}
+}
+
+// misnamedHeads reports entries that replace what the channel does not have, if a head of nearly that name and a lower
+// version must have been meant. It returns false if that is not why the channel has several heads.
+func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
+	exists := map[string]bool{}
+	for _, e := range entries {
+		exists[e.Name] = true
+	}
+	meant := map[int]string{} // by the index of the entry
+	heads := slices.Clone(p.Names)
+	for i, e := range entries {
+		if e.Replaces == "" || exists[e.Replaces] {
+			continue
+		}
+		isHigher := func(head string) bool { return !isLower(head, e.Name) }
+		near := nearest.Within(maxTypo, e.Replaces, slices.DeleteFunc(slices.Clone(heads), isHigher))
+		if near != "" {
+			meant[i] = near
+			heads = slices.DeleteFunc(heads, func(head string) bool { return head == near })
+		}
+	}
+	if len(heads) != 1 {
+		return false
+	}
+	for _, i := range slices.Sorted(maps.Keys(meant)) {
+		s.add("channel-head", index("/entries", i)+"/replaces",
+			"multiple channel heads found in graph: %s: %q replaces %q, and the channel has no such entry (did you mean %q?)",
+			strings.Join(p.Names, ", "), entries[i].Name, entries[i].Replaces, meant[i])
+	}
+	return true
+}
+
+// isLower reports whether two names of bundles end in versions, of which the first is lower.
+func isLower(a, b string) bool {
+	versionOf := func(name string) (declcfg.Version, error) {
+		_, text, _ := strings.Cut(name, ".v")
+		return declcfg.ParseVersion(text, "")
+	}
+	low, errLow := versionOf(a)
+	high, errHigh := versionOf(b)
+	return errLow == nil && errHigh == nil && low.Compare(high) < 0
 }

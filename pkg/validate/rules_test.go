@@ -176,6 +176,12 @@ var breaks = []struct {
 	{"no bundle in the last channel",
 		[]edit{{channelFile, "[{name: oak.v1.0.0}", "[{name: oak.v1.0.0, replaces: oak.v0}, {name: oak.v0}"}},
 		[]string{"oak/channels.yaml:14:57 entry-bundle"}},
+	{"replaces a name that is nearly that of the other head", []edit{
+		{channelFile, "{name: oak.v1.1.0, replaces: oak.v1.0.0}", "{name: oak.v1.1.0, replaces: oak.v1.0.1}"},
+	}, []string{"oak/channels.yaml:14:61 channel-head"}},
+	{"replaces a higher version that is not there", []edit{
+		{channelFile, "{name: oak.v1.0.0}, {name: oak.v1.1.0, replaces: oak.v1.0.0}", "{name: oak.v1.0.0, replaces: oak.v1.1.1}, {name: oak.v1.1.0}"},
+	}, []string{"oak/channels.yaml:14:12 channel-head"}},
 	{"two heads", []edit{{channelFile, "{name: oak.v1.1.0, replaces: oak.v1.0.0}", "{name: oak.v1.1.0}"}},
 		[]string{"oak/channels.yaml:14:12 channel-head"}},
 	{"no head", []edit{{jsonFile, `{"name": "pine.v1"}`, `{"name": "pine.v1", "replaces": "pine.v1"}`}},
