@@ -106,6 +106,9 @@ func (f *bundleManifestsFlags) manifests(cmd *cobra.Command, ref string, images 
 	if err != nil {
 		return nil, err
 	}
+	if err := plain.CheckDependencies(contents); err != nil {
+		return nil, err
+	}
 	objects, err := plain.Objects(contents, f.options)
 	if err != nil {
 		return nil, err

@@ -186,7 +186,12 @@ var checkTests = []struct {
 	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: oak}\n"), []string{
 		"b/manifests/a.yaml:3:18: warning: metadata.name: OLM creates this account for b/manifests/csv.yaml [service-account]"}},
 	{change("manifests/csv.yaml", "example.com/oak:1", "Not valid"), []string{
-		"b/manifests/csv.yaml:13:38: warning: spec.relatedImages[0].image: "}},
+		"b/manifests/csv.yaml:13:38: error: spec.relatedImages[0].image: \"Not valid\" is not a valid image reference: "}},
+	{change("manifests/csv.yaml", "example.com/oak:1", "''"), []string{
+		"b/manifests/csv.yaml:13:19: warning: spec.relatedImages[0]: no image [related-image-empty]"}},
+	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{image: https://b}]"), []string{
+		"b/manifests/csv.yaml:18:67: error: spec.install.spec.deployments[0].spec.template.spec.containers[0].image: " +
+			`"https://b" is not a valid image reference: `}},
 	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{image: b, env: [{name: RELATED_IMAGE_A, value: a}, "+
 		"{name: RELATED_IMAGE_B, value: b}, {name: RELATED_IMAGE_OAK, value: 'example.com/oak:1'}, {name: IMAGE, value: i}]}]"), []string{
 		`b/manifests/csv.yaml:18:107: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
@@ -269,7 +274,7 @@ func TestCheckMediaTypes(t *testing.T) {
 	}
 }
 
-// TestCheckRealBundles holds that published bundles have no errors.
+// TestCheckRealBundles holds that published bundles have no errors but images by which no catalog with them is valid.
 func TestCheckRealBundles(t *testing.T) {
 	dirs := realBundles(t)
 	if testing.Short() {
@@ -277,7 +282,7 @@ func TestCheckRealBundles(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{}) {
-			if f.Severity == problem.Error || f.Pos.Line == 0 {
+			if f.Severity == problem.Error && f.Rule != "image-reference" || f.Pos.Line == 0 {
 				t.Error(f)
 			}
 		}

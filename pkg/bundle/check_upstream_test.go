@@ -300,7 +300,8 @@ func TestRealBundlesAsUpstream(t *testing.T) {
 				"csv-no-min-kube-version", "csv-examples", "csv-no-examples", "csv-annotation-case", "csv-properties"}},
 			{definitionsOf(b), validation.CustomResourceDefinitionValidator, []string{"crd"}},
 			{[]any{b}, validation.BundleValidator, []string{
-				"crd-missing", "crd-not-owned", "crd-twice", "service-account", "related-image", "bundle-name", "bundle-size"}},
+				"crd-missing", "crd-not-owned", "crd-twice", "service-account", "image-reference", "related-image-empty",
+				"bundle-name", "bundle-size"}},
 			{objectsOf(b), validation.ObjectValidator, []string{"object", "object-permission"}},
 			{[]any{b}, validation.OperatorHubV2Validator, []string{"hub", "hub-icon", "csv-no-min-kube-version"}},
 		} {

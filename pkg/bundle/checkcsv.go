@@ -260,17 +260,24 @@ func (c *checker) checkRelatedImages() {
 	for i, image := range c.csv.Spec.RelatedImages {
 		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
 		if image.Image == "" {
-			c.findCSV("related-image", ptr, "no image")
-		} else if _, err := reference.ParseNormalizedNamed(image.Image); err != nil {
-			c.findCSV("related-image", ptr.AppendToken("image"), "%w", err)
+			c.findCSV("related-image-empty", ptr, "no image")
+			continue
 		}
+		c.checkReference(ptr.AppendToken("image"), image.Image)
 	}
-	c.checkEnvImages()
+	c.checkContainers()
 }
 
-// checkEnvImages looks for images that the operator starts and that nobody would mirror. The images of its own
-// containers are related images, too.
-func (c *checker) checkEnvImages() {
+// checkReference checks an image that becomes a related image of the rendered bundle.
+func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
+	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+		c.findCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
+	}
+}
+
+// checkContainers checks the images of the containers of the operator, which are related images too, and looks for
+// images that the operator starts and that nobody would mirror.
+func (c *checker) checkContainers() {
 	known := map[string]bool{}
 	for _, image := range c.csv.Spec.RelatedImages {
 		known[image.Image] = true
@@ -285,13 +292,16 @@ func (c *checker) checkEnvImages() {
 	for i := range deployments {
 		ptr := element("/spec/install/spec/deployments", i) + "/spec/template/spec"
 		pod := &deployments[i].Spec.Template.Spec
-		c.checkEnv(ptr+"/containers", pod.Containers, known)
-		c.checkEnv(ptr+"/initContainers", pod.InitContainers, known)
+		c.checkImages(ptr+"/containers", pod.Containers, known)
+		c.checkImages(ptr+"/initContainers", pod.InitContainers, known)
 	}
 }
 
-func (c *checker) checkEnv(ptr jsontext.Pointer, containers []corev1.Container, known map[string]bool) {
+func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Container, known map[string]bool) {
 	for i := range containers {
+		if image := containers[i].Image; image != "" {
+			c.checkReference(element(ptr, i)+"/image", image)
+		}
 		for j, v := range containers[i].Env {
 			if strings.HasPrefix(v.Name, envImagePrefix) && v.Value != "" && !known[v.Value] {
 				at := element(element(ptr, i)+"/env", j) + "/value"

@@ -27,8 +27,22 @@ type Contents struct {
 	CRDs   []*apiextensionsv1.CustomResourceDefinition
 	Others []*unstructured.Unstructured
 
+	// Dependencies are in the order of the ClusterServiceVersion, properties and dependencies.
+	Dependencies []Dependency
+
 	files map[any]*manifest
 }
+
+// A Dependency is what the bundle requires of others, such as an API.
+type Dependency struct {
+	Property string // the type of the property that it becomes, such as olm.gvk.required
+
+	doc *document
+	ptr jsontext.Pointer
+}
+
+// Error returns an error about the dependency, with its place.
+func (d Dependency) Error(err error) *declcfg.Error { return d.doc.errorIn(d.ptr, err) }
 
 // ReadContents reads the manifests of the bundle that fsys holds. Errors are those of [Parse], and all values that do
 // not fit the types of Kubernetes and OLM, with their places; positions begin with name.
@@ -58,8 +72,48 @@ func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 		}
 		c.Others, c.files[other] = append(c.Others, other), m
 	}
-	p.annotateProperties(c, meta)
+	if annotated, ok := p.annotatedProperties(c); ok {
+		p.collectDependencies(c, meta, annotated)
+		p.annotateProperties(c, meta, annotated)
+	}
 	return c, p.err()
+}
+
+// collectDependencies adds the dependencies of the contents, wherever their author wrote them.
+func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []annotatedProperty) {
+	csv := c.files[c.CSV].document
+	add := func(typ string, doc *document, ptr jsontext.Pointer) {
+		switch typ {
+		case declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint:
+			c.Dependencies = append(c.Dependencies, Dependency{typ, doc, ptr})
+		}
+	}
+	for i := range c.CSV.Spec.CustomResourceDefinitions.Required {
+		add(declcfg.PropertyGVKRequired, csv, element("/spec/customresourcedefinitions/required", i))
+	}
+	for i := range c.CSV.Spec.APIServiceDefinitions.Required {
+		add(declcfg.PropertyGVKRequired, csv, element("/spec/apiservicedefinitions/required", i))
+	}
+	for _, property := range annotated {
+		add(property.Type, csv, pointer("metadata", "annotations", annotationProperties))
+	}
+	for i, d := range meta.properties {
+		add(string(d.Type), meta.from.properties, element("/properties", i))
+	}
+	for i, d := range meta.dependencies {
+		add(requiredBy(string(d.Type)), meta.from.dependencies, element("/dependencies", i))
+	}
+}
+
+// requiredBy returns the type of the property that a dependency of a type becomes.
+func requiredBy(dependency string) string {
+	switch dependency {
+	case declcfg.PropertyGVK:
+		return declcfg.PropertyGVKRequired
+	case declcfg.PropertyPackage:
+		return declcfg.PropertyPackageRequired
+	}
+	return dependency
 }
 
 // decodeInto decodes a manifest, and reports whether it could.
@@ -72,17 +126,24 @@ func (p *parser) decodeInto(c *Contents, m *manifest, v any) bool {
 	return err == nil
 }
 
+// annotatedProperties returns the properties in the annotation of the ClusterServiceVersion, and whether they can be
+// read.
+func (p *parser) annotatedProperties(c *Contents) (properties []annotatedProperty, ok bool) {
+	text, ok := c.CSV.Annotations[annotationProperties]
+	if !ok {
+		return nil, true
+	}
+	if err := json.Unmarshal([]byte(text), &properties); err != nil {
+		ptr := pointer("metadata", "annotations", annotationProperties)
+		p.fail(c.files[c.CSV].errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
+		return nil, false
+	}
+	return properties, true
+}
+
 // annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion. As in OLM v1 the
 // annotation is null if there is a metadata/properties.yaml, and no property at all.
-func (p *parser) annotateProperties(c *Contents, meta *metadata) {
-	var properties []annotatedProperty
-	if text, ok := c.CSV.Annotations[annotationProperties]; ok {
-		if err := json.Unmarshal([]byte(text), &properties); err != nil {
-			ptr := pointer("metadata", "annotations", annotationProperties)
-			p.fail(c.files[c.CSV].errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
-			return
-		}
-	}
+func (p *parser) annotateProperties(c *Contents, meta *metadata, properties []annotatedProperty) {
 	_, err := fs.Stat(p.fsys, path.Join(metadataDir, "properties.yaml"))
 	if len(meta.properties) == 0 && err != nil {
 		return

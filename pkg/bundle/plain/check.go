@@ -36,6 +36,18 @@ func check(b *bundle.Contents, opts Options) error {
 	return nil
 }
 
+// CheckDependencies returns an error that joins a [*declcfg.Error] for each dependency of a bundle. OLM v1 refuses such
+// a bundle after it has chosen it from a catalog, before it makes any object of it.
+func CheckDependencies(b *bundle.Contents) error {
+	var errs []error
+	for _, d := range b.Dependencies {
+		errs = append(errs, d.Error(fmt.Errorf("validating bundle %q: bundle %[1]q has a dependency declared via "+
+			"property %q which is currently not supported", b.CSV.Name, d.Property)))
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return errors.Join(errs...)
+}
+
 // A checker collects the reasons, in the words of OLM.
 type checker struct {
 	*bundle.Contents
