@@ -26,9 +26,9 @@ with the description and the icon of the bundle, and the catalog.
 BUNDLE is an image, a bundle directory, or a file with a rendered bundle. An image in a registry is
 written by its digest. Unless a flag says otherwise, the bundle carries its manifests as the others
 of the package do. In a semver template, CHANNEL is candidate, fast or stable.` + editNote,
-		Example: `  opm add registry.example/pottery/kiln-bundle:v1.0.0 catalog --channel stable --create
-  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate
-  opm add bundle catalog --channel stable --skips kiln.v1.1.0 --skip-range ">=1.0.0 <2.1.0"
+		Example: `  opm add registry.example/weavers/loom-bundle:v0.6.0 looms --channel weekly --create
+  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate --skip-range "<2.0.0"
+  opm add loom catalog --channel weekly --alpha-image-ref-template registry.example/weavers/loom:v0.6.0
   opm add registry.example/pottery/kiln-bundle:v2.0.0 templates/semver.yaml --channel candidate`,
 		Args:              exactArgs("BUNDLE", "CATALOG"),
 		ValidArgsFunction: completeArgs(files, files),

@@ -27,8 +27,8 @@ cluster from its next minor version is reported on standard error.
 
 A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, in an OCI layout
 (oci:DIRECTORY[:TAG]) or in an archive.`,
-		Example: "  " + path + ` manifests bundle --namespace kilns
-  ` + path + ` manifests registry.example/pottery/kiln-bundle:v2.0.0 -n kilns --certificates service-ca -o json`,
+		Example: "  " + path + ` manifests loom --namespace looms
+  ` + path + ` manifests registry.example/weavers/loom-bundle:v0.6.0 -n looms --certificates service-ca -o json`,
 		Args:              exactArgs("BUNDLE"),
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },

@@ -47,10 +47,17 @@ func (f *imageFlags) openWith(
 		images.close()
 		return nil, nil, err
 	}
-	return catalog, func() {
+	closeAll = func() {
 		catalog.Close()
 		images.close()
-	}, nil
+	}
+	if f.keepGoing {
+		if err := withhold(cmd, catalog); err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+	}
+	return catalog, closeAll, nil
 }
 
 // readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is that of

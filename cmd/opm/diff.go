@@ -53,6 +53,7 @@ They need not be valid.`,
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	completeWith(cmd, packages, "package")
 	f.addFailOn(cmd)
+	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 	return cmd
 }

@@ -89,6 +89,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	must(cmd.MarkFlagFilename("summary", "json"))
 	completeWith(cmd, packages, "package", "default-channel")
 	completeNothing(cmd, "config-catalog")
+	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 }
 

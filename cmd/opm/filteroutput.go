@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/filter"
@@ -51,7 +52,7 @@ func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result 
 func printChanges(w io.Writer, result *filter.Result, index *declcfg.Index) {
 	for _, c := range result.Changes {
 		if c.Kind == filter.Unresolved {
-			fmt.Fprintf(w, "opm: warning: %s\n", c)
+			fmt.Fprintf(w, "opm: warning: %s\n", legible.Text(c.String()))
 			continue
 		}
 		fmt.Fprintf(w, "opm: %s\n", c)

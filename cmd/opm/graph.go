@@ -60,6 +60,7 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
+	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 }
 

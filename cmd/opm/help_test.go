@@ -134,8 +134,8 @@ spec:
     mirrors: [mirror.example]
 `
 
-// makeImages starts a registry, makes dir/registries.conf call it registry.example, and puts images of the bundle and
-// the catalog in dir there, and of the bundle into dir/layout.
+// makeImages starts a registry, makes dir/registries.conf call it registry.example, and puts images of the bundles and
+// the catalog in dir there, and of one bundle into dir/layout.
 func makeImages(t *testing.T, dir string) {
 	t.Helper()
 	host := newRegistry(t)
@@ -146,6 +146,7 @@ func makeImages(t *testing.T, dir string) {
 	conf := filepath.Join(dir, "registries.conf")
 	err = errors.Join(
 		push(filepath.Join(dir, "bundle"), host+"/pottery/kiln-bundle:v2.0.0"),
+		push(filepath.Join(dir, "loom"), host+"/weavers/loom-bundle:v0.6.0"),
 		push(filepath.Join(dir, "catalog"), host+"/crafts/catalog:v1"),
 		image.WriteLayout(img, filepath.Join(dir, "layout"), "v2.0.0"),
 		os.WriteFile(conf, []byte(mirrored(host)), 0o666),

@@ -30,6 +30,8 @@ type imageFlags struct {
 	cacheMax     byteSize
 	unpackedMax  byteSize
 	verbose      bool
+
+	keepGoing bool // see addKeepGoing
 }
 
 // add adds the flags to cmd. They come after those of the command itself, which may have taken -v.

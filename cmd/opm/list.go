@@ -130,6 +130,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
+	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	return cmd
 }

@@ -47,6 +47,7 @@ where a bundle is found by its name, of bundles. The catalog need not be valid.`
 		string(list.Text), string(list.JSON), string(list.Names))
 	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
 	completeWith(cmd, packages, "package")
+	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	return cmd
 }

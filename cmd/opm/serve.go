@@ -143,6 +143,7 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 		one := serve.Registry{Load: serve.LoadOptions{
 			Open: r.open, HTTP: f.httpAddr != "" || f.withHTTP, Log: log, Modified: modified,
 			CacheDir: f.cacheDir, CacheName: r.cacheName, CacheOnly: f.cacheOnly, Enforce: f.enforce,
+			KeepGoing: f.images.keepGoing,
 		}}
 		if len(registries) > 1 {
 			one.Load.Log = log.With("catalog", r.cacheName)

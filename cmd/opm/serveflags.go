@@ -71,6 +71,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.withHTTP, "with-http", false, "cache also what --http-addr needs (with --cache-only)")
 	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
 		"fail if the cache is stale or corrupt, instead of rebuilding it")
+	f.images.addKeepGoing(cmd)
 	flags.BoolVar(&f.watch, "watch", false, "load the catalogs again when their files change")
 	flags.DurationVar(&f.reloadGrace, "reload-grace", serve.DefaultReloadGrace,
 		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")

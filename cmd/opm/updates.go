@@ -72,6 +72,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, packages, "package")
 	completeWith(cmd, channels, "channel")
 	completeWith(cmd, bundles, "from")
+	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 }
 

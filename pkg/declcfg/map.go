@@ -31,6 +31,9 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 	work := func(c *chunk) batch {
 		b := batch{file: c.file}
 		err := c.read(func(o *Object, err error) {
+			if leavesOut(c.withheld(), o, err) {
+				return
+			}
 			var v T
 			if err == nil {
 				v, err = fn(o)
@@ -39,7 +42,9 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		})
 		if err != nil {
 			b.broken = true
-			b.results = append(b.results, result{err: err})
+			if !leavesOut(c.withheld(), nil, err) {
+				b.results = append(b.results, result{err: err})
+			}
 		}
 		if c.Chunk != nil {
 			b.expanded = c.Expanded
@@ -84,7 +89,9 @@ func allChunks(sources []Source) iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for _, s := range sources {
 			more := true
-			report := func(err error) { more = more && yield(&chunk{err: err}) }
+			report := func(err error) {
+				more = more && (leavesOut(s.Withheld, nil, err) || yield(&chunk{err: err}))
+			}
 			tell := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
 			for _, f := range s.files(report, tell) {
 				for c := range f.chunks() {

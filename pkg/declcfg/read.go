@@ -29,6 +29,14 @@ type note struct {
 	err *Error
 }
 
+// withheld is that of the source; nil for an error of the walk.
+func (c *chunk) withheld() map[string]bool {
+	if c.file == nil {
+		return nil
+	}
+	return c.file.withheld
+}
+
 // notes returns the notes about c, which was read.
 func (c *chunk) notes() []note {
 	switch {

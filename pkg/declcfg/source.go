@@ -39,6 +39,10 @@ type Source struct {
 	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
 	MaxObject int64
 
+	// Withheld are the owners, as [Meta.Owner] returns them, of objects that [Map] leaves out. Unless it is nil, Map also
+	// leaves out what cannot be read.
+	Withheld map[string]bool
+
 	// Ordered says that opm itself wrote the objects: the keys within values of properties are in their final
 	// order; see [Property].
 	Ordered bool
@@ -54,6 +58,7 @@ type file struct {
 	record    *Record // as the source
 	maxObject int64   // as the source
 	ordered   bool    // as the source
+	withheld  map[string]bool
 	note      func(*Error)
 	read      func(int64)
 }
@@ -94,8 +99,20 @@ func (s Source) Bundle(b *Bundle, text []byte) *Meta {
 func (s Source) file(label, name string) *file {
 	return &file{
 		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
-		read: s.Read,
+		read: s.Read, withheld: s.Withheld,
 	}
+}
+
+// leavesOut reports whether an object, or the error that is in its place, is withheld. A file that changes while it is
+// read is an error in any case.
+func leavesOut(withheld map[string]bool, o *Object, err error) bool {
+	switch {
+	case withheld == nil:
+		return false
+	case err != nil:
+		return !errors.Is(err, ErrChanged)
+	}
+	return withheld[o.Owner()]
 }
 
 // label returns how positions call the file of that name.

@@ -19,6 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // A Catalog is what is served under one name.
@@ -48,6 +49,9 @@ type LoadOptions struct {
 	Enforce bool
 	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
 	CacheOnly bool
+
+	// KeepGoing serves catalogs without the packages that are not valid, if there are others. Such a store is not cached.
+	KeepGoing bool
 
 	HTTP     bool         // keeps all objects for HTTP; a store in CacheDir without them is replaced
 	Modified time.Time    // when the catalogs were changed, for HTTP; zero asks their files
@@ -109,7 +113,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		}
 	}
 	if s.Store == nil {
-		if s.Store, err = l.build(ctx, s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources(), l.places()); err != nil {
+		if err := l.make(ctx, s, in); err != nil {
 			return nil, err
 		}
 		s.Built = true
@@ -118,6 +122,51 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		s.catalogs = l.webCatalogs(s, in)
 	}
 	return s, nil
+}
+
+// make builds the store of a snapshot.
+func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
+	opts := store.BuildOptions{HTTP: l.HTTP}
+	s.Store, err = l.build(ctx, s.Key, opts, in.sources(), l.places())
+	invalid, ok := errors.AsType[*ProblemsError](err)
+	if !ok || !l.KeepGoing || l.CacheOnly || invalid.System { // the system may have recovered at the next attempt
+		return err
+	}
+	if s.withheld, err = withhold(ctx, in, invalid); err != nil {
+		return err
+	}
+	for _, held := range s.withheld {
+		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reason)
+	}
+	s.Store, err = l.build(ctx, s.Key, opts, in.sources(), temporaryPlaces())
+	return err
+}
+
+// withhold takes the packages that are not valid out of catalogs. It returns invalid if nothing is left.
+func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web.Withheld, err error) {
+	left := false
+	for i := range in.Catalogs {
+		c := &in.Catalogs[i]
+		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, c.Source)
+		if err != nil {
+			return nil, err
+		}
+		held := report.Withheld()
+		left = left || !held.HasAll(report.Index)
+		if held == nil {
+			continue
+		}
+		c.Source = held.Without(c.Source)[0]
+		for _, name := range held.Names() {
+			all = append(all, web.Withheld{
+				Catalog: c.Name, Package: name, Reason: problem.Reason([]*problem.Problem{held[name]}),
+			})
+		}
+	}
+	if !left {
+		return nil, invalid
+	}
+	return all, nil
 }
 
 // sources returns those of all catalogs.
@@ -143,6 +192,7 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 		}
 		all = append(all, web.Catalog{
 			Name: c.Name, Objects: objects, Providing: s.Store.PackagesProviding, Tag: s.Key.String(), Modified: modified,
+			Withheld: slices.DeleteFunc(slices.Clone(s.withheld), func(w web.Withheld) bool { return w.Catalog != c.Name }),
 		})
 	}
 	return all

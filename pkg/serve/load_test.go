@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -174,6 +175,52 @@ func TestInvalid(t *testing.T) {
 	if _, ok := errors.AsType[*serve.ProblemsError](r.end()); !ok {
 		t.Errorf("the server ended with %v", r.end())
 	}
+}
+
+// TestKeepGoing serves a catalog without the packages that are not valid, and says so everywhere.
+func TestKeepGoing(t *testing.T) {
+	dir, cache, l := catalogDir(t, trees), t.TempDir(), bufconn.Listen(window)
+	put(t, dir, "elm.yaml", "schema: olm.package\nname: elm\ndefaultChannel: stable\n")
+	r := run(t, serve.Options{WatchEvery: 1e6, HTTP: l, Registries: []serve.Registry{{
+		Load: serve.LoadOptions{KeepGoing: true, CacheDir: cache}, Watch: []string{dir},
+	}}}, dir).ready(t)
+	web := webClient(t, l)
+	expect := func(packages []string, withheld ...string) {
+		t.Helper()
+		if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, packages) {
+			t.Errorf("got packages %q", got)
+		}
+		ready, metrics := fetch(t, web, "/readyz?verbose", nil).body, fetch(t, web, "/metrics", nil).body
+		page := fetch(t, web, "/ui/v1/catalogs", nil).body
+		if count := fmt.Sprintf("\nopm_catalog_withheld_packages %d\n", len(withheld)); !strings.Contains(metrics, count) {
+			t.Errorf("metrics: %s", metrics)
+		}
+		if strings.Count(ready, "\n") != 1+len(withheld) || strings.Contains(page, "withheld") != (len(withheld) > 0) {
+			t.Errorf("readyz: %s, page: %s", ready, page)
+		}
+		for _, name := range withheld {
+			if !strings.Contains(ready, fmt.Sprintf("package %q is withheld: ", name)) ||
+				!strings.Contains(page, fmt.Sprintf(`{"package":%q,"reason":`, name)) {
+				t.Errorf("readyz: %s, page: %s", ready, page)
+			}
+		}
+	}
+	r.log.wait(t, `msg="package is withheld" package=elm`, "elm.yaml:2:7")
+	expect([]string{"ash", "oak"}, "elm")
+	if names, err := os.ReadDir(cache); err != nil || len(names) > 0 {
+		t.Errorf("cached: %v, %v", names, err)
+	}
+	put(t, dir, "fir.yaml", "schema: olm.package\nname: fir\ndefaultChannel: stable\n")
+	r.log.wait(t, "serving the changed catalog")
+	expect([]string{"ash", "oak"}, "elm", "fir")
+	must(t, os.Remove(filepath.Join(dir, "fir.yaml")))
+	must(t, os.Remove(filepath.Join(dir, "elm.yaml")))
+	for start := time.Now(); fetch(t, web, "/readyz?verbose", nil).body != "ok\n"; time.Sleep(time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatalf("packages are withheld still\n%s", r.log)
+		}
+	}
+	expect([]string{"ash", "oak"})
 }
 
 // TestSeveral serves the packages of several catalogs as one.

@@ -198,7 +198,7 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 		return err
 	}
 	if s == nil {
-		r.enter(state{})
+		r.enter(state{withheld: r.withheld})
 		return nil
 	}
 	took := time.Since(start)
@@ -210,10 +210,12 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	}
 	r.limits.loaded.Store(true)
 	r.live.Swap(s)
-	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil})
+	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
-	r.all.loaded(r.number, web.Load{Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs})
+	r.all.loaded(r.number, web.Load{
+		Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs, Withheld: len(s.withheld),
+	})
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // together is what is known of all registries of a process.
@@ -42,6 +42,8 @@ type state struct {
 	lacking bool      // HTTP content is not made yet
 	stale   time.Time // when it was first known that a changed catalog could not be served; zero for none
 	why     error     // the last attempt failed, or nil
+
+	withheld []web.Withheld // from what is served
 }
 
 // now notes the state of a registry.
@@ -63,6 +65,9 @@ func (s *together) notes() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, is := range s.states {
+		for _, held := range is.withheld {
+			lines = append(lines, validate.WithheldText(held.Package)+": "+held.Reason)
+		}
 		var line string
 		switch {
 		case is.lacking:
@@ -94,8 +99,7 @@ func reason(err error) string {
 // loaded says what one of the registries serves from now on. The caller holds loading.
 func (s *together) loaded(number int, load web.Load) {
 	s.loads[number] = new(load)
-	load.Stats, load.Catalogs = sum(s.loads)
-	s.metrics.Loaded(load)
+	s.metrics.Loaded(sum(s.loads, load))
 	switch {
 	case slices.Contains(s.loads, nil):
 		s.metrics.Now(web.Loading)
@@ -105,8 +109,10 @@ func (s *together) loaded(number int, load web.Load) {
 	}
 }
 
-// sum returns the numbers and the catalogs of all loads that there are.
-func sum(loads []*web.Load) (stats store.Stats, catalogs []web.Catalog) {
+// sum returns the last load with the numbers and the catalogs of all loads that there are.
+func sum(loads []*web.Load, last web.Load) web.Load {
+	all := web.Load{Built: last.Built, Took: last.Took}
+	stats := &all.Stats
 	for _, l := range loads {
 		if l == nil {
 			continue
@@ -116,7 +122,8 @@ func sum(loads []*web.Load) (stats store.Stats, catalogs []web.Catalog) {
 		stats.Bundles += l.Stats.Bundles
 		stats.Entries += l.Stats.Entries
 		stats.Bytes += l.Stats.Bytes
-		catalogs = append(catalogs, l.Catalogs...)
+		all.Catalogs = append(all.Catalogs, l.Catalogs...)
+		all.Withheld += l.Withheld
 	}
-	return stats, catalogs
+	return all
 }

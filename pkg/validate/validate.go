@@ -38,6 +38,8 @@ type Options struct {
 type Report struct {
 	Problems []*problem.Problem // by place; 100,000 errors end the check, and of others 100,000 are listed
 	Index    *declcfg.Index
+
+	lost lost
 }
 
 // Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
@@ -134,7 +136,7 @@ func (c *Checker) keep(problems ...*problem.Problem) {
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	index := &c.relations.index
 	if c.cut {
-		return &Report{Problems: stopped(c.found), Index: index}, nil
+		return &Report{Problems: stopped(c.found), Index: index, lost: c.relations.lost}, nil
 	}
 	if c.objects == 0 {
 		c.keep(c.v.noObjects(c.sources, len(c.found) > 0)...)
@@ -142,7 +144,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	c.relations.check(ctx)
 	c.keep(c.relations.problems(ctx)...)
 	if c.cut {
-		return &Report{Problems: stopped(c.found), Index: index}, ctx.Err()
+		return &Report{Problems: stopped(c.found), Index: index, lost: c.relations.lost}, ctx.Err()
 	}
 	problems := problem.Sort(c.found)
 	if c.more > 0 {
@@ -152,7 +154,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 		}
 		problems = append(problems, rest)
 	}
-	return &Report{Problems: problems, Index: index}, ctx.Err()
+	return &Report{Problems: problems, Index: index, lost: c.relations.lost}, ctx.Err()
 }
 
 // maxProblems is how many problems of a severity are reported. Nobody reads more, and they take more memory than the

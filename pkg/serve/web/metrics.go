@@ -25,6 +25,7 @@ import (
 //	opm_catalog_stale_since_timestamp_seconds             when a change of a catalog was first not served; 0 if what is
 //	                                                      served is up to date
 //	opm_catalog_packages, _channels, _bundles, _entries   what is served; an entry is a bundle in a channel
+//	opm_catalog_withheld_packages                         how many packages are not served since they are not valid
 //	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
@@ -35,7 +36,7 @@ type Metrics struct {
 	http, grpc                           *prometheus.HistogramVec
 	loads                                *prometheus.CounterVec
 	state, size, modified                *prometheus.GaugeVec
-	bytes, took, at, stale               prometheus.Gauge
+	bytes, took, at, stale, withheld     prometheus.Gauge
 	packages, channels, bundles, entries prometheus.Gauge
 }
 
@@ -79,6 +80,8 @@ func NewMetrics() *Metrics {
 	m.at = gauge("opm_store_load_timestamp_seconds", "Time of the last successful load.").WithLabelValues()
 	m.stale = gauge("opm_catalog_stale_since_timestamp_seconds",
 		"Time since when a change of a catalog could not be served, 0 for none.").WithLabelValues()
+	m.withheld = gauge("opm_catalog_withheld_packages", "Packages that are not served since they are not valid.").
+		WithLabelValues()
 	m.packages = gauge("opm_catalog_packages", "Packages served.").WithLabelValues()
 	m.channels = gauge("opm_catalog_channels", "Channels served.").WithLabelValues()
 	m.bundles = gauge("opm_catalog_bundles", "Bundles served, each once.").WithLabelValues()
@@ -125,6 +128,7 @@ type Load struct {
 	Built    bool // it was not there
 	Took     time.Duration
 	Catalogs []Catalog // those that are served over HTTP
+	Withheld int       // packages that are not served
 }
 
 // Loaded says what is served, and that it is [Ready].
@@ -137,6 +141,7 @@ func (m *Metrics) Loaded(l Load) {
 	m.took.Set(l.Took.Seconds())
 	m.at.SetToCurrentTime()
 	m.bytes.Set(float64(l.Stats.Bytes))
+	m.withheld.Set(float64(l.Withheld))
 	m.packages.Set(float64(l.Stats.Packages))
 	m.channels.Set(float64(l.Stats.Channels))
 	m.bundles.Set(float64(l.Stats.Bundles))

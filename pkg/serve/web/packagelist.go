@@ -17,6 +17,8 @@ type catalogList struct {
 type catalogItem struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"` // of all objects as JSON lines
+
+	Withheld []Withheld `json:"withheld,omitzero"` // packages that are not served
 }
 
 // packageList is the answer of /ui/v1/packages.

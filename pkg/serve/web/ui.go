@@ -138,7 +138,7 @@ func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	list := catalogList{Catalogs: []catalogItem{}}
 	for _, c := range catalogs {
-		list.Catalogs = append(list.Catalogs, catalogItem{c.Name, c.Objects.Size()})
+		list.Catalogs = append(list.Catalogs, catalogItem{c.Name, c.Objects.Size(), c.Withheld})
 	}
 	h.show(w, r, list, true, nil)
 }

@@ -28,6 +28,15 @@ type Catalog struct {
 	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is zero,
 	// there is no Last-Modified.
 	Modified time.Time
+
+	Withheld []Withheld // packages that are not among the objects, by name
+}
+
+// A Withheld is a package that is not served, since it is not valid.
+type Withheld struct {
+	Catalog string `json:"-"`
+	Package string `json:"package"` // "" for objects without a package
+	Reason  string `json:"reason"`  // the first error, with its place
 }
 
 // Options say what is served. Acquire must be set.

@@ -243,12 +243,22 @@
     return {
       title: `Packages of ${catalog}`,
       content: [make("h1", { tabindex: "-1" }, `Packages of ${catalog}`),
+        ...withheld(catalog),
         make("ul", { class: "cards", role: "list" }, cards.map(({ element }) => element))],
       shown() {
         listed = cards;
         filter();
       },
     };
+  }
+
+  // withheld lists the packages of a catalog that are not served, since they are not valid.
+  function withheld(catalog) {
+    const held = catalogs.find((c) => c.name === catalog)?.withheld ?? [];
+    if (held.length === 0) return [];
+    return [make("details", { class: "notice" },
+      make("summary", {}, `${count(held.length, "package is", "packages are")} withheld: not valid`),
+      make("ul", {}, held.map((w) => make("li", {}, `${w.package || "(no package)"}: ${w.reason}`))))];
   }
 
   // A package.

@@ -1,0 +1,78 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// Withheld are the packages that a catalog must be read without to be valid, each with the first of its errors. "" has
+// the objects without a package. A package of which an unreadable file may hold a part is withheld, too.
+type Withheld map[string]*problem.Problem
+
+// Withheld returns the packages to withhold, nil for a valid catalog.
+func (r *Report) Withheld() Withheld {
+	var all Withheld
+	hold := func(name string, p *problem.Problem) {
+		if all == nil {
+			all = Withheld{}
+		}
+		if all[name] == nil {
+			all[name] = p
+		}
+	}
+	for _, p := range r.Problems {
+		switch {
+		case p.Severity != problem.Error:
+		case p.Rule != Unreadable && p.Rule != "":
+			hold(p.Package, p)
+		default:
+			known := false
+			for _, x := range r.Index.Packages() {
+				if p.Rule == "" || r.lost.from(x.Name) { // it was not read to the end
+					hold(x.Name, p)
+					known = true
+				}
+			}
+			if !known {
+				hold("", p)
+			}
+		}
+	}
+	return all
+}
+
+// HasAll reports whether no package of the catalog is left.
+func (w Withheld) HasAll(index *declcfg.Index) bool {
+	return !slices.ContainsFunc(index.Packages(), func(x *declcfg.PackageIndex) bool {
+		return len(x.Packages) > 0 && w[x.Name] == nil
+	})
+}
+
+// WithheldText says of what is withheld under a name that it is.
+func WithheldText(name string) string {
+	if name == "" {
+		return "what belongs to no package is withheld"
+	}
+	return fmt.Sprintf("package %q is withheld", legible.Value(name))
+}
+
+// Names returns the names of the packages, sorted.
+func (w Withheld) Names() []string { return slices.Sorted(maps.Keys(w)) }
+
+// Without returns the sources without these packages, and without what cannot be read.
+func (w Withheld) Without(sources ...declcfg.Source) []declcfg.Source {
+	set := map[string]bool{}
+	for name := range w {
+		set[name] = true
+	}
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Withheld = set
+	}
+	return sources
+}
