@@ -24,6 +24,10 @@ OLM v1, or a Deployment of opm serve with several replicas, a Service, a Network
 PodDisruptionBudget and a HorizontalPodAutoscaler. The memory to request follows from the size of
 the CATALOG, which is a directory, a file, an archive, "-" for standard input, or an image.
 
+With --http-port, a Deployment serves HTTP too, with metrics. The image must be one of opm build
+--http-addr, which stores the answers of HTTP. --allow-from limits who may connect: name the
+namespace of Prometheus too.
+
 A CatalogSource extracts the catalog, and the opm of the cluster serves it. If that is this opm,
 say --cluster-opm: it uses the store in the image, and the memory to request is set.
 
@@ -32,6 +36,7 @@ opm: an indexed Job renders the references in COUNT shards, into a volume that a
 mount. opm render merges the shards.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart
+  opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment --http-port 8080 --service-monitor
   opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1`,
 		Args:              exactArgs("CATALOG"),
 		ValidArgsFunction: completeArgs(files),

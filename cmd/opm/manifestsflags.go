@@ -14,8 +14,8 @@ import (
 // manifestsFlags are the flags of generate manifests.
 type manifestsFlags struct {
 	manifests.Options
-	kind, format, dir string
-	images            imageFlags
+	kind, probes, format, dir string
+	images                    imageFlags
 }
 
 // ofSource are the flags of a CatalogSource that is beside a Deployment.
@@ -32,7 +32,11 @@ var kindsOf = map[string][]manifests.Kind{
 	"publisher":      {manifests.CatalogSource},
 	"replicas":       {manifests.Deployment},
 	"max-replicas":   {manifests.Deployment},
+	"http-port":      {manifests.Deployment},
+	"probes":         {manifests.Deployment},
+	"allow-from":     {manifests.Deployment},
 
+	"service-monitor":    {manifests.Deployment},
 	"with-catalogsource": {manifests.Deployment},
 }
 
@@ -55,6 +59,12 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.Int32Var(&f.Replicas, "replicas", 2, "run at least `N` replicas")
 	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4,
 		"run at most `N` replicas; if --replicas is not less, there is no autoscaler")
+	flags.Int32Var(&f.HTTPPort, "http-port", 0, "serve HTTP on `PORT` too: the API of catalogd, a web page, metrics")
+	choiceVar(cmd, &f.probes, "probes", "", "grpc", "protocol of the probes; http needs --http-port", "grpc", "http")
+	flags.BoolVar(&f.ServiceMonitor, "service-monitor", false,
+		"also a ServiceMonitor, by which Prometheus collects the metrics; needs --http-port")
+	flags.StringSliceVar(&f.AllowFrom, "allow-from", nil,
+		"allow connections only from pods of `NAMESPACE`; repeatable (default: from all pods)")
 	flags.BoolVar(&f.WithCatalogSource, "with-catalogsource", false,
 		"also a CatalogSource with the address of the Deployment; needs --namespace")
 	flags.Int32Var(&f.Shards, "render-job", 0,
@@ -69,7 +79,7 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	addReadFlags(cmd, &f.images)
 	must(cmd.MarkFlagDirname("output-dir"))
 	completeNothing(cmd, "image", "name", "namespace", "priority", "poll-interval", "image-template", "display-name",
-		"publisher", "replicas", "max-replicas", "render-job", "auth-secret")
+		"publisher", "replicas", "max-replicas", "http-port", "allow-from", "render-job", "auth-secret")
 }
 
 // check sets the kind, and refuses flags that make no sense together.
@@ -78,6 +88,7 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 		return errors.New("--image is missing: it names the image of the catalog")
 	}
 	f.Kind = manifests.Kind(f.kind)
+	f.HTTPProbes = f.probes == "http"
 	if cmd.Flags().Changed("render-job") {
 		f.Kind = manifests.RenderJob
 	}

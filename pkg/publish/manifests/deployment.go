@@ -86,11 +86,7 @@ func (o *Options) deployment() []object {
 		{"Service", &corev1.Service{
 			TypeMeta: typeMeta("v1", "Service"), ObjectMeta: o.labelled(),
 			Spec: corev1.ServiceSpec{
-				Selector: o.labels(),
-				Ports: []corev1.ServicePort{{
-					Name: portName, Port: grpcPort, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP,
-					AppProtocol: new("kubernetes.io/h2c"),
-				}},
+				Selector: o.labels(), Ports: o.servicePorts(),
 			},
 		}},
 		{"NetworkPolicy", o.networkPolicy()},
@@ -102,20 +98,17 @@ func (o *Options) deployment() []object {
 	if o.autoscaled() {
 		objects = append(objects, object{"HorizontalPodAutoscaler", o.autoscaler()})
 	}
+	if o.ServiceMonitor {
+		objects = append(objects, o.serviceMonitor())
+	}
 	if o.WithCatalogSource {
 		objects = append(objects, o.addressedCatalogSource())
 	}
 	return objects
 }
 
-// pod runs opm as the image says.
+// pod runs opm with the arguments of the image, unless it must serve HTTP.
 func (o *Options) pod() corev1.PodSpec {
-	probe := func(period, failures int32) *corev1.Probe {
-		return &corev1.Probe{
-			ProbeHandler:  corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}},
-			PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures,
-		}
-	}
 	return corev1.PodSpec{
 		AutomountServiceAccountToken: new(false),
 		SecurityContext:              podSecurity(),
@@ -125,9 +118,9 @@ func (o *Options) pod() corev1.PodSpec {
 		},
 		Containers: []corev1.Container{{
 			Name: "registry-server", Image: o.Image, ImagePullPolicy: o.pullPolicy(),
-			Ports:        []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}},
-			Resources:    o.resources(),
-			StartupProbe: probe(2, 60), ReadinessProbe: probe(5, 3), LivenessProbe: probe(10, 3),
+			Args: o.args(), Ports: o.containerPorts(), Resources: o.resources(),
+			StartupProbe: o.probe("/readyz", 2, 60), ReadinessProbe: o.probe("/readyz", 5, 3),
+			LivenessProbe:   o.probe("/healthz", 10, 3),
 			SecurityContext: containerSecurity(),
 		}},
 	}
@@ -161,18 +154,14 @@ func (o *Options) spread(over string) corev1.TopologySpreadConstraint {
 	}
 }
 
-// networkPolicy allows calls of gRPC, and nothing from inside.
+// networkPolicy allows connections to the ports, and none from the pods.
 func (o *Options) networkPolicy() *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: o.labelled(),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: *o.selector(),
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{{
-				Ports: []networkingv1.NetworkPolicyPort{{
-					Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(grpcPort)),
-				}},
-			}},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{o.ingress()},
 		},
 	}
 }

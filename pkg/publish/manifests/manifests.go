@@ -61,6 +61,11 @@ type Options struct {
 	Replicas    int32 // at least
 	MaxReplicas int32 // with Replicas or less, there is no autoscaler
 
+	HTTPPort       int32    // where HTTP is served too; 0 is nowhere
+	HTTPProbes     bool     // the kubelet asks over HTTP, not over gRPC
+	ServiceMonitor bool     // the Prometheus operator collects the metrics
+	AllowFrom      []string // the namespaces whose pods may connect; nil is all
+
 	// WithCatalogSource adds a CatalogSource to a Deployment, with the address of its Service. It needs a Namespace.
 	WithCatalogSource bool
 
@@ -125,7 +130,7 @@ func (o *Options) check() error {
 		if o.WithCatalogSource && o.Namespace == "" {
 			return errors.New("a CatalogSource with the address of the Service needs its namespace")
 		}
-		return nil
+		return o.checkHTTP()
 	case RenderJob:
 		return o.checkRenderJob()
 	}

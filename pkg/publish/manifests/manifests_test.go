@@ -61,6 +61,11 @@ var options = []row{
 		Kind: Deployment, Namespace: "olm", Replicas: 2, WithCatalogSource: true, Priority: -7, DisplayName: "Crafts",
 		Publisher: "Pottery",
 	}},
+	{"deployment-http", Options{Kind: Deployment, Replicas: 1, HTTPPort: 8080}},
+	{"deployment-monitored", Options{
+		Kind: Deployment, Namespace: "olm", Replicas: 2, HTTPPort: 9090, HTTPProbes: true, ServiceMonitor: true,
+		AllowFrom: []string{"olm", "monitoring"},
+	}},
 	{"render-job", Options{Kind: RenderJob, References: bundles, Shards: 16}},
 	{"render-job-secret", Options{Kind: RenderJob, References: bundles, Shards: 1, AuthSecret: "pull"}},
 }
@@ -315,6 +320,11 @@ func TestErrors(t *testing.T) {
 		`there is never another image`:                 {Kind: ClusterCatalog, PollInterval: time.Hour, Image: digest},
 		`1m30s: a ClusterCatalog counts whole`:         {Kind: ClusterCatalog, PollInterval: 90 * time.Second},
 		`CatalogSource with the address of the Servic`: {Kind: Deployment, Replicas: 1, WithCatalogSource: true},
+		`HTTP port 65536: want 1 to 65535`:             {Kind: Deployment, Replicas: 1, HTTPPort: 65536},
+		`HTTP port 50051: gRPC has this port`:          {Kind: Deployment, Replicas: 1, HTTPPort: 50051},
+		`probes over HTTP need an HTTP port`:           {Kind: Deployment, Replicas: 1, HTTPProbes: true},
+		`a ServiceMonitor needs an HTTP port`:          {Kind: Deployment, Replicas: 1, ServiceMonitor: true},
+		`allowed namespace "A": want lower-case`:       {Kind: Deployment, Replicas: 1, AllowFrom: []string{"A"}},
 		`0 shards, want at least 1`:                    {Kind: RenderJob, References: bundles},
 		`no references to render`:                      {Kind: RenderJob, Shards: 1},
 		`reference "bundle": it must begin with`:       {Kind: RenderJob, Shards: 1, References: []string{"bundle"}},
