@@ -27,7 +27,8 @@ input, a bundle directory with manifests/ and metadata/, or an image of a catalo
 a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI layout (oci:DIRECTORY[:TAG]), or in an
 image archive (FILE[:TAG]). Images need no container engine.
 
-render does not validate. It prints nothing if an object cannot be read.
+render does not validate. It prints nothing if an object cannot be read. Objects that several
+catalogs hold are printed as often, unless --merge-duplicates is given.
 
 With --shard, several processes or machines render a part of the references each, as JSON. To
 merge the shards, render them together, in any order: the output is that of one run. A shard that
@@ -55,6 +56,7 @@ type renderFlags struct {
 	format    string
 	refsFile  string
 	keepGoing bool
+	merge     bool
 	pkg       string // "" is all
 	shard     render.Shard
 	file      string // instead of standard output, unless ""
@@ -66,10 +68,12 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	addFormatFlag(cmd, &f.format)
 	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
+	flags.BoolVar(&f.merge, "merge-duplicates", false,
+		"print objects that several files hold once, and fail for those that differ")
 	flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
 	completeWith(cmd, packages, "package")
 	addShardFlag(cmd, &f.shard, "references")
-	exclude(cmd, "shard", "package", "output")
+	exclude(cmd, "shard", "package", "output", "merge-duplicates")
 	flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
 	f.bundles.addImageRef(cmd)
 	f.bundleRendering.add(cmd)
@@ -140,6 +144,11 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
 		return ofParts(refs, err)
+	}
+	if f.merge {
+		if metas, err = declcfg.MergeDuplicates(metas); err != nil {
+			return err
+		}
 	}
 	warnIfNone(cmd, len(metas), "objects of a catalog", refs...)
 	if f.pkg != "" {
