@@ -381,6 +381,12 @@ func TestLock(t *testing.T) {
 			}
 		})
 	}
+	t.Run("no catalog is named", func(t *testing.T) {
+		_, err := run(one, "", migrated)
+		if !errors.Is(err, image.ErrNotFound) || !strings.Contains(err.Error(), "--reuse") {
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("it is in no catalog", func(t *testing.T) {
 		_, err := run(one, "", migrated, declcfg.Source{Name: "empty", FS: os.DirFS(t.TempDir())})
 		if !errors.Is(err, image.ErrNotFound) || !strings.Contains(err.Error(), "the catalogs to reuse contain no bundle") {

@@ -13,8 +13,11 @@ import (
 // reuse adds the bundle of an image that no longer exists from a catalog that was rendered before. It returns gone if
 // there is no such catalog.
 func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
-	if len(o.Options.Reuse) == 0 || locked.Rendered == nil {
+	switch {
+	case locked.Rendered == nil:
 		return gone
+	case len(o.Options.Reuse) == 0:
+		return fmt.Errorf("%w; the lock knows the bundle: --reuse takes it from a catalog that has it", gone)
 	}
 	o.locked = &locked
 	byImage, err := o.reusable(ctx)

@@ -170,6 +170,9 @@ func TestMessageSize(t *testing.T) {
 	property(`{type: olm.csv.metadata, value: {description: "`+strings.Repeat("x", 2100<<10)+`"}}`).apply(t, files)
 	got := check(t, validate.Options{Disable: []string{"csv-metadata-count"}}, files)
 	expect(t, got, "oak/bundles.yaml:17:1 message-size")
+	if text := problem.Lines(got); strings.Contains(text, "migrate") {
+		t.Errorf("a bundle without manifests: %s", text)
+	}
 }
 
 func TestUserSchemas(t *testing.T) {

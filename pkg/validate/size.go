@@ -34,8 +34,12 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		message += len(csv)
 	}
 	if message > maxMessage {
-		s.add("message-size", "", "the bundle needs a gRPC message of about %d bytes; clients accept %d",
-			message, maxMessage)
+		remedy := "shorten its properties, such as the examples and the description in olm.csv.metadata"
+		if manifests > 0 {
+			remedy = "migrate it to olm.csv.metadata"
+		}
+		s.add("message-size", "", "the bundle needs a gRPC message of about %d bytes; clients accept %d: %s",
+			message, maxMessage, remedy)
 	}
 }
 
