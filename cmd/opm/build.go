@@ -27,8 +27,10 @@ generate dockerfile. It goes to an OCI layout, to an archive, and with --push to
 change when all repositories have the image. Its digest is printed.
 
 The base is this opm with certificates, and nothing else; its binaries for other platforms come
-with --opm-binary. Another --base-image must have opm at /bin/opm. If that is upstream's, the
-image has no store, since upstream refuses a cache that is not its own. Base "scratch" leaves
+with --opm-binary. If this opm needs libraries, as one of go install does if there is a C
+compiler, the binary of its release is taken from the same directory, such as linux-amd64-opm.
+Another --base-image must have opm at /bin/opm. If that is upstream's, the image has no store,
+since upstream refuses a cache that is not its own. Base "scratch" leaves
 opm out: a CatalogSource then needs grpcPodConfig.extractContent. --only-opm builds an image
 without a catalog, which can be the base and builder of a Dockerfile.
 

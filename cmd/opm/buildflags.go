@@ -61,7 +61,8 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.platforms, "platform", nil,
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
 	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")
-	flags.StringToStringVar(&f.binaries, "opm-binary", nil, "opm for another platform, as `OS/ARCH=FILE`; repeatable")
+	flags.StringToStringVar(&f.binaries, "opm-binary", nil,
+		"opm for a platform, as `OS/ARCH=FILE`; repeatable (default: this opm)")
 	flags.Lookup("opm-binary").DefValue = "" // which help would show as []
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
@@ -221,7 +222,7 @@ func (f *buildFlags) openPlatform(
 	case baseScratch:
 		return p, nil, nil
 	case baseSelf:
-		if p.Binary, err = f.binary(platform); err != nil {
+		if p.Binary, err = f.binary(ctx, platform); err != nil {
 			return p, nil, err
 		}
 		return p, p.Binary, nil
@@ -235,11 +236,16 @@ func (f *buildFlags) openPlatform(
 	return p, img, err
 }
 
-func (f *buildFlags) binary(platform string) (*publish.Binary, error) {
+func (f *buildFlags) binary(ctx context.Context, platform string) (*publish.Binary, error) {
 	if file := f.binaries[platform]; file != "" {
 		return publish.OpenBinary(file, platform)
 	}
-	return publish.Self(platform)
+	build := thisBuild()
+	b, err := publish.Self(ctx, platform, build.Version)
+	if errors.Is(err, publish.ErrDynamic) {
+		err = fmt.Errorf("%w, or name the binary of a release: --opm-binary %s=FILE", err, platform)
+	}
+	return b, err
 }
 
 // warnOfBase warns that an image has no store if the opm of its base is not this one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/buildinfo"
 	"debug/elf"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -113,13 +115,54 @@ func OpenBinary(name, platform string) (*Binary, error) {
 	return openProgram(name, platform, opmPath)
 }
 
-// Self opens this program, as OpenBinary does.
-func Self(platform string) (*Binary, error) {
+// ErrDynamic is wrapped by errors about programs that need libraries, which an image without a base does not have.
+var ErrDynamic = errors.New("needs libraries, which the image does not have: build opm with CGO_ENABLED=0")
+
+// Self opens this program, as OpenBinary does. If it needs libraries, Self opens the binary of a release in the same
+// directory, such as linux-amd64-opm, which must report the same version; "" has no release.
+func Self(ctx context.Context, platform, version string) (*Binary, error) {
 	name, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return openProgram(name, platform, "")
+	return openStatic(ctx, name, platform, version)
+}
+
+func openStatic(ctx context.Context, name, platform, version string) (*Binary, error) {
+	b, err := openProgram(name, platform, "")
+	if !errors.Is(err, ErrDynamic) || version == "" {
+		return b, err
+	}
+	name = filepath.Join(filepath.Dir(name), strings.ReplaceAll(withoutVariant(platform), "/", "-")+"-opm")
+	b, releaseErr := OpenBinary(name, platform)
+	if errors.Is(releaseErr, fs.ErrNotExist) {
+		return nil, err
+	}
+	if releaseErr == nil {
+		releaseErr = b.hasVersion(ctx, name, version)
+	}
+	if releaseErr != nil {
+		return nil, fmt.Errorf("%w; %w", err, releaseErr)
+	}
+	return b, nil
+}
+
+// hasVersion runs a program, since nothing in the file says which version it is. If it has another, the file is closed.
+func (b *Binary) hasVersion(ctx context.Context, name, want string) error {
+	var have struct{ Version string }
+	out, err := exec.CommandContext(ctx, name, "version", "-o", "json").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &have)
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("run %s: %w", name, err)
+	case have.Version != want:
+		err = fmt.Errorf("%s is version %q, this opm is version %q", name, have.Version, want)
+	default:
+		return nil
+	}
+	return errors.Join(err, b.Close())
 }
 
 // openProgram opens a program and checks it. If main is empty, the program may be built from any package.
@@ -153,7 +196,7 @@ func (b *Binary) check(platform, main string) error {
 	}
 	interpreted := func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }
 	if slices.ContainsFunc(program.Progs, interpreted) {
-		return errors.New("needs libraries, which the image does not have: build opm with CGO_ENABLED=0")
+		return ErrDynamic
 	}
 	return nil
 }

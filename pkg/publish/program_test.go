@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,11 +19,16 @@ import (
 // compile builds a program that does nothing, from a module, as its package cmd/opm.
 func compile(t *testing.T, module, goos, arch string, flags ...string) string {
 	t.Helper()
+	return compileMain(t, "", module, goos, arch, flags...)
+}
+
+func compileMain(t *testing.T, body, module, goos, arch string, flags ...string) string {
+	t.Helper()
 	dir := t.TempDir()
 	main := filepath.Join(dir, "cmd", "opm", "main.go")
 	err := errors.Join(
 		os.MkdirAll(filepath.Dir(main), 0o777),
-		os.WriteFile(main, []byte("package main\n\nfunc main() {}\n"), 0o666),
+		os.WriteFile(main, []byte("package main\n\nimport \"os\"\n\nfunc main() { _ = os.Args; "+body+" }\n"), 0o666),
 		os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+module+"\n\ngo 1.26\n"), 0o666),
 	)
 	if err != nil {
@@ -71,11 +77,40 @@ func TestOpenBinary(t *testing.T) {
 	}
 }
 
-// TestSelf holds that this program is not taken for one of another platform.
+// TestSelf checks that this program is not taken for one of another platform.
 func TestSelf(t *testing.T) {
-	if _, err := Self("linux/arm"); err == nil || !strings.Contains(err.Error(), "not for linux/arm") {
+	if _, err := Self(t.Context(), "linux/arm", "v1"); err == nil || !strings.Contains(err.Error(), "not for linux/arm") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestStatic checks that a program that needs libraries is replaced by the binary of its release.
+func TestStatic(t *testing.T) {
+	platform := "linux/" + runtime.GOARCH
+	dynamic := compile(t, ours, "linux", runtime.GOARCH, "-buildmode=pie")
+	release := filepath.Join(filepath.Dir(dynamic), "linux-"+runtime.GOARCH+"-opm")
+	if _, err := openStatic(t.Context(), dynamic, platform, "v2"); !errors.Is(err, ErrDynamic) {
+		t.Errorf("without a release: %v", err)
+	}
+	if err := os.Rename(compileMain(t, `println("{}")`, ours, "linux", runtime.GOARCH), release); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openStatic(t.Context(), dynamic, platform, "v2"); !errors.Is(err, ErrDynamic) {
+		t.Errorf("with a program that prints no version: %v", err)
+	}
+	main := `os.Stdout.WriteString("{\"version\": \"v2\"}")`
+	if err := os.Rename(compileMain(t, main, ours, "linux", runtime.GOARCH), release); err != nil {
+		t.Fatal(err)
+	}
+	want := `linux-` + runtime.GOARCH + `-opm is version "v2", this opm is version "v1"`
+	if _, err := openStatic(t.Context(), dynamic, platform, "v1"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	b, err := openStatic(t.Context(), dynamic, platform, "v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
 }
 
 // baseWith returns an image with a program at /bin/opm, opened.
