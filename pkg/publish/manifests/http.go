@@ -34,8 +34,8 @@ func (o *Options) checkHTTP() error {
 	return nil
 }
 
-// args returns the arguments of opm, or nil for those of the image. With them, an image that was built without HTTP ends
-// with an error that says so.
+// args returns the arguments of opm, or nil for those of the image. An image that was built without HTTP ends with an
+// error that says so.
 func (o *Options) args() []string {
 	if o.HTTPPort == 0 {
 		return nil
