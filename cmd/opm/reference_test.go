@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 //go:generate go test -run=^TestReference$ . -update
@@ -109,12 +110,28 @@ func manPage(t *testing.T, c *cobra.Command) string {
 		c.Use = c.Name() + " COMMAND"
 		c.DisableFlagsInUseLine = true
 	}
+	defer escapeUsages(c.NonInheritedFlags())()
+	defer escapeUsages(c.InheritedFlags())()
 	var b bytes.Buffer
 	err := doc.GenMan(c, &doc.GenManHeader{Source: "opm", Manual: "opm", Date: &time.Time{}}, &b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Replace(b.String(), `"Jan 0001"`, `""`, 1)
+}
+
+// escapeUsages makes the usages of flags Markdown, which pages for man are made from, until restore is called.
+func escapeUsages(flags *pflag.FlagSet) (restore func()) {
+	old := map[*pflag.Flag]string{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		old[f] = f.Usage
+		f.Usage = escape.Replace(f.Usage)
+	})
+	return func() {
+		for f, usage := range old {
+			f.Usage = usage
+		}
+	}
 }
 
 // markdown returns help as Markdown: its indented lines are blocks of code there.
