@@ -38,6 +38,7 @@ func TestSite(t *testing.T) {
 	})
 	t.Run("links", func(t *testing.T) { testLinks(t, pages) })
 	browser := startBrowser(t)
+	t.Run("search", func(t *testing.T) { testSiteSearch(browser, t, dir) })
 	t.Run("browser", func(t *testing.T) { testSiteInBrowser(browser, t, dir, slices.Sorted(maps.Keys(pages))) })
 }
 
@@ -142,4 +143,23 @@ func testSiteInBrowser(browser context.Context, t *testing.T, dir string, pages 
 		}
 		p.picture("site-" + strings.ReplaceAll(name, "/", "-"))
 	}
+}
+
+// testSiteSearch searches the pages without a server, from a page in a folder.
+func testSiteSearch(browser context.Context, t *testing.T, dir string) {
+	site := "file://" + filepath.ToSlash(dir)
+	p := openTab(browser, t, site+"/tasks/mirror.html", func(url string) bool {
+		return strings.HasPrefix(url, site) || strings.HasPrefix(url, "data:")
+	})
+	field := chromedp.CSS("#site-search")
+	p.do(chromedp.SendKeys(field, "deprecate version"))
+	p.until(`document.querySelector("#site-found a")?.innerText.startsWith("Deprecate")`)
+	p.picture("site-search")
+	p.do(chromedp.SendKeys(field, " xyzzy"))
+	p.until(`document.querySelector("#site-found").innerText === "No page has all of these words."`)
+	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#site-search").value = ""`))
+	p.do(chromedp.SendKeys(field, "ImageDigestMirrorSet"))
+	p.until(`document.querySelector("#site-found a") !== null`)
+	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#site-found a").click()`))
+	p.until(`document.body.innerText.includes("ImageDigestMirrorSet") && document.querySelector("#site-found").hidden`)
 }
