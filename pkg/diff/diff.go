@@ -30,9 +30,9 @@ type Report struct {
 	names []string // of all packages of both catalogs
 }
 
-// A Summary counts the changes in a report. Channels, bundles and what they contain are counted in packages of both
-// catalogs; only Stranded also counts removed packages. Bundles and packages in which only the form of the metadata
-// changed do not count as changed.
+// A Summary counts the changes in a report. Heads, edges and what else channels and bundles contain are counted in
+// packages of both catalogs; only Stranded also counts removed packages. Bundles and packages in which only the form of
+// the metadata changed do not count as changed.
 type Summary struct {
 	Packages Counts `json:"packages"`
 	Channels Counts `json:"channels"`

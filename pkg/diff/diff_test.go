@@ -275,8 +275,8 @@ func TestPublished(t *testing.T) {
 	r := compareSources(t, before, after)
 	want := diff.Summary{
 		Packages: diff.Counts{Added: 28, Removed: 1, Changed: 4},
-		Channels: diff.Counts{Added: 1, Removed: 2, Changed: 3},
-		Bundles:  diff.Counts{Added: 31, Removed: 2},
+		Channels: diff.Counts{Added: 71, Removed: 3, Changed: 3},
+		Bundles:  diff.Counts{Added: 643, Removed: 4},
 		Reformed: 160, DefaultChannels: 1, Heads: 3, Edges: 1, Stranded: 7, Rerouted: 1,
 	}
 	if r.Summary != want {
@@ -285,7 +285,7 @@ func TestPublished(t *testing.T) {
 	if again := compareSources(t, before, after); !reflect.DeepEqual(r, again) {
 		t.Error("a second comparison says something else")
 	}
-	for kind, want := range map[diff.Kind]int{diff.LostPath: 7, diff.Gone: 5, diff.Replaced: 0, "": 0} {
+	for kind, want := range map[diff.Kind]int{diff.LostPath: 7, diff.Gone: 8, diff.Replaced: 0, "": 0} {
 		if got := r.Count(kind); got != want {
 			t.Errorf("%d changes of kind %q, want %d", got, kind, want)
 		}

@@ -10,6 +10,14 @@ func (r *Report) summarize() {
 			s.Packages.add(p.Change)
 		}
 		s.Stranded += countInstalls(p.Stranded)
+		for _, c := range p.Channels {
+			s.Channels.add(c.Change)
+		}
+		for _, b := range p.Bundles {
+			if b.Form == nil {
+				s.Bundles.add(b.Change)
+			}
+		}
 		if p.Change == Changed {
 			s.addPackage(p)
 		}
@@ -61,12 +69,12 @@ func (c *Counts) add(change Change) {
 	}
 }
 
+// addPackage counts what packages of both catalogs have in other versions.
 func (s *Summary) addPackage(p Package) {
 	if p.DefaultChannel != nil {
 		s.DefaultChannels++
 	}
 	for _, c := range p.Channels {
-		s.Channels.add(c.Change)
 		s.Edges += len(c.Edges)
 		if c.Change == Changed && c.Heads != nil {
 			s.Heads++
@@ -75,9 +83,7 @@ func (s *Summary) addPackage(p Package) {
 	for _, b := range p.Bundles {
 		if b.Form != nil {
 			s.Reformed++
-			continue
 		}
-		s.Bundles.add(b.Change)
 	}
 	s.Deprecations += len(p.Deprecations)
 	s.Rerouted += countInstalls(p.Reroutes)
