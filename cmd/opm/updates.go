@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -25,7 +26,8 @@ update and the number of updates to the end of the channel: by OLM Classic, whic
 nearest the channel head, and by OLM v1, which picks the highest version. Text has only bundles
 with something to say: those whose updates differ, are more than one, end before the end of the
 channel (stranded), or fail with an error; --all, --from and -o json have the rest too. A second
-table shows what the listed bundles depend on, and which packages of the catalog satisfy that.
+table shows what the listed bundles depend on, and which packages of the catalog satisfy that. On a
+terminal, lines are cut at its width.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
 names. The catalog need not be valid.` + catalogNote,
@@ -45,6 +47,7 @@ names. The catalog need not be valid.` + catalogNote,
 // updatesFlags are the flags of updates.
 type updatesFlags struct {
 	pkg, format, version string
+	olm                  string
 	explain, all         bool
 	opts                 list.UpdateOptions
 	images               imageFlags
@@ -59,6 +62,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.opts.From, "from", "", "show only the bundle of this `VERSION` or name")
 	flags.BoolVar(&f.all, "all", false, "show all bundles in text too")
 	flags.BoolVar(&f.opts.Stranded, "stranded", false, "show only bundles not updated to the end of the channel")
+	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "show in text what this OLM does", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.opts.Differs, "differs", false, "show only bundles whose updates differ in OLM Classic and OLM v1")
 	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
 	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
@@ -67,6 +71,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
+	exclude(cmd, "olm", "differs", "explain")
 	exclude(cmd, "channel", "no-channel")
 	completeNothing(cmd, "v1-version")
 	completeWith(cmd, packages, "package")
@@ -78,6 +83,9 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 
 // check returns an error for flags and arguments that cannot be combined.
 func (f *updatesFlags) check(args []string) (err error) {
+	if f.olm != olmBoth {
+		f.opts.By = graph.Semantics(f.olm)
+	}
 	switch {
 	case f.explain && len(args) != 3:
 		return errors.New("--explain needs two bundles, FROM and TO")
@@ -151,13 +159,16 @@ func (f *updatesFlags) print(
 	var shown, total int
 	rows = f.notable(rows, failed, &shown, &total)
 	stdout := outputAs(cmd, f.format)
+	if f.format == "text" && !f.opts.Paths {
+		stdout = console.Fit(stdout)
+	}
 	out := writerFunc(func(p []byte) (int, error) { // never prints what looks complete but is not
 		if err := failed(); err != nil {
 			return 0, err
 		}
 		return stdout.Write(p)
 	})
-	err = list.WriteUpdates(out, rows, f.opts.Paths, list.Format(f.format))
+	err = list.WriteUpdates(out, rows, f.opts, list.Format(f.format))
 	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}
@@ -189,7 +200,7 @@ func (f *updatesFlags) notable(
 				return
 			}
 			*total++
-			if !all && !u.Notable() {
+			if !all && !u.Notable(f.opts.By) {
 				continue
 			}
 			if *shown++; !yield(u) {

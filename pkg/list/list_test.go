@@ -106,7 +106,8 @@ func TestUpdates(t *testing.T) {
 	}
 	var text strings.Builder
 	if err := errors.Join(
-		list.WriteUpdates(&text, rows, false, list.Text), list.WriteUpdates(&text, rows, true, list.Text),
+		list.WriteUpdates(&text, rows, list.UpdateOptions{}, list.Text),
+		list.WriteUpdates(&text, rows, list.UpdateOptions{Paths: true}, list.Text),
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,20 @@ type Update struct {
 }
 
 // Notable reports whether there is something to say about a row: OLM reports an error, the updates differ, do not reach
-// the end of the channel, never end, or are more than one.
-func (u Update) Notable() bool {
-	return u.Differs || isNotable(u.Classic) || isNotable(u.V1)
+// the end of the channel, never end, or are more than one. If by is not "", only the updates by that OLM count.
+func (u Update) Notable(by graph.Semantics) bool {
+	return by == "" && u.Differs || slices.ContainsFunc(u.fates(by), isNotable)
+}
+
+// fates returns what one OLM does, or for "" both.
+func (u Update) fates(by graph.Semantics) []graph.Fate {
+	switch by {
+	case graph.Classic:
+		return []graph.Fate{u.Classic}
+	case graph.V1:
+		return []graph.Fate{u.V1}
+	}
+	return []graph.Fate{u.Classic, u.V1}
 }
 
 // updates reports whether there is an update.
@@ -47,8 +58,9 @@ type UpdateOptions struct {
 	// Dependencies returns those of a bundle in one of the packages; nil to ignore them.
 	Dependencies func(bundle *declcfg.Meta) []*resolve.Dependency
 
-	Stranded bool // only of bundles whose updates do not reach the end of the channel, in OLM Classic or OLM v1
-	Differs  bool // only of bundles whose updates differ
+	By       graph.Semantics // what only this OLM does, in text; "" for both
+	Stranded bool            // only of bundles whose updates do not reach the end of the channel, in one OLM or By
+	Differs  bool            // only of bundles whose updates differ
 }
 
 // Updates returns the updates of installed bundles, by package and channel, each found when it is asked for. The
@@ -78,7 +90,8 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], err
 
 // selects reports whether a row is listed.
 func (o UpdateOptions) selects(u Update) bool {
-	return (!o.Stranded || u.Classic.Stranded || u.V1.Stranded) && (!o.Differs || u.Differs)
+	isStranded := func(f graph.Fate) bool { return f.Stranded }
+	return (!o.Stranded || slices.ContainsFunc(u.fates(o.By), isStranded)) && (!o.Differs || u.Differs)
 }
 
 // updates returns the updates in a package.
@@ -242,6 +255,25 @@ func (u Update) cells(bool) []string {
 		u.Package, u.Channel, u.Installed, u.Version,
 		next(u.Classic), hops(u.Classic), next(u.V1), hops(u.V1), yesNo(u.Differs), u.stranded(), u.errors(),
 	}
+}
+
+// An updateBy is a row with what one OLM does.
+type updateBy struct {
+	Update
+	by graph.Semantics
+}
+
+func (updateBy) layout() layout {
+	return layout{columns: []string{"PACKAGE", "CHANNEL", "INSTALLED", "VERSION", "NEXT", "HOPS", "STRANDED", "ERROR"}}
+}
+
+func (u updateBy) cells(bool) []string {
+	f := u.fates(u.by)[0]
+	failure := f.Error
+	if u.by == graph.Classic && u.refused {
+		failure = ""
+	}
+	return []string{u.Package, u.Channel, u.Installed, u.Version, next(f), hops(f), yesNo(f.Stranded), failure}
 }
 
 // next returns the next update, "" for none.

@@ -32,15 +32,26 @@ func (r requirement) cells(bool) []string {
 }
 
 // WriteUpdates writes rows as [JSON] or [Text]; text ends with a table of what the bundles depend on, if any does. With
-// paths, which the rows must have, text is every update of each row under both semantics. It may range over the rows
-// twice.
-func WriteUpdates(w io.Writer, rows iter.Seq[Update], paths bool, f Format) error {
+// Paths, which the rows must have, text is every update of each row under both semantics or that of By. It may range
+// over the rows twice.
+func WriteUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions, f Format) error {
 	if f == JSON {
 		return Write(w, rows, f)
 	}
 	write := Write[Update]
-	if paths {
-		write = writePaths
+	switch {
+	case o.Paths:
+		write = func(w io.Writer, rows iter.Seq[Update], _ Format) error { return writePaths(w, rows, o.By) }
+	case o.By != "":
+		write = func(w io.Writer, rows iter.Seq[Update], f Format) error {
+			return Write(w, func(yield func(updateBy) bool) {
+				for u := range rows {
+					if !yield(updateBy{u, o.By}) {
+						return
+					}
+				}
+			}, f)
+		}
 	}
 	var required requirements
 	if err := write(w, required.of(rows), f); err != nil || required.all == nil {
@@ -78,8 +89,8 @@ func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
 	}
 }
 
-// writePaths writes every update of each row under both semantics.
-func writePaths(w io.Writer, rows iter.Seq[Update], _ Format) error {
+// writePaths writes every update of each row by one OLM, or for "" both.
+func writePaths(w io.Writer, rows iter.Seq[Update], by graph.Semantics) error {
 	text := bufio.NewWriter(w)
 	for u := range rows {
 		channel := "no channel"
@@ -87,8 +98,11 @@ func writePaths(w io.Writer, rows iter.Seq[Update], _ Format) error {
 			channel = "channel " + legible.Name(u.Channel)
 		}
 		fmt.Fprintf(text, "package %s, %s, %s:\n", legible.Name(u.Package), channel, legible.Name(u.Installed))
-		writePath(text, graph.Classic, u.Classic)
-		writePath(text, graph.V1, u.V1)
+		for i, name := range []graph.Semantics{graph.Classic, graph.V1} {
+			if by == "" || by == name {
+				writePath(text, name, u.fates("")[i])
+			}
+		}
 	}
 	return text.Flush()
 }
