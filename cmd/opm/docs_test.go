@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocs runs the commands after a $ in the README, at the root of the repository, and in the pages about tasks, each in
-// a directory of its own with the examples. They print what the page says; with -update the page says what they print.
+// TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks, each in a directory of
+// its own with the examples. They print what the page says; with -update the page says what they print.
 func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
@@ -25,7 +25,7 @@ func TestDocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir := "../.."
+			dir := examples
 			if filepath.Base(page) != "README.md" {
 				dir = copyExamples(t)
 			}
@@ -73,6 +73,39 @@ func replay(t *testing.T, dir, page string) string {
 	return replayed.String()
 }
 
+// TestReadme runs the other commands of the README, one after the other, in a copy of the examples and nothing else.
+func TestReadme(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("needs a shell")
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	makeImages(t, dir)
+	text := strings.ReplaceAll(string(readme), "\\\n    ", "")
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " && docker")
+		if !strings.HasPrefix(line, "    opm ") && !strings.HasPrefix(line, "    cat ") || runsOn(line) {
+			continue
+		}
+		out, err := printedBy(t, dir, line)
+		fails := strings.HasPrefix(line, "    opm check-") || strings.HasPrefix(line, "    opm simulate cluster") // as TestExamples
+		if err != nil && !fails || strings.Contains(out, "no such file") {
+			t.Errorf("%s\n%v\n%s", line, err, out)
+		}
+	}
+}
+
+// runsOn reports whether a command runs until it is stopped.
+func runsOn(line string) bool {
+	return strings.HasSuffix(line, " --watch") || strings.Contains(line, "opm serve ") && !strings.Contains(line, "--cache-only")
+}
+
 // unfinished reports whether a command goes on in the next line.
 func unfinished(command string) bool {
 	return strings.HasSuffix(command, `\`) || strings.Contains(command, "<<'EOF'") && !strings.HasSuffix(command, "\nEOF")
@@ -81,6 +114,12 @@ func unfinished(command string) bool {
 // printed returns what a command prints to both its outputs; some fail on purpose.
 func printed(t *testing.T, dir, command string) string {
 	t.Helper()
+	out, _ := printedBy(t, dir, command)
+	return out
+}
+
+func printedBy(t *testing.T, dir, command string) (string, error) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
@@ -88,5 +127,5 @@ func printed(t *testing.T, dir, command string) string {
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return string(out)
+	return string(out), err
 }

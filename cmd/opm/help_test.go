@@ -74,8 +74,7 @@ func TestExamples(t *testing.T) {
 				if strings.HasPrefix(line, "docker ") {
 					t.Skip("needs docker")
 				}
-				serves := strings.HasPrefix(line, "opm serve ") && !strings.Contains(line, "--cache-only")
-				if serves || strings.HasSuffix(line, " --watch") {
+				if runsOn(line) {
 					t.Skip("runs until it is told to end")
 				}
 				runExample(t, line)
@@ -114,7 +113,6 @@ func copyExamples(t *testing.T) string {
 	makeImages(t, dir)
 	for name, content := range map[string]string{
 		"auth.json":    "{}",
-		"bundles.txt":  "registry.example/pottery/kiln-bundle:v2.0.0\n",
 		"mirrors.yaml": mirrorSet,
 		"README.md":    "# My operator\n",
 		"icon.svg":     `<svg xmlns="http://www.w3.org/2000/svg"></svg>`,
