@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks, each in a directory of
+// TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks and concepts, each in a directory of
 // its own with the examples. They print what the page says; with -update the page says what they print.
 func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages, %v", err)
 	}
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range append(pages, "../../README.md", "../../docs/concepts.md") {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(page)
@@ -71,6 +71,22 @@ func replay(t *testing.T, dir, page string) string {
 		replayed.WriteString(got.String())
 	}
 	return replayed.String()
+}
+
+// TestPicture checks that the picture of the concepts is what opm graph draws.
+func TestPicture(t *testing.T) {
+	const picture = "../../docs/kiln.svg"
+	got := printed(t, examples, "opm graph catalog kiln -o svg")
+	want, err := os.ReadFile(picture)
+	if err == nil && string(want) == got {
+		return
+	}
+	if !*update {
+		t.Fatalf("the picture is not current, %v: run it with -update", err)
+	}
+	if err := os.WriteFile(picture, []byte(got), 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestReadme runs the other commands of the README, one after the other, in a copy of the examples and nothing else.

@@ -126,6 +126,8 @@ func copyExamples(t *testing.T) string {
 
 const mirrorSet = `apiVersion: config.openshift.io/v1
 kind: ImageDigestMirrorSet
+metadata:
+  name: crafts
 spec:
   imageDigestMirrors:
   - source: registry.example
