@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/edit"
 )
 
@@ -57,23 +60,46 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	done := progress(cmd, "editing")
 	defer done()
 	w := workOf(cmd)
-	result, err := edit.Apply(cmd.Context(), path, e, edit.Options{
+	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
-	})
+	}
+	result, err := edit.Apply(cmd.Context(), path, e, opts)
 	if err != nil {
 		return err
+	}
+	hint := ""
+	if remove, ok := e.(edit.Remove); ok && len(result.Problems) > 0 && remove.Kind == edit.Bundle && !remove.Reconnect {
+		remove.Reconnect, opts.DryRun = true, true
+		if other, err := edit.Apply(cmd.Context(), path, remove, opts); err == nil && len(other.Problems) == 0 {
+			hint = "hint: with --reconnect, what updates the bundle updates what that updates, and the package stays valid\n"
+		}
 	}
 	done()
 	stderr := cmd.ErrOrStderr()
 	if len(result.Problems) > 0 {
 		err := printProblems(stderr, stderr, result.Problems, false)
-		return withNotes(cmd, err, fmt.Sprintf("opm: %s is unchanged: the package would not be valid\n", path))
+		return withNotes(cmd, err, fmt.Sprintf("opm: %s is unchanged: the package would not be valid\n", path)+hint)
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
 	}
-	_, err = textOutput(cmd).Write(result.Diff)
+	_, err = textOutput(cmd).Write(abbreviated(result.Diff))
 	return err
+}
+
+// maxDiffLine is how many characters of a line are shown in a diff. Those of manifests in base64 have thousands.
+const maxDiffLine = 200
+
+// abbreviated returns a diff with the ends of long lines left out.
+func abbreviated(text []byte) []byte {
+	var short []byte
+	for line := range bytes.Lines(text) {
+		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
+			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
+		}
+		short = append(short, line...)
+	}
+	return short
 }
 
 // kindArgs requires the arguments CATALOG KIND NAME.

@@ -66,14 +66,27 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 	}
 }
 
+// typo returns a hint with the catalog of the State that has nearly a name, "" for none.
+func (q *Question) typo(name string) string {
+	var names []string
+	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		names = append(names, c.Name)
+	}
+	if near := nearest.Within(min(2, len(name)/4), name, names); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}
+
 // addCatalog adds a catalog that the State does not have.
 func (q *Question) addCatalog(c *resolve.Catalog) {
+	hint := q.typo(c.Name)
 	if c.Namespace != "" {
-		q.assume("the cluster also has CatalogSource %s/%s, of priority 0", c.Namespace, c.Name)
+		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
 		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
 		return
 	}
-	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0", c.Name, q.global)
+	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s", c.Name, q.global, hint)
 	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
 	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
 }

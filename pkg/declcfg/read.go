@@ -134,6 +134,9 @@ func (f *file) unreadable(err error) error {
 	return &Error{Pos: Pos{File: f.label}, Err: regular.WithoutPath(err)}
 }
 
+// configFile is the configuration of opm validate, which people put into the catalog by mistake.
+const configFile = "opm.yaml"
+
 // mentions finds the names of packages in text that cannot be parsed.
 var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[ \t]*:[ \t]*["']?([^"'\s,}{\]\[]+)`)
 
@@ -143,7 +146,12 @@ const maxMentions = 8 << 20
 // lost returns the error about text, which cannot be read, with a hint if the file does not look like a catalog file.
 // If text is nil or too large to be searched, anything may be lost.
 func (f *file) lost(pos Pos, text []byte, err error) *Error {
-	if !f.alone && !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(pos.File)) {
+	switch base := path.Base(pos.File); {
+	case f.alone:
+	case base == configFile:
+		err = fmt.Errorf("%w (the configuration of opm belongs beside the directory of the catalog; or add it to %s)",
+			err, ignoreFile)
+	case !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(base)):
 		err = fmt.Errorf("%w (if this is not a catalog file, add it to %s)", err, ignoreFile)
 	}
 	if text == nil || len(text) > maxMentions {
