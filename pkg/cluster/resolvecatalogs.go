@@ -86,7 +86,8 @@ func (q *Question) addCatalog(c *resolve.Catalog) {
 		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
 		return
 	}
-	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s", c.Name, q.global, hint)
+	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s",
+		c.Name, q.global, hint)
 	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
 	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
 }
