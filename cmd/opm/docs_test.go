@@ -122,7 +122,7 @@ func runsOn(line string) bool {
 	return strings.HasSuffix(line, " --watch") || strings.Contains(line, "opm serve ") && !strings.Contains(line, "--cache-only")
 }
 
-// unfinished reports whether a command goes on in the next line.
+// unfinished reports whether a command continues in the next line.
 func unfinished(command string) bool {
 	return strings.HasSuffix(command, `\`) || strings.Contains(command, "<<'EOF'") && !strings.HasSuffix(command, "\nEOF")
 }
