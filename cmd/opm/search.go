@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,33 +14,49 @@ func searchCmd() *cobra.Command {
 	var format, pkg string
 	var from imageFlags
 	cmd := &cobra.Command{
-		Use:   "search CATALOG TEXT",
-		Short: "Search a catalog for packages and bundles",
-		Long: `Search the names, display names, providers, keywords, provided APIs and images of packages and
-bundles for a text. Upper and lower case are the same. An API is found by a part of its group,
+		Use:   "search CATALOG... TEXT",
+		Short: "Search catalogs for packages and bundles",
+		Long: `Search the names, display names, providers, keywords, provided APIs, images and descriptions of
+packages and bundles for a text. Upper and lower case are the same. An API is found by a part of its group,
 version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images include related images.
 
 text has a line for each value that contains the text, with the number of bundles that have it and
 the one with the highest version; names of bundles and images are not shown if the name of their
-package contains the text. json lists all of these bundles. name prints the names of packages and,
+package contains the text. Descriptions come last, and only of packages of which nothing else contains
+the text. With several catalogs, the first column is the catalog. json lists all of these bundles. name prints the names of packages and,
 where a bundle is found by its name, of bundles. The catalog need not be valid.` + catalogNote,
 		Example: `  opm search catalog pottery
-  opm search catalog kiln -o name
+  opm search catalog registry.example/crafts/catalog:v1 kiln -o name
   opm search catalog Kiln.crafts.example -o json`,
-		Args:              exactArgs("CATALOG", "TEXT"),
-		ValidArgsFunction: completeArgs(files, cobra.NoFileCompletions),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return nil
+			}
+			return exactArgs("CATALOG", "TEXT")(cmd, args)
+		},
+		ValidArgsFunction: completeArgs(files, files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[1] == "" {
+			refs, text := args[:len(args)-1], args[len(args)-1]
+			if text == "" {
 				return usageError{errors.New("TEXT is empty")}
 			}
-			rows, err := search(cmd, args[0], args[1], pkg, &from)
-			if err != nil {
-				return err
+			var rows []list.Match
+			for _, ref := range refs {
+				found, err := search(cmd, ref, text, pkg, &from)
+				if err != nil {
+					return err
+				}
+				for i := range found {
+					if len(refs) > 1 {
+						found[i].Catalog = ref
+					}
+				}
+				rows = append(rows, found...)
 			}
 			if len(rows) == 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", args[0], args[1])
+				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", strings.Join(refs, ", "), text)
 			}
-			return list.Write(outputAs(cmd, format), slices.Values(rows), list.Format(format))
+			return list.WriteMatches(outputAs(cmd, format), rows, list.Format(format))
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", string(list.Text), "output format",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 // A Match is a row of [Search]: a text of a package, and the bundles that have it.
 type Match struct {
+	Catalog string         `json:"catalog,omitzero"` // if several are searched
 	Package string         `json:"package"`
 	Field   Field          `json:"field"`
 	Value   string         `json:"value"`
@@ -40,13 +42,18 @@ const (
 	FieldAPI         Field = "api"    // GROUP/VERSION/KIND that bundles provide
 	FieldBundle      Field = "bundle" // the name of a bundle
 	FieldImage       Field = "image"  // of a bundle, or a related one
+	FieldDescription Field = "description"
 )
 
-var fields = []Field{FieldName, FieldDisplayName, FieldProvider, FieldKeyword, FieldAPI, FieldBundle, FieldImage}
+var fields = []Field{
+	FieldName, FieldDisplayName, FieldProvider, FieldKeyword, FieldAPI, FieldBundle, FieldImage,
+	FieldDescription,
+}
 
 // Search returns the names, providers, keywords, provided APIs and images in a catalog that contain a text, whatever
 // the case of letters: by package, field and value. Names of bundles and images are not among them if the name of the
-// package is. With pkg, only that package is searched.
+// package is. Behind them are the packages of which only a description contains the text, with the words around it. With
+// pkg, only that package is searched.
 //
 // The catalog need not be valid. The error joins those of all objects that cannot be read, by place, or wraps
 // [declcfg.ErrNotFound] if there is no such package. Only what matches is kept in memory.
@@ -76,8 +83,15 @@ func Search(ctx context.Context, text, pkg string, sources ...declcfg.Source) ([
 	if pkg != "" && !packages[pkg] && errs == nil {
 		return nil, declcfg.NotFound("no package", pkg, slices.Collect(maps.Keys(packages)))
 	}
+	byName := map[string]bool{} // packages
+	for f := range found {
+		byName[f.pkg] = byName[f.pkg] || f.field != FieldDescription
+	}
 	var all []Match
-	for _, m := range found {
+	for f, m := range found {
+		if f.field == FieldDescription && byName[f.pkg] {
+			continue
+		}
 		slices.SortStableFunc(m.Bundles, BundleByName.compare)
 		all = append(all, *m)
 	}
@@ -99,7 +113,13 @@ func (b BundleByName) compare(c BundleByName) int {
 }
 
 func (m Match) compare(n Match) int {
-	return cmp.Or(cmp.Compare(m.Package, n.Package),
+	isDescription := func(m Match) int {
+		if m.Field == FieldDescription {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(isDescription(m), isDescription(n)), cmp.Compare(m.Package, n.Package),
 		cmp.Compare(slices.Index(fields, m.Field), slices.Index(fields, n.Field)), cmp.Compare(m.Value, n.Value))
 }
 
@@ -136,13 +156,20 @@ func (s searcher) object(o *declcfg.Object) (findings, error) {
 			found[finding{all.pkg, field, strings.Clone(value)}] = true // values share memory with the object
 		}
 	}
-	if b, ok := v.(*declcfg.Bundle); !ok {
+	describe := func(text string) {
+		if at := strings.Index(strings.ToLower(text), s.text); at >= 0 {
+			found[finding{all.pkg, FieldDescription, excerpt(text, at, at+len(s.text))}] = true
+		}
+	}
+	if p, ok := v.(*declcfg.Package); ok {
 		look(FieldName, o.Name)
-	} else {
+		describe(p.Description)
+	}
+	if b, ok := v.(*declcfg.Bundle); ok {
 		if !s.matches(b.Package) {
 			lookInNames(b, look)
 		}
-		lookInProperties(b, look)
+		lookInProperties(b, look, describe)
 		if len(found) > 0 {
 			all.bundle = bundleByName(b)
 		}
@@ -171,7 +198,9 @@ func bundleByName(b *declcfg.Bundle) BundleByName {
 }
 
 // lookInProperties looks at the provided APIs and at what the ClusterServiceVersion says of the operator.
-func lookInProperties(b *declcfg.Bundle, look func(field Field, value string, spellings ...string)) {
+func lookInProperties(
+	b *declcfg.Bundle, look func(field Field, value string, spellings ...string), describe func(string),
+) {
 	for i := range b.Properties {
 		var api declcfg.GVK
 		if p := &b.Properties[i]; p.Type == declcfg.PropertyGVK && p.Unmarshal(&api) == nil {
@@ -185,6 +214,31 @@ func lookInProperties(b *declcfg.Bundle, look func(field Field, value string, sp
 	for _, keyword := range about.Keywords {
 		look(FieldKeyword, keyword)
 	}
+	describe(about.Description)
+}
+
+// aroundMatch is how many bytes of a description are shown before and behind a match, but for the ends of words.
+const aroundMatch = 40
+
+// excerpt returns the words around a part of a text, on one line. The offsets are those in the text in lower case, which
+// may have another length.
+func excerpt(text string, from, to int) string {
+	from, to = min(from, len(text)), min(to, len(text))
+	start, end := max(0, from-aroundMatch), min(len(text), to+aroundMatch)
+	if i := strings.IndexAny(text[start:from], " \n\t"); start > 0 && i >= 0 {
+		start += i
+	}
+	if i := strings.LastIndexAny(text[to:end], " \n\t"); end < len(text) && i >= 0 {
+		end = to + i
+	}
+	words := strings.Join(strings.Fields(strings.ToValidUTF8(text[start:end], "")), " ")
+	if start > 0 {
+		words = "… " + words
+	}
+	if end < len(text) {
+		words += " …"
+	}
+	return words
 }
 
 // metadata is the part of [declcfg.CSVMetadata] to list and search. Decoding all of it takes several times as long.
@@ -192,6 +246,7 @@ type metadata struct {
 	DisplayName string          `json:"displayName"`
 	Keywords    []string        `json:"keywords"`
 	Provider    declcfg.AppLink `json:"provider"`
+	Description string          `json:"description"`
 }
 
 // metadataOf returns the metadata of b in either form.
@@ -203,7 +258,34 @@ func metadataOf(b *declcfg.Bundle) metadata {
 		}
 	}
 	m := b.CSVMetadata() // from the manifests
-	return metadata{DisplayName: m.DisplayName, Keywords: m.Keywords, Provider: m.Provider}
+	return metadata{
+		DisplayName: m.DisplayName, Keywords: m.Keywords, Provider: m.Provider, Description: m.Description,
+	}
+}
+
+// WriteMatches writes matches in a format. Text has a column for the catalog if they have one.
+func WriteMatches(w io.Writer, all []Match, f Format) error {
+	if f != Text || !slices.ContainsFunc(all, func(m Match) bool { return m.Catalog != "" }) {
+		return Write(w, slices.Values(all), f)
+	}
+	return Write(w, func(yield func(matchIn) bool) {
+		for _, m := range all {
+			if !yield(matchIn{m}) {
+				return
+			}
+		}
+	}, f)
+}
+
+// A matchIn is a match in one of several catalogs.
+type matchIn struct{ Match }
+
+func (m matchIn) layout() layout {
+	return layout{columns: append([]string{"CATALOG"}, m.Match.layout().columns...)}
+}
+
+func (m matchIn) cells(wide bool) []string {
+	return append([]string{m.Catalog}, m.Match.cells(wide)...)
 }
 
 func (m Match) title() string {
