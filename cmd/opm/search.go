@@ -17,14 +17,16 @@ func searchCmd() *cobra.Command {
 		Use:   "search CATALOG... TEXT",
 		Short: "Search catalogs for packages and bundles",
 		Long: `Search the names, display names, providers, keywords, provided APIs, images and descriptions of
-packages and bundles for a text. Upper and lower case are the same. An API is found by a part of its group,
-version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images include related images.
+packages and bundles for a text. Upper and lower case are the same. An API is found by a part of
+its group, version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images include
+related images.
 
 text has a line for each value that contains the text, with the number of bundles that have it and
 the one with the highest version; names of bundles and images are not shown if the name of their
-package contains the text. Descriptions come last, and only of packages of which nothing else contains
-the text. With several catalogs, the first column is the catalog. json lists all of these bundles. name prints the names of packages and,
-where a bundle is found by its name, of bundles. The catalog need not be valid.` + catalogNote,
+package contains the text. Descriptions come last, and only of packages of which nothing else
+contains it. With several catalogs, the first column is the catalog. json lists all of these
+bundles. name prints the names of packages and, where a bundle is found by its name, of bundles.
+The catalogs need not be valid.` + catalogNote,
 		Example: `  opm search catalog pottery
   opm search catalog registry.example/crafts/catalog:v1 kiln -o name
   opm search catalog Kiln.crafts.example -o json`,
@@ -34,7 +36,7 @@ where a bundle is found by its name, of bundles. The catalog need not be valid.`
 			}
 			return exactArgs("CATALOG", "TEXT")(cmd, args)
 		},
-		ValidArgsFunction: completeArgs(files, files),
+		ValidArgsFunction: completeArgs(files, cobra.NoFileCompletions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			refs, text := args[:len(args)-1], args[len(args)-1]
 			if text == "" {

@@ -52,8 +52,8 @@ var fields = []Field{
 
 // Search returns the names, providers, keywords, provided APIs and images in a catalog that contain a text, whatever
 // the case of letters: by package, field and value. Names of bundles and images are not among them if the name of the
-// package is. Behind them are the packages of which only a description contains the text, with the words around it. With
-// pkg, only that package is searched.
+// package is. Behind them are the packages of which only a description contains the text, with the words around it.
+// With pkg, only that package is searched.
 //
 // The catalog need not be valid. The error joins those of all objects that cannot be read, by place, or wraps
 // [declcfg.ErrNotFound] if there is no such package. Only what matches is kept in memory.
@@ -220,8 +220,8 @@ func lookInProperties(
 // aroundMatch is how many bytes of a description are shown before and behind a match, but for the ends of words.
 const aroundMatch = 40
 
-// excerpt returns the words around a part of a text, on one line. The offsets are those in the text in lower case, which
-// may have another length.
+// excerpt returns the words around a part of a text, on one line. The offsets are those in the text in lower case,
+// which may have another length.
 func excerpt(text string, from, to int) string {
 	from, to = min(from, len(text)), min(to, len(text))
 	start, end := max(0, from-aroundMatch), min(len(text), to+aroundMatch)

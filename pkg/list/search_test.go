@@ -92,11 +92,13 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 		all := everything(t, source)
 		for _, text := range []string{"quay.io", "red hat", "v1alpha1", "cluster", "1.0", "."} {
 			want := map[string]bool{}
+			byName := map[string]bool{} // packages
 			for row := range all {
 				value := strings.ToLower(row.value)
 				named := row.field == list.FieldBundle || row.field == list.FieldImage
 				if strings.Contains(value, text) && (!named || !strings.Contains(strings.ToLower(row.pkg), text)) {
 					want[fmt.Sprint(row)] = true
+					byName[row.pkg] = true
 				}
 			}
 			matches, err := list.Search(t.Context(), text, "", source)
@@ -104,7 +106,14 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]bool{}
-			for _, m := range matches {
+			for i, m := range matches {
+				if m.Field == list.FieldDescription {
+					isLast := !slices.ContainsFunc(matches[i:], func(m list.Match) bool { return m.Field != list.FieldDescription })
+					if byName[m.Package] || !isLast || !strings.Contains(strings.ToLower(m.Value), text) || len(m.Value) > 200 {
+						t.Errorf("%s: %q: %+v", dir, text, m)
+					}
+					continue
+				}
 				if m.Field == list.FieldName {
 					got[fmt.Sprint(searched{m.Package, "", m.Field, m.Value})] = true
 				}
