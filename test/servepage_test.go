@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -36,7 +37,10 @@ func TestServePage(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { testServeKeyboard(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
 	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
+	t.Run("kept package", func(t *testing.T) { testKeptPackage(ctx, t) })
 	t.Run("missing", func(t *testing.T) { testMissing(ctx, t) })
+	t.Run("loading", func(t *testing.T) { testLoading(ctx, t) })
+	t.Run("narrow", func(t *testing.T) { testNarrow(ctx, t) })
 }
 
 // kiln is a catalog with a deprecated package, channel and bundle, and a bundle that is missing.
@@ -54,10 +58,9 @@ func textSource(text string) declcfg.Source {
 	return declcfg.Source{Name: "c", FS: fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}}
 }
 
-// serving starts a server of catalogs, which need not be valid, and returns the address of its page.
-func serving(t *testing.T, sources ...namedSource) string {
+// catalogsOf returns stores of catalogs, which need not be valid.
+func catalogsOf(t *testing.T, sources ...namedSource) (catalogs []web.Catalog) {
 	t.Helper()
-	var catalogs []web.Catalog
 	for _, s := range sources {
 		key, err := store.KeyOf(t.Context(), s.source)
 		if err != nil {
@@ -76,6 +79,13 @@ func serving(t *testing.T, sources ...namedSource) string {
 			Name: s.name, Objects: opened.Catalogs()[0], Providing: opened.PackagesProviding, Tag: key.String(),
 		})
 	}
+	return catalogs
+}
+
+// serving starts a server of catalogs and returns the address of its page.
+func serving(t *testing.T, sources ...namedSource) string {
+	t.Helper()
+	catalogs := catalogsOf(t, sources...)
 	server := httptest.NewServer(web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return catalogs, func() {} },
 		Failed:  func(err error) { t.Errorf("the handler fails: %v", err) },
@@ -267,7 +277,14 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	places := eval[int](p, `history.length`)
 	search("oven x&y")
 	expect("0 of 2 packages", "#catalog=c&search=oven+x%26y")
+	if got, want := p.text("#none"), "Nothing matches “oven x&y”.\n\nDid you mean oven?"; got != want {
+		t.Errorf("no hits: the page says %q, want %q", got, want)
+	}
+	p.picture("no-hits")
 	search("oven")
+	if got := p.text("#none"); got != "" {
+		t.Errorf("with hits the page says %q", got)
+	}
 	expect("1 of 2 packages", "#catalog=c&search=oven", "The Oven")
 	if got := eval[int](p, `history.length`); got != places {
 		t.Errorf("typing adds %d places to the history", got-places)
@@ -284,6 +301,10 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	expect("2 packages", "#catalog=c", "The Kiln", "The Oven")
 	p.do(chromedp.Evaluate[chromedp.Void](`query.focus()`), chromedp.KeyEvent(kb.Enter)) // for nothing
 	expect("2 packages", "#catalog=c", "The Kiln", "The Oven")
+	search("kilm")
+	expect("0 of 2 packages", "#catalog=c&search=kilm")
+	p.clickLink("kiln")
+	p.untilHeading("The Kiln")
 	search("e")
 	expect("2 of 2 packages", "#catalog=c&search=e", "The Kiln", "The Oven")
 	p.do(chromedp.KeyEvent(kb.Enter)) // the first of several
@@ -471,6 +492,54 @@ func testSeveral(browser context.Context, t *testing.T) {
 	p.untilHeading("Packages of b")
 	if got := eval[string](p, `document.activeElement.id`); got != "query" {
 		t.Errorf("searching leads away from the field, to %q", got)
+	}
+}
+
+// testKeptPackage changes the catalog on the page of a package that both have.
+func testKeptPackage(browser context.Context, t *testing.T) {
+	p := openPage(browser, t, "#catalog=a&package=kiln&channel=stable", namedSource{"a", textSource(kiln)},
+		namedSource{"b", textSource(strings.ReplaceAll(kiln, "The Kiln", "The Other Kiln"))})
+	p.untilHeading("The Kiln")
+	p.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.getElementById("catalog"); s.value = "b"; s.dispatchEvent(new Event("change")) })()`))
+	p.untilHeading("The Other Kiln")
+}
+
+// testLoading opens the page before there is a catalog.
+func testLoading(browser context.Context, t *testing.T) {
+	var isThere atomic.Bool
+	catalogs := catalogsOf(t, namedSource{"c", textSource(kiln)})
+	server := httptest.NewServer(web.New(web.Options{Acquire: func() ([]web.Catalog, func()) {
+		if !isThere.Load() {
+			return nil, func() {}
+		}
+		return catalogs, func() {}
+	}}))
+	t.Cleanup(server.Close)
+	ctx, cancel := chromedp.NewContext(browser)
+	defer cancel()
+	p := &tab{t, ctx} // not watched: the console reports each 503
+	p.do(chromedp.Navigate(server.URL + "/#package=kiln"))
+	p.untilHeading("The catalog is being loaded")
+	p.picture("loading")
+	isThere.Store(true)
+	p.untilHeading("The Kiln")
+}
+
+// testNarrow looks at a package on a phone: what happens to a bundle is below its name.
+func testNarrow(browser context.Context, t *testing.T) {
+	p := openPage(browser, t, "#package=kiln", namedSource{"c", textSource(kiln)})
+	p.untilHeading("The Kiln")
+	isBelow := func() bool {
+		return eval[bool](p, `(() => { const r = document.querySelector(".updates tbody tr");
+			return r.cells[3].getBoundingClientRect().top >= r.cells[0].getBoundingClientRect().bottom })()`)
+	}
+	if isBelow() {
+		t.Error("columns are folded in a wide window")
+	}
+	p.do(chromedp.EmulateViewport(400, 800))
+	p.picture("narrow")
+	if !isBelow() || eval[bool](p, `document.documentElement.scrollWidth > 400`) {
+		t.Error("columns are not folded at 400 pixels, or the page is wider")
 	}
 }
 

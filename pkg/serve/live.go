@@ -16,7 +16,7 @@ type Snapshot struct {
 	Built bool // the store was made, and not found in the cache
 
 	catalogs []web.Catalog  // for HTTP; nil if the store was built without its content
-	withheld []web.Withheld // packages of the catalogs that are not in the store
+	withheld []web.Withheld // invalid packages of the catalogs, which are not in the store
 
 	users   int  // of Live; calls that read it
 	retired bool // of Live; another one is served

@@ -36,7 +36,8 @@
       make("caption", {}, caption),
       make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, rows.map(([first, ...rest]) => make("tr", {},
-        make("th", { scope: "row" }, first), rest.map((cell) => make("td", {}, cell))))));
+        make("th", { scope: "row" }, first),
+        rest.map((cell, i) => make("td", { "data-head": heads[i + 1] }, cell))))));
   }
 
   // facts is a list of names and values, without those that have none.
@@ -148,10 +149,14 @@
   // What is asked for is not there; the message is its name.
   class Missing extends Error {}
 
+  // The server has not loaded the catalogs yet.
+  class Loading extends Error {}
+
   // ask returns what the server says at one of its addresses.
   async function ask(what, parameters) {
     const response = await fetch(`ui/v1/${what}?${new URLSearchParams(parameters)}`);
     if (response.status === 404) throw new Missing(Object.values(parameters).at(-1));
+    if (response.status === 503) throw new Loading();
     if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
     return response.json();
   }
@@ -235,6 +240,23 @@
     }
     const all = count(listed.length, "package");
     status.textContent = words.length === 0 ? all : `${shown} of ${all}`;
+    byId("none").replaceChildren(...(shown === 0 && words.length > 0 ? noHits(words) : []));
+  }
+
+  // noHits says that nothing was found, and offers the packages whose names are most like a word.
+  function noHits(words) {
+    const pairs = (text) => new Set(Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2)));
+    const likeness = (name) => Math.max(...words.map((word) => {
+      const [a, b] = [pairs(word), pairs(name.toLowerCase())];
+      return a.size + b.size === 0 ? 0 : (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
+    }));
+    const nearest = listed.map(({ p, element }) => ({ p, element, like: likeness(p.name) }))
+      .filter(({ like }) => like >= 0.3)
+      .sort((a, b) => b.like - a.like || (a.p.name < b.p.name ? -1 : 1))
+      .slice(0, 3)
+      .map(({ p, element }) => make("a", { href: element.querySelector("a").getAttribute("href") }, p.name));
+    return [make("p", {}, `Nothing matches “${queryField.value.trim()}”.`),
+      nearest.length > 0 && make("p", {}, "Did you mean ", joined(nearest), "?")].filter(Boolean);
   }
 
   async function showPackages(catalog) {
@@ -244,6 +266,7 @@
       title: `Packages of ${catalog}`,
       content: [make("h1", { tabindex: "-1" }, `Packages of ${catalog}`),
         ...withheld(catalog),
+        make("div", { id: "none" }),
         make("ul", { class: "cards", role: "list" }, cards.map(({ element }) => element))],
       shown() {
         listed = cards;
@@ -302,7 +325,7 @@
     const rows = channel.bundles.map((b) => [
       b.missing ? b.name : bundleLink(p, b.name, channel.name), b.version ?? "", make("span", {}, badges(b)),
       next(p, channel, b.classic), next(p, channel, b.v1)]);
-    return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Versions" },
+    return make("div", { class: "scroll tall updates", tabindex: "0", role: "region", "aria-label": "Versions" },
       table(`${count(rows.length, "bundle")}, the highest version first, and where each updates to`,
         ["Bundle", "Version", "State", "OLM Classic", "OLM v1"], rows));
   }
@@ -479,7 +502,17 @@
     return showPackages(at.catalog);
   }
 
+  // wait is how long after an answer that the catalogs are being loaded the next one is asked for, in milliseconds.
+  const wait = 1000;
+
   function failed(error) {
+    if (error instanceof Loading) {
+      return {
+        title: "Loading",
+        content: [make("h1", { tabindex: "-1" }, "The catalog is being loaded"),
+          make("p", {}, "It opens here as soon as it is there.")],
+      };
+    }
     const missing = error instanceof Missing;
     return {
       title: missing ? "Not found" : "Failure",
@@ -497,11 +530,12 @@
     main.setAttribute("aria-busy", "true");
     try {
       if (catalogs.length === 0) await loadCatalogs();
-      if (catalogs.length === 0) throw new Error("No catalog is served yet. Try again in a moment.");
+      if (catalogs.length === 0) throw new Loading();
       at.catalog ??= catalogs[0].name;
       view = await viewOf(at);
     } catch (error) {
       view = failed(error);
+      if (error instanceof Loading) setTimeout(() => { if (mine === turn) arrive(); }, wait);
     }
     if (mine !== turn) return;
     main.removeAttribute("aria-busy");
@@ -524,7 +558,9 @@
 
   window.addEventListener("hashchange", arrive);
   byId("catalog").addEventListener("change", (event) => {
-    location.hash = packagesLink(event.target.value, queryField.value);
+    const { package: name } = place();
+    const catalog = event.target.value;
+    location.hash = name === undefined ? packagesLink(catalog, queryField.value) : packageLink(catalog, name);
   });
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault();
