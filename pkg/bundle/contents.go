@@ -33,7 +33,7 @@ type Contents struct {
 	files map[any]*manifest
 }
 
-// A Dependency is what the bundle requires of others, such as an API.
+// A Dependency is a requirement that another operator must meet, such as an API.
 type Dependency struct {
 	Property string // the type of the property that it becomes, such as olm.gvk.required
 

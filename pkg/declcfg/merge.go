@@ -8,8 +8,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// MergeDuplicates returns metas with the first of those that are equal, and in their order. Objects are equal if their
-// values are; they are read again if they have the same schema, package and name. The error joins an [*Error] for each
+// MergeDuplicates returns metas without the objects that are equal to an earlier one, in the same order. Objects are
+// equal if their values are; they are read again if they have the same schema, package and name. The error joins an [*Error] for each
 // object of the format that differs from an earlier one of the same schema, package and name. Objects of other schemas
 // may differ.
 func MergeDuplicates(metas []*Meta) ([]*Meta, error) {
@@ -36,7 +36,7 @@ func MergeDuplicates(metas []*Meta) ([]*Meta, error) {
 	return merged, errors.Join(errs...)
 }
 
-// equalTo reports whether an object is equal to one of others.
+// equalTo reports whether an object is equal to one of several others.
 func equalTo(m *Meta, others []*Meta) (bool, error) {
 	if len(others) == 0 {
 		return false, nil

@@ -40,7 +40,7 @@ type Source struct {
 	MaxObject int64
 
 	// Withheld are the owners, as [Meta.Owner] returns them, of objects that [Map] leaves out. Unless it is nil, Map also
-	// leaves out what cannot be read.
+	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
 	// Ordered says that opm itself wrote the objects: the keys within values of properties are in their final

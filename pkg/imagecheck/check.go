@@ -133,10 +133,14 @@ func (u use) problem(v verdict) *problem.Problem {
 	default:
 		what += fmt.Sprintf("%q is not valid", u.reference)
 	}
-	return &problem.Problem{
+	p := &problem.Problem{
 		Rule: v.rule, Severity: Rules().Of(v.rule).Severity, Pos: u.pos, Package: u.pkg, Names: []string{u.reference},
 		Path: fmt.Sprintf("package %q: bundle %q", u.pkg, u.bundle), Message: what + ": " + v.reason,
 	}
+	if v.rule == Unknown {
+		p.Cause = strings.TrimPrefix(v.reason, notAsked)
+	}
+	return p
 }
 
 // each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done, and returns when all calls have ended.
@@ -161,6 +165,9 @@ func each(ctx context.Context, n, jobs int, fn func(int)) {
 	}
 }
 
+// notAsked is before the reason why other images could not be checked.
+const notAsked = "not asked, since "
+
 type checker struct {
 	registries Registries
 	places     places
@@ -175,7 +182,7 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 		return verdict{"invalid", err.Error()}
 	}
 	if reason, ok := c.places.givenUp(ref.Context()); ok {
-		return verdict{Unknown, "not asked, since " + reason}
+		return verdict{Unknown, notAsked + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
 	c.places.note(ref.Context(), err)

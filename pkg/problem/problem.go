@@ -57,6 +57,10 @@ type Problem struct {
 	Rejected bool        // upstream calls the objects of the path invalid, unless the severity is not [Error]
 	Fix      string      // what to do about it, "" where the message says that
 
+	// Cause is the same for problems with one cause outside the catalog, such as a registry that does not answer. Text has
+	// only the first of them, with their number. "" means a cause of its own.
+	Cause string
+
 	Consequences []string // rules that are broken because of it and not reported by themselves; the message names them
 }
 

@@ -55,14 +55,17 @@ type folded struct {
 // fold returns the problems as they are printed, in the order of the first of each.
 func fold(problems []*Problem) []*folded {
 	type group struct {
-		rule, pkg string
-		severity  Severity
+		rule, pkg, cause string
+		severity         Severity
 	}
 	var all []*folded
 	groups := map[group]*folded{}
 	for _, p := range problems {
-		g := group{p.Rule, p.Package, p.Severity}
+		g := group{p.Rule, p.Package, "", p.Severity}
 		alone := p.Severity == Error || p.Package == "" || len(p.Consequences) > 0
+		if p.Cause != "" {
+			g.pkg, g.cause, alone = "", p.Cause, false
+		}
 		if f := groups[g]; f != nil && !alone {
 			f.more++
 			continue

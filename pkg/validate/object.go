@@ -72,7 +72,7 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 	return problems
 }
 
-// maxTypo is how many edits make a defined key out of an unknown one that is taken for a typo.
+// maxTypo is the number of edits up to which an unknown key counts as a typo of a defined one.
 const maxTypo = 2
 
 // unknownKey reports a key that the format does not define. Upstream ignores it, or reads it as the one that differs in

@@ -83,7 +83,10 @@ func (s *scope) registry(image string, at jsontext.Pointer) {
 		rest, ok := strings.CutPrefix(image, strings.TrimSuffix(registry, "/"))
 		return ok && strings.HasPrefix(rest, "/")
 	}
-	if len(allowed) > 0 && !slices.ContainsFunc(allowed, within) {
-		s.add("policy-registry", at, "image %q is not in %s", image, strings.Join(allowed, ", "))
+	if len(allowed) == 0 || slices.ContainsFunc(allowed, within) {
+		return
+	}
+	if s.add("policy-registry", at, "image %q is not in %s", image, strings.Join(allowed, ", ")) {
+		s.found[len(s.found)-1].cause, _, _ = strings.Cut(image, "/")
 	}
 }

@@ -96,6 +96,7 @@ type finding struct {
 	ptr  jsontext.Pointer // into the object
 	msg  string
 
+	cause string   // see [problem.Problem]
 	names []string // of the bundles that it is about, where the message may not have all; nil for what it quotes
 	rules []string // that are broken as a consequence, and not reported
 	ends  bool     // the message says where updates end
@@ -142,7 +143,7 @@ func (s *scope) problems() []*problem.Problem {
 	problems := make([]*problem.Problem, len(s.found))
 	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
-		problems[i].Names, problems[i].Consequences = f.names, f.rules
+		problems[i].Names, problems[i].Consequences, problems[i].Cause = f.names, f.rules, f.cause
 	}
 	return problems
 }

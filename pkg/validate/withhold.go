@@ -53,7 +53,7 @@ func (w Withheld) HasAll(index *declcfg.Index) bool {
 	})
 }
 
-// WithheldText says of what is withheld under a name that it is.
+// WithheldText returns the beginning of the message about a withheld package; "" are the objects without a package.
 func WithheldText(name string) string {
 	if name == "" {
 		return "what belongs to no package is withheld"
@@ -64,7 +64,7 @@ func WithheldText(name string) string {
 // Names returns the names of the packages, sorted.
 func (w Withheld) Names() []string { return slices.Sorted(maps.Keys(w)) }
 
-// Without returns the sources without these packages, and without what cannot be read.
+// Without returns the sources without these packages, and without unreadable documents.
 func (w Withheld) Without(sources ...declcfg.Source) []declcfg.Source {
 	set := map[string]bool{}
 	for name := range w {
