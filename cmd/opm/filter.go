@@ -150,8 +150,8 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	})
 }
 
-// dependencyHint returns the line that names --with-dependencies, if kept bundles cannot be installed and the catalog has
-// more of their dependencies.
+// dependencyHint returns the line that names --with-dependencies, if kept bundles cannot be installed and the catalog
+// has more of their dependencies.
 func (f *filterFlags) dependencyHint(
 	cmd *cobra.Command, catalog *render.Catalog, s filter.Selection, r *filter.Result,
 ) (string, error) {

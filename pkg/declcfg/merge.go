@@ -9,9 +9,9 @@ import (
 )
 
 // MergeDuplicates returns metas without the objects that are equal to an earlier one, in the same order. Objects are
-// equal if their values are; they are read again if they have the same schema, package and name. The error joins an [*Error] for each
-// object of the format that differs from an earlier one of the same schema, package and name. Objects of other schemas
-// may differ.
+// equal if their values are; they are read again if they have the same schema, package and name. The error joins an
+// [*Error] for each object of the format that differs from an earlier one of the same schema, package and name. Objects
+// of other schemas may differ.
 func MergeDuplicates(metas []*Meta) ([]*Meta, error) {
 	type identity struct{ schema, pkg, name string }
 	first := make(map[identity][]*Meta, len(metas))

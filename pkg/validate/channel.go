@@ -82,8 +82,8 @@ func (s *scope) graph(entries []declcfg.Entry) {
 	}
 }
 
-// misnamedHeads reports entries that replace a missing entry, if a head of nearly that name and a lower version must have
-// been meant. It returns false if the channel has several heads for another reason.
+// misnamedHeads reports entries that replace a missing entry, if a head of nearly that name and a lower version must
+// have been meant. It returns false if the channel has several heads for another reason.
 func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
 	exists := map[string]bool{}
 	for _, e := range entries {
