@@ -279,7 +279,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestCompare holds that both programs run each job, in turn, and that the table has what they took.
+// TestCompare checks that both programs run each job, in turn, and that the table has their figures.
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
 	program := func(name string) string {
@@ -306,7 +306,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestShapes holds that catalogs of the shapes have what they are named for, and that a tenth has a tenth of it.
+// TestShapes checks that catalogs of each shape have the size that they are named for, and that a tenth of it can be
+// made.
 func TestShapes(t *testing.T) {
 	for _, s := range largeShapes {
 		if n, tenth := s.packages*s.channels*s.entries, s.tenth(); tenth.packages*tenth.channels*tenth.entries*10 != n {

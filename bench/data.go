@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// data is where the catalogs are.
+// data is the location of the catalogs.
 type data struct {
 	dir  string
 	big  string // the catalog, a directory of JSON files
@@ -27,7 +27,7 @@ func dataIn(dir string) data {
 	}
 }
 
-// times returns where the big catalog is n times over, under other package names.
+// times returns the path of n copies of the big catalog, under other package names.
 func (d data) times(n int) string {
 	if n == 1 {
 		return d.big
@@ -35,12 +35,12 @@ func (d data) times(n int) string {
 	return fmt.Sprintf("%s-x%d", d.big, n)
 }
 
-// shape returns where the catalog of that shape is.
+// shape returns the path of the catalog of that shape.
 func (d data) shape(s shape) string {
 	return filepath.Join(d.dir, strings.ReplaceAll(s.name, " ", "-"))
 }
 
-// prepare makes what is not there yet for the rows of the budget, or of growth. What it makes appears as a whole, so
+// prepare makes the missing data for the rows of the budget, or of growth. Each file or directory appears complete, so
 // that a run that was stopped does no harm.
 func (d data) prepare(program, archive string, grown bool) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {

@@ -28,8 +28,8 @@ func bundleDirs(operators string) ([]string, error) {
 	return dirs, err
 }
 
-// bundleImages returns n images of the bundles, which share no layers: where there are fewer bundles than images, those
-// of one bundle differ by the times of their files.
+// bundleImages returns n images of the bundles, which share no layers: if there are fewer bundles than images, images
+// of one bundle differ in the times of their files.
 func bundleImages(dirs []string, n int) ([]v1.Image, error) {
 	var images []v1.Image
 	for i := range n {

@@ -92,7 +92,7 @@ func lookUp(program string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// imageJobs returns the rows about bundles and, where there are any, templates.
+// imageJobs returns the rows about bundles and, if there are any, templates.
 func imageJobs(operators, templates, dir string, images served, delay time.Duration) ([]job, error) {
 	jobs, err := bundleJobs(operators, images, delay)
 	if err != nil {

@@ -32,7 +32,7 @@ type job struct {
 	ownFlags bool // upstream's opm has no such command, or not all of its flags
 }
 
-// A budget is what a job may take. Zero means that it is not bounded.
+// A budget is the maximum time and memory of a job. Zero means no limit.
 type budget struct {
 	time time.Duration
 	rss  int64
@@ -44,14 +44,14 @@ type growth struct {
 	time, rss float64 // how many times as much; zero leaves it to the budget
 }
 
-// A result is what a job took: the medians of its runs.
+// A result is the measurement of a job: the medians of its runs.
 type result struct {
 	time time.Duration
 	rss  int64
 }
 
-// Where growth matters, what it is held against is measured too. Of memory, half as much again is for noise, since
-// garbage is collected when it happens to be; of time a tenth.
+// If growth matters, the row that it is compared with is measured too. Half of the memory is allowed for noise, since
+// the time of garbage collections varies, and a tenth of the time.
 const (
 	noiseOfTime = 1.1
 	noiseOfRSS  = 1.5
@@ -122,7 +122,7 @@ func (m measurer) all(w io.Writer, jobs []job) error {
 	return m.budget(w, jobs)
 }
 
-// budget prints what jobs take beside what they may take.
+// budget prints the measurements of jobs beside their budgets.
 func (m measurer) budget(w io.Writer, jobs []job) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "JOB\tTIME\tPEAK RSS\tREAD\tBUDGET\t")
@@ -195,7 +195,7 @@ func (m measurer) run(j job, programs ...string) ([]result, error) {
 	return medians, nil
 }
 
-// limit returns the budget of a job, with what the result of another one says.
+// limit returns the budget of a job, completed from the result of the job that it is compared with.
 func (g growth) limit(b budget, results map[string]result) budget {
 	than := results[g.job]
 	if g.time > 0 {

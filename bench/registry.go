@@ -19,11 +19,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// imageCount is how many images a registry has.
+// imageCount is the number of images in a registry.
 const imageCount = 1000
 
-// A served registry has images of bundles and of a catalog. It is a process of its own: in the one that measures, it
-// would count as memory of what is measured.
+// A served registry has images of bundles and of a catalog. It is a process of its own, so that its memory is not
+// measured.
 type served struct {
 	Prompt  string   // the host that answers at once
 	Slow    string   // the host that takes its time for each request
@@ -70,8 +70,8 @@ func startRegistry(operators, dir string, delay time.Duration) (s served, stop f
 	return s, stop, nil
 }
 
-// serve serves n images of the bundles in a directory and one of a catalog until in ends. When all are there, it writes
-// what it serves to out.
+// serve serves n images of the bundles in a directory and one of a catalog until in ends. Once all are there, it writes
+// their references to out.
 func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay time.Duration) error {
 	dirs, err := bundleDirs(operators)
 	if err != nil {

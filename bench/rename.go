@@ -56,7 +56,7 @@ func rename(content []byte, from, to string) ([]byte, error) {
 	}
 }
 
-// keyOf returns the key of the value that dec reads next, and nothing where that is a key itself or in a list.
+// keyOf returns the key of the value that dec reads next, "" if that is a key itself or in a list.
 func keyOf(dec *jsontext.Decoder) string {
 	kind, n := dec.StackIndex(dec.StackDepth())
 	if kind != jsontext.KindBeginObject || n%2 == 0 {

@@ -26,7 +26,7 @@ var largeShapes = []shape{
 	{name: "20,000 entries in a channel", packages: 1, channels: 1, entries: 20_000},
 }
 
-// growthTimes are how many times over the big catalog is measured.
+// growthTimes are the multiples of the big catalog that are measured.
 var growthTimes = []int{4, 16}
 
 // growthJobs returns a row for each command that reads the big catalog several times over and catalogs of each shape.

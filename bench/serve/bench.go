@@ -60,7 +60,7 @@ func (b *bench) starts(ctx context.Context) error {
 	return nil
 }
 
-// A startup is what it takes to start a server.
+// A startup is the time and processor time to start a server.
 type startup struct {
 	took, processor time.Duration
 	memory, most    int64 // then, and until then
@@ -138,10 +138,10 @@ func (b *bench) answers(ctx context.Context) error {
 	return measured
 }
 
-// calm is how long to wait until a server has given back what it needed under load.
+// calm is the wait until a server has released the memory that it needed under load.
 const calm = 15 * time.Second
 
-// memoryAfter measures what the server holds when load ends, and some time later.
+// memoryAfter measures the memory of the server when load ends, and some time later.
 func (b *bench) memoryAfter(s *server) error {
 	now, most, err := s.memory()
 	if err != nil {
@@ -168,7 +168,7 @@ func best(run func() error) (time.Duration, error) {
 	return shortest, nil
 }
 
-// connections measures what the server holds for clusters that are connected and ask nothing.
+// connections measures the memory of the server for connected clusters that send no requests.
 func (b *bench) connections(ctx context.Context, s *server) error {
 	const idle = 1000
 	before, _, err := s.memory()
@@ -190,7 +190,7 @@ func (b *bench) connections(ctx context.Context, s *server) error {
 	return err
 }
 
-// loadTime is how long one kind of call is measured for.
+// loadTime is the duration of the measurement of one kind of call.
 const loadTime = 5 * time.Second
 
 func (b *bench) grpc(ctx context.Context, s *server) error {
@@ -229,7 +229,7 @@ func (b *bench) grpc(ctx context.Context, s *server) error {
 	return r.failed
 }
 
-// root is where the catalog is over HTTP.
+// root is the URL of the catalog.
 const root = "http://socket/catalogs/catalog/api/v1"
 
 func (b *bench) http(ctx context.Context, s *server, socket string) error {
@@ -275,7 +275,7 @@ func (b *bench) http(ctx context.Context, s *server, socket string) error {
 	return r.failed
 }
 
-// bundleNames returns those of the channels' entries.
+// bundleNames returns the names of the channels' entries.
 func bundleNames(ctx context.Context, c *http.Client, root string) ([]string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+"/metas?schema=olm.channel", nil)
 	if err != nil {

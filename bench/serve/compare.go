@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// compare prints, in Markdown, how long upstream's server and ours take until they answer, and what memory they hold
-// then, without a cache and with one.
+// compare prints, in Markdown, the time until upstream's server and ours answer, and their memory then, without a cache
+// and with one.
 func (b *bench) compare(ctx context.Context, w io.Writer, upstream string) error {
 	fmt.Fprintln(w, "| | upstream | this opm | times faster | times less memory |\n| --- | --- | --- | --- | --- |")
 	for _, cached := range []bool{false, true} {

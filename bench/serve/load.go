@@ -48,7 +48,7 @@ func (c caller) unary(ctx context.Context, method string, req any) (int, error) 
 	return int(n), err
 }
 
-// stream returns how many answers there were and how large they were together.
+// stream returns the number of answers and their total size.
 func (c caller) stream(ctx context.Context, method string, req any) (messages, bytes int, err error) {
 	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method, counting())
 	if err != nil {

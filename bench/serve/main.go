@@ -1,11 +1,11 @@
 //go:build linux
 
-// Command serve measures opm serve against the serve rows of the design's budget, from outside: how long it takes to be
-// ready, what memory it holds then, and how fast it answers over gRPC and HTTP.
+// Command serve measures opm serve against the serve rows of the design's budget, from outside: the time until it is
+// ready, its memory then, and its speed over gRPC and HTTP.
 //
 //	serve -opm bin/opm -catalog .bench/big-catalog
 //
-// The server and this program share the processors, so that both pay for what is sent. Answers are counted, and not
+// The server and this program share the processors, so that both pay for each answer. Answers are counted, and not
 // decoded.
 package main
 

@@ -75,7 +75,7 @@ func (s *server) wait(ctx context.Context, network, address string) error {
 	return s.client.WaitReady(ctx)
 }
 
-// memory returns what the server holds now, and what it held at most, in bytes.
+// memory returns the resident memory of the server and its peak, in bytes.
 func (s *server) memory() (now, most int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *server) memory() (now, most int64, err error) {
 	return field(string(status), "VmRSS:"), field(string(status), "VmHWM:"), nil
 }
 
-// processor returns how long the server has used processors.
+// processor returns the processor time of the server.
 func (s *server) processor() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
@@ -118,7 +118,7 @@ func field(status, name string) int64 {
 	return 0
 }
 
-// stop ends the server. The error has what it logged.
+// stop ends the server. The error includes its log.
 func (s *server) stop() error {
 	if s.client != nil {
 		s.client.Close()
