@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// WriteAll writes the files at paths, each with what fill writes for it, over those that are there, and makes missing
-// directories. The files take their names once all of them are on the disk. If one cannot, or anything else fails, all
-// is as it was before. An error of fill is returned as it is.
+// WriteAll writes the files at paths, with the content that fill writes for each, over existing files, and creates
+// missing directories. The files get their names once all of them are on disk. After any failure, everything is as it
+// was before. An error from fill is returned unchanged.
 func WriteAll(paths []string, fill func(path string, w io.Writer) error) (err error) {
 	var b batch
 	defer func() { b.end(err) }()
@@ -33,21 +33,21 @@ func WriteAll(paths []string, fill func(path string, w io.Writer) error) (err er
 	return nil
 }
 
-// A batch is files that are written together.
+// A batch is a set of files written together.
 type batch struct {
-	made  []string // directories
+	made  []string // created directories
 	files []*batchFile
 }
 
-// A batchFile is a file that can become what it was.
+// A batchFile is a file whose previous content can be restored.
 type batchFile struct {
 	*file
-	old     string // the directory with the file that it replaces, "" if there is none
-	unlock  func() // old
+	old     string // temporary directory with the replaced file; "" if there is none
+	unlock  func() // unlocks old
 	renamed bool
 }
 
-// add writes a file, without its name.
+// add writes a file under a temporary name.
 func (b *batch) add(path string, fill func(path string, w io.Writer) error) error {
 	made, err := makeDirs(filepath.Dir(path))
 	b.made = append(b.made, made...)
@@ -62,7 +62,7 @@ func (b *batch) add(path string, fill func(path string, w io.Writer) error) erro
 	return fill(path, f)
 }
 
-// end removes what is temporary and, after an error, the directories that were made.
+// end removes temporary files and, after an error, the created directories.
 func (b *batch) end(err error) {
 	for _, f := range b.files {
 		if f.old != "" {
@@ -75,11 +75,11 @@ func (b *batch) end(err error) {
 		return
 	}
 	for _, name := range slices.Backward(b.made) {
-		_ = os.Remove(name) // fails if someone else has written to it
+		_ = os.Remove(name) // fails if another process has written to it
 	}
 }
 
-// restore makes the files what they were.
+// restore puts the previous files back and removes the new ones.
 func (b *batch) restore() error {
 	var errs []error
 	for _, f := range slices.Backward(b.files) {
@@ -95,7 +95,7 @@ func (b *batch) restore() error {
 
 func (f *batchFile) kept() string { return filepath.Join(f.old, "old") }
 
-// replace gives the file its name, and keeps the one that had it.
+// replace gives the file its name, and keeps an existing file of that name.
 func (f *batchFile) replace() error {
 	switch info, err := f.root.Lstat(f.name); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -113,7 +113,7 @@ func (f *batchFile) replace() error {
 	return err
 }
 
-// keep links or, where the file system has no links, moves the file that is replaced.
+// keep links the file to be replaced into a temporary directory, or moves it there if the file system has no links.
 func (f *batchFile) keep() error {
 	old, unlock, err := tempDir(f.root)
 	if err != nil {

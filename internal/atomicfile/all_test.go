@@ -46,8 +46,7 @@ func TestWriteAll(t *testing.T) {
 	holds(t, dir, "old", "old")
 }
 
-// TestWriteAllRestores checks that files that have their names already become what they were if another one cannot get
-// its name.
+// TestWriteAllRestores checks that files already renamed are restored if a later one cannot be renamed.
 func TestWriteAllRestores(t *testing.T) {
 	dir := t.TempDir()
 	old, fresh, taken := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")

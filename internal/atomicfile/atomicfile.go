@@ -1,14 +1,14 @@
-// Package atomicfile writes files and directories that appear as a whole or not at all. They are written next to the
-// target, under a name such as .opm-1a2b3c.tmp, and take the target's name once all of them is on the disk.
+// Package atomicfile writes files and directories that appear completely or not at all. They are written next to the
+// target, under a name such as .opm-1a2b3c.tmp, and renamed to the target once they are completely on disk.
 //
 //	err := atomicfile.Write("catalog.Dockerfile", atomicfile.Options{}, func(w io.Writer) error {
 //		_, err := catalog.WriteTo(w)
 //		return err
 //	})
 //
-// What a killed process leaves behind is removed by the next one that writes to the same directory. A lock (flock) says
-// that a process is alive: it ends with the process, works across containers, and between hosts as far as the file
-// system has locks. Where it has none, what was not modified for an hour counts as left behind.
+// Leftovers of a killed process are removed by the next one that writes to the same directory. A lock (flock) shows
+// that the process is alive: it ends with the process and works across containers, and across hosts if the file system
+// supports locks. Without locks, an entry that was not modified for an hour counts as a leftover.
 package atomicfile
 
 import (
@@ -21,21 +21,22 @@ import (
 	"path/filepath"
 )
 
-// Options say how a file is written. The zero value is the default.
+// Options control how a file is written. The zero value is the default.
 type Options struct {
-	// Replace puts the new file in the place of one that is there. Without it, a target that exists, be it a dangling
-	// link, is an error that wraps fs.ErrExist, also when it came into being while the new file was written.
+	// Replace allows the new file to replace an existing one. Without it, an existing target, even a dangling link, is
+	// an error that wraps fs.ErrExist, also if it appears while the new file is being written.
 	Replace bool
 
-	// Mode is the mode of the file, whatever the umask is. 0 means 0666 less the umask.
+	// Mode is the mode of the file, regardless of the umask. 0 means 0666 less the umask.
 	Mode fs.FileMode
 
-	// Root is the directory that path is in, and that nothing is written outside of. Nil takes path as the system does.
+	// Root is the directory that path is relative to; nothing is written outside of it. If nil, path is resolved by the
+	// operating system.
 	Root *os.Root
 }
 
-// Write creates the file at path with what fill writes. If fill or anything else fails, there is no new file and an old
-// one is unchanged. An error of fill is returned as it is.
+// Write creates the file at path with the content that fill writes. After any failure there is no new file, and an
+// existing one is unchanged. An error from fill is returned unchanged.
 func Write(path string, opts Options, fill func(io.Writer) error) error {
 	f, err := begin(path, opts)
 	if err != nil {
@@ -48,7 +49,7 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	return f.commit()
 }
 
-// MkdirAll creates a directory and those above it that are missing, with a mode, whatever the umask is.
+// MkdirAll creates a directory and its missing parents, with a mode that ignores the umask.
 func MkdirAll(dir string, mode fs.FileMode) error {
 	err := os.Mkdir(dir, mode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,25 +62,25 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 	case err == nil:
 		return os.Chmod(dir, mode)
 	case found == nil && info.IsDir():
-		return nil // and its mode is that of whoever created it
+		return nil // with the mode its creator chose
 	}
 	return err
 }
 
-// A file is written and then committed or aborted. It is for one goroutine.
+// A file is a temporary file to be committed or aborted. It must be used by one goroutine only.
 type file struct {
 	path   string // for errors
 	opts   Options
 	root   *os.Root
 	name   string // in root
 	tmp    string
-	file   *os.File // called tmp
+	file   *os.File // the open file tmp
 	unlock func()
 	failed error // the first failure of Write
 	done   bool
 }
 
-// begin begins a file at path. The directory must exist.
+// begin creates the temporary file for path. The directory must exist.
 func begin(path string, opts Options) (*file, error) {
 	dir, name := filepath.Split(path)
 	open := os.OpenRoot
@@ -92,7 +93,7 @@ func begin(path string, opts Options) (*file, error) {
 	}
 	f := &file{path: path, opts: opts, root: root, name: name}
 	if !opts.Replace {
-		// Only to fail before the work is done: commit is what decides.
+		// Only fails early, before the content is produced: commit decides.
 		if _, err = f.root.Lstat(f.name); err == nil {
 			err = fs.ErrExist
 		} else {
@@ -109,7 +110,7 @@ func begin(path string, opts Options) (*file, error) {
 	return f, nil
 }
 
-// Write implements io.Writer. After a Write that failed, commit fails too.
+// Write implements io.Writer. After a failed Write, commit fails too.
 func (f *file) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
 	if err != nil {
@@ -119,7 +120,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// commit gives the file its name. If it fails, the file is removed, as after abort.
+// commit renames the file to its target. If that fails, the file is removed, as by abort.
 func (f *file) commit() error {
 	if f.done {
 		return pathError("write", f.path, fs.ErrClosed)
@@ -134,7 +135,7 @@ func (f *file) commit() error {
 	return nil
 }
 
-// finish puts all of the file on the disk.
+// finish sets the mode and syncs the file to disk.
 func (f *file) finish() error {
 	if f.failed != nil {
 		return f.failed
@@ -157,7 +158,7 @@ func (f *file) rename() error {
 	if f.opts.Replace {
 		return f.root.Rename(f.tmp, f.name)
 	}
-	// A link, unlike a rename, never takes a name that is taken.
+	// Unlike a rename, a link never replaces an existing file.
 	err := f.root.Link(f.tmp, f.name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -165,8 +166,8 @@ func (f *file) rename() error {
 	return f.claim()
 }
 
-// claim renames where the file system has no links: it takes the name with an empty file, which only one can do, and
-// renames over that.
+// claim renames the file if the file system has no links: it creates an empty file of the target name, which only one
+// process can do, and renames over it.
 func (f *file) claim() error {
 	empty, err := f.root.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -182,19 +183,19 @@ func (f *file) claim() error {
 	return nil
 }
 
-// abort drops the file. After commit or abort it does nothing, so it can be deferred.
+// abort removes the temporary file. After commit or abort it does nothing, so it can be deferred.
 func (f *file) abort() {
 	if f.done {
 		return
 	}
 	f.done = true
 	_ = f.file.Close()       // commit closed it already
-	_ = f.root.Remove(f.tmp) // renamed already after a commit that replaced
+	_ = f.root.Remove(f.tmp) // already renamed if commit replaced a file
 	f.unlock()
 	_ = f.root.Close() // nothing was written to it
 }
 
-// pathError replaces the operation and path of err, which are those of the temporary file, by those of the target.
+// pathError replaces the operation and the path of err, which name the temporary file, by those of the target.
 func pathError(doing, path string, err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err

@@ -19,7 +19,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// holds checks that dir has these files and no others: name, content, name, content.
+// holds checks that dir contains exactly these files: name, content, name, content.
 func holds(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -106,14 +106,15 @@ func TestNothingLeftWhenFillPanics(t *testing.T) {
 	_ = Write(filepath.Join(dir, "f"), Options{}, func(io.Writer) error { panic("x") })
 }
 
-// TestFailedWriteIsNotForgotten: whoever fills the file may overlook the error of a full disk.
+// TestFailedWriteIsNotForgotten checks that commit fails if the fill function ignored a write error, such as that of a
+// full disk.
 func TestFailedWriteIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
 	f, err := begin(filepath.Join(dir, "f"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.file.Close() // stands for the disk that fills up
+	f.file.Close() // simulates a full disk
 	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), f.path) {
 		t.Errorf("Write = %v, want an error with the name of the target", err)
 	}

@@ -10,13 +10,14 @@ import (
 	"slices"
 )
 
-// ErrNotEmpty is in the chain of the error about a directory that holds something already.
+// ErrNotEmpty is wrapped by the error about a directory that is not empty.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// NewDir makes the directory dir, and those above it, with what fill writes into root. A directory that exists must be
-// empty. If fill or anything else fails, all is as it was before. An error of fill is returned as it is.
+// NewDir creates the directory dir, and its parents, with the content that fill writes into root. An existing directory
+// must be empty. After any failure, everything is as it was before. An error from fill is returned without added
+// context.
 //
-// Where an empty directory cannot be replaced, such as the mount point of a volume, it is filled as by [Merge].
+// An empty directory that cannot be replaced, such as the mount point of a volume, is filled as by [Merge].
 func NewDir(dir string, fill func(root *os.Root) error) (err error) {
 	dir = filepath.Clean(dir)
 	made, err := makeDirs(filepath.Dir(dir))
@@ -26,7 +27,7 @@ func NewDir(dir string, fill func(root *os.Root) error) (err error) {
 	defer func() {
 		if err != nil {
 			for _, name := range slices.Backward(made) {
-				_ = os.Remove(name) // fails if someone else has written to it
+				_ = os.Remove(name) // fails if another process has written to it
 			}
 		}
 	}()
@@ -51,7 +52,7 @@ func NewDir(dir string, fill func(root *os.Root) error) (err error) {
 	return Merge(root, fill)
 }
 
-// makeDirs makes a directory and those above it, and returns those that it made, the innermost last.
+// makeDirs creates a directory and its parents, and returns the directories it created, the innermost last.
 func makeDirs(dir string) (made []string, err error) {
 	for above := dir; ; above = filepath.Dir(above) {
 		if _, err := os.Lstat(above); err == nil || above == filepath.Dir(above) {
@@ -80,8 +81,8 @@ func checkEmpty(root *os.Root) error {
 	}
 }
 
-// canReplace reports whether an empty directory can be replaced by one that is made next to it. Nobody must lose the
-// directory that he works in.
+// canReplace reports whether an empty directory can be replaced by one created next to it. The working directory of the
+// process must not be replaced.
 func canReplace(dir string, old fs.FileInfo) bool {
 	here, err := os.Stat(".")
 	if err != nil || !old.IsDir() || os.SameFile(here, old) {
@@ -92,7 +93,7 @@ func canReplace(dir string, old fs.FileInfo) bool {
 		return false
 	}
 	defer above.Close()
-	// A directory moves out of it only if both are of one file system.
+	// A directory can be moved out of dir only within one file system.
 	base := filepath.Base(dir)
 	probe, unlock, err := tempDir(above)
 	if err != nil {
@@ -104,7 +105,8 @@ func canReplace(dir string, old fs.FileInfo) bool {
 	return errors.Join(above.RemoveAll(probe), above.RemoveAll(inside)) == nil && ok
 }
 
-// newDir makes the directory next to its place, in the place of an empty one of that mode unless it is 0.
+// newDir creates the directory next to its target and renames it. Replaces is the mode of the empty directory it
+// replaces, or 0 if there is none.
 func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) error {
 	above, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
@@ -116,7 +118,7 @@ func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) er
 		return pathError("create", dir, err)
 	}
 	defer unlock()
-	defer func() { _ = above.RemoveAll(tmp) }() // renamed already if all went well
+	defer func() { _ = above.RemoveAll(tmp) }() // already renamed on success
 	root, err := above.OpenRoot(tmp)
 	if err != nil {
 		return err
@@ -136,19 +138,19 @@ func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) er
 	return nil
 }
 
-// ErrInTheWay is in the chain of the error of Merge about a file in the place of a directory, or the reverse.
+// ErrInTheWay is wrapped by the error of Merge about a file in place of a directory, or the reverse.
 var ErrInTheWay = errors.New("something else of that name is in the way")
 
-// Merge puts the files, links and directories that fill writes into stage into root, over files and links of the same
-// names, once all of them are on the disk: in lexical order, but those of the names in last after all others. If fill
-// fails, root is as it was before. If anything else fails, what took the place of something old stays.
+// Merge moves the files, links and directories that fill writes into stage to root, over files and links of the same
+// names, once all of them are on disk: in lexical order, but the names in last after all others. If fill fails, root is
+// as it was before. After any other failure, entries that already replaced old ones remain.
 func Merge(root *os.Root, fill func(stage *os.Root) error, last ...string) error {
 	tmp, unlock, err := tempDir(root)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	defer func() { _ = root.RemoveAll(tmp) }() // the first error says more
+	defer func() { _ = root.RemoveAll(tmp) }() // the first error is more useful
 	stage, err := root.OpenRoot(tmp)
 	if err != nil {
 		return err
@@ -164,20 +166,20 @@ func Merge(root *os.Root, fill func(stage *os.Root) error, last ...string) error
 	return m.run()
 }
 
-// A merger moves what is in the directory tmp of root into root.
+// A merger moves the content of the directory tmp of root into root.
 type merger struct {
 	root  *os.Root
 	tmp   string
 	moves []move
 }
 
-// A move is of one file, or of a directory with all that is in it.
+// A move is the move of one file, or of a directory with its content.
 type move struct {
 	name string
-	new  bool // there is nothing of that name
+	new  bool // the target does not exist
 }
 
-// plan finds out what to move, before anything is.
+// plan determines the moves before any of them is made.
 func (m *merger) plan(stage *os.Root, last []string) error {
 	err := fs.WalkDir(stage.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == "." {
@@ -204,7 +206,7 @@ func (m *merger) plan(stage *os.Root, last []string) error {
 	return err
 }
 
-// run moves. If that fails, it removes what is new.
+// run makes the moves. After a failure it removes the entries that are new.
 func (m *merger) run() error {
 	for i, move := range m.moves {
 		if err := m.root.Rename(filepath.Join(m.tmp, move.name), move.name); err != nil {

@@ -24,7 +24,7 @@ func fill(files ...string) func(*os.Root) error {
 	}
 }
 
-// list returns all that is below dir, files with their content.
+// list returns all entries below dir, files with their content.
 func list(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
@@ -89,7 +89,7 @@ func TestNewDir(t *testing.T) {
 	}
 }
 
-// TestNewDirHere fills the current directory, which must stay what it is.
+// TestNewDirHere fills the current directory, which must remain the same directory.
 func TestNewDirHere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -145,7 +145,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestStale holds that what was left behind goes away, and what others write stays.
+// TestStale checks that leftovers are removed, and that files being written by others are not.
 func TestStale(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".opm-file.tmp", ".opm-dir.tmp/x", ".opm-other", "opm.tmp"} {

@@ -9,5 +9,5 @@ import (
 
 func TryLock(*os.Root, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }
 
-// LockDir does nothing: directories cannot be locked here.
+// LockDir does nothing: directories cannot be locked on this system.
 func LockDir(string) (unlock func(), err error) { return func() {}, nil }

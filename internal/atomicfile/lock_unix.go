@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// TryLock locks the file or directory of that name until unlock, or the end of the process. The error is ErrLocked if
-// another has the lock, and fs.ErrNotExist if the name is gone.
+// TryLock locks the named file or directory until unlock is called or the process ends. The error is ErrLocked if
+// another process or goroutine has the lock, and fs.ErrNotExist if the name no longer exists.
 func TryLock(root *os.Root, name string) (unlock func(), err error) {
-	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0) // NFS locks nothing that is open for reading only
+	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0) // NFS does not lock files opened read-only
 	if errors.Is(err, syscall.EISDIR) {
 		f, err = root.Open(name)
 	}
@@ -34,7 +34,7 @@ func TryLock(root *os.Root, name string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil // nothing was written to it
 }
 
-// checkName returns fs.ErrNotExist if f does not have that name any more.
+// checkName returns fs.ErrNotExist if name no longer refers to f.
 func checkName(root *os.Root, name string, f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -47,8 +47,8 @@ func checkName(root *os.Root, name string, f *os.File) error {
 	return err
 }
 
-// LockDir waits until no other process holds the lock of a directory, and takes it. The lock ends with unlock, or with
-// the process. File systems that know no locks have none.
+// LockDir waits for the lock of a directory and takes it. The lock ends when unlock is called or the process ends. On
+// file systems without locks it does nothing.
 func LockDir(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

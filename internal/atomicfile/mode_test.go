@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMode asks for modes that the umask does not let through.
+// TestMode sets modes that the umask would mask.
 func TestMode(t *testing.T) {
 	parent := t.TempDir()
 	if err := os.Chmod(parent, 0o700); err != nil {

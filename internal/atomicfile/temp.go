@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// What is not complete yet has a name of its own, and a lock for as long as its process lives, however that ends. What
-// has such a name and no lock was left by a process that was killed; whoever next writes to the directory removes it.
+// Incomplete files and directories have a temporary name, and a lock that ends with the process, even if it is killed.
+// An entry with such a name and no lock is a leftover of a killed process; the next writer to the directory removes it.
 const (
 	tempPrefix = ".opm-"
 	tempSuffix = ".tmp"
 )
 
-// staleAfter is the age at which what cannot be locked, as on some network file systems, is taken for left behind.
+// staleAfter is the age at which an entry that cannot be locked, as on some network file systems, counts as a leftover.
 const staleAfter = time.Hour
 
-// ErrLocked is the error of a lock that another process or goroutine holds.
+// ErrLocked is the error for a lock held by another process or goroutine.
 var ErrLocked = errors.New("locked by another process")
 
-// Temp creates a file in dir, as os.CreateTemp does, and removes what killed processes left there. Unlock is called
-// after the file was renamed or removed.
+// Temp creates a file in dir, as os.CreateTemp does, and removes leftovers of killed processes there. The caller calls
+// unlock after renaming or removing the file.
 func Temp(dir string) (f *os.File, unlock func(), err error) {
 	root, err := os.OpenRoot(cmp.Or(dir, os.TempDir()))
 	if err != nil {
@@ -49,7 +49,7 @@ func tempDir(root *os.Root) (name string, unlock func(), err error) {
 	return create(root, func(name string) error { return root.Mkdir(name, 0o777) })
 }
 
-// create calls fn with new names until it creates something, and locks that.
+// create calls fn with new names until it succeeds, and locks the created entry.
 func create(root *os.Root, fn func(name string) error) (name string, unlock func(), err error) {
 	removeStale(root)
 	for {
@@ -63,7 +63,7 @@ func create(root *os.Root, fn func(name string) error) (name string, unlock func
 		unlock, err := TryLock(root, name)
 		switch {
 		case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
-			// Another process takes it for stale, and removes it.
+			// Another process took it for a leftover and removed it.
 		case err != nil:
 			return name, func() {}, nil //nolint:nilerr // locks do not work here
 		default:
@@ -72,7 +72,7 @@ func create(root *os.Root, fn func(name string) error) (name string, unlock func
 	}
 }
 
-// removeStale removes what killed processes left in root. What cannot be removed stays.
+// removeStale removes leftovers of killed processes from root, as far as they can be removed.
 func removeStale(root *os.Root) {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -87,12 +87,12 @@ func removeStale(root *os.Root) {
 	}
 }
 
-// removeIfStale removes e if no process uses it any more.
+// removeIfStale removes e if no process uses it.
 func removeIfStale(root *os.Root, e fs.DirEntry) {
 	unlock, err := TryLock(root, e.Name())
 	switch {
 	case err == nil:
-		defer unlock() // later, so that whoever created it at this moment sees that it is gone
+		defer unlock() // after the removal, so that a process that has just created it sees that it is gone
 	case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
 		return
 	default:
@@ -103,7 +103,7 @@ func removeIfStale(root *os.Root, e fs.DirEntry) {
 	_ = root.RemoveAll(e.Name())
 }
 
-// IsTemp reports whether a file or directory of that name is one that is being written, or was left behind.
+// IsTemp reports whether a name is that of a file or directory being written, or left over.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

@@ -5,13 +5,13 @@ import (
 	"os"
 )
 
-// An Unnamed is a temporary file that is gone once it is closed or its process has ended, however that ends.
+// An Unnamed is a temporary file that disappears when it is closed or its process ends, even if it is killed.
 type Unnamed struct {
 	*os.File
-	leave string // its name, on systems where an open file keeps that
+	leave string // its name, on systems that cannot remove an open file
 }
 
-// NewUnnamed creates a file in dir, or in [os.TempDir] if that is empty.
+// NewUnnamed creates a temporary file in dir, or in [os.TempDir] if dir is "".
 func NewUnnamed(dir string) (*Unnamed, error) {
 	f, unlock, err := Temp(dir)
 	if err != nil {

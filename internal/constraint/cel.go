@@ -15,7 +15,7 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// environment is that of OLM: the properties of a bundle, and a function to compare versions.
+// environment is OLM's CEL environment: the properties of a bundle, and a function to compare versions.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.DynType))),
@@ -37,11 +37,11 @@ func compareVersions(a, b ref.Val) ref.Val {
 	return types.Int(v.Compare(w))
 }
 
-// budget is what the CEL rules of a catalog may cost to compile, about as many bytes. Catalogs have a few, which their
-// bundles repeat; without a limit, one could keep a CPU busy for hours.
+// budget is the maximum cost of compiling the CEL rules of a catalog, in units of about one byte of rules. Catalogs
+// have few rules, which their bundles repeat; without a limit, a catalog could keep a CPU busy for hours.
 const budget = 1 << 20
 
-// minCost is what compiling even an empty rule costs.
+// minCost is the cost of compiling an empty rule.
 const minCost = 256
 
 // ErrBudget is returned by a Compiler whose budget is spent.
@@ -54,13 +54,13 @@ type Compiler struct {
 	spent *atomic.Uint64 // by evaluations of its programs
 }
 
-// NewCompiler returns a Compiler with all of its budget.
+// NewCompiler returns a Compiler with a full budget.
 func NewCompiler() *Compiler { return &Compiler{left: budget, spent: new(atomic.Uint64)} }
 
-// Another returns a Compiler with all of its budget, for another goroutine. What evaluations may cost is shared.
+// Another returns a Compiler with a full budget, for another goroutine. Both share the cost limit of evaluations.
 func (c *Compiler) Another() *Compiler { return &Compiler{left: budget, spent: c.spent} }
 
-// Err returns ErrEvaluations if evaluations cost too much, else nil.
+// Err returns ErrEvaluations if the evaluations so far cost too much, else nil.
 func (c *Compiler) Err() error {
 	if c.spent.Load() > MaxTotalCost {
 		return ErrEvaluations
@@ -68,7 +68,7 @@ func (c *Compiler) Err() error {
 	return nil
 }
 
-// pay reports whether so much is left, and takes it.
+// pay takes the cost from the budget, and reports whether enough was left.
 func (c *Compiler) pay(cost int) bool {
 	if cost > c.left {
 		return false
@@ -77,18 +77,18 @@ func (c *Compiler) pay(cost int) bool {
 	return true
 }
 
-// A SyntaxError is why a rule does not compile. Its text is that of OLM, of several lines.
+// A SyntaxError is the reason why a rule does not compile. Its text is OLM's, on several lines.
 type SyntaxError struct{ *cel.Issues }
 
 func (e *SyntaxError) Error() string { return e.Err().Error() }
 
-// Brief returns the first error in one line.
+// Brief returns the first error on one line.
 func (e *SyntaxError) Brief() string {
 	first := e.Errors()[0]
 	return fmt.Sprintf("%d:%d: %s", first.Location.Line(), first.Location.Column()+1, strings.TrimSpace(first.Message))
 }
 
-// Compile checks a rule and its types; the rule may still not return a bool. The error is ErrBudget or a *SyntaxError.
+// Compile parses and type-checks a rule, which may still not return a bool. The error is ErrBudget or a *SyntaxError.
 func (c *Compiler) Compile(rule string) (*cel.Ast, error) {
 	if !c.pay(minCost + len(rule)) {
 		return nil, ErrBudget
@@ -111,14 +111,14 @@ func (c *Compiler) Compile(rule string) (*cel.Ast, error) {
 	return ast, nil
 }
 
-// typeCost is what checking the types of a rule costs beyond what its length does. The types of nested lists and maps
-// nest too, and comparing them takes the power of their depth: .map(x, [x]) a hundred times took seconds.
+// typeCost returns the extra cost of type-checking a rule, beyond its length. The types of nested lists and maps nest
+// too, and the time to compare them grows with a power of their depth: .map(x, [x]) a hundred times took seconds.
 func typeCost(rule string, ast *cel.Ast) int {
 	depth := nesting(celast.NavigateAST(ast.NativeRep())) / 4
 	return len(rule) * depth * depth * depth
 }
 
-// nesting returns how many lists, maps and macros are inside of each other.
+// nesting returns the maximum depth of nested lists, maps and macros.
 func nesting(e celast.NavigableExpr) int {
 	deepest := 0
 	for _, child := range e.Children() {
@@ -131,17 +131,17 @@ func nesting(e celast.NavigableExpr) int {
 	return deepest
 }
 
-// maxCost is what one evaluation of a rule may cost, in the units of CEL. Real rules take some hundred; this is about
-// half a second.
+// maxCost is the maximum cost of one evaluation of a rule, in CEL cost units. Real rules cost some hundred; the maximum
+// takes about half a second.
 const maxCost = 1 << 20
 
-// ErrCost is in the error of a rule whose evaluation costs too much.
+// ErrCost is wrapped by the error about a rule whose evaluation costs too much.
 var ErrCost = errors.New("the evaluation of the rule costs too much")
 
-// MaxTotalCost is what all evaluations of the rules of a catalog may cost together, some seconds. Tests lower it.
+// MaxTotalCost is the maximum cost of all evaluations of the rules of a catalog, some seconds. Tests lower it.
 var MaxTotalCost uint64 = 100_000_000
 
-// ErrEvaluations is returned where the evaluations of all rules cost too much together.
+// ErrEvaluations is returned if all evaluations together cost too much.
 var ErrEvaluations = errors.New("the CEL rules of the catalog cost too much to evaluate all of them")
 
 // A Program is a rule that can be evaluated.
@@ -167,8 +167,8 @@ func (c *Compiler) Program(rule string) (*Program, error) {
 	return &Program{p, c}, err
 }
 
-// Holds reports whether the rule holds for a bundle with these properties, maps with the keys type and value. As for
-// OLM, a rule that fails does not. The error is that of ctx, ErrCost or ErrEvaluations.
+// Holds reports whether the rule holds for a bundle with these properties: maps with the keys type and value. As in
+// OLM, a rule that fails does not hold. The error is the error of ctx, ErrCost or ErrEvaluations.
 func (p *Program) Holds(ctx context.Context, properties []map[string]any) (bool, error) {
 	if err := p.compiler.Err(); err != nil {
 		return false, err

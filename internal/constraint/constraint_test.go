@@ -41,8 +41,8 @@ func TestHolds(t *testing.T) {
 		"properties.exists(p, p.type == 'certified' && p.value == false)":                               false,
 		"properties.exists(p, p.type == 'olm.package' && semver_compare(p.value.version, '1.1.9') > 0)": true,
 		"semver_compare('1', '1.0.0') == 0":                                                             true,
-		"semver_compare('', '1.0.0') == 0":                                                              false, // fails
-		"properties[7].type == ''":                                                                      false, // fails
+		"semver_compare('', '1.0.0') == 0":                                                              false, // an error
+		"properties[7].type == ''":                                                                      false, // an error
 	} {
 		p, err := NewCompiler().Program(rule)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestProgramErrors(t *testing.T) {
 	}
 }
 
-// A rule whose evaluation takes too long is given up, by its cost or with the context.
+// TestHoldsLimits checks that a rule that takes too long is aborted, by its cost or by the context.
 func TestHoldsLimits(t *testing.T) {
 	loops := "true"
 	for range 6 {

@@ -1,10 +1,9 @@
-// Package cputime measures the work of tests in time of processors. On a busy machine time on the clock says little.
+// Package cputime measures tests in CPU time. On a busy machine, elapsed time means little.
 package cputime
 
 import "time"
 
-// Start begins to measure. What it returns reports for how long processors have worked for this process since then, all
-// of them together.
+// Start starts a measurement. The returned function returns the CPU time of all threads of this process since then.
 func Start() (spent func() time.Duration) {
 	start := used()
 	return func() time.Duration { return used() - start }

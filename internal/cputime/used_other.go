@@ -6,5 +6,5 @@ import "time"
 
 var start = time.Now()
 
-// used returns the time on the clock: what the processors do is not asked for on this system.
+// used returns elapsed time: CPU time is not measured on this system.
 func used() time.Duration { return time.Since(start) }

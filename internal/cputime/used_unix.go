@@ -10,7 +10,7 @@ import (
 func used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // which the system never does
+		panic(err) // never happens
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,10 +1,10 @@
-// Package dockerfile writes the Dockerfile that makes a catalog image out of a catalog directory: a first stage
-// builds the cache with which a catalog is served, a second one holds catalog and cache.
+// Package dockerfile writes a Dockerfile that builds a catalog image from a catalog directory: the first stage builds
+// the cache from which the catalog is served, the second one contains the catalog and the cache.
 //
 //	catalog := dockerfile.Catalog{Dir: "my-catalog", BaseImage: image, BuilderImage: image}
 //	_, err := catalog.WriteTo(w)
 //
-// The file is that of upstream opm, byte for byte where a name needs no quoting, comments included: people commit it.
+// The file is identical to upstream opm's, comments included, unless a name needs quoting: people commit it.
 package dockerfile
 
 import (
@@ -20,22 +20,24 @@ import (
 	"unicode/utf8"
 )
 
-// scratch is the empty base image, which has no program to start.
+// scratch is the empty base image, which has no program to run.
 const scratch = "scratch"
 
-// A Catalog says what the image is made of.
+// A Catalog describes the catalog image.
 type Catalog struct {
-	// Dir is the name of the catalog directory in the build context, which is the directory above it.
+	// Dir is the name of the catalog directory in the build context, which is its parent directory.
 	Dir string
-	// BaseImage is what the image is built on: one with opm, which then serves the catalog, or "scratch".
+	// BaseImage is the base of the image: one with opm, which then serves the catalog, or "scratch".
 	BaseImage string
-	// BuilderImage is an image with opm, which builds the cache. As for upstream, it may be empty, for others to fill in.
+	// BuilderImage is an image with opm, which builds the cache. As in upstream, it may be empty, to be filled in
+	// later.
 	BuilderImage string
-	// ThisOpm says that the opm of both images is this one, not upstream's. It is told to refuse another cache.
+	// ThisOpm means that both images contain this opm, not upstream's. The catalog is then served with
+	// --cache-enforce-integrity, which refuses any other cache.
 	ThisOpm bool
-	// HTTPAddr is where HTTP is served too, as HOST:PORT, if the images have this opm; empty for gRPC only.
+	// HTTPAddr is the address for HTTP, as HOST:PORT, if the images contain this opm; "" serves gRPC only.
 	HTTPAddr string
-	// Labels are set on the image, in the order of their keys. As for upstream, a key may be empty.
+	// Labels are set on the image, sorted by key. As in upstream, a key may be empty.
 	Labels map[string]string
 }
 
@@ -84,10 +86,10 @@ LABEL {{quote $key}}={{quote $value}}
 {{- end}}
 `))
 
-// FromScratch reports whether the image has no program of its own.
+// FromScratch reports whether the base image is empty.
 func (c Catalog) FromScratch() bool { return c.BaseImage == scratch }
 
-// WriteTo writes the Dockerfile, or nothing if there is an error in what it is made of.
+// WriteTo writes the Dockerfile, or nothing if c is not valid.
 func (c Catalog) WriteTo(w io.Writer) (int64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -99,7 +101,7 @@ func (c Catalog) WriteTo(w io.Writer) (int64, error) {
 	return buf.WriteTo(w)
 }
 
-// check returns every reason why there can be no Dockerfile for c, joined.
+// check returns all reasons why c is not valid, joined.
 func (c Catalog) check() error {
 	errs := []error{
 		checkDir(c.Dir),
@@ -118,7 +120,7 @@ func (c Catalog) check() error {
 	return errors.Join(errs...)
 }
 
-// Unfinished returns why the Dockerfile cannot be built as it is: upstream's opm writes it nevertheless.
+// Unfinished returns the reasons why the Dockerfile cannot be built as it is, although upstream opm writes it too.
 func (c Catalog) Unfinished() error {
 	var errs []string
 	if c.BuilderImage == "" {
@@ -163,7 +165,7 @@ func checkLabel(key, value string) error {
 	return nil
 }
 
-// ParseLabels reads items of the form key=value, of which the last for a key counts.
+// ParseLabels parses items of the form key=value. The last of several equal keys counts.
 func ParseLabels(items []string) (map[string]string, error) {
 	labels := make(map[string]string, len(items))
 	for _, item := range items {

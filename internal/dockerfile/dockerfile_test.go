@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// instructions returns what c writes, without comments and empty lines.
+// instructions returns the Dockerfile of c without comments and empty lines.
 func instructions(t *testing.T, c Catalog) string {
 	t.Helper()
 	var b strings.Builder
@@ -93,7 +93,7 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 	}
 }
 
-// TestAdd holds what the parser of BuildKit was seen to read back as the name (or as a pattern for it).
+// TestAdd checks names against their form as the BuildKit parser reads it back (or a pattern for it).
 func TestAdd(t *testing.T) {
 	for name, want := range map[string]string{
 		"plain-1.0_x": `plain-1.0_x /configs`,
@@ -199,7 +199,7 @@ func TestParseLabels(t *testing.T) {
 	}
 }
 
-// FuzzWriteTo holds that no name and no label adds an instruction or takes one away, and that names in JSON stay JSON.
+// FuzzWriteTo checks that no name or label adds or removes an instruction, and that names in JSON stay valid JSON.
 func FuzzWriteTo(f *testing.F) {
 	f.Add("my dir", "key", "value")
 	f.Add("a\nRUN x", `k"`, `v\`)

@@ -7,17 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The name of a directory is parsed three times: as an instruction, which is split into words or decoded from JSON; as
-// a word, from which quotes are removed and in which variables are replaced, in JSON too; and as a pattern with
-// wildcards. See https://docs.docker.com/reference/dockerfile/#add.
+// The directory name is parsed three times: as an instruction, which is split into words or decoded from JSON; as a
+// word, in which quotes are removed and variables expanded, even in JSON; and as a pattern with wildcards. See
+// https://docs.docker.com/reference/dockerfile/#add.
 var (
 	wordEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, `$`, `\$`)
 	wildEscapes = strings.NewReplacer(`\`, `\\`, `*`, `[*]`, `?`, `[?]`, `[`, `[[]`)
-	// In double quotes, a single quote means itself.
+	// Single quotes need no escape within double quotes.
 	quoteEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`)
 )
 
-// add returns the instruction that adds the directory, as a list in JSON if the plain name could mean something else.
+// add returns the ADD instruction for the directory, with a JSON list if the plain name could be misread.
 func add(name string) string {
 	if isPlain(name) {
 		return "ADD " + name + " /configs"
@@ -26,13 +26,13 @@ func add(name string) string {
 		name = wildEscapes.Replace(name)
 	}
 	if strings.HasPrefix(name, "git@") || strings.Contains(name, "<<") {
-		name = "./" + name // not a repository, and not a document that follows
+		name = "./" + name // not a repository, and not a here-document
 	}
-	quoted, _ := jsontext.AppendQuote([]byte("ADD ["), wordEscapes.Replace(name)) // it is UTF-8
+	quoted, _ := jsontext.AppendQuote([]byte("ADD ["), wordEscapes.Replace(name)) // cannot fail: the name is UTF-8
 	return string(quoted) + `, "/configs"]`
 }
 
-// isPlain reports whether a name means itself without quotes.
+// isPlain reports whether a name needs no quotes.
 func isPlain(name string) bool {
 	if strings.HasPrefix(name, "-") {
 		return false
@@ -42,7 +42,7 @@ func isPlain(name string) bool {
 	})
 }
 
-// quote returns s, which has no line break, as a key or a value of LABEL.
+// quote quotes s, which has no line break, as a key or a value of LABEL.
 func quote(s string) string {
 	return `"` + quoteEscapes.Replace(s) + `"`
 }

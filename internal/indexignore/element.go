@@ -9,13 +9,14 @@ import (
 	gitignore "github.com/sabhiram/go-gitignore"
 )
 
-// An element matches the name of one file or directory, as path.Match does, which is what opm uses.
+// An element matches the name of one file or directory, in the same way as path.Match, which opm uses.
 type element struct {
-	prefix, suffix string // what the name begins and ends with; the prefix is all of it where glob is nil
+	prefix, suffix string // start and end of matching names; if glob is nil, the prefix is the whole name
 	glob           *gitignore.GitIgnore
 }
 
-// newElement reads one element of a pattern. It reports false if it is not well formed. An empty one matches no name.
+// newElement parses one element of a pattern. It reports false if the element is malformed. An empty one matches no
+// name.
 func newElement(text string) (element, bool) {
 	if _, err := path.Match(text, ""); err != nil || !utf8.ValidString(text) {
 		return element{}, false
@@ -37,10 +38,11 @@ func (e element) matches(name string) bool {
 	return strings.HasPrefix(name, e.prefix) && strings.HasSuffix(name, e.suffix) && e.glob.MatchesPath(name)
 }
 
-// compile hands a well-formed element to go-gitignore, whose own reading of wildcards is not opm's: it takes "?" for
-// itself and "+" for a repetition. So it gets a line without ".", "*", "?", "!" and "#", which it would rewrite, and
-// takes what is left as a regular expression. The slash ties the line to the start of the name. What go-gitignore lets
-// follow begins with a slash, which no name holds, so the whole name has to match.
+// compile compiles a well-formed element with go-gitignore, which interprets wildcards differently from opm: it matches
+// "?" literally and takes "+" for a repetition. So the line for it avoids ".", "*", "?", "!" and "#", which
+// go-gitignore would rewrite, and is otherwise a regular expression. The leading slash anchors the line at the start of
+// the name. go-gitignore allows only a suffix that starts with a slash, which no name contains, so the whole name must
+// match.
 func compile(text string) *gitignore.GitIgnore {
 	var line strings.Builder
 	line.WriteByte('/')
@@ -63,8 +65,8 @@ func compile(text string) *gitignore.GitIgnore {
 	return gitignore.CompileIgnoreLines(line.String())
 }
 
-// writeClass writes a class whose text begins after "[" and returns what follows it. Only "^" negates; "!" and the
-// "[:" of POSIX classes are characters like others. A range that runs backwards has no members.
+// writeClass writes a character class and returns the rest of the text, which starts after "[". Only "^" negates; "!"
+// and the "[:" of POSIX classes are ordinary characters. A range in descending order has no members.
 func writeClass(line *strings.Builder, text string) string {
 	text, negated := strings.CutPrefix(text, "^")
 	var members strings.Builder
@@ -92,7 +94,7 @@ func writeClass(line *strings.Builder, text string) string {
 	return text[1:]
 }
 
-// char returns the first character of text, or the one behind a backslash, and the text after it.
+// char returns the first character of text, unescaped, and the rest of the text.
 func char(text string) (rune, string) {
 	text = strings.TrimPrefix(text, `\`)
 	r, size := utf8.DecodeRuneInString(text)

@@ -1,7 +1,7 @@
-// Package indexignore decides which files of a tree its .indexignore files exclude from the catalog.
+// Package indexignore decides which files of a tree are excluded from the catalog by its .indexignore files.
 //
-// The patterns look like those of git, but they mean what opm makes of them: only files are tested, so that a later
-// pattern can take a file back even below an ignored directory.
+// The patterns look like git's, but have opm's semantics: they are only tested on files, so a later pattern can
+// re-include a file even below an ignored directory.
 //
 //	var m indexignore.Matcher
 //	m.Add(".", []byte("**/*\n!*.yaml\n"))
@@ -16,32 +16,32 @@ import (
 	"slices"
 )
 
-// Filename is the name of the files that hold patterns. They are never part of a catalog.
+// Filename is the name of the pattern files. They are never part of a catalog.
 const Filename = ".indexignore"
 
-// MaxSize is how many bytes such a file may have, for its readers to check.
+// MaxSize is the maximum size of a pattern file in bytes. Its readers must check it.
 const MaxSize = 1 << 20
 
 // A Matcher decides which files are ignored. The zero value ignores nothing.
 //
-// All calls of Add come before the first of Ignored. It remembers verdicts on directories: calls may not run at once.
+// All calls of Add must come before the first call of Ignored. It caches results for directories, so it is not safe for
+// concurrent use.
 type Matcher struct {
-	patterns map[string][]*pattern // by the directory of their file
+	patterns map[string][]*pattern // by directory of the pattern file
 	count    int
 	scopes   map[string]scope
 }
 
-// A scope is what all entries of one directory share.
+// A scope has the data that all entries of one directory share.
 type scope struct {
-	patterns []*pattern // those that can match an entry, the weakest first
-	decided  *pattern   // the strongest that matches the directory or one above it; nil if none does
+	patterns []*pattern // patterns that can match an entry, the weakest first
+	decided  *pattern   // the strongest pattern that matches the directory or one above it; nil if none does
 }
 
-// Add reads the patterns of an .indexignore file in dir, slash separated, "." for the root.
+// Add parses the patterns of an .indexignore file in dir, slash separated, "." for the root.
 //
-// Of two files the one added later wins: call it in the lexical order of a walk, with every .indexignore file of the
-// tree, those below ignored directories included. No content is an error; a pattern that is not well formed matches
-// nothing.
+// Of two files, the one added later wins: call it in the lexical order of a walk, with every .indexignore file of the
+// tree, including files below ignored directories. Add accepts any content; a malformed pattern matches nothing.
 func (m *Matcher) Add(dir string, content []byte) {
 	if m.patterns == nil {
 		m.patterns = make(map[string][]*pattern)
@@ -60,7 +60,7 @@ func (m *Matcher) Add(dir string, content []byte) {
 	m.scopes = nil
 }
 
-// Ignored reports whether the file of that name, slash separated and relative to the root, is ignored.
+// Ignored reports whether a file is ignored. Its name is slash separated and relative to the root.
 func (m *Matcher) Ignored(name string) bool {
 	if m.count == 0 {
 		return false
@@ -69,8 +69,8 @@ func (m *Matcher) Ignored(name string) bool {
 	return last != nil && !last.takesBack
 }
 
-// scope returns that of a directory. Whatever matches a directory matches all that is below it, so a directory is
-// tested once, however many files it has.
+// scope returns the scope of a directory. A pattern that matches a directory matches everything below it, so a
+// directory is tested once, regardless of the number of its files.
 func (m *Matcher) scope(dir string) scope {
 	if s, ok := m.scopes[dir]; ok {
 		return s
@@ -91,7 +91,7 @@ func (m *Matcher) scope(dir string) scope {
 	return s
 }
 
-// last returns the strongest pattern that matches an entry of the directory or the directory itself, nil if none does.
+// last returns the strongest pattern that matches an entry of the directory or the directory itself; nil if none does.
 func (s scope) last(name string, isDir bool) *pattern {
 	for _, p := range slices.Backward(s.patterns) {
 		if s.decided != nil && p.rank < s.decided.rank {
@@ -104,7 +104,7 @@ func (s scope) last(name string, isDir bool) *pattern {
 	return s.decided
 }
 
-// prefix returns what the names of all files below dir begin with.
+// prefix returns the common prefix of the names of all files below dir.
 func prefix(dir string) string {
 	if dir == "." {
 		return ""

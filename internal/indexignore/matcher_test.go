@@ -127,7 +127,7 @@ func TestAddAfterIgnored(t *testing.T) {
 	check(t, &m, "after", "x/b", "x/a")
 }
 
-// TestConformance reads the scripts of opm's own behaviour: what they expect to be ignored says that it is lost.
+// TestConformance runs the conformance scripts of opm: files that they expect to be ignored say that they are lost.
 func TestConformance(t *testing.T) {
 	scripts, err := filepath.Glob("../../test/conformance/load-indexignore*.txtar")
 	if err != nil || len(scripts) == 0 {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// An ignoreFile is one .indexignore file, as the oracle sees it.
+// An ignoreFile is one .indexignore file, as input of the oracle.
 type ignoreFile struct{ dir, content string }
 
-// oracleIgnored decides by the rules as they are told, without memory and without an engine.
+// oracleIgnored applies the documented rules directly, without a cache and without go-gitignore.
 func oracleIgnored(files []ignoreFile, name string) bool {
 	ignored := false
 	for _, file := range files {
@@ -76,7 +76,7 @@ func oracleMatchesPath(glob, elements []string) bool {
 	return named
 }
 
-// holds takes a pattern that is not well formed as one that does not match.
+// holds treats a malformed pattern as one that does not match.
 func holds(ok bool, err error) bool { return ok && err == nil }
 
 func FuzzPrecedence(f *testing.F) {
@@ -86,7 +86,7 @@ func FuzzPrecedence(f *testing.F) {
 	f.Add("[!a]x\n![^b]x\n**//a\n**/a/b/", "/**\na/**/\n[", "a/x/a/b/ax")
 	f.Add("\\!a\n\\#b\na\\?\n[b-a]\n[\\]x]", "a**b\na**b/c", "a/!a")
 	f.Fuzz(func(t *testing.T, root, sub, name string) {
-		// path.Match goes through names byte by byte after a star, so it may split a character.
+		// After a star, path.Match tests names byte by byte, so it may split a character.
 		if !isASCII(root+sub+name) || path.Clean("/" + name)[1:] != name || name == "" {
 			t.Skip()
 		}

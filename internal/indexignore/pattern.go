@@ -7,20 +7,20 @@ import (
 
 // A pattern is one line of an .indexignore file.
 type pattern struct {
-	rank      int    // of two patterns that match a file the one of higher rank decides
-	below     string // what the names begin with that it can match: the directory of its file and a slash, or nothing
-	takesBack bool   // the line began with "!"
+	rank      int    // if two patterns match a file, the higher rank wins
+	below     string // prefix of the names it can match: the directory of its file and a slash, or ""
+	takesBack bool   // the line started with "!"
 	dirOnly   bool   // the line ended in "/"
 	steps     []step // at least one
 }
 
-// A step finds one element of a path.
+// A step matches one element of a path.
 type step struct {
 	element
-	anywhere bool // it is the first element that matches, not the next one
+	anywhere bool // skips elements until one matches, instead of testing only the next one
 }
 
-// parse reads a line that has been trimmed. It reports false for blank lines, comments, and lines that match nothing.
+// parse parses a trimmed line. It reports false for blank lines, comments, and lines that match nothing.
 func parse(line string) (*pattern, bool) {
 	if line == "" || line[0] == '#' {
 		return nil, false
@@ -38,16 +38,16 @@ func parse(line string) (*pattern, bool) {
 	return &p, ok
 }
 
-// parseName reads a pattern of one element, which matches at any depth.
+// parseName parses a pattern of one element, which matches at any depth.
 func parseName(name string) ([]step, bool) {
 	e, ok := newElement(name)
 	return []step{{element: e, anywhere: true}}, ok
 }
 
-// parsePath reads a pattern that has a slash before its end, which ties it to the directory of its file.
+// parsePath parses a pattern with a slash before its end, which anchors it at the directory of its file.
 //
-// As in opm an empty element cancels the "**" before it, a "**" at the end means nothing, so that "a/**" matches a
-// file "a" too, and one inside an element makes the pattern match nothing.
+// As in opm, an empty element cancels the "**" before it, a "**" at the end has no effect, so "a/**" also matches a
+// file "a", and a "**" inside an element makes the pattern match nothing.
 func parsePath(line string) ([]step, bool) {
 	var steps []step
 	anywhere := false
@@ -71,7 +71,7 @@ func parsePath(line string) ([]step, bool) {
 	return steps, len(steps) > 0
 }
 
-// matches reports whether the pattern matches an entry. Matches of a directory above it may go unnoticed.
+// matches reports whether the pattern matches an entry. It may miss matches of a directory above the entry.
 func (p *pattern) matches(name string, isDir bool) bool {
 	if p.dirOnly && !isDir {
 		return false
@@ -91,8 +91,8 @@ func (p *pattern) matches(name string, isDir bool) bool {
 	return true
 }
 
-// walk returns what of the path comes after the element that the step finds. The search does not go back: "**/a/b" does
-// not match "a/x/a/b", since the first "a" is taken. opm does the same.
+// walk returns the rest of the path after the element that the step matches. It does not backtrack: "**/a/b" does not
+// match "a/x/a/b", because the first "a" is taken. opm does the same.
 func (s step) walk(rest string) (string, bool) {
 	for rest != "" {
 		var name string

@@ -1,5 +1,5 @@
-// Package legible makes what others wrote, such as catalogs, names of files and answers of registries, fit for a
-// terminal: it can neither break lines, nor hide or reorder what is around it, nor steer the terminal.
+// Package legible makes untrusted text, such as catalogs, file names and answers of registries, safe for a terminal:
+// the text can neither break lines, nor hide or reorder the text around it, nor control the terminal.
 //
 //	fmt.Fprintf(w, "%s: warning: %s\n", legible.Name(file), legible.Text(legible.Message(message)))
 package legible
@@ -14,10 +14,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// Name returns a text with what is not printable written as escapes of Go, such as \n, \x1b or \u202e: control
-// characters, what breaks lines, invisible characters of format, which those for the direction of text are among, and
-// bytes that are no UTF-8. Two characters of format that words need in many scripts stay, the zero-width joiner and
-// non-joiner, and so do those that can be seen. Backslashes stay too, so that what is printable is returned as it is.
+// Name returns a text with non-printable characters written as Go escapes, such as \n, \x1b or \u202e: control
+// characters, line breaks, invisible format characters, including the ones for the text direction, and bytes that are
+// not UTF-8. It keeps the zero-width joiner and non-joiner, which words need in many scripts, and visible format
+// characters. It also keeps backslashes, so that printable text is returned unchanged.
 func Name(text string) string {
 	if isPlain(text) {
 		return text
@@ -39,11 +39,11 @@ func Name(text string) string {
 	return shown.String()
 }
 
-// Text is [Name] for sentences, which their authors may have broken into lines: white space at the ends is removed,
-// and any other is one space.
+// Text is [Name] for sentences, whose authors may have broken them into lines: it trims white space at both ends, and
+// replaces any other white space by one space.
 func Text(text string) string { return Name(strings.Join(strings.Fields(text), " ")) }
 
-// isPlain reports whether s is printable ASCII, as most texts are.
+// isPlain reports whether a text is printable ASCII, as most texts are.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -58,10 +58,11 @@ func isEscaped(r rune) bool {
 		!unicode.In(r, unicode.Join_Control, unicode.Prepended_Concatenation_Mark)
 }
 
-// maxValue is how long a value is shown in full, in bytes. Valid names, versions and image references are shorter.
+// maxValue is the maximum length of a value shown in full, in bytes. Valid names, versions and image references are
+// shorter.
 const maxValue = 256
 
-// Value returns the beginning of a value that is too long to show, and its length: xxxx… (5,242,880 bytes).
+// Value shortens a value that is too long to show to its beginning and its length: xxxx… (5,242,880 bytes).
 func Value(text string) string {
 	if len(text) <= maxValue {
 		return text
@@ -69,8 +70,7 @@ func Value(text string) string {
 	return beginning(text) + "… (" + plural.Number(len(text)) + " bytes)"
 }
 
-// Message returns a message with every value in it that is too long to show cut as [Value] does: what is in quotes, as
-// Go writes them, and words.
+// Message shortens every value in a message that is too long to show, as [Value] does: strings in Go quotes, and words.
 func Message(text string) string {
 	if len(text) <= maxValue {
 		return text
@@ -92,7 +92,7 @@ func Message(text string) string {
 	return shown.String()
 }
 
-// valueLength returns the length of what text begins with: a quoted text, a word, or a space.
+// valueLength returns the length of the value at the start of text: a quoted string, a word, or a space.
 func valueLength(text string) int {
 	if text[0] == ' ' {
 		return 1
@@ -104,7 +104,7 @@ func valueLength(text string) int {
 	}
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
-		case '\\': // an escaped quote does not begin a quoted text, which would be searched for its end
+		case '\\': // do not search for the end of a string at an escaped quote
 			i++
 		case ' ', '"':
 			if i > 0 {
@@ -115,7 +115,7 @@ func valueLength(text string) int {
 	return len(text)
 }
 
-// beginning returns as much of a text as is shown of one that is too long, in whole characters and escapes.
+// beginning returns the part of a long value that is shown, cut between characters and escapes.
 func beginning(text string) string {
 	n := maxValue / 2
 	for n > 0 && !utf8.RuneStart(text[n]) {

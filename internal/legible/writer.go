@@ -9,33 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// A Writer escapes text as [Name] does, but leaves tabs and line breaks, which are its layout: a line break in a value
-// must be escaped before the value is part of the text. It also breaks up the commands that services for continuous
-// integration read from logs: "::" at the start of a line, and "##" with "[" after it or after a word. It is safe for
-// concurrent use.
+// A Writer escapes text as [Name] does, but keeps tabs and line breaks as layout: a line break in a value must be
+// escaped before the value becomes part of the text. It also breaks up the commands that continuous integration
+// services read from logs: "::" at the start of a line, and "##" followed by "[" directly or after a word. It is safe
+// for concurrent use.
 type Writer struct {
 	w io.Writer
 
 	mu      sync.Mutex
-	rest    []byte // of the last write: the beginning of a character
-	inLine  bool   // the line has something other than white space
+	rest    []byte // start of an incomplete character from the last write
+	inLine  bool   // the line has a character that is not white space
 	command commandStart
 	escaped []byte
 }
 
-// A commandStart is how much of "##word[" was written.
+// A commandStart is the part of "##word[" that was written so far.
 type commandStart int
 
 const (
 	noCommand commandStart = iota
 	oneHash
-	twoHashes // and a word
+	twoHashes // maybe followed by a word
 )
 
 // NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Unwrap returns the writer below a [Writer], and any other writer as it is.
+// Unwrap returns the underlying writer of a [Writer], and any other writer unchanged.
 func Unwrap(w io.Writer) io.Writer {
 	if l, ok := w.(*Writer); ok {
 		return l.w
@@ -43,7 +43,7 @@ func Unwrap(w io.Writer) io.Writer {
 	return w
 }
 
-// Write writes text with one call of the writer below.
+// Write writes text with one call of the underlying writer.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return n, nil
 }
 
-// append appends a character, which is followed by the next ones.
+// append appends a character, given the bytes after it.
 func (w *Writer) append(r rune, char, next []byte) {
 	switch {
 	case r == '\n' || r == '\t':

@@ -25,7 +25,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// FuzzWriter checks that text is escaped whatever it is, and however it is cut into writes.
+// FuzzWriter checks that any text is escaped, regardless of how it is split into writes.
 func FuzzWriter(f *testing.F) {
 	f.Add("a\n :\n::\x1b[1m\u202e\xff\xe2##vso[", 3)
 	f.Fuzz(func(t *testing.T, text string, length int) {
@@ -41,7 +41,7 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// throughWriter returns what a Writer makes of a text that is written in parts of so many bytes.
+// throughWriter returns the output of a Writer for a text that is written in parts of the given length.
 func throughWriter(t *testing.T, length int, text string) string {
 	t.Helper()
 	var out strings.Builder

@@ -13,29 +13,29 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// maxCachedFrames is how many decompressed frames a Blob remembers at most: two for each CPU, since as many readers as
-// there are CPUs read on from where they were.
+// maxCachedFrames is the maximum number of decompressed frames that a Blob caches. Up to that, it caches two per CPU,
+// because there are as many readers as CPUs, and each continues at its last position.
 const maxCachedFrames = 8
 
 var errOffset = errors.New("spool: negative offset")
 
-// A Blob is held input. Its methods may be called at once.
+// A Blob is buffered input. Its methods are safe for concurrent use.
 type Blob struct {
-	plain  []byte // all of it, where it fits into one frame
+	plain  []byte // the whole input if it fits into one frame
 	size   int64
 	closed atomic.Bool
 
-	frames *frames // of what does not
+	frames *frames // the compressed input otherwise
 
 	mu    sync.Mutex // guards use and want of the slots, and clock
 	clock uint64
 	slots []slot
 }
 
-// A slot remembers one frame. What a reader wants of it is settled under the lock of the Blob, so that two readers
-// of one frame meet in one slot; what it holds is settled under its own, so that others decompress meanwhile.
+// A slot caches one frame. The lock of the Blob guards the frame that a reader wants in it, so that two readers of one
+// frame share a slot; its own lock guards its content, so that readers of other frames can decompress at the same time.
 type slot struct {
-	want int // number of the frame, from 1
+	want int // frame number, from 1
 	used uint64
 
 	mu     sync.Mutex
@@ -48,7 +48,7 @@ func newBlob(f *frames, size int64) *Blob {
 	return &Blob{frames: f, size: size, slots: make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))}
 }
 
-// Size returns the number of bytes held, uncompressed.
+// Size returns the uncompressed size in bytes.
 func (b *Blob) Size() int64 { return b.size }
 
 // Close closes the spool file, if there is one. Later reads fail with fs.ErrClosed.
@@ -59,7 +59,7 @@ func (b *Blob) Close() error {
 	return b.frames.close()
 }
 
-// Forget releases the memory of decompressed frames. A Blob that was read and is kept needs only the compressed ones.
+// Forget releases the memory of decompressed frames. The Blob stays readable, from the compressed frames.
 func (b *Blob) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readFrame copies frame number index, from its byte start on.
+// readFrame copies from frame number index, starting at byte start.
 func (b *Blob) readFrame(p []byte, index, start int) (int, error) {
 	s := b.slotFor(index)
 	s.mu.Lock()
@@ -107,7 +107,7 @@ func (b *Blob) readFrame(p []byte, index, start int) (int, error) {
 	return copy(p, s.plain[start:]), nil
 }
 
-// slotFor returns the slot that is to hold the frame: the one that others use for it, else the one unused longest.
+// slotFor returns the slot for a frame: the slot that already has or loads it, else the least recently used one.
 func (b *Blob) slotFor(index int) *slot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,8 +127,8 @@ func (b *Blob) slotFor(index int) *slot {
 	return oldest
 }
 
-// load decompresses the frame into the slot, unless it is there. The slot may hold another frame than the one it was
-// last wanted for, when readers wait for it in another order.
+// load decompresses the frame into the slot, unless it is already there. The slot may contain a frame other than the
+// last one wanted, if readers get its lock in a different order.
 func (b *Blob) load(s *slot, index int) error {
 	if s.holds == index+1 {
 		return nil

@@ -1,8 +1,8 @@
-// Package spool holds input that cannot be read twice, such as standard input or an archive while it is
-// decompressed, so that it can then be read at any place and by several readers at once.
+// Package spool buffers input that cannot be read twice, such as standard input or the output of a decompressor, so
+// that several readers can then read it at any offset and at the same time.
 //
-// Up to 512 KB is held as it is. More is held in s2, in frames that are compressed one by one: in memory up to a
-// limit, beyond it in a file that has no name any more and so is gone with the process, however the process ends.
+// Up to 512 KB are buffered uncompressed. Larger input is compressed with s2, in independent frames: in memory up to a
+// limit, and beyond it in an unlinked file, which disappears with the process, however the process ends.
 //
 //	blob, err := spool.Read(os.Stdin, spool.Options{})
 //	if err != nil {
@@ -18,7 +18,7 @@ import (
 	"io"
 )
 
-// frameSize is how much of the input goes into one frame: enough to compress well, and little enough that a read
+// frameSize is the uncompressed size of a frame, in bytes: large enough to compress well, and small enough that a read
 // of a few bytes does not decompress much else.
 const frameSize = 512 << 10
 
@@ -28,20 +28,20 @@ const (
 	defaultFileLimit   = 2 << 30
 )
 
-// ErrLimit is in the chain of the error about input that is larger than the limits.
+// ErrLimit is wrapped by the error about input that is larger than the limits.
 var ErrLimit = errors.New("larger than allowed")
 
-// Options say where the bytes may be held. The zero value is the default.
+// Options are the limits and the places of buffered input. The zero value is the default.
 type Options struct {
-	// Dir is where the spool file is tried first. Empty, or where it cannot be written, it is os.TempDir.
+	// Dir is the first directory to try for the spool file. If it is "" or not writable, os.TempDir is used.
 	Dir string
-	// MemoryLimit is how many compressed bytes are held in memory before a file is used. Zero means 64 MB; a
-	// negative limit sends everything to the file that is larger than 512 KB.
+	// MemoryLimit is the number of compressed bytes to keep in memory before a file is used. Zero means 64 MB; with a
+	// negative limit, all input larger than 512 KB is written to the file.
 	MemoryLimit int64
-	// FileLimit is how many compressed bytes are held in the file. Zero means 2 GB. More is an error: input that comes
-	// from anybody must not fill the disk, or memory where there is no file.
+	// FileLimit is the maximum number of compressed bytes in the file. Zero means 2 GB. More is an error: untrusted
+	// input must not fill the disk, or the memory if there is no file.
 	FileLimit int64
-	// Warn is called once if more than the limit is held in memory because no file can be created. Nil drops the
+	// Warn is called once if more than MemoryLimit is kept in memory because no file can be created. Nil drops the
 	// warning.
 	Warn func(message string)
 }
@@ -58,7 +58,7 @@ func (o Options) warn(message string) {
 	}
 }
 
-// Read reads r to its end into a Blob. An error of r is returned as it is.
+// Read reads r to its end into a Blob. It returns an error of r unchanged.
 func Read(r io.Reader, opts Options) (*Blob, error) {
 	w := NewWriter(opts)
 	defer w.Close()

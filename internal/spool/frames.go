@@ -13,27 +13,27 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// Frames are compressed frames by their number. Calls of put may run at once; calls of get may too, once the last put
-// has returned.
+// Frames are compressed frames by their number. Calls of put may be concurrent; calls of get may be, too, after the
+// last put has returned.
 type frames struct {
 	opts Options
 
 	mu       sync.Mutex
 	all      []frame
 	inMemory int64
-	file     *atomicfile.Unnamed // nil before the limit is reached
+	file     *atomicfile.Unnamed // nil until the memory limit is reached
 	fileEnd  int64
 	noFile   bool // no file could be created: everything stays in memory
 }
 
-// A frame is in memory, or in the file where data is nil.
+// A frame is in memory or, if data is nil, in the file.
 type frame struct {
 	data   []byte
 	offset int64
 	length int
 }
 
-// put stores a copy of data as frame number index. Frames may come in any order.
+// put stores a copy of data as frame number index. Frames may arrive in any order.
 func (f *frames) put(index int, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *frames) put(index int, data []byte) error {
 	return nil
 }
 
-// keepInMemory reports whether n more bytes stay in memory. If not, there is a file.
+// keepInMemory reports whether n more bytes are kept in memory. If not, f.file is set.
 func (f *frames) keepInMemory(n int) bool {
 	if f.file != nil || f.noFile {
 		return f.noFile
@@ -73,7 +73,7 @@ func (f *frames) keepInMemory(n int) bool {
 	return f.noFile
 }
 
-// createFile creates the spool file in the first directory where that works.
+// createFile creates the spool file in the first writable directory.
 func (f *frames) createFile() error {
 	var failed []error
 	for _, dir := range []string{f.opts.Dir, os.TempDir()} {
@@ -90,7 +90,7 @@ func (f *frames) createFile() error {
 	return errors.Join(failed...)
 }
 
-// writeError says what could not be written, and where, but not the name of a file that nobody can find.
+// writeError reports the failed write with its directory, but without the name of the file, which is unlinked.
 func (f *frames) writeError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
@@ -99,7 +99,7 @@ func (f *frames) writeError(err error) error {
 		filepath.Dir(f.file.Name()), f.fileEnd>>20, err)
 }
 
-// get returns frame number index. One in the file is read into buf, which is replaced by a larger one where needed.
+// get returns frame number index. A frame in the file is read into buf, which grows if needed.
 func (f *frames) get(index int, buf *[]byte) ([]byte, error) {
 	frame := f.all[index]
 	if frame.data != nil {
@@ -115,7 +115,7 @@ func (f *frames) get(index int, buf *[]byte) ([]byte, error) {
 	return data, nil
 }
 
-// close gives the file back to the system.
+// close closes the file.
 func (f *frames) close() error {
 	if f.file == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// TestFullDisk lets the system refuse a file above a size, as a full disk does.
+// TestFullDisk sets a file size limit, so that writes fail as on a full disk.
 func TestFullDisk(t *testing.T) {
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {

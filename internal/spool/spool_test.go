@@ -20,7 +20,7 @@ import (
 
 const frame = 1 << 20
 
-// text returns n bytes that compress about as well as a catalog does; noise returns n that do not compress.
+// text returns n bytes that compress about as well as a catalog; noise returns n bytes that do not compress.
 func text(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -103,7 +103,7 @@ func TestReadAtEnds(t *testing.T) {
 }
 
 func TestConcurrentReads(t *testing.T) {
-	data := text(20*frame + 77) // more frames than a Blob remembers
+	data := text(20*frame + 77) // more frames than a Blob caches
 	b := hold(t, data, spool.Options{Dir: t.TempDir(), MemoryLimit: 5000})
 	var wg sync.WaitGroup
 	for seed := range uint64(12) {
@@ -144,7 +144,7 @@ func TestMemoryWhereNoFileCanBeMade(t *testing.T) {
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "2 MB") || !strings.Contains(warnings[0], missing) {
 		t.Errorf("warnings %q, want one that names the limit and the directory", warnings)
 	}
-	hold(t, data, spool.Options{MemoryLimit: 1}) // a nil Warn is no trouble
+	hold(t, data, spool.Options{MemoryLimit: 1}) // a nil Warn is allowed
 }
 
 func TestFileLimit(t *testing.T) {
@@ -235,7 +235,7 @@ func FuzzReadAt(f *testing.F) {
 		n, err := b.ReadAt(got, off)
 		wantN, wantErr := bytes.NewReader(data).ReadAt(want, off)
 		if length == 0 {
-			wantErr = err // bytes.Reader reports the end here, io.ReaderAt leaves it open
+			wantErr = err // bytes.Reader reports the end here, io.ReaderAt does not require it
 		}
 		sameErr := (err == nil) == (wantErr == nil) && (err == io.EOF) == (wantErr == io.EOF)
 		if n != wantN || !bytes.Equal(got, want) || !sameErr {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A Store holds many inputs, so that together they take no more memory than one. Calls of Add may run at once; what was
-// added can be read, by several readers at once, after Finish.
+// A Store buffers many inputs in the memory that one input takes. Calls of Add may be concurrent; after Finish, several
+// readers can read the added inputs at the same time.
 type Store struct {
 	mu   sync.Mutex
 	w    *Writer
@@ -18,7 +18,7 @@ type Store struct {
 // NewStore returns a Store.
 func NewStore(opts Options) *Store { return &Store{w: NewWriter(opts)} }
 
-// Add reads r to its end and holds what it read. An error of r is returned as it is.
+// Add reads r to its end and buffers it. It returns an error of r unchanged.
 func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,14 +33,14 @@ func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
 	return io.NewSectionReader(s, start, n), err
 }
 
-// Finish makes what was added readable.
+// Finish makes the added inputs readable.
 func (s *Store) Finish() (err error) {
 	s.blob, err = s.w.Finish()
-	s.w, s.buf = nil, nil // its buffers take memory, too
+	s.w, s.buf = nil, nil // releases its buffers
 	return err
 }
 
-// ReadAt implements io.ReaderAt for all that was added.
+// ReadAt implements io.ReaderAt for all added inputs together.
 func (s *Store) ReadAt(p []byte, off int64) (int, error) {
 	if s.blob == nil {
 		return 0, errors.New("spool: read before the end")
@@ -48,7 +48,7 @@ func (s *Store) ReadAt(p []byte, off int64) (int, error) {
 	return s.blob.ReadAt(p, off)
 }
 
-// Close drops what was added, finished or not.
+// Close drops the added inputs, finished or not.
 func (s *Store) Close() error {
 	switch {
 	case s.blob != nil:

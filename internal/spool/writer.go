@@ -14,11 +14,11 @@ import (
 
 var errFinished = errors.New("spool: write after the end")
 
-// A Writer takes the bytes to be held. It is for one goroutine, and compresses one frame at a time in another, which
-// is enough: what makes the input is slower.
+// A Writer buffers the bytes written to it. It is not safe for concurrent use. It compresses one frame at a time in
+// another goroutine, which is enough, because producing the input is slower.
 type Writer struct {
 	opts Options
-	cur  *buffers // the frame that is being filled, or nil
+	cur  *buffers // the current frame, or nil
 	free *pool.Pool[*buffers]
 	size int64
 	done bool
@@ -26,17 +26,17 @@ type Writer struct {
 	// These are set once there is more than one frame.
 	frames *frames
 	worker *errgroup.Group
-	failed context.Context // done after a failure of the worker, which is its cause
+	failed context.Context // done after the worker fails, with the failure as its cause
 	count  int
 }
 
-// buffers are what one frame needs while it is compressed.
+// buffers are the buffers to compress one frame.
 type buffers struct {
 	plain  []byte
 	packed []byte
 }
 
-// add appends p, which fits into a frame. It doubles the buffer where append would copy a large one many times.
+// add appends p, which fits into a frame. It doubles the buffer because append would copy a large one many times.
 func (b *buffers) add(p []byte) {
 	if n := len(b.plain) + len(p); n > cap(b.plain) {
 		b.plain = slices.Grow(b.plain, min(2*n, frameSize)-len(b.plain))
@@ -44,18 +44,18 @@ func (b *buffers) add(p []byte) {
 	b.plain = append(b.plain, p...)
 }
 
-// emptied returns buffers for the next frame.
+// emptied resets buffers for the next frame.
 func emptied(b *buffers) (*buffers, bool) {
 	b.plain = b.plain[:0]
 	return b, true
 }
 
-// NewWriter returns a Writer. Nothing is created on disk before the limit of memory is reached.
+// NewWriter returns a Writer. It creates no file before the memory limit is reached.
 func NewWriter(opts Options) *Writer {
 	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, emptied)}
 }
 
-// Write holds p. A failure to store what was written earlier may only be reported by a later Write, or by Finish.
+// Write buffers p. A failure to store earlier data may only be reported by a later Write, or by Finish.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.done {
 		return 0, errFinished
@@ -77,7 +77,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush hands the current frame to the worker. It waits while that is busy.
+// flush passes the current frame to the worker. It waits while the worker is busy.
 func (w *Writer) flush() error {
 	if w.frames == nil {
 		w.frames = &frames{opts: w.opts}
@@ -98,7 +98,7 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Finish ends the writing and returns all that was written. The caller closes the Blob.
+// Finish ends the writing and returns everything written. The caller must close the Blob.
 func (w *Writer) Finish() (*Blob, error) {
 	if w.done {
 		return nil, errFinished
@@ -107,7 +107,7 @@ func (w *Writer) Finish() (*Blob, error) {
 		w.done = true
 		blob := &Blob{size: w.size}
 		if w.cur != nil {
-			blob.plain = bytes.Clone(w.cur.plain) // without the room behind it
+			blob.plain = bytes.Clone(w.cur.plain) // without the spare capacity
 		}
 		return blob, nil
 	}
@@ -121,7 +121,7 @@ func (w *Writer) Finish() (*Blob, error) {
 	return newBlob(w.frames, w.size), nil
 }
 
-// Close drops what was written. After Finish it does nothing, so it can be deferred.
+// Close drops the data written. After Finish it does nothing, so it can be deferred.
 func (w *Writer) Close() error {
 	if w.done {
 		return nil
@@ -130,6 +130,6 @@ func (w *Writer) Close() error {
 	if w.frames == nil {
 		return nil
 	}
-	_ = w.worker.Wait() // what failed no longer matters
+	_ = w.worker.Wait() // the data is dropped anyway
 	return w.frames.close()
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// An FS is a directory of an archive or of a union. It implements fs.ReadDirFS, fs.StatFS and fs.ReadLinkFS; Open, Stat
-// and ReadDir follow symbolic links: in an archive, as os.DirFS does on disk, but never out of the archive; in a union,
-// as in a container. Its methods may be called at once.
+// An FS is a directory of an archive or of a union. It implements fs.ReadDirFS, fs.StatFS and fs.ReadLinkFS. Open, Stat
+// and ReadDir follow symbolic links: in an archive, like os.DirFS on disk, but never out of the archive; in a union,
+// like a container. Its methods are safe for concurrent use.
 //
 // Its regular files implement io.ReaderAt and io.Seeker.
 type FS struct {
 	tree   *tree
 	dir    *node
-	given  string    // the path by which dir was asked for, which may lead through links
+	given  string    // the requested path of dir, which may lead through links
 	closer io.Closer // nil for an archive that is read in place
 }
 
@@ -29,7 +29,7 @@ var (
 	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
-// Close releases the buffered files. The reader that Open was given is the caller's to close.
+// Close releases the buffered files. It does not close the reader that was passed to Open.
 func (f *FS) Close() error {
 	if f.closer == nil {
 		return nil
@@ -50,7 +50,7 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return &openFile{io.NewSectionReader(n.data, 0, n.size), info}, nil
 }
 
-// lookup returns what is at name.
+// lookup returns the node at name.
 func (f *FS) lookup(op, name string, mode walkMode) (*node, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -91,15 +91,15 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return n.list(), nil
 }
 
-// ReadLink implements fs.ReadLinkFS. The target is as the archive has it, but that an absolute one in a union, if it is
-// below the directory, is given as seen from the link, since nothing is absolute in an fs.FS.
+// ReadLink implements fs.ReadLinkFS. It returns the target as in the archive, with one exception: an absolute target in
+// a union, if it is below the directory, is returned relative to the link, because an fs.FS has no absolute paths.
 func (f *FS) ReadLink(name string) (string, error) {
 	n, err := f.lookup("readlink", name, noFollow)
 	if err != nil {
 		return "", err
 	}
 	if n.mode.Type() != fs.ModeSymlink {
-		// What the system says of a file that is not a link.
+		// The system's error for a file that is not a link.
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: syscall.EINVAL}
 	}
 	if !f.tree.union || !path.IsAbs(n.link) {
@@ -118,10 +118,10 @@ func (f *FS) ReadLink(name string) (string, error) {
 	return n.link, nil
 }
 
-// listed reports whether n is in the file system: it is held, and neither a device nor a pipe.
+// listed reports whether n is in the file system: it was reached, and is not a device or a pipe.
 func (n *node) listed() bool { return n.reached && !n.special() }
 
-// list returns what is in a directory, by name.
+// list returns the entries of a directory, sorted by name.
 func (n *node) list() []fs.DirEntry {
 	list := make([]fs.DirEntry, 0, len(n.children))
 	for _, name := range slices.Sorted(maps.Keys(n.children)) {
@@ -168,7 +168,7 @@ func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// fileInfo is a node under the name that it was reached by.
+// fileInfo is a node with the name that it was reached by.
 type fileInfo struct {
 	node *node
 	name string

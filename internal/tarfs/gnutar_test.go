@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGNUTar reads what the tar of the system writes, sparse files included.
+// TestGNUTar reads archives written by the system's tar, including sparse files.
 func TestGNUTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("no tar here")

@@ -16,27 +16,28 @@ import (
 const blockSize = 512
 
 const (
-	// maxPath is the longest name and link that is read, in bytes: that of most systems.
+	// maxPath is the maximum length of a name and of a link, in bytes, as on most systems.
 	maxPath = 4096
-	// maxDepth is how many directories a file may be in. Every access takes a step for each; images have up to about 30.
+	// maxDepth is the maximum number of directories around a file. Every access takes a step for each; images have
+	// about 30.
 	maxDepth = 100
 )
 
-// WhiteoutPrefix begins the names of entries of a layer that hide something of the layers below.
+// WhiteoutPrefix starts the names of layer entries that hide files of the layers below.
 const WhiteoutPrefix = ".wh."
 
 const (
-	reservedPrefix = ".wh..wh." // of union file systems
+	reservedPrefix = ".wh..wh." // used by union file systems
 	opaqueName     = ".wh..wh..opq"
 )
 
-// isTar reports whether the block is the first of a tar archive. Every tar format has the checksum, only later ones
-// have a magic word.
+// isTar reports whether the block is the first block of a tar archive. It verifies the checksum, which every tar format
+// has; only later formats have a magic word.
 func isTar(block []byte) bool {
 	if len(block) < blockSize || block[0] == 0 {
 		return false
 	}
-	const start, end = 148, 156 // the sum itself, taken for spaces
+	const start, end = 148, 156 // the checksum field, which counts as spaces
 	field := string(bytes.Trim(block[start:end], " \x00"))
 	want, err := strconv.ParseInt(field, 8, 64)
 	if err != nil {
@@ -52,7 +53,7 @@ func isTar(block []byte) bool {
 }
 
 // checkTar returns an error for a file that is not a tar archive, as opposed to a damaged one. An archive without
-// entries begins with zeros.
+// entries starts with zeros.
 func checkTar(r io.ReaderAt) error {
 	block := make([]byte, blockSize)
 	n, err := r.ReadAt(block, 0)
@@ -65,19 +66,19 @@ func checkTar(r io.ReaderAt) error {
 	return nil
 }
 
-// readEntries reads an archive to its end. It adds the entries to l, unless an earlier pass did, and calls fn with the
-// header of each and its node, which is nil for hard links and whiteouts.
+// readEntries reads an archive to its end. It adds the entries to l, unless an earlier pass did, and calls fn with each
+// header and its node, which is nil for hard links and whiteouts.
 func (t *tree) readEntries(r *tar.Reader, l *layer, fn func(*tar.Header, *node) error) error {
 	for n := 0; ; {
 		hdr, err := r.Next()
 		if err == io.EOF {
 			return nil
 		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // which CleanName judges
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // CleanName checks the path
 			return err
 		}
 		if hdr.Typeflag == tar.TypeXGlobalHeader {
-			continue // holds no file, only what others have in common
+			continue // no file, only defaults for other entries
 		}
 		if n == len(l.entries) {
 			e, err := t.newEntry(l, hdr)
@@ -99,7 +100,7 @@ func (t *tree) newEntry(l *layer, hdr *tar.Header) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{name: strings.Clone(name)} // which may be a part of a far larger text
+	e := entry{name: strings.Clone(name)} // it may be a part of a much larger string
 	switch {
 	case t.union && strings.HasPrefix(path.Base(name), WhiteoutPrefix):
 		err = e.hide()
@@ -121,7 +122,7 @@ func (t *tree) newEntry(l *layer, hdr *tar.Header) (entry, error) {
 	return e, t.budget.add(len(name) + len(hdr.Linkname))
 }
 
-// hide makes an entry a whiteout, as its name says.
+// hide turns an entry into a whiteout, according to its name.
 func (e *entry) hide() error {
 	dir, base := path.Split(e.name)
 	switch hidden := strings.TrimPrefix(base, WhiteoutPrefix); {
@@ -137,7 +138,7 @@ func (e *entry) hide() error {
 	return nil
 }
 
-// newNode returns what a header describes, without data.
+// newNode returns the node for a header, without data.
 func newNode(l *layer, hdr *tar.Header) (*node, error) {
 	n := &node{mode: fs.FileMode(hdr.Mode).Perm(), modTime: hdr.ModTime, flag: hdr.Typeflag, layer: l}
 	switch hdr.Typeflag {
@@ -170,8 +171,8 @@ func checkPortable(hdr *tar.Header, n *node) error {
 	return nil
 }
 
-// CleanName returns a name as io/fs writes names. As tar and container engines do, it takes absolute names for relative
-// ones. A name that is too long or too deep, or that leads out of the root directory, is an error.
+// CleanName converts a name to an io/fs path. Like tar and container engines, it treats absolute names as relative. A
+// name that is too long, too deep, or leads out of the root directory is an error.
 func CleanName(name string) (string, error) {
 	if len(name) > maxPath {
 		return "", fmt.Errorf("its name is longer than %d bytes", maxPath)

@@ -10,17 +10,17 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// ErrLimit is in the chain of errors that say that an archive is larger than Limits allow.
+// ErrLimit is wrapped by errors about an archive that is larger than its Limits.
 var ErrLimit = spool.ErrLimit
 
-// Limits bound the size of an archive, or of all layers of a union, which may come from anybody. Zero means no limit.
+// Limits bound the size of an untrusted archive, or of all layers of a union. Zero means no limit.
 type Limits struct {
-	Unpacked int64 // bytes that it decompresses to, holes of sparse files included
+	Unpacked int64 // decompressed bytes, including holes of sparse files
 	Entries  int   // files, directories and links
 	Names    int64 // bytes of all names and link targets
 }
 
-// A budget is the rest of the limits while layers are read, by several goroutines at once.
+// A budget is the used part of the limits. Several goroutines may share it.
 type budget struct {
 	limits   Limits
 	unpacked atomic.Int64
@@ -28,7 +28,7 @@ type budget struct {
 	names    atomic.Int64
 }
 
-// unpack takes n bytes out of the budget.
+// unpack counts n decompressed bytes.
 func (b *budget) unpack(n int64) error {
 	total, limit := b.unpacked.Add(n), b.limits.Unpacked
 	if limit > 0 && (total > limit || total < 0) {
@@ -37,7 +37,7 @@ func (b *budget) unpack(n int64) error {
 	return nil
 }
 
-// add takes one entry out of the budget, with a name of so many bytes.
+// add counts one entry, with names of the given size in bytes.
 func (b *budget) add(name int) error {
 	names, entries := b.names.Add(int64(name)), b.entries.Add(1)
 	if limit := b.limits.Names; limit > 0 && names > limit {
@@ -49,7 +49,7 @@ func (b *budget) add(name int) error {
 	return nil
 }
 
-// reader counts what is read from r, and stops when the context is done.
+// reader counts the bytes read from r, and stops when the context is done.
 func (b *budget) reader(ctx context.Context, r io.Reader) io.Reader { return budgetReader{ctx, b, r} }
 
 type budgetReader struct {

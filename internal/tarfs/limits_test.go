@@ -18,7 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
-// endless returns an archive, compressed with gzip, of one file of n zeros.
+// endless returns a gzip-compressed archive with one file of n zeros.
 func endless(t testing.TB, name string, n int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -42,12 +42,12 @@ func endless(t testing.TB, name string, n int64) []byte {
 	return out.Bytes()
 }
 
-// sparse returns an archive of one file that has n bytes and no data, as GNU tar writes it.
+// sparse returns an archive with one sparse file of n bytes and no data, as GNU tar writes it.
 func sparse(t testing.TB, name string, n int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	// The body is the map of the data: none, and the end.
+	// The body is the map of the data: no data, and the end.
 	body := fmt.Sprintf("1\n%d\n0\n", n)
 	body += strings.Repeat("\x00", 512-len(body))
 	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "GNUSparseFile.0/x", Size: int64(len(body)),
@@ -61,7 +61,7 @@ func sparse(t testing.TB, name string, n int64) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The writer refuses these records, so they take the place of one that it accepts.
+	// The writer rejects these records, so they replace a record that it accepts.
 	records := ""
 	for _, kv := range []string{"GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=" + name,
 		fmt.Sprintf("GNU.sparse.realsize=%d", n)} {
@@ -165,7 +165,7 @@ func TestManyLinksOut(t *testing.T) {
 	tartest.WantFiles(t, mustUnion(t, "c", tartest.Tar(t, chain...)), tartest.Files("l=1"))
 }
 
-// TestHeaderMemory holds files of which the headers are far larger than what is used of them.
+// TestHeaderMemory checks the memory for files whose headers are much larger than the used part of them.
 func TestHeaderMemory(t *testing.T) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -189,7 +189,7 @@ func TestHeaderMemory(t *testing.T) {
 	runtime.KeepAlive(fsys)
 }
 
-// heap returns how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -208,7 +208,7 @@ func TestManyLayers(t *testing.T) {
 	tartest.WantFiles(t, mustUnion(t, "c", layers...), want)
 }
 
-// TestLayerMemory holds files that are far larger than what is held as it is.
+// TestLayerMemory checks the memory for files that are much larger than the uncompressed part of the spool.
 func TestLayerMemory(t *testing.T) {
 	held, other := endless(t, "c/a", 256<<20), endless(t, "x", 256<<20)
 	var before, after runtime.MemStats
@@ -233,7 +233,7 @@ func TestUnionEndsWithContext(t *testing.T) {
 	}
 }
 
-// FuzzLayer holds that no layer makes reading panic.
+// FuzzLayer checks that no layer makes reading panic.
 func FuzzLayer(f *testing.F) {
 	f.Add(tartest.Tar(f, "c/a=1", "c/b->/x/y", "x/y=2", "c/d=>c/a", "c/.wh.e="))
 	f.Add(tartest.Gzip(f, tartest.Tar(f, "c->/d", "d/a=1")))
@@ -246,8 +246,8 @@ func FuzzLayer(f *testing.F) {
 	})
 }
 
-// FuzzTree holds that the files of a directory are the same whether only it or all of the image is held, wherever links
-// lead.
+// FuzzTree checks that the files of a directory are the same whether only the directory or the whole image is buffered,
+// regardless of links.
 func FuzzTree(f *testing.F) {
 	f.Add("c/a=1 c/b->/x/y x/y=2 c/d=>c/a", "c/.wh.a= c/.wh..wh..opq= c/n=1")
 	f.Add("c->/d d/a=1 e->c", "e/b=1 .wh.d=")
@@ -255,7 +255,7 @@ func FuzzTree(f *testing.F) {
 	f.Add("x/y->/z/w z/a=1 z/w/b=2 c/b->/x/y/../a", "x/ x/y->c")
 	f.Fuzz(func(t *testing.T, lower, upper string) {
 		if !utf8.ValidString(lower + upper) {
-			return // such names are no names in an fs.FS
+			return // not valid names in an fs.FS
 		}
 		var layers [][]byte
 		for _, text := range []string{lower, upper} {
@@ -303,7 +303,7 @@ func BenchmarkLayer(b *testing.B) {
 	}
 }
 
-// BenchmarkDeep reads many files as far from the root as allowed.
+// BenchmarkDeep reads many files at the maximum depth.
 func BenchmarkDeep(b *testing.B) {
 	for name, dir := range map[string]string{
 		"names": "c/" + strings.Repeat("d/", maxDepth-1),

@@ -1,7 +1,7 @@
 // Package tarfs reads tar archives, plain or compressed with gzip or zstd, as an io/fs.FS. Nothing is unpacked to disk.
 //
-// [Open] reads one archive that can be read at any place, such as a catalog. The files of a plain archive are sections
-// of it; what a compressed one decompresses to is held by package spool.
+// [Open] reads one archive with random access, such as a catalog. The files of a plain archive are sections of it; a
+// compressed archive is decompressed into package spool.
 //
 //	fsys, err := tarfs.Open(ctx, f, size, tarfs.Options{})
 //	if err != nil {
@@ -10,8 +10,7 @@
 //	defer fsys.Close()
 //	data, err := fs.ReadFile(fsys, "foo/catalog.yaml")
 //
-// [Union] reads the layers of an image as streams and puts them over each other, as a container has them. It holds only
-// the files that are wanted.
+// [Union] reads the layers of an image as streams and stacks them, as in a container. It buffers only the wanted files.
 package tarfs
 
 import (
@@ -29,16 +28,16 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// Options are the limits of archives and where their files are buffered. The zero value has no limits.
+// Options are the limits of archives and the place of buffered files. The zero value has no limits.
 type Options struct {
 	Limits Limits
 	Spool  spool.Options
 }
 
-// HeaderSize is the number of bytes of a file that Is needs.
+// HeaderSize is the number of bytes at the start of a file that Is needs.
 const HeaderSize = blockSize
 
-// The memory that a zstd frame may ask for: of an archive as much as the zstd tool itself grants.
+// The maximum memory of a zstd frame: for an archive, the default limit of the zstd tool.
 const (
 	archiveWindow = 128 << 20
 	layerWindow   = 64 << 20
@@ -49,8 +48,8 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Is reports whether a file that begins with header is for Open: a tar archive, or anything in gzip or zstd, which
-// cannot be distinguished from a compressed archive without decompressing it. Names and extensions do not matter.
+// Is reports whether Open can read a file that starts with header: a tar archive, or any gzip or zstd file, because
+// only decompressing it shows whether it is an archive. Names and extensions do not matter.
 func Is(header []byte) bool {
 	return isCompressed(header) || isTar(header)
 }
@@ -60,10 +59,10 @@ func isCompressed(header []byte) bool {
 }
 
 // Open reads the headers of the archive in the first size bytes of r, which must stay readable as long as the FS is
-// used. A compressed archive is first decompressed completely into the spool of opts.
+// used. It first decompresses a compressed archive completely into the spool of opts.
 //
-// An archive that is damaged, truncated or has entries that a catalog directory cannot have is an error, which names
-// the entry. An error of r is wrapped.
+// It is an error if the archive is damaged or truncated, or has an entry that a catalog directory cannot have; the
+// error names the entry. An error of r is wrapped.
 func Open(ctx context.Context, r io.ReaderAt, size int64, opts Options) (*FS, error) {
 	b := &budget{limits: opts.Limits}
 	section := io.NewSectionReader(r, 0, size)
@@ -90,7 +89,7 @@ func Open(ctx context.Context, r io.ReaderAt, size int64, opts Options) (*FS, er
 	return fsys, nil
 }
 
-// openPlain reads the headers of an archive that is not compressed. The files of the FS are sections of r.
+// openPlain reads the headers of an uncompressed archive. The files of the FS are sections of r.
 func openPlain(ctx context.Context, r *io.SectionReader, b *budget, closer io.Closer) (*FS, error) {
 	t := newTree(b, ".")
 	l := &layer{}
@@ -124,20 +123,20 @@ func readInPlace(r *io.SectionReader, t *tree, l *layer) error {
 	if err != nil {
 		return cutShort(err)
 	}
-	// A reader of tar takes the end of the file for the end of the archive, and would miss what a download that
-	// broke off has not brought.
+	// The tar reader treats the end of the file as the end of the archive, so it does not detect an interrupted
+	// download.
 	if at, _ := r.Seek(0, io.SeekCurrent); at <= end {
 		return errors.New("it is cut short: it has no end marker")
 	}
 	return nil
 }
 
-// Decompress returns a reader of a layer as it was before it was compressed with gzip or zstd, if it was.
+// Decompress returns a reader of the content of a layer, which may be compressed with gzip or zstd, or plain.
 func Decompress(r io.Reader) (io.ReadCloser, error) {
 	return decompress(bufio.NewReader(r), layerWindow)
 }
 
-// decompress detects the compression of r by its first bytes; media types are often wrong.
+// decompress detects the compression of r by its first bytes, because media types are often wrong.
 func decompress(r *bufio.Reader, window uint64) (io.ReadCloser, error) {
 	magic, err := r.Peek(len(zstdMagic))
 	if err != nil && err != io.EOF {
@@ -158,7 +157,7 @@ func decompress(r *bufio.Reader, window uint64) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
-// cutShort explains the error of a stream that ended too early.
+// cutShort adds an explanation to the error of a stream that ended too early.
 func cutShort(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("it is cut short: %w", err)

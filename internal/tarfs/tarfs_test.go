@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
-// A tarEntry is a header and what follows it. Zero values stand for a file of mode 0644 that holds its own data.
+// A tarEntry is a header with its data. Zero values mean a regular file with mode 0644 and its own data.
 type tarEntry struct {
 	tar.Header
 	data string
@@ -208,7 +208,7 @@ func TestRefusedEntries(t *testing.T) {
 			}
 		})
 	}
-	sparse[156] = tar.TypeGNUSparse // the type, without its sum
+	sparse[156] = tar.TypeGNUSparse // the type changes, the checksum does not
 	if isTar(sparse) {
 		t.Error("a header with a wrong sum passes")
 	}
@@ -266,7 +266,7 @@ func TestDamage(t *testing.T) {
 
 func TestSymbolicLinks(t *testing.T) {
 	fsys := open(t, pack(t,
-		regular("..2026/foo.yaml", "foo"), // as a ConfigMap is mounted
+		regular("..2026/foo.yaml", "foo"), // the layout of a mounted ConfigMap
 		link("..data", "..2026"),
 		link("foo.yaml", "..data/foo.yaml"),
 		link("up", "../x"), link("deep/up", "../../x"), link("abs", "/foo.yaml"), link("gone", "x"),
@@ -278,7 +278,7 @@ func TestSymbolicLinks(t *testing.T) {
 	mustHold(t, fsys, "..data/foo.yaml", "foo")
 	mustHold(t, fsys, "root/root/foo.yaml", "foo")
 	mustHold(t, fsys, "tail/foo.yaml", "foo")
-	// The way up starts from where a link leads, as it does on disk.
+	// As on disk, ".." starts from the target of a link.
 	mustHold(t, fsys, "deep/over", "deep")
 	for name, want := range map[string]error{
 		"up": errLeaves, "deep/up": errLeaves, "abs": errLeaves, "gone": fs.ErrNotExist, "loop": errLoop, "ping": errLoop,
@@ -329,7 +329,7 @@ func TestReadErrorIsKept(t *testing.T) {
 	}
 }
 
-// brokenReader fails once more than size bytes of it are asked for.
+// brokenReader fails when more than size bytes are read.
 type brokenReader struct {
 	data []byte
 	size int64

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxLinks is how many symbolic links are followed to reach a file, as on Linux.
+	// maxLinks is the maximum number of symbolic links followed to reach a file, as on Linux.
 	maxLinks = 40
-	// maxSteps is how many path elements are followed to reach a file, those in links included.
+	// maxSteps is the maximum number of path elements followed to reach a file, including the elements in links.
 	maxSteps = 512
 )
 
@@ -30,19 +30,19 @@ var (
 	errDeep   = fmt.Errorf("nested too deeply: at most %d directories are allowed", maxDepth)
 )
 
-// A layer has the changes that one archive makes to a tree.
+// A layer is the list of changes that one archive makes to a tree.
 type layer struct {
 	Layer
-	entries []entry // in the order of the archive
-	missing int     // files that are wanted and not held
+	entries []entry // in archive order
+	missing int     // number of wanted files that are not yet buffered
 }
 
 // An entry is one file, directory, link or whiteout.
 type entry struct {
 	name  string // clean
 	node  *node  // nil for a hard link and a whiteout
-	hard  string // the target of a hard link, as the header has it
-	hides byte   // what a whiteout hides in the layers below
+	hard  string // the target of a hard link, as in the header
+	hides byte   // what the whiteout hides in the layers below
 }
 
 func (e *entry) base() string { return path.Base(e.name) }
@@ -53,31 +53,31 @@ const (
 	hidesContent
 )
 
-// A node is a file, a directory, a symbolic link or a special file, by its mode.
+// A node is a file, a directory, a symbolic link or a special file, according to its mode.
 type node struct {
 	parent   *node // nil for the root
 	name     string
 	length   int // of the path
-	depth    int // how many directories it is in, the root not counted
+	depth    int // number of directories around it, without the root
 	children map[string]*node
 
 	mode    fs.FileMode
 	flag    byte // the type in the header
-	reached bool // it is wanted, or a wanted link leads to it
+	reached bool // it is wanted, or the target of a wanted link
 	modTime time.Time
 	link    string
 	size    int64
-	data    *data  // of a file, which hard links share
-	layer   *layer // nil for a directory that no entry describes
+	data    *data  // of a file; hard links share it
+	layer   *layer // nil for a directory without an entry
 }
 
-// Data is the content of a file.
+// A data is the content of a file.
 type data struct {
-	io.ReaderAt      // nil until it is held
-	want        bool // to be held
+	io.ReaderAt      // nil until it is buffered
+	want        bool // it must be buffered
 }
 
-// newDir returns a directory that no entry describes.
+// newDir returns a directory without an entry.
 func newDir() *node { return &node{mode: fs.ModeDir | 0o755} }
 
 // path returns the path of n from the root of the tree.
@@ -90,7 +90,7 @@ func (n *node) path() string {
 	return path.Join(elems...)
 }
 
-// special reports whether n is a device or the like.
+// special reports whether n is a device, a pipe or of an unknown type.
 func (n *node) special() bool { return n.mode&fs.ModeIrregular != 0 }
 
 func (n *node) specialError() error {
@@ -103,22 +103,21 @@ func (n *node) specialError() error {
 	return fmt.Errorf("it is of type %q, which is not supported", n.flag)
 }
 
-// A tree is the files of an archive, or of layers over each other. Paths in it begin at the root, without a slash in
-// front.
+// A tree is the file tree of an archive, or of stacked layers. Paths in it start at the root, without a leading slash.
 type tree struct {
 	root   *node
-	want   []string // the files and directories to be held
-	union  bool     // of layers, as a container has them: links never lead out of the root, and whiteouts hide
+	want   []string // the files and directories to buffer
+	union  bool     // like a container: links never lead out of the root, and whiteouts hide files
 	budget *budget
 }
 
 func newTree(b *budget, want ...string) *tree {
 	root := newDir()
-	root.length, root.depth = -1, -1 // its children have no slash in front and are in no directory
+	root.length, root.depth = -1, -1 // its children have no leading slash and depth 0
 	return &tree{root: root, want: want, budget: b}
 }
 
-// wants reports whether name is one of those to be held, or below one.
+// wants reports whether name is wanted, or below a wanted directory.
 func (t *tree) wants(name string) bool {
 	return slices.ContainsFunc(t.want, func(dir string) bool { return isBelow(dir, name) })
 }
@@ -127,9 +126,9 @@ func isBelow(dir, name string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// apply puts a layer over those applied before.
+// apply puts a layer on top of the layers applied before.
 func (t *tree) apply(ctx context.Context, l *layer) error {
-	// Whiteouts hide what is in the layers below, wherever in the archive they are.
+	// Whiteouts hide files of the layers below, regardless of their position in the archive.
 	for _, e := range l.entries {
 		t.hide(e)
 	}
@@ -140,7 +139,7 @@ func (t *tree) apply(ctx context.Context, l *layer) error {
 		if e.hides != 0 {
 			continue
 		}
-		// Elsewhere, entries do not matter.
+		// Errors of entries outside the wanted files do not matter.
 		dir, err := t.insert(e)
 		if err != nil && (errors.Is(err, ErrLimit) || t.wants(e.name) || t.wants(path.Join(dir.path(), e.base()))) {
 			return fmt.Errorf("entry %.200q: %w", e.name, err)
@@ -149,7 +148,7 @@ func (t *tree) apply(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// hide removes what a whiteout hides.
+// hide removes the files that a whiteout hides.
 func (t *tree) hide(e entry) {
 	switch e.hides {
 	case hidesFile:
@@ -163,8 +162,9 @@ func (t *tree) hide(e entry) {
 	}
 }
 
-// insert puts an entry into the tree, makes the directories above it, and replaces what is there; a directory only adds
-// to one. It returns the directory of the entry, or the last that was reached.
+// insert adds an entry to the tree with the directories above it. It replaces an existing node, but only updates an
+// existing directory if the entry is a directory. It returns the directory of the entry or, with an error, the last one
+// reached.
 func (t *tree) insert(e entry) (*node, error) {
 	dir, err := t.walk(t.root, path.Dir(e.name), create)
 	if err == nil && !dir.mode.IsDir() {
@@ -230,13 +230,13 @@ func (t *tree) hardLink(target string) (*node, error) {
 	return &same, nil
 }
 
-// How to walk through a tree.
+// A walkMode selects the behaviour of walk.
 type walkMode int
 
 const (
-	noFollow walkMode = iota // a link at the end is not followed
+	noFollow walkMode = iota // do not follow a link at the end
 	follow
-	create // directories that are not there
+	create // follow, and create missing directories
 )
 
 // walk returns the node at name, relative to a directory. With an error, it returns the last node reached.
@@ -273,7 +273,7 @@ func (t *tree) walk(here *node, name string, mode walkMode) (*node, error) {
 			return here, next.loopError()
 		}
 		switch {
-		case mode == create && !t.union: // as tar, which does not write through links
+		case mode == create && !t.union: // like tar, which does not write through links
 			return here, errNotDir
 		case path.IsAbs(next.link) && !t.union:
 			return here, errLeaves
@@ -297,7 +297,7 @@ func (t *tree) step(dir *node, name string, mode walkMode) (*node, error) {
 	if err := t.put(dir, name, next); err != nil {
 		return nil, err
 	}
-	return next, t.budget.add(0) // its name is a part of one that counts
+	return next, t.budget.add(0) // its name is a part of a name that was counted
 }
 
 func (n *node) loopError() error {
@@ -307,12 +307,13 @@ func (n *node) loopError() error {
 	return fmt.Errorf("%w: the last is of layer %s", errLoop, n.layer.Name)
 }
 
-// reach marks as reached what the names lead to, all that is below it, and what links there lead to. The files among it
-// are wanted. Devices are ignored below /dev, where container engines put their own, and errors elsewhere.
+// reach marks everything that can be reached from the names: the nodes themselves, everything below them, and the
+// targets of links there. It marks the files among them as wanted. It ignores devices below /dev, where container
+// engines put their own; elsewhere they are errors.
 func (t *tree) reach(names []string) error {
 	var todo []*node
 	add := func(n *node, err error) {
-		if err == nil && !n.reached { // links may lead nowhere
+		if err == nil && !n.reached { // links may be dangling
 			n.reached = true
 			todo = append(todo, n)
 		}
@@ -337,7 +338,7 @@ func (t *tree) reach(names []string) error {
 			n.layer.missing++
 		}
 	}
-	// The directories above are listed, too.
+	// The directories above the names are listed, too.
 	for _, name := range names {
 		for n, err := t.walk(t.root, name, noFollow); err == nil && n != nil; n = n.parent {
 			n.reached = true

@@ -16,25 +16,24 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// layersAtOnce is how many layers are read at once.
+// layersAtOnce is the maximum number of layers read at the same time.
 const layersAtOnce = 4
 
-// A Layer is an archive, which may be compressed, as a stream.
+// A Layer is a stream of an archive, which may be compressed.
 type Layer struct {
-	// Name is what errors call it, such as its digest.
+	// Name identifies the layer in errors, for example by its digest.
 	Name string
-	// Open opens the stream, which is read to its end.
+	// Open opens the stream. It is read to its end.
 	Open func(context.Context) (io.ReadCloser, error)
 }
 
-// Union returns the directory dir of what layers, the lowest first, make in a container. "/" is all of it. Where names
-// in dir are given, only those are held, each with what is below it, and the others may be missing. The layers are read
-// to their end, once; only where links lead out of what was asked for, those with the files that they lead to are read
-// again.
+// Union returns the directory dir of the file system that layers, the lowest first, have in a container. "/" is all of
+// it. If names in dir are given, it buffers only these, each with everything below it; they may be missing. It reads
+// each layer once, to its end. If links lead out of the requested files, it reads the layers with their targets again.
 //
 // Symbolic links are followed as in a container: they may lead out of dir, but not out of the root. Devices and pipes
-// are ignored below /dev, and errors elsewhere in what is asked for. A layer that decompresses to anything but an
-// archive is an error, unless the stream itself has one, such as a wrong digest. Errors name the layer.
+// are ignored below /dev; elsewhere in the requested files they are errors. A layer that does not decompress to an
+// archive is an error; an error of the stream itself, such as a wrong digest, takes precedence. Errors name the layer.
 //
 // A directory that does not exist is an error that wraps fs.ErrNotExist.
 func Union(ctx context.Context, layers []Layer, dir string, names []string, opts Options) (*FS, error) {
@@ -61,14 +60,14 @@ func Union(ctx context.Context, layers []Layer, dir string, names []string, opts
 	return fsys, nil
 }
 
-// A union is a tree while its layers are read.
+// A union is a tree whose layers are being read.
 type union struct {
 	*tree
 	layers []*layer
 	store  *spool.Store
 }
 
-// open reads the layers. given is what the user calls the directory.
+// open reads the layers. The parameter given is the user's name of the directory.
 func (u *union) open(ctx context.Context, dir, given string) (*FS, error) {
 	if err := u.read(ctx, u.layers); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (u *union) open(ctx context.Context, dir, given string) (*FS, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: given, Err: err}
 	}
-	n.reached = true // even if nothing in it was found
+	n.reached = true // even if it has none of the names
 	return &FS{tree: u.tree, dir: n, given: dir, closer: u.store}, nil
 }
 
@@ -137,7 +136,7 @@ func (u *union) readLayer(ctx context.Context, l *layer) error {
 	if ctx.Err() != nil || errors.Is(err, ErrLimit) {
 		return err
 	}
-	// The digest covers what follows the end of the archive, too. An error of the stream explains a failure best.
+	// The digest also covers the bytes after the end of the archive. An error of the stream explains a failure best.
 	_, failed := io.Copy(io.Discard, u.budget.reader(ctx, packed))
 	if err != nil && (failed == nil || errors.Is(failed, ErrLimit)) {
 		return err
@@ -164,9 +163,9 @@ func (u *union) readArchive(ctx context.Context, packed *bufio.Reader, l *layer)
 	})
 }
 
-// hold copies the data of a file.
+// hold buffers the data of a file.
 func (u *union) hold(r io.Reader, hdr *tar.Header, n *node) error {
-	if isSparse(hdr) { // its holes are not in what the archive decompresses to
+	if isSparse(hdr) { // its holes are not part of the decompressed bytes
 		if err := u.budget.unpack(hdr.Size); err != nil {
 			return err
 		}

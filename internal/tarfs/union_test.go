@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
-// layersOf returns layers in memory, called by what they hold.
+// layersOf returns layers in memory, named by their index.
 func layersOf(layers ...[]byte) []Layer {
 	var list []Layer
 	for n, data := range layers {
@@ -58,7 +58,7 @@ func TestUnion(t *testing.T) {
 		layers layers
 		dir    string
 		want   []string
-		err    string // part of the error; want does not count then
+		err    string // part of the error; want is then ignored
 	}{
 		{"one layer", layers{{"configs/", "configs/a=1", "configs/d/b=2", "other=3"}}, "/configs",
 			[]string{"a=1", "d/b=2"}, ""},
@@ -192,7 +192,7 @@ func TestUnionOfNames(t *testing.T) {
 	tartest.WantFiles(t, none, tartest.Files())
 }
 
-// TestUnionReads counts how often layers are read.
+// TestUnionReads counts the reads of each layer.
 func TestUnionReads(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -224,7 +224,7 @@ func TestUnionReads(t *testing.T) {
 	}
 }
 
-// TestChangedLayer reads a layer that is another one when it is read again.
+// TestChangedLayer reads a layer that has changed when it is read again.
 func TestChangedLayer(t *testing.T) {
 	for _, tt := range []struct {
 		second []byte
@@ -246,7 +246,7 @@ func TestChangedLayer(t *testing.T) {
 	}
 }
 
-// TestStreamError tells what a stream itself says about its content, such as a wrong digest, from what it looks like.
+// TestStreamError checks that an error of the stream itself, such as a wrong digest, takes precedence over its content.
 func TestStreamError(t *testing.T) {
 	broken := errors.New("broken")
 	for _, data := range [][]byte{nil, []byte("no archive"), tartest.Tar(t, "c/a=1"), tartest.Gzip(t, tartest.Tar(t, "c/a=1"))[:20]} {
@@ -260,7 +260,7 @@ func TestStreamError(t *testing.T) {
 	}
 }
 
-// TestUnionFS holds the result to what package fs demands.
+// TestUnionFS runs the checks of testing/fstest.
 func TestUnionFS(t *testing.T) {
 	fsys := mustUnion(t, "/c", tartest.Tar(t, "c/a=hello", "c/d/b="+strings.Repeat("x", 3<<20), "c/l->/c/d/b", "c/e/"))
 	if err := fstest.TestFS(fsys, "a", "d/b", "l", "e"); err != nil {
@@ -297,7 +297,7 @@ func TestReadLink(t *testing.T) {
 	}
 }
 
-// TestClosedUnion holds that nothing is left open.
+// TestClosedUnion checks that files cannot be read after Close.
 func TestClosedUnion(t *testing.T) {
 	for _, size := range []int{2, 2 << 20} {
 		fsys := mustUnion(t, "c", tartest.Tar(t, "c/a="+strings.Repeat("x", size)))
