@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api"
 )
 
-// wire is the protocol as every client and server of it knows it: names, numbers and types.
+// wire is the protocol that all its clients and servers share: names, numbers and types.
 const wire = `
 Bundle: csvName 1 string, packageName 2 string, channelName 3 string, csvJson 4 string, object 5 string*, bundlePath 6 string, providedApis 7 GroupVersionKind*, requiredApis 8 GroupVersionKind*, version 9 string, skipRange 10 string, dependencies 11 Dependency*, properties 12 Property*, replaces 13 string, skips 14 string*, deprecation 15 Deprecation
 Channel: name 1 string, csvName 2 string, deprecation 3 Deprecation
@@ -46,7 +46,7 @@ api.Registry/ListBundles(ListBundlesRequest) Bundle*
 api.Registry/ListPackages(ListPackageRequest) PackageName*
 `
 
-// TestWire fails where the protocol is not what others speak.
+// TestWire checks that the protocol is the same as upstream's.
 func TestWire(t *testing.T) {
 	var got []string
 	messages := api.File_registry_proto.Messages()
