@@ -42,7 +42,7 @@ func (f files) change(name, from, to string) files {
 	return all
 }
 
-// checkTests holds a change for every rule that is broken by it, and what is found then, in order.
+// checkTests has, for every rule, a change of files that breaks it, and the resulting problems in order.
 var checkTests = []struct {
 	files files
 	want  []string

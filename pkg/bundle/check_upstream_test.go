@@ -183,7 +183,7 @@ const richCSV = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Cluste
 "customresourcedefinitions": {"owned": [{"name": "oaks.wood.com", "version": "v1", "kind": "Oak"}]},
 "apiservicedefinitions": {"required": [{"name": "a", "group": "b"}]}}}`
 
-// TestChecksAsUpstream changes good manifests in every place, and compares what is said of them with upstream.
+// TestChecksAsUpstream changes valid manifests in every place, and compares our problems with upstream's.
 func TestChecksAsUpstream(t *testing.T) {
 	for _, text := range []string{richCSV, richCRD, richBeta} {
 		var root any
@@ -210,7 +210,7 @@ const hubCSV = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Cluster
 "maintainers": [{"name": "Ann", "email": "a@example.com"}], "links": [{"name": "a", "url": "https://example.com"}],
 "icon": [{"base64data": "eA==", "mediatype": "image/png"}]}}`
 
-// TestHubAsUpstream is TestChecksAsUpstream for what is checked when it is asked for.
+// TestHubAsUpstream is TestChecksAsUpstream for the optional checks.
 func TestHubAsUpstream(t *testing.T) {
 	compare := func(what string, root any) {
 		m := manifestOf(t, root)
@@ -317,7 +317,7 @@ func TestRealBundlesAsUpstream(t *testing.T) {
 	}
 }
 
-// upstreamSays returns what a validator finds, but that there are APIs in use that are gone, which it tells but once.
+// upstreamSays returns the findings of a validator, without those about removed APIs, which it reports only once.
 func upstreamSays(v interfaces.Validator, objects []any) (all []string) {
 	for _, result := range v.Validate(objects...) {
 		for _, err := range append(result.Errors, result.Warnings...) {

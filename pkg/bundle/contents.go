@@ -19,11 +19,11 @@ import (
 type Contents struct {
 	Package string
 
-	// CSV has the properties in metadata/ behind those of its annotation olm.properties, as in OLM v1.
+	// CSV has the properties in metadata/ appended to its annotation olm.properties, as in OLM v1.
 	CSV *v1alpha1.ClusterServiceVersion
 
-	// CRDs are of version v1, since no cluster with OLM v1 has another one, and without status. They and Others are in the
-	// order of their files.
+	// CRDs are of version v1, since no cluster with OLM v1 has another one, and without status. They and Others are in
+	// the order of their files.
 	CRDs   []*apiextensionsv1.CustomResourceDefinition
 	Others []*unstructured.Unstructured
 
@@ -44,8 +44,8 @@ type Dependency struct {
 // Error returns an error about the dependency, with its place.
 func (d Dependency) Error(err error) *declcfg.Error { return d.doc.errorIn(d.ptr, err) }
 
-// ReadContents reads the manifests of the bundle that fsys holds. Errors are those of [Parse], and all values that do
-// not fit the types of Kubernetes and OLM, with their places; positions begin with name.
+// ReadContents reads the manifests of the bundle in fsys. The error joins the errors of [Parse], and an error for each
+// value that does not fit the types of Kubernetes and OLM, with its place; positions begin with name.
 func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
 	all, meta := p.readManifests(), p.readMetadata()

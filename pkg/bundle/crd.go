@@ -18,8 +18,8 @@ const (
 	crdV1beta1 = "apiextensions.k8s.io/v1beta1"
 )
 
-// DecodeCRD decodes a CustomResourceDefinition of version v1 or v1beta1, given in JSON, into what a cluster returns as
-// v1: with defaults, and with the keys of all values sorted. Its APIVersion is that of the manifest.
+// DecodeCRD decodes a CustomResourceDefinition of version v1 or v1beta1, given in JSON, into the v1 object that a
+// cluster returns: with defaults, and with the keys of all values sorted. Its APIVersion is the manifest's.
 func DecodeCRD(manifest jsontext.Value) (*apiextensionsv1.CustomResourceDefinition, error) {
 	sorted := format.AppendCompact(nil, manifest)
 	apiVersion, _ := typeOf(sorted)

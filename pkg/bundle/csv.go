@@ -13,8 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// CSVMetadata returns what a catalog keeps of a ClusterServiceVersion, which is given in JSON. As in opm, all of it has
-// to fit the typed API of OLM, else that is the error, and keys that the API does not know are dropped. Versions may be
+// CSVMetadata returns the metadata that a catalog keeps of a ClusterServiceVersion, which is given in JSON. As in opm,
+// it is an error if a value does not fit the typed API of OLM, and keys unknown to the API are dropped. Versions may be
 // written as v1 or 1.2.
 func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	sorted, err := sortKeys(csv)
@@ -129,8 +129,8 @@ func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1
 	}
 }
 
-// sortKeys returns a manifest as opm holds it: the keys sorted at every level, and of equal ones the last. That decides
-// what the raw values of descriptors look like, and which key counts where several differ in letter case only.
+// sortKeys returns a manifest as opm holds it: the keys sorted at every level, and only the last of several equal keys.
+// The order determines the raw values of descriptors, and which key counts if several differ in letter case only.
 func sortKeys(manifest []byte) ([]byte, error) {
 	sorted := jsontext.Value(bytes.Clone(manifest))
 	err := sorted.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true),

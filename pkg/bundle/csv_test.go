@@ -84,8 +84,8 @@ func encode(t testing.TB, v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// FuzzCSVMetadata holds that what is kept of a ClusterServiceVersion has the bytes that opm writes, read from a catalog
-// again as well.
+// FuzzCSVMetadata checks that the metadata of a ClusterServiceVersion has the bytes that opm writes, also when it is
+// read back from a catalog.
 func FuzzCSVMetadata(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(`{}`))

@@ -52,7 +52,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// TestExtractLimit holds that the limit is that of what is stored, and that annotations are not counted.
+// TestExtractLimit checks that the limit applies to the stored data, and that annotations are not counted.
 func TestExtractLimit(t *testing.T) {
 	fsys := mapFS("manifests/a.yaml", strings.Repeat("a", 1000), "metadata/annotations.yaml", "annotations: {}\n")
 	for _, test := range []struct {

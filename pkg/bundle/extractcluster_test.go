@@ -53,7 +53,7 @@ func oakConfigMap() *corev1.ConfigMap {
 	}
 }
 
-// TestUpdateConfigMap holds that what is not about the bundle stays as it is.
+// TestUpdateConfigMap checks that fields that are not about the bundle are unchanged.
 func TestUpdateConfigMap(t *testing.T) {
 	object := `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "oak", "namespace": "olm", "resourceVersion": "7",
 		"annotations": {"mine": "1", "olm.contentEncoding": "gzip+base64", "olm.sourceImage": "old", "` + AnnotationChannels + `": "old"},

@@ -92,7 +92,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestGenerateFails holds that what was made goes away again when something fails.
+// TestGenerateFails checks that generated files are removed if generation fails.
 func TestGenerateFails(t *testing.T) {
 	out := outRoot(t)
 	if err := out.WriteFile("metadata", nil, 0o666); err != nil {

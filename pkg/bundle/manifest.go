@@ -23,7 +23,7 @@ const (
 	kindCRD = declcfg.KindCRD
 )
 
-// manifests is what the directory of that name holds.
+// manifests is the content of the directory manifests/.
 type manifests struct {
 	csv     *manifest
 	crds    []*manifest
@@ -108,8 +108,8 @@ func (p *parser) readManifest(name string) *manifest {
 	return m
 }
 
-// typeOf returns the API version and the kind of an object. As in opm what has an API version of more than two parts
-// has no kind.
+// typeOf returns the API version and the kind of an object. As in opm, an object whose API version has more than two
+// parts has no kind.
 func typeOf(object jsontext.Value) (apiVersion, kind string) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// upstreamManifest reads the first document of a file and prints it as opm does. It returns "" for what is no manifest.
+// upstreamManifest reads the first document of a file and prints it as opm does. It returns "" if that is no manifest.
 func upstreamManifest(t testing.TB, text []byte) string {
 	object := new(unstructured.Unstructured)
 	err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 30).Decode(object)

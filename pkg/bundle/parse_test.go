@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A files is a bundle, its files by name. The files that it does not name are those of goodFiles.
+// A files is a bundle: its files by name. Files that it does not name are taken from goodFiles.
 type files map[string]string
 
 // goodFiles is a bundle with nothing wrong or left out.
@@ -243,7 +243,7 @@ func TestImageRef(t *testing.T) {
 	}
 }
 
-// TestFindings breaks the good bundle in one way each. A warning stands for what is left out of the bundle.
+// TestFindings breaks the valid bundle in one way at a time. A warning reports a value that the bundle leaves out.
 func TestFindings(t *testing.T) {
 	const second = "---\nkind: ClusterServiceVersion\nmetadata: {name: elm}\n"
 	csv, annotations := goodFiles["manifests/csv.yaml"], goodFiles["metadata/annotations.yaml"]
@@ -416,7 +416,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no bundle makes the parser panic, nor what it makes of it those who write it.
+// FuzzParse checks that neither parsing a bundle nor writing the result panics.
 func FuzzParse(f *testing.F) {
 	f.Add(goodFiles["manifests/csv.yaml"], goodFiles["manifests/crd.yaml"], goodFiles["metadata/annotations.yaml"], "")
 	f.Add(csvWith("  release: 1\n"), "kind: CustomResourceDefinition\napiVersion: v1beta1", "annotations: {}",

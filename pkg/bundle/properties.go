@@ -43,8 +43,8 @@ func (p *parser) properties(m *manifests, meta *metadata, c *csv, all *apis) []d
 	return list
 }
 
-// declared returns what authors declare as properties, each once, with the one olm.package that counts: the last. Kinds
-// are added to those that the bundle provides.
+// declared returns the properties that authors declare, each once, and of several olm.package the last. It adds kinds
+// to the kinds that the bundle provides.
 func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []declcfg.Property {
 	var list []declcfg.Property
 	var pkg declcfg.PackageProperty
@@ -115,7 +115,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 	return list
 }
 
-// dependencies returns the properties that dependencies become. Kinds are added to those that the bundle requires.
+// dependencies returns dependencies as properties. It adds kinds to the kinds that the bundle requires.
 func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 	var list []declcfg.Property
 	for i, d := range meta.dependencies {

@@ -51,7 +51,7 @@ func rulesOf(t *testing.T, change string) (names []string) {
 	return names
 }
 
-// spliced returns a file in which some lines are what is from the first to the last of them.
+// spliced returns a file with the part from the first to the last of some lines replaced by these lines.
 func spliced(t *testing.T, file, lines string) string {
 	t.Helper()
 	in, part := slices.Collect(strings.Lines(file)), slices.Collect(strings.Lines(lines))

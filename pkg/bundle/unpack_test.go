@@ -107,7 +107,7 @@ func TestUnpackLinks(t *testing.T) {
 	}
 }
 
-// TestUnpackTraps holds that what is in a directory does not lead out of it.
+// TestUnpackTraps checks that links in a directory do not make Unpack write outside of it.
 func TestUnpackTraps(t *testing.T) {
 	elsewhere := t.TempDir()
 	for _, trap := range []struct{ name, target string }{
@@ -132,7 +132,7 @@ func TestUnpackTraps(t *testing.T) {
 	}
 }
 
-// TestUnpackFails holds that what was made goes away again when something fails.
+// TestUnpackFails checks that an error leaves no new files behind.
 func TestUnpackFails(t *testing.T) {
 	out := outRoot(t)
 	if err := out.MkdirAll("z/dir", 0o777); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// check returns why OLM refuses a bundle. It looks at what a bundle supports first, and at the options last.
+// check returns why OLM refuses a bundle. It checks the features that the bundle uses first, and the options last.
 func check(b *bundle.Contents, opts Options) error {
 	c := &checker{Contents: b, errs: nil}
 	for _, checks := range [][]func(){
@@ -205,7 +205,7 @@ func (c *checker) webhooks() {
 	}
 }
 
-// hooks are the resources that no webhook may guard, which could not be removed any more.
+// hooks are the resources that no webhook may guard, since the webhook could not be removed then.
 var hooks = []string{
 	"*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations", "validatingwebhookconfiguration",
 	"validatingwebhookconfigurations",

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
-// types are those of the objects that are made, by API version and kind.
+// types are the Go types of the generated objects, by API version and kind.
 var types = map[string]func() any{
 	"v1 ServiceAccount": func() any { return new(corev1.ServiceAccount) },
 	"v1 Service":        func() any { return new(corev1.Service) },
