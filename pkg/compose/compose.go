@@ -1,10 +1,10 @@
 // Package compose builds a composite catalog, as the specification of the format describes it: a config file lists
-// references to catalogs, and each becomes a directory of the composite catalog, next to which is its Dockerfile.
+// references to catalogs, and each becomes a directory of the composite catalog. Its Dockerfile is next to it.
 //
 //	config, err := compose.ParseConfig("crafts.yaml", text)
 //	result, err := compose.Run(ctx, config, compose.Options{Render: render.Options{Images: images}})
 //
-// Only what changed is rendered again, only what compose wrote is replaced or deleted, and nothing is written unless
+// A run renders only changed references, replaces and deletes only files that compose wrote, and writes nothing unless
 // the whole catalog is valid.
 package compose
 
@@ -29,36 +29,38 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// Options say how a catalog is composed. The zero value accepts no images.
+// Options configure a run. The zero value accepts no images.
 type Options struct {
-	// Dir is the directory that holds the catalog, the Dockerfile and the record; "" is that of the config file.
+	// Dir is the directory that contains the catalog, the Dockerfile and the record; "" is the directory of the config
+	// file.
 	Dir string
-	// Format is that of the fragments; "" is YAML, as in the specification.
+	// Format is the format of the fragments; "" is YAML, as in the specification.
 	Format declcfg.Format
-	// Render says how references are opened and changed. Bundles and standard input are not accepted.
+	// Render configures the opening and changing of references. Bundles and standard input are not accepted.
 	Render render.Options
-	// Platform is the one that images are chosen for. Another one renders all fragments again.
+	// Platform is the platform that images are selected for. If it differs from the last run, all fragments are
+	// rendered again.
 	Platform string
-	// Conflicts replaces the policy of the config unless it is "".
+	// Conflicts overrides the policy of the config unless it is "".
 	Conflicts Policy
-	// BaseImage and BuilderImage are those of the Dockerfile: what the catalog's image is built on, an image with opm or
-	// "scratch", and what builds its cache.
+	// BaseImage and BuilderImage are the images in the Dockerfile. BaseImage is the base of the catalog image: an image
+	// with opm, or "scratch". BuilderImage builds the cache.
 	BaseImage, BuilderImage string
-	// Labels are set on the catalog's image.
+	// Labels are the labels of the catalog image.
 	Labels map[string]string
-	// Overwrite replaces and deletes files that compose did not write, or that have changed since.
+	// Overwrite replaces and deletes files even if compose did not write them, or if they have changed since.
 	Overwrite bool
-	// DryRun writes nothing.
+	// DryRun does everything except writing to Dir.
 	DryRun bool
-	// Jobs is how many references are rendered at once; 0 means 4.
+	// Jobs is the maximum number of references rendered at once; 0 means 4.
 	Jobs int
 }
 
-// defaultJobs is how many references are rendered at once: enough to wait for registries together, and few enough for
-// the memory of large catalogs.
+// defaultJobs is the default of Options.Jobs: enough to overlap the waiting for registries, and few enough for the
+// memory of large catalogs.
 const defaultJobs = 4
 
-// A ProblemsError is everything that is wrong with a catalog, or with its references.
+// A ProblemsError has all problems of a catalog or of its references.
 type ProblemsError struct {
 	Problems []*problem.Problem
 	causes   []error
@@ -66,7 +68,8 @@ type ProblemsError struct {
 
 func (e *ProblemsError) Error() string { return problem.Lines(e.Problems) }
 
-// Unwrap returns the errors of references that cannot be rendered, each with its place, if there is nothing else wrong.
+// Unwrap returns the errors of references that cannot be rendered, with their positions, or nil if there are other
+// problems, too.
 func (e *ProblemsError) Unwrap() []error { return e.causes }
 
 // A composer composes one catalog.
@@ -74,18 +77,18 @@ type composer struct {
 	config    *Config
 	opts      Options
 	root      *os.Root // of Options.Dir
-	staged    *os.Root // what the directory of the catalog gets
+	staged    *os.Root // staging directory for the new fragments
 	old       *record
 	fragments []*fragment
 
-	problems []*problem.Problem // of all fragments and files
-	causes   []error            // of the problems that come from errors
+	problems []*problem.Problem // problems of all fragments and files
+	causes   []error            // errors that problems were made from
 }
 
-// Run composes a catalog. It returns a [*ProblemsError] if the catalog would not be valid or a reference cannot be
-// rendered; nothing is written then. Another run for the same catalog at the same time is an error.
+// Run composes a catalog. If the catalog would not be valid or a reference cannot be rendered, it writes nothing and
+// returns a [*ProblemsError]. It returns an error if another run for the same catalog is in progress.
 //
-// If Run is killed, each fragment is an old or a new one, and the next run completes the work.
+// If Run is killed, each fragment is either the old or the new one, and the next run completes the work.
 func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err error) {
 	opts.Dir = cmp.Or(opts.Dir, config.dir())
 	opts.Format = cmp.Or(opts.Format, declcfg.YAML)
@@ -135,13 +138,13 @@ func (c *composer) run(ctx context.Context) (*Result, error) {
 	return c.result(p), nil
 }
 
-// pathOf returns the path of a file for people and for package os.
+// pathOf returns the path of a file for messages and for package os.
 func (c *composer) pathOf(name string) string {
 	return filepath.Join(c.opts.Dir, filepath.FromSlash(name))
 }
 
-// openStaged opens an empty directory for what will be written: next to the catalog, from where files are renamed, or,
-// for a dry run, among temporary files. A staging directory next to the catalog is locked.
+// openStaged opens an empty staging directory: next to the catalog, so that its files can be renamed into place, or,
+// for a dry run, in the temporary directory of the system. A staging directory next to the catalog is locked.
 func (c *composer) openStaged() (done func(), err error) {
 	if c.opts.DryRun {
 		dir, err := os.MkdirTemp("", "opm-compose-")
@@ -162,7 +165,7 @@ func (c *composer) openStaged() (done func(), err error) {
 	}
 	unlock, err := atomicfile.TryLock(c.root, name)
 	switch {
-	case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // or has just removed it
+	case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // just removed by the other run
 		return nil, fmt.Errorf("another opm compose is writing the catalog %s", c.pathOf(c.config.Name))
 	case errors.Is(err, errors.ErrUnsupported):
 		unlock = func() {}
@@ -188,7 +191,7 @@ func (c *composer) openStaged() (done func(), err error) {
 
 func (c *composer) stagingName() string { return "." + c.config.Name + ".compose" }
 
-// clearDir removes what a run that was killed left behind.
+// clearDir removes the files left by a run that was killed.
 func clearDir(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	for _, e := range entries {
@@ -208,7 +211,7 @@ func (c *composer) dockerfile() (string, error) {
 	return text.String(), nil
 }
 
-// settings say how fragments are rendered; the record has them.
+// settings returns the rendering settings of fragments, as text for the record.
 func (c *composer) settings() string {
 	changes := c.opts.Render.Changes
 	return fmt.Sprintf("migrate=%s platform=%s", cmp.Or(changes.Migration, render.MigrateNone), c.opts.Platform)
@@ -227,12 +230,12 @@ func (c *composer) newFragments() error {
 	return nil
 }
 
-// render renders what changed. It reports the problems of all references.
+// render renders the changed references. The error has the problems of all of them.
 func (c *composer) render(ctx context.Context) error {
 	return c.each(ctx, c.fragments, (*fragment).render)
 }
 
-// each calls do for fragments in parallel, and returns all problems.
+// each calls do for the fragments in parallel. The error has all problems.
 func (c *composer) each(
 	ctx context.Context, fragments []*fragment, do func(*fragment, context.Context) ([]*problem.Problem, error),
 ) error {
@@ -264,7 +267,7 @@ func (c *composer) each(
 	return c.failed()
 }
 
-// failed returns the problems so far as an error.
+// failed returns the problems so far as an error, or nil if there are none.
 func (c *composer) failed() error {
 	if len(c.problems) == 0 {
 		return nil
@@ -272,7 +275,7 @@ func (c *composer) failed() error {
 	return &ProblemsError{problem.Sort(c.problems), c.causes}
 }
 
-// placed returns an error about a reference with its place, unless it has one in the fragment.
+// placed adds the position of the reference to an error, unless it has a position in the fragment.
 func (c *composer) placed(i int, err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -287,7 +290,7 @@ func (c *composer) placed(i int, err error) error {
 	return c.config.atImage(i, err)
 }
 
-// resolveConflicts drops packages that are in several fragments from all but one.
+// resolveConflicts drops each package that is in several fragments from all but one of them.
 func (c *composer) resolveConflicts(ctx context.Context) error {
 	dropped := c.conflicts()
 	if err := c.failed(); err != nil {
@@ -320,7 +323,7 @@ func (c *composer) resolveConflicts(ctx context.Context) error {
 	return nil
 }
 
-// conflicts returns which packages to drop from each fragment. With the policy Fail they are problems.
+// conflicts returns the packages to drop from each fragment. With the policy Fail, it adds them as problems instead.
 func (c *composer) conflicts() [][]string {
 	dropped := make([][]string, len(c.fragments))
 	provider := map[string]int{}
@@ -345,7 +348,7 @@ func (c *composer) conflicts() [][]string {
 	return dropped
 }
 
-// validate checks the catalog as it will be, with the files that others put there.
+// validate checks the catalog as it will be after the run, including files that compose did not write.
 func (c *composer) validate(ctx context.Context, p *plan) error {
 	whole := overlay{upper: c.staged.FS(), lower: os.DirFS(c.pathOf(c.config.Name))}
 	for _, name := range p.remove {

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// A second run only asks for digests; a moved tag is rendered again, and only that.
+// TestIncremental checks that a second run requests only digests, and renders only references whose tag has moved.
 func TestIncremental(t *testing.T) {
 	w := newWorld(t)
 	w.push("a:v1", packages("1.0.0", "a"))
@@ -43,7 +43,7 @@ func TestIncremental(t *testing.T) {
 		t.Errorf("requests: %q", w.requests)
 	}
 
-	// Another reference to the same image is the same content.
+	// Another reference to the same image has the same content.
 	r, err = w.compose("a", w.host+"/a:v1", "b", pinned)
 	w.want("a unchanged, b unchanged", r, err)
 	r, err = w.compose("b", pinned)
@@ -61,7 +61,7 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// A package that is in two references comes back to one when the other lets go of it.
+// TestConflictEnds checks that a dropped package returns to a fragment when the other reference no longer has it.
 func TestConflictEnds(t *testing.T) {
 	w := newWorld(t)
 	w.push("a:v1", packages("1.0.0", "shared", "a"))
@@ -93,7 +93,7 @@ func TestConflictEnds(t *testing.T) {
 	w.want("a unchanged, b rendered", r, err)
 }
 
-// Whatever a run that was killed has left, the next one completes it.
+// TestInterrupted checks that a run completes the work of a run that was killed at any step.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(t)
 	w.push("a:v1", packages("1.0.0", "a"))
@@ -118,20 +118,20 @@ func TestInterrupted(t *testing.T) {
 		}
 		return all
 	}
-	before, after := digests(old), digests(done) // of the Dockerfile, a and b
+	before, after := digests(old), digests(done) // digests of the Dockerfile, a and b
 	changing := `{"files": [
 	{"path": "c.Dockerfile", "digest": "` + before[0] + `"},
 	{"path": "c/a/index.yaml", "digest": "` + before[1] + `", "next": "` + after[1] + `"},
 	{"path": "c/b/index.yaml", "digest": "` + before[2] + `", "next": "` + after[2] + `"}]}`
 
-	// Killed between the last file and the record, and then the source changes again.
+	// The run was killed between the last file and the record, and then the source changed again.
 	w.write("c.compose.json", changing)
 	w.write(".c.compose/a/index.yaml", "rest of an old run")
 	w.write("b/catalog.yaml", packages("3.0.0", "b"))
 	r, err := w.compose(refs...)
 	w.want("a unchanged, b rendered", r, err)
 
-	// Killed when files were new and old, or before any was: nothing has to be overwritten.
+	// The run was killed before it wrote all files, or any file: Overwrite is not needed.
 	w.write("b/catalog.yaml", packages("2.0.0", "b"))
 	for _, missing := range []string{"c/a/index.yaml", "c/b/index.yaml", "c.Dockerfile"} {
 		if _, err := w.compose(refs...); err != nil {
@@ -149,7 +149,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 
-	// What nobody announced is someone else's.
+	// A file with a digest that is not in the record belongs to someone else.
 	w.write("c.compose.json", changing)
 	w.write("c/b/index.yaml", "# by hand\n")
 	if _, err := w.compose(refs...); err == nil || !strings.Contains(err.Error(), "was changed since compose wrote it") {
@@ -179,7 +179,7 @@ func TestTwoRuns(t *testing.T) {
 	w.want("a rendered", r, err)
 }
 
-// A file of the catalog cannot lead out of the directory.
+// TestLinks checks that links in the catalog cannot lead out of the directory.
 func TestLinks(t *testing.T) {
 	w := newWorld(t)
 	w.write("a/catalog.yaml", packages("1.0.0", "a"))
@@ -217,7 +217,7 @@ func TestProblems(t *testing.T) {
 	w.clean()
 }
 
-// A config that is read names its directories safely, and all that is wrong with another has a place.
+// FuzzParseConfig checks that a valid config has safe directory names, and that every mistake has a position.
 func FuzzParseConfig(f *testing.F) {
 	f.Add("name: c\nrepo: r.example/c\ntag: v1\nreferences:\n- {name: a, image: b}\n")
 	f.Add("name: ../c\nreferences: [{name: a}, {name: A, image: 1}]\nconflicts: x\n")
@@ -240,7 +240,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// Finding the places of many mistakes takes one pass.
+// TestManyMistakes checks that finding the positions of many mistakes takes one pass.
 func TestManyMistakes(t *testing.T) {
 	const references = 20_000
 	text := "name: c\nreferences:\n" + strings.Repeat("- {name: a, image: b}\n", references)

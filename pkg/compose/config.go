@@ -17,32 +17,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A Config says what a composite catalog is made of.
+// A Config lists the references that a composite catalog is built from.
 type Config struct {
-	Name string `json:"name"` // of its directory
-	Repo string `json:"repo"` // of its image; "" for none
-	Tag  string `json:"tag"`  // of its image
+	Name string `json:"name"` // name of the directory of the catalog
+	Repo string `json:"repo"` // repository of its image; "" for no image
+	Tag  string `json:"tag"`  // tag of its image
 
 	Conflicts  Policy      `json:"conflicts"` // "" means Fail
 	References []Reference `json:"references"`
 
-	path          string // of the file
+	path          string // path of the config file
 	file          *strictyaml.File
-	names, images []declcfg.Pos // of the references
+	names, images []declcfg.Pos // positions of the keys of the references
 }
 
-// A Reference is to a catalog that becomes a fragment of the composite catalog.
+// A Reference refers to a catalog that becomes a fragment of the composite catalog.
 type Reference struct {
-	Name  string `json:"name"`  // of its directory
-	Image string `json:"image"` // or anything else that holds a catalog; paths start at the directory of the config file
+	Name  string `json:"name"`  // name of the directory of the fragment
+	Image string `json:"image"` // image, directory or file; paths start at the directory of the config file
 }
 
-// A Policy says what happens to a package that is in more than one fragment.
+// A Policy decides which fragment provides a package that is in several fragments.
 type Policy string
 
 // The policies.
 const (
-	Fail  Policy = "fail"  // it is an error
+	Fail  Policy = "fail"  // no fragment: it is an error
 	First Policy = "first" // the first reference provides it
 	Last  Policy = "last"  // the last reference provides it
 )
@@ -59,7 +59,7 @@ func ReadConfig(path string) (*Config, error) {
 	return ParseConfig(path, text)
 }
 
-// ParseConfig reads the text of a config file. The error joins a [*declcfg.Error] for everything that is wrong with it.
+// ParseConfig reads the text of a config file. The error joins a [*declcfg.Error] for each mistake.
 func ParseConfig(path string, text []byte) (*Config, error) {
 	c := &Config{path: path}
 	file, err := strictyaml.Unmarshal(path, text, c)
@@ -74,8 +74,8 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 	return c, nil
 }
 
-// merge returns the errors that err joins, with those of others that are about other places, by place: a value that
-// could not be read is not missing.
+// merge returns the errors that err joins, and the others at positions without such an error, sorted by position. An
+// unreadable value is not reported as missing, too.
 func merge(err error, others []*declcfg.Error) (errs []error) {
 	said := map[declcfg.Pos]bool{}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
@@ -95,7 +95,7 @@ func merge(err error, others []*declcfg.Error) (errs []error) {
 	return errs
 }
 
-// Image returns the reference of the catalog's image, "" if the config has none.
+// Image returns the reference of the catalog image, or "" if the config has none.
 func (c *Config) Image() string {
 	if c.Repo == "" {
 		return ""
@@ -134,7 +134,7 @@ func (c *Config) check() (errs []*declcfg.Error) {
 	return append(errs, c.checkReferences()...)
 }
 
-// findReferences notes where all references are, which takes one pass.
+// findReferences records the positions of all references in one pass.
 func (c *Config) findReferences() {
 	var ptrs []jsontext.Pointer
 	for i := range c.References {
@@ -146,7 +146,7 @@ func (c *Config) findReferences() {
 }
 
 func (c *Config) checkReferences() (errs []*declcfg.Error) {
-	first := map[string]int{} // by name in lower case: some file systems know no other
+	first := map[string]int{} // by name in lower case, because some file systems ignore case
 	for i, r := range c.References {
 		if err := checkName(r.Name); err != nil {
 			errs = append(errs, c.atName(i, err))
@@ -173,12 +173,13 @@ func (c *Config) atName(i int, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: c.names[i], Pointer: pointer(i, "name"), Err: err}
 }
 
-// atImage returns an error about what a reference refers to.
+// atImage returns an error about the image of a reference.
 func (c *Config) atImage(i int, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: c.images[i], Pointer: pointer(i, "image"), Err: err}
 }
 
-// names match what is a file name on every system, if it has at most maxName bytes, and needs no quotes anywhere.
+// names matches names that are valid file names on every system and never need quotes, if they have at most maxName
+// bytes.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 const maxName = 200

@@ -20,26 +20,27 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A fragment is a reference on its way to a file of the catalog.
+// A fragment is a reference and the state of its file in the catalog.
 type fragment struct {
 	*composer
 	Reference
-	index int    // in the config
-	path  string // of its file, from the directory that holds the catalog
+	index int    // index of the reference in the config
+	path  string // path of its file, relative to Options.Dir
 
-	old    *written // nil if compose did not write the file
-	onDisk string   // digest of the file, "" if there is none
+	old    *written // entry in the record; nil if compose did not write the file
+	onDisk string   // digest of the existing file, "" if there is none
 
-	source   string   // digest of an image in a registry, "" for anything else
-	packages []string // in order of the alphabet
+	source   string   // digest of an image in a registry, "" for other references
+	packages []string // sorted
 	dropped  []string
-	digest   string // of the rendered file, "" if it was not rendered
+	digest   string // digest of the rendered file, "" if it was not rendered
 }
 
-// inCatalog returns the path of the file in the directory of the catalog, and in the staging directory.
+// inCatalog returns the path of the file relative to the directory of the catalog and to the staging directory.
 func (f *fragment) inCatalog() string { return strings.TrimPrefix(f.path, f.config.Name+"/") }
 
-// render renders the fragment unless it is up to date. The errors are about the reference.
+// render renders the fragment unless it is up to date. It returns the problems of the catalog, or an error about the
+// reference.
 func (f *fragment) render(ctx context.Context) ([]*problem.Problem, error) {
 	ref, err := locate(f.config.dir(), f.Image)
 	if err != nil {
@@ -55,15 +56,15 @@ func (f *fragment) render(ctx context.Context) ([]*problem.Problem, error) {
 	return f.renderFrom(ctx, ref)
 }
 
-// isUpToDate reports whether rendering would give what is there. What is in no registry is always rendered, which takes
-// no longer than to find out.
+// isUpToDate reports whether rendering would produce the existing file. It returns false for a reference that is not in
+// a registry, because rendering it takes no longer than comparing it.
 func (f *fragment) isUpToDate() bool {
 	o := f.old
 	return o != nil && o.Image == f.Image && o.Source != "" && o.Source == f.source && o.Settings == f.settings() &&
 		f.onDisk == o.Digest
 }
 
-// sourceDigest returns the digest of an image in a registry, "" for anything else.
+// sourceDigest returns the digest of an image in a registry, or "" for other references.
 func (f *fragment) sourceDigest(ctx context.Context, ref string) (string, error) {
 	if reference.Of(ref).Kind != reference.Registry {
 		return "", nil
@@ -81,7 +82,7 @@ func (f *fragment) sourceDigest(ctx context.Context, ref string) (string, error)
 	return images.Digest(ctx, ref)
 }
 
-// locate returns a reference for package render: a path starts at dir.
+// locate returns a reference for package render, in which paths are relative to dir.
 func locate(dir, text string) (string, error) {
 	joined := filepath.Join(dir, text)
 	rest, isLayout := strings.CutPrefix(text, reference.LayoutPrefix)
@@ -98,7 +99,7 @@ func locate(dir, text string) (string, error) {
 		return text, nil
 	case reference.Missing:
 		if err := reference.Of(text).Err; err != nil {
-			return "", fmt.Errorf("open catalog %q: %w", joined, err) // with a hint for an image
+			return "", fmt.Errorf("open catalog %q: %w", joined, err) // this error has a hint for an image
 		}
 		return "", fmt.Errorf("open catalog %q: %w", joined, at.Err)
 	}
@@ -180,7 +181,7 @@ func (f *fragment) drop(ctx context.Context, packages []string) error {
 	return f.stage(ctx, kept, nil)
 }
 
-// recorded returns the fragment's file for the record.
+// recorded returns the entry of the fragment for the record.
 func (f *fragment) recorded(digest string) written {
 	return written{
 		Path: f.path, Digest: digest, Image: f.Image, Source: f.source, Settings: f.settings(),

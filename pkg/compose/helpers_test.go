@@ -25,7 +25,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// packages returns a valid catalog with a package of each name, of which each has one bundle.
+// packages returns a valid catalog with the named packages. Each has one bundle of the version.
 func packages(version string, names ...string) string {
 	var text strings.Builder
 	for _, name := range names {
@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// push makes an image of a catalog and pushes it as HOST/REF.
+// push pushes an image of a catalog as HOST/REF.
 func (w *world) push(ref, catalog string) {
 	w.t.Helper()
 	img, err := image.Build(image.BuildOptions{
@@ -88,7 +88,7 @@ func (w *world) push(ref, catalog string) {
 	}
 }
 
-// write makes a file.
+// write writes a file.
 func (w *world) write(file, content string) {
 	w.t.Helper()
 	file = filepath.Join(w.dir, file)
@@ -106,7 +106,7 @@ func (w *world) read(file string) string {
 	return string(text)
 }
 
-// compose composes the catalog "c" of references, given as name and image by turns.
+// compose composes the catalog "c" from references, given as alternating names and images.
 func (w *world) compose(references ...string) (*compose.Result, error) {
 	w.t.Helper()
 	text := "name: c\nreferences:\n"
@@ -144,7 +144,7 @@ func (w *world) want(statuses string, r *compose.Result, err error) {
 	w.clean()
 }
 
-// clean checks that nothing is left but what belongs there.
+// clean checks that no temporary files are left.
 func (w *world) clean() {
 	w.t.Helper()
 	err := filepath.WalkDir(w.dir, func(path string, _ os.DirEntry, err error) error {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// An overlay is a directory as it will be: lower, with the files of upper over it and without the hidden ones. What is
-// in its directories is for ReadDir to say, not for those that Open returns.
+// An overlay is a directory as it will be after a run: the files of upper, and the files of lower that are neither
+// hidden nor in upper. Only ReadDir lists directories correctly; a directory returned by Open does not.
 type overlay struct {
 	upper, lower fs.FS
-	hidden       []string // of lower
+	hidden       []string // files of lower that the overlay does not have
 }
 
 // Open opens a file.

@@ -15,20 +15,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A plan is what a run changes.
+// A plan lists the changes of a run.
 type plan struct {
 	write  []*fragment
-	remove []string // files that compose wrote and that the config no longer asks for
-	gone   []string // names of references that were removed
+	remove []string // files that compose wrote and that the config no longer needs
+	gone   []string // names of removed references
 
 	dockerfile string
 	docker     Status
 
-	before []written // of the record, while files change
+	before []written // entries of the record while the files change
 	after  *record
 }
 
-// plan returns what to change. It reports files that are in the way.
+// plan returns the changes to make. It reports existing files that must not be replaced or deleted.
 func (c *composer) plan(dockerfile string) (*plan, error) {
 	p := &plan{dockerfile: dockerfile, after: &record{}}
 	for _, f := range c.fragments {
@@ -44,7 +44,7 @@ func (c *composer) plan(dockerfile string) (*plan, error) {
 	return p, c.failed()
 }
 
-// fragment plans to write a fragment that differs from its file.
+// fragment plans to write a fragment if it differs from its file.
 func (p *plan) fragment(f *fragment) {
 	digest := f.digest
 	if digest == "" {
@@ -72,7 +72,7 @@ func (f *fragment) inTheWay() error {
 		"--overwrite", name)
 }
 
-// planDockerfile plans to write the Dockerfile, unless there is one that compose did not write.
+// planDockerfile plans to write the Dockerfile, unless one exists that compose did not write.
 func (c *composer) planDockerfile(p *plan) error {
 	name := dockerfileOf(c.config.Name)
 	onDisk, err := fileDigest(c.root, name)
@@ -96,7 +96,7 @@ func (c *composer) planDockerfile(p *plan) error {
 	return nil
 }
 
-// planRemovals plans to remove the fragments that compose wrote and does not write any more.
+// planRemovals plans to remove the fragments of earlier runs that the config no longer has.
 func (c *composer) planRemovals(p *plan) error {
 	for _, w := range c.old.Files {
 		if p.after.find(w.Path) != nil || w.Path == dockerfileOf(c.config.Name) {
@@ -123,8 +123,8 @@ func (c *composer) planRemovals(p *plan) error {
 	return nil
 }
 
-// commit makes the changes of a plan. The order lets the next run know its own files whenever this one is killed: the
-// record has the new digests before the files do, and the old files until they are gone.
+// commit makes the changes of a plan. The order allows the next run to recognize its own files even if this run is
+// killed: the record has the new digests before the files change, and lists old files until they are deleted.
 func (c *composer) commit(p *plan) error {
 	name := recordOf(c.config.Name)
 	if len(p.before) > 0 {
@@ -163,11 +163,11 @@ func writeText(root *os.Root, name, text string) error {
 	})
 }
 
-// remove removes a file, and its directory unless there is something else in it.
+// remove removes a file, and its directory if it is then empty.
 func (c *composer) remove(name string) error {
 	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = c.root.Remove(path.Dir(name)) // which fails if there is something else in it
+	_ = c.root.Remove(path.Dir(name)) // fails if the directory is not empty
 	return nil
 }

@@ -22,33 +22,34 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A record lists the files that compose wrote: it replaces and deletes no others. It is written before the first file
-// is touched, with what is about to change, and again when all files are in place. So whenever compose is killed, the
-// next run knows which files are its own.
+// A record lists the files that compose wrote; compose does not replace or delete other files. The record is written
+// before the first file changes, with the pending changes, and again when all files are in place. So the next run knows
+// its own files even if this run is killed.
 type record struct {
-	Files []written `json:"files"` // by path
+	Files []written `json:"files"` // sorted by path
 }
 
-// written is a file of compose.
+// written is the record's entry for one file.
 type written struct {
-	Path   string `json:"path"` // from the directory of the record, with slashes
+	Path   string `json:"path"` // relative to the directory of the record, with slashes
 	Digest string `json:"digest,omitzero"`
-	Next   string `json:"next,omitzero"` // digest that the file is about to get
+	Next   string `json:"next,omitzero"` // digest of the file after a pending change
 
-	// What the file was made of; nothing in that of the Dockerfile, and while the file is about to change.
-	Image    string   `json:"image,omitzero"`    // as in the config
-	Source   string   `json:"source,omitzero"`   // digest of the image; "" for what is in no registry
-	Settings string   `json:"settings,omitzero"` // how it was rendered
-	Packages []string `json:"packages,omitzero"` // of Image
-	Dropped  []string `json:"dropped,omitzero"`  // of these, the ones that other references provide
+	// The origin of the file. These fields are empty for the Dockerfile, and during a pending change.
+	Image    string   `json:"image,omitzero"`    // reference, as in the config
+	Source   string   `json:"source,omitzero"`   // digest of the image; "" if it is not in a registry
+	Settings string   `json:"settings,omitzero"` // rendering settings
+	Packages []string `json:"packages,omitzero"` // packages in Image
+	Dropped  []string `json:"dropped,omitzero"`  // packages in Image that other references provide
 }
 
-// is reports whether a file with the digest is one that compose wrote.
+// is reports whether a file with the digest was written by compose, before or after a pending change.
 func (w *written) is(digest string) bool { return digest == w.Digest || digest == w.Next }
 
 func (w written) equal(v written) bool { return reflect.DeepEqual(w, v) }
 
-// readRecord reads the record of a catalog, empty if there is none. Its paths are those of files of that catalog.
+// readRecord reads the record of a catalog. It returns an empty record if the file does not exist, and an error if a
+// path is not a file of the catalog.
 func readRecord(file, catalog string) (*record, error) {
 	r := &record{}
 	text, err := regular.ReadPath(file)
@@ -72,7 +73,7 @@ func readRecord(file, catalog string) (*record, error) {
 	return r, nil
 }
 
-// isOwn reports whether a path is one that compose writes to.
+// isOwn reports whether compose may write a file at this path.
 func isOwn(catalog, name string) bool {
 	part := strings.Split(name, "/")
 	if len(part) == 1 {
@@ -82,7 +83,7 @@ func isOwn(catalog, name string) bool {
 		(part[2] == fileName(declcfg.JSON) || part[2] == fileName(declcfg.YAML))
 }
 
-// The paths of the files, from the directory that holds the catalog.
+// Paths of the files, relative to the directory that contains the catalog.
 func recordOf(catalog string) string     { return catalog + ".compose.json" }
 func dockerfileOf(catalog string) string { return catalog + ".Dockerfile" }
 
@@ -90,14 +91,14 @@ func fragmentOf(catalog, reference string, format declcfg.Format) string {
 	return path.Join(catalog, reference, fileName(format))
 }
 
-// fileName is that of the specification's example.
+// fileName returns the file name of a fragment, as in the example of the specification.
 func fileName(format declcfg.Format) string { return "index." + string(format) }
 
 func (r *record) sort() {
 	slices.SortFunc(r.Files, func(a, b written) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// find returns the file at a path, nil if compose did not write it.
+// find returns the file at a path, or nil if compose did not write it.
 func (r *record) find(name string) *written {
 	for i := range r.Files {
 		if r.Files[i].Path == name {
@@ -107,7 +108,7 @@ func (r *record) find(name string) *written {
 	return nil
 }
 
-// with returns the record with files added, or in the place of those with the same path.
+// with returns a copy of the record with files added. They replace files with the same path.
 func (r *record) with(files []written) *record {
 	both := slices.Clone(files)
 	for _, w := range r.Files {
@@ -125,7 +126,7 @@ func (r *record) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// write replaces the record file name in root.
+// write writes the record to the named file in root, atomically.
 func (r *record) write(root *os.Root, name string) error {
 	text, err := r.text()
 	if err != nil {
@@ -137,7 +138,7 @@ func (r *record) write(root *os.Root, name string) error {
 	})
 }
 
-// fileDigest returns the digest of a file, "" if there is none.
+// fileDigest returns the digest of a file, or "" if the file does not exist.
 func fileDigest(root *os.Root, name string) (string, error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

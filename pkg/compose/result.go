@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shell"
 )
 
-// A Status is what a run did with a file.
+// A Status is the result of a run for one file.
 type Status string
 
 // The statuses.
@@ -22,29 +22,29 @@ const (
 	Rendered  Status = "rendered"
 	Unchanged Status = "unchanged"
 	Removed   Status = "removed"
-	Kept      Status = "kept" // since compose did not write it
+	Kept      Status = "kept" // because compose did not write the file
 )
 
-// A Result is what a run did or, for a dry run, what it would do.
+// A Result lists the results of a run or, for a dry run, the results that it would have.
 type Result struct {
-	Catalog    string     `json:"catalog"`        // its directory
-	Image      string     `json:"image,omitzero"` // of the config, to be built
-	References []Fragment `json:"references"`     // in the order of the config, then those that were removed, by name
+	Catalog    string     `json:"catalog"`        // directory of the catalog
+	Image      string     `json:"image,omitzero"` // image to build, from the config
+	References []Fragment `json:"references"`     // in config order, then removed references by name
 	Dockerfile Dockerfile `json:"dockerfile"`
 	DryRun     bool       `json:"dryRun,omitzero"`
 }
 
-// A Fragment is what a run did for a reference.
+// A Fragment is the result of a run for one reference.
 type Fragment struct {
 	Name     string   `json:"name"`
 	Status   Status   `json:"status"`
 	Image    string   `json:"image,omitzero"`
-	Digest   string   `json:"digest,omitzero"` // of an image in a registry
+	Digest   string   `json:"digest,omitzero"` // digest of an image in a registry
 	Packages []string `json:"packages,omitzero"`
 	Dropped  []string `json:"dropped,omitzero"` // packages that other references provide
 }
 
-// A Dockerfile is what a run did with the Dockerfile.
+// A Dockerfile is the result of a run for the Dockerfile.
 type Dockerfile struct {
 	File   string `json:"file"`
 	Status Status `json:"status"`
@@ -74,7 +74,7 @@ func (c *composer) result(p *plan) *Result {
 	return r
 }
 
-// WriteText writes a table, and the command that builds the image.
+// WriteText writes the result as a table, and the command that builds the image.
 func (r *Result) WriteText(w io.Writer) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -83,7 +83,7 @@ func (r *Result) WriteText(w io.Writer) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, f.Status, f.count(), cmp.Or(legible.Name(f.Image), "-"))
 	}
 	fmt.Fprintf(table, "%s\t%s\t-\t-\n", filepath.Base(r.Dockerfile.File), r.Dockerfile.Status)
-	_ = table.Flush() // a strings.Builder takes everything
+	_ = table.Flush() // a strings.Builder returns no errors
 	if r.Image != "" && !r.DryRun {
 		dir := filepath.Dir(r.Catalog)
 		fmt.Fprintf(&text, "\ndocker build -t %s -f %s %s\n", r.Image, shell.Quote(r.Dockerfile.File), shell.Quote(dir))
@@ -92,7 +92,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// count says how many packages the fragment provides.
+// count returns the number of packages that the fragment provides, as text for the table.
 func (f *Fragment) count() string {
 	switch {
 	case f.Status == Removed:

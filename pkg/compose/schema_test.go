@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// The JSON Schema for editors has the keys that are read.
+// TestJSONSchema checks that the JSON Schema for editors has exactly the keys that this package reads.
 func TestJSONSchema(t *testing.T) {
 	text, err := schemas.JSONSchema("compose.yaml")
 	if err != nil {
