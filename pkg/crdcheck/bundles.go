@@ -15,15 +15,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// Bundles are the bundles of catalogs, with the definitions that the catalogs have, and what updates what.
+// Bundles are the bundles of catalogs, with their CustomResourceDefinitions and update edges.
 type Bundles struct {
 	index    *declcfg.Index
 	library  *library
 	contents map[*declcfg.Meta]*contents
 }
 
-// Read reads catalogs, which may be single bundles. The error joins all that cannot be read. The caller closes Bundles;
-// the sources are not needed any more.
+// Read reads catalogs, which may be single bundles. The error joins all read errors. The caller closes Bundles; the
+// sources are not used after Read.
 func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
 	b := &Bundles{&declcfg.Index{}, newLibrary(spool.Options(held)), map[*declcfg.Meta]*contents{}}
 	var errs []error
@@ -42,7 +42,7 @@ func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Sourc
 	return b, nil
 }
 
-// An object is what is kept of an object of a catalog.
+// An object is the part of a catalog object that is kept.
 type object struct {
 	meta     *declcfg.Meta
 	value    any
@@ -59,7 +59,7 @@ func (l *library) object(o *declcfg.Object) (object, error) {
 	return kept, err
 }
 
-// Close releases what is held in memory and files.
+// Close releases the memory and the temporary files of the definitions.
 func (b *Bundles) Close() error { return b.library.close() }
 
 // Packages returns the names of the packages, sorted.
@@ -76,20 +76,20 @@ type node struct {
 	*graph.Bundle
 	pkg string
 	pos declcfg.Pos
-	ref string // of its image
+	ref string // of its image, or ""
 	*contents
 }
 
-// An update is a bundle and those that it updates.
+// An update is a bundle and the bundles it updates.
 type update struct {
 	to   *node
 	from []*node
 }
 
-// maxUpdates is how many updates are checked, so that ranges of all versions do not take forever.
+// maxUpdates is the maximum number of updates to check, so that wide skip ranges do not take forever.
 const maxUpdates = 1_000_000
 
-// updates returns the updates of one package, or of all.
+// updates returns the updates of one package, or of all packages if pkg is "".
 func (b *Bundles) updates(pkg string) ([]update, error) {
 	var all []update
 	n := 0
@@ -123,10 +123,10 @@ func (b *Bundles) updates(pkg string) ([]update, error) {
 
 var errNotInCatalog = errors.New("it is not in the catalog")
 
-// isLoose reports whether the bundles of a package are in no catalog.
+// isLoose reports whether the bundles of a package come from outside a catalog, such as from bundle images.
 func isLoose(p *declcfg.PackageIndex) bool { return len(p.Packages) == 0 && len(p.Channels) == 0 }
 
-// nodes returns the bundles of a package by name.
+// nodes returns the bundles of a package by name. Of several bundles with one name it takes the first.
 func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 	nodes := make(map[string]*node, len(p.Bundles))
 	for _, o := range p.Bundles {
@@ -134,7 +134,7 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 			continue
 		}
 		pos := o.Meta.Pos
-		if isLoose(p) && pos.Line == 1 { // the one object of a bundle directory or an image, which no file has
+		if isLoose(p) && pos.Line == 1 { // the only object of a bundle directory or an image; it has no file
 			pos.Line, pos.Column = 0, 0
 		}
 		nodes[o.Value.Name] = &node{
@@ -145,7 +145,7 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 	return nodes
 }
 
-// neighbours yields each bundle with the next lower one. Bundles outside of a catalog have no edges.
+// neighbours yields each bundle with the next lower one, because bundles outside of a catalog have no edges.
 func neighbours(p *graph.Package) iter.Seq2[*graph.Bundle, []*graph.Bundle] {
 	return func(yield func(to *graph.Bundle, from []*graph.Bundle) bool) {
 		for i := 1; i < len(p.Bundles); i++ {
@@ -156,10 +156,10 @@ func neighbours(p *graph.Package) iter.Seq2[*graph.Bundle, []*graph.Bundle] {
 	}
 }
 
-// An Images opens the images of bundles, and calls failed for those that it cannot open.
+// Images opens the images of bundles, and calls failed for each image that it cannot open.
 type Images func(ctx context.Context, refs []string, failed func(ref string, err error)) (*render.Catalog, error)
 
-// pull reads the images of the bundles of updates that need it.
+// pull reads the bundle images of updates whose manifests are not in the catalog.
 func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error {
 	wanting := map[string][]*node{} // nodes by image
 	var refs []string
@@ -195,7 +195,7 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 		if err != nil {
 			return err
 		}
-		found(o.meta.Pos.File, o.contents) // each image is a source of its own
+		found(o.meta.Pos.File, o.contents) // each image is its own source
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package crdcheck reports updates that OLM refuses because of what they change in CustomResourceDefinitions. It needs
-// no cluster: the definitions are in the catalog, in bundle directories or in the images of bundles.
+// Package crdcheck reports updates that OLM refuses because of changes to CustomResourceDefinitions. It needs no
+// cluster: it reads the definitions from the catalog, from bundle directories or from bundle images.
 //
 //	bundles, err := crdcheck.Read(ctx, image.SpoolOptions{}, catalog.Sources...)
 //	if err != nil {
@@ -12,7 +12,7 @@
 //	}
 //	err = problem.WriteText(os.Stdout, report.Problems, false)
 //
-// OLM v1 checks definitions with sigs.k8s.io/crdify, and so does this package.
+// Like OLM v1, it checks definitions with sigs.k8s.io/crdify.
 package crdcheck
 
 import (
@@ -27,25 +27,26 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Options are what is checked, and how. The zero value checks everything that needs no image and no cluster.
+// Options configure a check. The zero value enables all checks that need neither images nor a cluster.
 type Options struct {
-	Package string            // whose updates are checked; "" for all
-	OLM     []graph.Semantics // none means both
+	Package string            // the package whose updates are checked; "" for all
+	OLM     []graph.Semantics // nil for both versions
 
-	// Images opens the images of bundles whose manifests are not in the catalog. Without it, these are not checked.
+	// Images opens the images of bundles whose manifests are not in the catalog. If nil, such bundles are not
+	// checked.
 	Images Images
 
-	// State has the custom resources of a cluster, and its definitions, which say in which versions they are stored. Nil
-	// means that these are not known.
+	// State has the custom resources of a cluster and its definitions, which list their stored versions. If nil, both
+	// are unknown.
 	State *cluster.State
 
-	// Comparing is called with the number of pairs of definitions that are to be compared, and then Compared after each
-	// with its name; calls of Compared may run at once. They may be nil.
+	// Comparing is called with the number of pairs of definitions to compare, then Compared after each pair with its
+	// name. Calls of Compared may be concurrent. Both may be nil.
 	Comparing func(pairs int)
 	Compared  func(name string)
 }
 
-// A pair is two definitions of one name that differ.
+// A pair is two different definitions with the same name.
 type pair struct {
 	name          string
 	before, after digest
@@ -55,24 +56,24 @@ type pair struct {
 type verdict struct {
 	pair     pair
 	findings map[graph.Semantics]findings
-	err      error // of reading one of them
+	err      error // from reading one of the definitions
 }
 
-// findings are those of a version of OLM about a pair.
+// findings are the findings of one version of OLM about a pair.
 type findings struct {
 	kept    []Finding
-	more    int  // that are not kept
-	refuses bool // an update
+	more    int  // findings dropped by cut
+	refuses bool // OLM refuses the update
 }
 
-// Limits of what is reported. Nobody reads more, and it takes more memory than the definitions. They are variables for
-// tests.
+// Limits of reported findings and problems: nobody reads more, and they would take more memory than the definitions.
+// They are variables for tests.
 var (
-	maxFindings = 1000 // of a version of OLM about a pair
+	maxFindings = 1000 // of one version of OLM about a pair
 	maxProblems = 100_000
 )
 
-// cut keeps up to so many findings.
+// cut limits the number of kept findings and adds the rest to more.
 func (f findings) cut(most int) findings {
 	if more := len(f.kept) - most; more > 0 {
 		f.kept, f.more = slices.Clone(f.kept[:most]), f.more+more
@@ -80,8 +81,9 @@ func (f findings) cut(most int) findings {
 	return f
 }
 
-// Check checks the updates. Equal pairs of definitions are compared once. The error is that of ctx, or that of the
-// images as a whole.
+// Check checks the updates. Equal pairs of definitions are compared once. It returns an error if ctx is done, there are
+// too many updates, or the images, the stored definitions or the cluster's resources cannot be read at all. A
+// definition that cannot be read is a problem in the report.
 func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 	if len(opts.OLM) == 0 {
 		opts.OLM = []graph.Semantics{graph.Classic, graph.V1}
@@ -109,7 +111,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 	return newReport(updates, verdicts, opts), nil
 }
 
-// pairsOf returns all pairs of the updates, each once.
+// pairsOf returns all pairs of the updates, without duplicates.
 func pairsOf(updates []update) []pair {
 	var pairs []pair
 	seen := map[pair]bool{}
@@ -126,7 +128,8 @@ func pairsOf(updates []update) []pair {
 	return pairs
 }
 
-// differences yields the definitions that differ in two bundles. One that only one of them has does not matter to OLM.
+// differences yields the definitions that differ between two bundles. OLM ignores a definition that only one of them
+// has.
 func differences(from, to *node) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if from.err != nil || to.err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// writeBundle writes the directory of a bundle of package kiln, whose field size has that schema.
+// writeBundle writes the directory of a bundle of package kiln, with this schema for the field size.
 func writeBundle(t testing.TB, dir, version, size string) {
 	t.Helper()
 	files := map[string]string{
@@ -59,12 +59,12 @@ func checkCatalog(t testing.TB, catalog string, opts Options) (*Report, error) {
 	return bundles.Check(t.Context(), opts)
 }
 
-// openDirectories opens bundle directories as if they were images.
+// openDirectories is an Images that opens bundle directories.
 func openDirectories(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
 	return render.Open(ctx, refs, render.Options{Bundles: &bundle.Options{}, Skipped: failed})
 }
 
-// catalogOf returns a catalog with a bundle for each directory, v1 and so on, and these entries.
+// catalogOf returns a catalog with these channel entries and a bundle for each directory: v1, v2, and so on.
 func catalogOf(entries string, dirs ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "{schema: olm.channel, package: kiln, name: stable, entries: [%s]}\n", entries)
@@ -113,7 +113,7 @@ func TestEqualPairsAreComparedOnce(t *testing.T) {
 	}
 }
 
-// TestNotChecked has bundles whose manifests nobody knows.
+// TestNotChecked checks updates of bundles whose manifests are not available.
 func TestNotChecked(t *testing.T) {
 	a := t.TempDir()
 	writeBundle(t, a, "1.0.0", "{type: string}")
@@ -148,7 +148,7 @@ func TestNotChecked(t *testing.T) {
 	}
 }
 
-// TestManyUpdates has ranges of all versions, of which there are too many to check.
+// TestManyUpdates checks that a package with too many updates is an error, and quickly so.
 func TestManyUpdates(t *testing.T) {
 	var entries []string
 	dirs := make([]string, 2000)
@@ -165,7 +165,7 @@ func TestManyUpdates(t *testing.T) {
 	}
 }
 
-// TestLargeDefinitions has definitions that would take too long.
+// TestLargeDefinitions checks the limits of definitions, which would take too long otherwise.
 func TestLargeDefinitions(t *testing.T) {
 	const most = 120 // levels of properties
 	deep := func(levels int, end string) string {
@@ -197,7 +197,7 @@ func TestLargeDefinitions(t *testing.T) {
 	}
 }
 
-// TestTooManyFindings has two updates, of which each has more findings than are kept.
+// TestTooManyFindings checks two updates, each with more findings than the limit.
 func TestTooManyFindings(t *testing.T) {
 	defer func(findings, problems int) { maxFindings, maxProblems = findings, problems }(maxFindings, maxProblems)
 	a, b := t.TempDir(), t.TempDir()
@@ -232,7 +232,7 @@ func TestTooManyFindings(t *testing.T) {
 	}
 }
 
-// TestPublished has published catalogs and bundles, whose verdicts were read by hand.
+// TestPublished checks published catalogs and bundles, whose results were verified by hand.
 func TestPublished(t *testing.T) {
 	for _, tt := range []struct {
 		name                           string
@@ -242,7 +242,7 @@ func TestPublished(t *testing.T) {
 		{"catalog", []string{shared.Path(t, "data/catalogs/v4.12")}, 153, 0, 24, 117},
 		{"neighbours", published(t), 36, 1, 16, 96},
 	} {
-		if testing.Short() && tt.name == "catalog" { // the race detector is on
+		if testing.Short() && tt.name == "catalog" { // the race detector would take too long
 			continue
 		}
 		r := checkRefs(t, tt.refs)
@@ -260,7 +260,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// published returns the directories of published bundles of which there are several of a package.
+// published returns the directories of published bundles, for packages with several bundles.
 func published(t testing.TB) []string {
 	packages, err := filepath.Glob(shared.Path(t, "data/operators") + "/*")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// compareClassic returns the findings of OLM Classic. It reports all, OLM the first.
+// compareClassic returns the findings of OLM Classic. OLM itself reports only the first.
 func compareClassic(before, after *definition, resources []*unstructured.Unstructured) []Finding {
 	if len(after.Spec.Versions) == 0 {
 		return []Finding{{
@@ -44,8 +44,8 @@ func compareClassic(before, after *definition, resources []*unstructured.Unstruc
 	return append(found, checkCABundle(before, after)...)
 }
 
-// checkCABundle returns what an API server since Kubernetes 1.31 says of the certificate of a conversion webhook that
-// it cannot read. It accepts one in place of another that it could not read either.
+// checkCABundle returns the error of an API server since Kubernetes 1.31 for a conversion webhook with an invalid CA
+// bundle. The API server accepts an invalid CA bundle if the existing one is invalid too.
 func checkCABundle(before, after *definition) []Finding {
 	errs := invalidCABundle(after)
 	if errs == nil || invalidCABundle(before) != nil {
@@ -72,7 +72,7 @@ func convertsByWebhook(crd *definition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
-// versionOf returns the version of that name, or nil.
+// versionOf returns the version with this name, or nil.
 func versionOf(crd *definition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == name
@@ -83,8 +83,8 @@ func versionOf(crd *definition, name string) *apiextensionsv1.CustomResourceDefi
 	return &crd.Spec.Versions[i]
 }
 
-// checkResources returns the resources that a version does not accept. Those of other versions have the same fields,
-// unless a webhook converts them.
+// checkResources returns a finding for each resource that is invalid in a version of the definition. Resources of
+// other versions are checked too, because they have the same fields unless a webhook converts them.
 func checkResources(
 	crd *definition, v *apiextensionsv1.CustomResourceDefinitionVersion, resources []*unstructured.Unstructured,
 ) []Finding {
@@ -120,7 +120,8 @@ func checkResources(
 	return found
 }
 
-// newValidator compiles a schema. The library panics at references, which Kubernetes does not accept.
+// newValidator compiles a schema. It refuses references first, as Kubernetes does, because the library panics on
+// them.
 func newValidator(s *props) (validation.SchemaValidator, error) {
 	if hasReference(s) {
 		return nil, errors.New("$ref is not supported")

@@ -10,25 +10,26 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A Finding is a change of a CustomResourceDefinition for which OLM refuses an update.
+// A Finding is a change of a CustomResourceDefinition because of which OLM refuses an update.
 type Finding struct {
-	Rule     string           // of [Rules]
-	Severity problem.Severity // "" for that of the rule
-	CRD      string           // its name
+	Rule     string           // one of [Rules]
+	Severity problem.Severity // "" for the severity of the rule
+	CRD      string           // the name of the definition
 	Field    string           // such as "v1: ^.spec.size", or a stored version; "" for none
-	Message  string           // of OLM
+	Message  string           // the message of OLM
 }
 
-// refuses reports whether OLM refuses an update for the finding.
+// refuses reports whether OLM refuses an update because of the finding.
 func (f Finding) refuses() bool { return f.Severity != problem.Warning }
 
-// Compare returns the changes of a CustomResourceDefinition, which [bundle.DecodeCRD] decoded, for which a version of
-// OLM refuses an update. Resources are its custom resources in the cluster; only OLM Classic looks at them.
+// Compare returns the changes of a CustomResourceDefinition because of which a version of OLM refuses an update.
+// [bundle.DecodeCRD] must have decoded the definitions. Resources are the custom resources in the cluster; only OLM
+// Classic checks them.
 //
-// Of a removed field OLM v1 also reports every field in it; these are dropped.
+// For a removed field, OLM v1 also reports every field in it; Compare drops these findings.
 //
-// If before has no stored versions in its status, these are taken to be its storage version. Any number of goroutines
-// may compare, and the same definitions.
+// If the status of before has no stored versions, the storage version is assumed. Compare may be called concurrently,
+// even with the same definitions.
 func Compare(
 	olm graph.Semantics, before, after *apiextensionsv1.CustomResourceDefinition, resources []*unstructured.Unstructured,
 ) []Finding {
@@ -39,7 +40,7 @@ func Compare(
 	return compareV1(before, after)
 }
 
-// normalized returns a copy that has stored versions, and a schema in every version.
+// normalized returns a copy with stored versions, and with a schema in every version.
 func normalized(crd *definition) *definition {
 	c := *crd
 	c.Spec.Versions = slices.Clone(crd.Spec.Versions)

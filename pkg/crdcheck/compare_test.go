@@ -40,7 +40,7 @@ spec:
   names: {kind: Kiln, plural: kilns}
 `
 
-// kiln returns a definition with one version whose field size has that schema.
+// kiln returns a definition with one version and this schema for the field size.
 func kiln(t testing.TB, size string) *apiextensionsv1.CustomResourceDefinition {
 	return decode(t, head+`
   scope: Namespaced
@@ -49,7 +49,7 @@ func kiln(t testing.TB, size string) *apiextensionsv1.CustomResourceDefinition {
 `)
 }
 
-// messages returns what was found, without what everything of OLM v1 begins with.
+// messages returns the messages of findings, without the common prefix of OLM v1.
 func messages(found []Finding) (all []string) {
 	for _, f := range found {
 		all = append(all, strings.TrimPrefix(f.Message, `validating upgrade for CRD "kilns.pottery.example": `))
@@ -89,7 +89,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestDefinitions changes definitions as a whole.
+// TestDefinitions compares the definitions in testdata/definitions.yaml.
 func TestDefinitions(t *testing.T) {
 	text, err := os.ReadFile("testdata/definitions.yaml")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestDefinitions(t *testing.T) {
 			Before, After map[string]any // specs
 			Stored        []string       // versions
 			Resources     []map[string]any
-			Warning       bool // is what OLM Classic finds
+			Warning       bool // OLM Classic's findings are warnings
 			Classic, V1   []string
 		}
 	}
@@ -130,7 +130,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// withSpec returns a definition with that in its spec.
+// withSpec returns a definition with this spec.
 func withSpec(t testing.TB, spec map[string]any) *apiextensionsv1.CustomResourceDefinition {
 	more, err := yaml.Marshal(map[string]any{"spec": spec})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A library holds the definitions of bundles, equal ones once. Calls of add may run at once; definitions can be read
-// after finish.
+// A library stores the definitions of bundles without duplicates. Calls of add may be concurrent; definitions can be
+// read after finish.
 type library struct {
 	store *spool.Store
 
@@ -28,17 +28,17 @@ type library struct {
 	texts map[digest]*io.SectionReader
 }
 
-// A digest identifies a definition by what an update may change.
+// A digest identifies the parts of a definition that an update may change.
 type digest [sha256.Size]byte
 
 // contents are the definitions of a bundle.
 type contents struct {
 	names   []string // of the definitions
 	digests []digest
-	err     error // why they are not known
+	err     error // why the definitions are not known
 }
 
-// find returns the digest of the definition of that name.
+// find returns the digest of the definition with this name.
 func (c *contents) find(name string) (digest, bool) {
 	for i := range c.names {
 		if c.names[i] == name {
@@ -52,8 +52,8 @@ func newLibrary(opts spool.Options) *library {
 	return &library{store: spool.NewStore(opts), texts: map[digest]*io.SectionReader{}}
 }
 
-// add adds the definitions of a bundle. The error in what it returns is [bundle.ErrNoManifests] for a bundle that is to
-// be read from its image.
+// add adds the definitions of a bundle. The returned contents have the error [bundle.ErrNoManifests] if the manifests
+// of the bundle are only in its image.
 func (l *library) add(b *declcfg.Bundle) *contents {
 	c := &contents{err: bundle.ErrNoManifests}
 	for manifest, err := range b.Manifests() {
@@ -81,7 +81,7 @@ func (l *library) add(b *declcfg.Bundle) *contents {
 	return c
 }
 
-// comparedParts are those of a definition that an update may change.
+// comparedParts are the parts of a definition that an update may change.
 type comparedParts struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -110,16 +110,16 @@ func (l *library) addText(crd comparedParts) (digest, error) {
 	return d, err
 }
 
-// Limits of definitions. Comparing takes time and memory by the square of the depth and of the number of
+// Limits of definitions. The time and memory to compare them grow with the square of the depth and of the number of
 // versions.
 const (
-	maxSize     = 3 << 19 // bytes that etcd accepts
-	maxDepth    = 250     // of JSON; those of published operators have about 30
-	maxVersions = 20      // those of published operators have a few
-	maxTogether = 2 << 20 // bytes that are compared at once, unless one pair has more; takes about 200 times the memory
+	maxSize     = 3 << 19 // bytes; the limit of etcd
+	maxDepth    = 250     // of the JSON; published operators have about 30
+	maxVersions = 20      // published operators have a few
+	maxTogether = 2 << 20 // bytes compared at once, or one larger pair; comparing takes about 200 times that memory
 )
 
-// read returns a definition.
+// read returns a definition, or an error if it exceeds the limits.
 func (l *library) read(d digest) (*definition, error) {
 	if l.texts[d].Size() > maxSize {
 		return nil, fmt.Errorf("it has more than the %s that a cluster accepts", plural.Bytes(maxSize))
@@ -129,7 +129,7 @@ func (l *library) read(d digest) (*definition, error) {
 		return nil, err
 	}
 	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
-		if _, err := d.ReadToken(); err != nil { // at the end
+		if _, err := d.ReadToken(); err != nil { // io.EOF; DecodeCRD reports invalid JSON
 			break
 		}
 		if d.StackDepth() > maxDepth {

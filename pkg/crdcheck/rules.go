@@ -10,5 +10,6 @@ import (
 //go:embed rules.txt
 var rulesText string
 
-// Rules returns the table of all rules: those of both versions of OLM, and why an update cannot be checked.
+// Rules returns all rules: the reasons why either version of OLM refuses an update, and why an update cannot be
+// checked.
 var Rules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })

@@ -16,8 +16,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// The bad example of each rule breaks it and no other, and the good one breaks none. The rules of one version of OLM are
-// not those of the other.
+// TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.
+// Each version of OLM has its own rules.
 func TestExamplesOfRules(t *testing.T) {
 	for _, r := range Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestExamplesOfRules(t *testing.T) {
 	}
 }
 
-// rulesOf returns the rules that the files of the examples break after a change.
+// rulesOf returns the rules broken by a change to the example files.
 func rulesOf(t *testing.T, change string, olm graph.Semantics) (names []string) {
 	t.Helper()
 	files := changed(t, Rules().Example, change)
@@ -70,7 +70,7 @@ func rulesOf(t *testing.T, change string, olm graph.Semantics) (names []string) 
 	return names
 }
 
-// objects returns the properties of a bundle with a definition. A bundle without has no manifests at all.
+// objects returns the properties of a bundle with a definition, or no manifests at all without one.
 func objects(t *testing.T, crd string) string {
 	t.Helper()
 	if crd == "" {
@@ -87,7 +87,7 @@ func objects(t *testing.T, crd string) string {
 	return strings.Join(all, ", ")
 }
 
-// changed returns the files of an example after a change: a line replaces the one with the same key.
+// changed returns the files of an example after a change, in which a line replaces the line with the same key.
 func changed(t *testing.T, example, change string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// resources are the custom resources of a cluster.
+// resources are the custom resources of a cluster by kind.
 type resources map[schema.GroupKind][]*unstructured.Unstructured
 
 func resourcesOf(s *cluster.State) (resources, error) {
@@ -26,7 +26,7 @@ func resourcesOf(s *cluster.State) (resources, error) {
 	return all, nil
 }
 
-// Resources returns the custom resources of a kind.
+// Resources returns the custom resources of a kind, nil if the state has none.
 func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructured, error) {
 	store := s.Others[of]
 	if store == nil {
@@ -43,12 +43,12 @@ func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructu
 	return all, nil
 }
 
-// of returns the resources that a definition defines.
+// of returns the custom resources of a definition.
 func (r resources) of(crd *definition) []*unstructured.Unstructured {
 	return r[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}]
 }
 
-// stored sets the versions in which a cluster stores the resources of a definition, if it has them.
+// stored sets the stored versions of a definition to the cluster's, if the cluster has the definition.
 func stored(s *cluster.State, crd *definition) {
 	if s == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// unlike returns copies of two normalized definitions without the fields that are equal in the same version of both.
-// Crdify copies every field several times before it finds that most are equal.
+// unlike returns copies of two normalized definitions, without the fields that are equal in a version of both. Crdify
+// copies every field several times before it finds most of them equal.
 func unlike(before, after *definition) (b, a *definition) {
 	b, a = new(*before), new(*after)
 	b.Spec.Versions, a.Spec.Versions = slices.Clone(b.Spec.Versions), slices.Clone(a.Spec.Versions)
@@ -25,8 +25,8 @@ func unlike(before, after *definition) (b, a *definition) {
 	return b, a
 }
 
-// unlikeFields is unlike for schemas. What is equal elsewhere than in properties and items is kept: crdify compares it
-// as part of the schema around it.
+// unlikeFields is unlike for schemas. It drops equal parts of properties and items only, because crdify compares the
+// rest as part of the surrounding schema.
 func unlikeFields(before, after *props) (b, a *props) {
 	b, a = new(*before), new(*after)
 	b.Properties, a.Properties = maps.Clone(b.Properties), maps.Clone(a.Properties)

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// TestUnlike has crdify compare whole definitions and what differs of them: the results are the same.
+// TestUnlike checks that crdify returns the same results for whole definitions and for the result of unlike.
 func TestUnlike(t *testing.T) {
 	source := declcfg.Source{FS: os.DirFS(shared.Path(t, "data/catalogs/v4.12"))}
 	bundles, err := Read(t.Context(), image.SpoolOptions{}, source)
@@ -58,7 +58,7 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
-// sorted puts in order what crdify has in the order of a map.
+// sorted sorts results that crdify returns in map order.
 func sorted(all []version.VersionedPropertyComparisonResult) []version.VersionedPropertyComparisonResult {
 	for _, v := range all {
 		slices.SortFunc(v.PropertyComparisons, func(a, b validations.PropertyComparisonResult) int {

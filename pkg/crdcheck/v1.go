@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/crdify/pkg/validators/version/served"
 )
 
-// v1Config is the configuration with which OLM v1 runs crdify.
+// v1Config is the crdify configuration of OLM v1.
 var v1Config = config.Config{
 	Conversion: config.ConversionPolicyIgnore,
 	Validations: []config.ValidationConfig{
@@ -40,7 +40,7 @@ type v1Checker struct {
 	served *served.Validator
 }
 
-// v1Check returns the checks of OLM v1, which any number of goroutines may run.
+// v1Check returns the checks of OLM v1, which may run concurrently.
 var v1Check = sync.OnceValue(func() *v1Checker {
 	registry := runner.DefaultRegistry()
 	all, err := validations.LoadValidationsFromRegistry(registry)
@@ -68,8 +68,7 @@ type (
 	props      = apiextensionsv1.JSONSchemaProps
 )
 
-// compareV1 returns the findings of OLM v1. It does not look at definitions of version v1beta1, which a cluster does
-// not accept.
+// compareV1 returns the findings of OLM v1. It skips definitions of version v1beta1, which a cluster does not accept.
 func compareV1(before, after *definition) []Finding {
 	if after.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil
@@ -112,16 +111,16 @@ func compareV1(before, after *definition) []Finding {
 	return withoutParts(found)
 }
 
-// removal is the rule about removed fields.
+// removal is the rule for removed fields.
 const removal = "v1-existing-field-removal"
 
-// removedField returns the field in the text of crdify, "… : v1.^.spec.size", as other findings have it.
+// removedField returns the field from a message of crdify, "… : v1.^.spec.size", in the form of the other findings.
 func removedField(text string) string {
 	field := text[strings.LastIndex(text, " ")+1:]
 	return strings.Replace(field, ".^", ": ^", 1)
 }
 
-// withoutParts drops what follows from the removal of a field: that its type is gone, and the fields in it.
+// withoutParts drops the consequences of a removed field: findings about its type and about the fields in it.
 func withoutParts(found []Finding) []Finding {
 	removed := map[string]bool{}
 	for _, f := range found {
@@ -141,7 +140,7 @@ func withoutParts(found []Finding) []Finding {
 	})
 }
 
-// kebab turns maxItems into max-items.
+// kebab converts camelCase to kebab-case, such as maxItems to max-items.
 func kebab(name string) string {
 	var words strings.Builder
 	for _, r := range name {

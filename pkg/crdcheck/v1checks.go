@@ -13,15 +13,16 @@ import (
 	"sigs.k8s.io/crdify/pkg/validations"
 )
 
-// ourChecks are added to the checks of crdify v0.6.0: oneOf, which later versions have, and two whose texts differ from
-// run to run there, which hides findings that are compared by their text. The last one has to be the last.
+// ourChecks extend the checks of crdify v0.6.0: oneOf, which later versions have, and replacements for two checks
+// whose messages differ from run to run, so that equal findings would not be recognized by their text. The check
+// unhandled must be the last.
 var ourChecks = []validations.Comparator[props]{
 	check{"oneOf", compareOneOf},
 	check{"required", compareRequired},
 	check{"unhandled", compareRest},
 }
 
-// A check compares one property of a schema, and resets what it compared.
+// A check compares one property of a schema, and resets it in both schemas.
 type check struct {
 	name    string
 	compare func(before, after *props) error
@@ -56,7 +57,7 @@ func compareOneOf(before, after *props) error {
 	return fmt.Errorf("allowed oneOf schemas removed: %v", removed)
 }
 
-// texts returns schemas as text to compare, sorted.
+// texts returns schemas as sorted JSON texts, without their documentation.
 func texts(schemas []props) []string {
 	var all []string
 	for i := range schemas {
@@ -72,7 +73,7 @@ func texts(schemas []props) []string {
 	return all
 }
 
-// compareRest finds the changes that no other check has compared and reset.
+// compareRest reports changes that no other check has compared and reset.
 func compareRest(before, after *props) error {
 	var changes []string
 	had, has := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
@@ -90,7 +91,7 @@ func compareRest(before, after *props) error {
 	return fmt.Errorf("unhandled changes found (%s)", strings.Join(changes, "; "))
 }
 
-// change describes how a value changed, if it is short.
+// change describes the change of a value, with both values if they are short.
 func change(before, after reflect.Value) string {
 	was, errWas := json.Marshal(before.Interface())
 	is, errIs := json.Marshal(after.Interface())
