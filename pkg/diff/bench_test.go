@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
-// BenchmarkCompare compares two published catalogs, and the one that OPM_BIG_CATALOG is the path of with itself.
+// BenchmarkCompare compares two published catalogs, and the catalog at the path OPM_BIG_CATALOG with itself.
 func BenchmarkCompare(b *testing.B) {
 	bench := func(before, after []declcfg.Source) func(*testing.B) {
 		return func(b *testing.B) {

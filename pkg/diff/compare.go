@@ -16,10 +16,10 @@ type comparison struct {
 	pkg           string
 	before, after *catalog
 
-	// The graph after also has the bundles of the graph before, as virtual ones, since they may be installed.
+	// graphAfter also has the bundles of graphBefore, as virtual bundles, since they may be installed.
 	graphBefore, graphAfter *graph.Package
 
-	place map[string]int // of bundles by version
+	place map[string]int // index of a bundle in the order of versions, from 1
 }
 
 // compare returns the changes in a package, and whether there are any.
@@ -32,7 +32,7 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	}
 	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
 	for i, b := range c.graphAfter.Bundles {
-		c.place[b.Name] = i + 1 // bundles in neither catalog come first
+		c.place[b.Name] = i + 1 // bundles in neither catalog sort first
 	}
 
 	p := Package{Name: pkg, Change: change(before.has(pkg), after.has(pkg))}
@@ -53,7 +53,8 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 	return p, !reflect.DeepEqual(p, Package{Name: pkg, Change: Changed})
 }
 
-// graphOf returns the graph of the package. Virtual bundles get the version in their name, so skipRanges apply to them.
+// graphOf returns the graph of the package. Virtual bundles get the version in their name, so that skipRanges apply to
+// them.
 func (c *comparison) graphOf(in *catalog) *graph.Package {
 	x := in.packageIndex(c.pkg)
 	g := graph.NewPackage(x)
@@ -72,8 +73,8 @@ func (c *comparison) graphOf(in *catalog) *graph.Package {
 // versionInName finds the version at the end of a bundle name, such as kiln.v1.0.0.
 var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
 
-// versionOf returns the version of a bundle that is not in the catalog before: from the catalog after, or from its
-// name, or nil.
+// versionOf returns the version of a bundle that is not in the catalog before: its version in the catalog after, or the
+// version in its name, or nil.
 func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	for _, b := range c.after.packageIndex(c.pkg).Bundles {
 		if b.Value != nil && b.Value.Name == bundle {
@@ -109,7 +110,7 @@ func (c *comparison) sameGraph(p Package) bool {
 
 func isDecisive(property string) bool { return slices.Contains(decisive, property) }
 
-// change returns the change of something that is in one or both catalogs.
+// change returns the kind of change of an object that is in one or both catalogs.
 func change(before, after bool) Change {
 	switch {
 	case !before:
@@ -120,7 +121,7 @@ func change(before, after bool) Change {
 	return Changed
 }
 
-// valuesOf returns nil for equal values.
+// valuesOf returns the two values, or nil if they are equal.
 func valuesOf(before, after string) *Values {
 	if before == after {
 		return nil
@@ -133,7 +134,7 @@ func (c *comparison) byVersion(a, b string) int {
 	return cmp.Or(cmp.Compare(c.place[a], c.place[b]), cmp.Compare(a, b))
 }
 
-// keys returns the changed keys of an object in both catalogs, except but.
+// keys returns the changed keys of an object in both catalogs, without the keys in but.
 func (c *comparison) keys(schema, object string, but ...string) []string {
 	id := name{c.pkg, schema, object}
 	var keys []string
@@ -161,7 +162,7 @@ func (c *comparison) channels() []Channel {
 	return all
 }
 
-// none replaces a missing channel.
+// none stands for a missing channel.
 var none = graph.New(nil)
 
 func (c *comparison) channel(name string) Channel {
@@ -191,7 +192,7 @@ func (c *comparison) channel(name string) Channel {
 	return ch
 }
 
-// entries returns the names of all entries of two channels.
+// entries returns the names of all entries of two channels, sorted by version.
 func (c *comparison) entries(before, after *graph.Channel) []string {
 	var names []string
 	for _, e := range slices.Concat(before.Entries(), after.Entries()) {
@@ -216,7 +217,7 @@ func (c *comparison) edges(before, after declcfg.Entry) (Edges, bool) {
 	return e, !reflect.DeepEqual(e, Edges{Entry: before.Name})
 }
 
-// without returns the names that are not among the others, each once.
+// without returns the names that are not in others, each once, sorted by version.
 func (c *comparison) without(names, others []string) []string {
 	left := map[string]bool{}
 	for _, n := range names {
@@ -250,10 +251,10 @@ func (c *comparison) bundles() []Bundle {
 	return all
 }
 
-// images returns the images of the bundles by their names.
+// images returns the images of the bundles by bundle name.
 func images(x *declcfg.PackageIndex) map[string]string {
 	all := map[string]string{}
-	for _, b := range slices.Backward(x.Bundles) { // the first counts
+	for _, b := range slices.Backward(x.Bundles) { // the first bundle of a name is used
 		all[b.Value.Name] = b.Value.Image
 	}
 	return all
@@ -281,7 +282,7 @@ func (c *comparison) changes(b *Bundle) bool {
 	return len(parts) > 0
 }
 
-// form returns the type of the properties with the metadata of a bundle, or "" for none or both.
+// form returns the type of the properties that hold the metadata of a bundle, or "" if it has neither or both types.
 func (c content) form() string {
 	objects := c.has("properties", declcfg.PropertyBundleObject)
 	metadata := c.has("properties", declcfg.PropertyCSVMetadata)
@@ -321,7 +322,7 @@ func (c *comparison) objects() []Object {
 	return all
 }
 
-// allNames returns the names in either map, sorted, those of packages first.
+// allNames returns the names in either map, sorted, packages first.
 func allNames[T any](before, after map[name]T) []name {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.SortFunc(names, func(a, b name) int {
@@ -330,7 +331,7 @@ func allNames[T any](before, after map[name]T) []name {
 	return slices.Compact(names)
 }
 
-// schemaOrder orders packages, channels, bundles, and then all others.
+// schemaOrder orders packages, channels, bundles, and then all other schemas.
 func schemaOrder(n name) int {
 	order := []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
 	if i := slices.Index(order, n.schema); i >= 0 {

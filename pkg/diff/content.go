@@ -15,13 +15,13 @@ import (
 )
 
 // A content is a hash of each part of an object except schema, package and name, sorted. Empty parts are omitted, since
-// they may be added or removed when an object is written.
+// writing an object may add or remove them.
 type content []part
 
 // A part is a key of an object, or the properties of one type.
 type part struct {
 	key      string
-	property string // the type, or ""
+	property string // property type, or ""
 	sum      uint64
 }
 
@@ -29,7 +29,7 @@ func (p part) compare(q part) int {
 	return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.property, q.property))
 }
 
-// differences returns the parts that differ, each once.
+// differences returns the parts that differ, each once, without hashes.
 func (c content) differences(d content) []part {
 	var all []part
 	for _, p := range slices.Concat(c, d) {
@@ -41,7 +41,7 @@ func (c content) differences(d content) []part {
 	return slices.Compact(all)
 }
 
-// has reports whether there is such a part.
+// has reports whether the content has the part.
 func (c content) has(key, property string) bool {
 	return slices.ContainsFunc(c, func(p part) bool { return p.key == key && p.property == property })
 }
@@ -55,7 +55,7 @@ func (c content) sum() uint64 {
 	return sum
 }
 
-// sumOf returns the hash of a value, which is valid JSON or nil.
+// sumOf returns the hash of a value, which must be valid JSON or nil.
 func sumOf(raw jsontext.Value) uint64 {
 	sum, _ := newHasher(raw).value()
 	return sum
@@ -93,8 +93,8 @@ func contentOf(schema string, raw jsontext.Value) (content, error) {
 	return all, err
 }
 
-// A hasher hashes JSON values: in one run of the program, equal values have the same hash regardless of the order of
-// keys, white space, escapes and the notation of numbers.
+// A hasher hashes JSON values. In one run of the program, equal values have the same hash regardless of key order,
+// white space, escapes and number notation.
 type hasher struct {
 	dec     *jsontext.Decoder
 	scratch []byte
@@ -115,7 +115,7 @@ func mix(a, b uint64) uint64 {
 	return maphash.Bytes(seed, both[:])
 }
 
-// isEmpty reports whether a hash is that of null, "", [] or {}, or of no properties.
+// isEmpty reports whether a hash is the hash of null, "", [] or {}, or of no properties.
 func isEmpty(sum uint64) bool { return slices.Contains(empties, sum) }
 
 var empties = []uint64{
@@ -143,7 +143,7 @@ func (h *hasher) value() (uint64, error) {
 	return h.scalar(raw)
 }
 
-// object reads an object. If optional, empty members are the same as missing ones.
+// object reads an object and returns its hash. If optional is set, empty members are ignored.
 func (h *hasher) object(optional bool) (uint64, error) {
 	var sum uint64
 	err := h.members(func(name jsontext.Value) error {
@@ -160,7 +160,8 @@ func (h *hasher) object(optional bool) (uint64, error) {
 	return mix('{', sum), err
 }
 
-// set reads a list of objects regardless of their order.
+// set reads a list and returns a hash that does not depend on the order of its elements. Empty members of elements are
+// ignored.
 func (h *hasher) set() (uint64, error) {
 	var sum uint64
 	err := h.elements(func() error {
@@ -175,7 +176,7 @@ func (h *hasher) set() (uint64, error) {
 	return mix('[', sum), err
 }
 
-// properties reads the properties of a bundle, regardless of their order, into sums by type.
+// properties reads the properties of a bundle, in any order, and adds their hashes to sums by type.
 func (h *hasher) properties(sums map[part]uint64) error {
 	return h.elements(func() error {
 		p := part{key: "properties"}

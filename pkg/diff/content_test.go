@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Values have equal sums exactly where they are the same value.
+// TestSums checks that values have equal hashes if and only if they are equal.
 func TestSums(t *testing.T) {
 	classes := [][]string{
 		{`null`},
@@ -52,7 +52,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// FuzzSum checks that the sum of a value does not depend on how it is written.
+// FuzzSum checks that the hash of a value does not depend on its notation.
 func FuzzSum(f *testing.F) {
 	for _, seed := range []string{`{"b":[1,2.50,{"c":null}],"a":"\u00e9"}`, `[1e2,-0.1,"<"]`, `"x"`, `12`} {
 		f.Add([]byte(seed))

@@ -1,12 +1,12 @@
-// Package diff compares two catalogs for users who install operators from them: it reports added and removed packages,
-// channels and versions, lost and changed updates, deprecations, and published bundles whose content changed.
+// Package diff compares two catalogs for users who install operators from them. It reports added and removed packages,
+// channels and versions, lost and changed updates, deprecations, and published bundles with changed content.
 //
 //	report, err := diff.Compare(ctx, []declcfg.Source{before}, []declcfg.Source{after})
 //	if n := report.Count(diff.LostPath); n > 0 {
 //		fmt.Printf("%d installs lose their update path\n", n)
 //	}
 //
-// Updates are computed by package graph, for OLM Classic and for OLM v1.
+// Package graph computes the updates, for OLM Classic and OLM v1.
 package diff
 
 import (
@@ -21,30 +21,30 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Report is the changes between two catalogs. Packages, channels and objects are sorted by name, bundles by version,
-// the lowest first, and then by name.
+// A Report lists the changes between two catalogs. Packages, channels and objects are sorted by name, bundles by
+// version, the lowest first, and then by name.
 type Report struct {
 	Summary  Summary   `json:"summary"`
-	Packages []Package `json:"packages"` // that differ
+	Packages []Package `json:"packages"` // only packages that differ
 
-	names []string // of all packages of both catalogs
+	names []string // names of all packages of both catalogs
 }
 
-// A Summary counts the changes in a report. Heads, edges and what else channels and bundles contain are counted in
-// packages of both catalogs; only Stranded also counts removed packages. Bundles and packages in which only the form of
-// the metadata changed do not count as changed.
+// A Summary counts the changes in a report. Changes inside channels and bundles, such as heads and edges, are counted
+// only for packages in both catalogs; only Stranded also counts removed packages. Bundles and packages in which only
+// the form of the metadata changed do not count as changed.
 type Summary struct {
 	Packages Counts `json:"packages"`
 	Channels Counts `json:"channels"`
-	Bundles  Counts `json:"bundles"` // Changed are those whose content changed
+	Bundles  Counts `json:"bundles"` // Changed counts bundles with changed content
 
-	Reformed        int `json:"reformed"` // bundles whose form of metadata changed
+	Reformed        int `json:"reformed"` // bundles with metadata in another form
 	DefaultChannels int `json:"defaultChannels"`
 	Heads           int `json:"heads"` // channels in both catalogs whose heads changed
 	Edges           int `json:"edges"` // entries in both catalogs whose edges changed
 	Deprecations    int `json:"deprecations"`
 
-	// Installs are pairs of a channel and a bundle that is installed from it.
+	// An install is a pair of a channel and a bundle that is installed from it.
 	Stranded int `json:"stranded"` // installs in Stranded of the packages
 	Rerouted int `json:"rerouted"` // installs in Reroutes of the packages
 }
@@ -63,13 +63,13 @@ type Kind string
 const (
 	LostPath Kind = "stranded" // installs that lose their update path
 	Gone     Kind = "removed"  // removed packages, channels and bundles
-	Replaced Kind = "changed"  // published bundles that changed, which clusters do not install again
+	Replaced Kind = "changed"  // changed published bundles, which clusters do not install again
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{LostPath, Gone, Replaced} }
 
-// Fail returns an error that counts the changes of these kinds, or nil if there are none.
+// Fail returns an error with the number of changes of each of these kinds, or nil if there are none.
 func (r *Report) Fail(kinds ...Kind) error {
 	var found []string
 	for _, k := range Kinds() {
@@ -83,8 +83,8 @@ func (r *Report) Fail(kinds ...Kind) error {
 	return errors.New(strings.Join(found, ", "))
 }
 
-// Limit removes all packages but one from the report. The error wraps [declcfg.ErrNotFound] if it is in neither
-// catalog.
+// Limit removes all packages except one from the report. The error wraps [declcfg.ErrNotFound] if neither catalog has
+// the package.
 func (r *Report) Limit(pkg string) error {
 	if !slices.Contains(r.names, pkg) {
 		return declcfg.NotFound("no package", pkg, r.names)
@@ -108,7 +108,7 @@ func (r *Report) Count(k Kind) int {
 	return 0
 }
 
-// A Change says whether something was added, removed or changed.
+// A Change is added, removed or changed.
 type Change string
 
 // The changes.
@@ -118,14 +118,14 @@ const (
 	Changed Change = "changed"
 )
 
-// Values are a value before and after; "" is none.
+// Values are a value before and after; "" means no value.
 type Values struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// A Package is the changes in a package. In an added or removed package everything was added or removed; changes for
-// its installs are only in Stranded.
+// A Package lists the changes in a package. In an added or removed package, everything is added or removed, and effects
+// on installs are only in Stranded.
 type Package struct {
 	Name   string `json:"name"` // "" for objects without a package
 	Change Change `json:"change"`
@@ -140,13 +140,13 @@ type Package struct {
 	// DeprecationKeys are other changed keys of the olm.deprecations.
 	DeprecationKeys []string `json:"deprecationKeys"`
 
-	Objects []Object `json:"objects"` // of other schemas
+	Objects []Object `json:"objects"` // objects of other schemas
 
 	Stranded []Stranded `json:"stranded"`
 	Reroutes []Reroute  `json:"reroutes"`
 }
 
-// A Channel is the changes in a channel.
+// A Channel lists the changes in a channel.
 type Channel struct {
 	Name    string   `json:"name"`
 	Change  Change   `json:"change"`
@@ -163,34 +163,33 @@ type Heads struct {
 	After  []string `json:"after"`
 }
 
-// Edges are the changes in an entry that a channel has in both catalogs.
+// Edges are the changes in an entry that the channel has in both catalogs.
 type Edges struct {
 	Entry        string   `json:"entry"`
 	Replaces     *Values  `json:"replaces,omitempty"` // nil if unchanged
 	SkipsAdded   []string `json:"skipsAdded"`
 	SkipsRemoved []string `json:"skipsRemoved"`
 	SkipRange    *Values  `json:"skipRange,omitempty"` // nil if unchanged
-	Others       bool     `json:"others"`              // keys that the format does not define changed
+	Others       bool     `json:"others"`              // unknown keys changed
 }
 
-// A Bundle is the change of a bundle.
+// A Bundle is an added, removed or changed bundle.
 //
-// A changed bundle was published with other content. Clusters that have it installed do not install it again; they need
-// a new version.
+// A changed bundle was published again with different content. Clusters that have it installed do not install it again;
+// they need a new version.
 //
-// The content is compared regardless of formatting, of the order of keys, properties and related images, and of empty
-// values.
+// The comparison ignores formatting, empty values, and the order of keys, properties and related images.
 type Bundle struct {
 	Name    string `json:"name"`
-	Version string `json:"version"` // after, or before if removed; "" if unknown
+	Version string `json:"version"` // version after, or before if removed; "" if unknown
 	Change  Change `json:"change"`
 
 	Image      *Values  `json:"image,omitempty"` // nil if unchanged
-	Properties []string `json:"properties"`      // the types of changed ones
+	Properties []string `json:"properties"`      // types of the changed properties
 	Keys       []string `json:"keys"`            // other changed keys, such as relatedImages
 
-	// Form is set if only the form of the metadata changed, from olm.bundle.object to olm.csv.metadata or back, as by opm
-	// render --migrate. Such a bundle has an image and is installed as before.
+	// Form is set if only the form of the metadata changed, from olm.bundle.object to olm.csv.metadata or back, as by
+	// opm render --migrate. Such a bundle has an image, and clusters install it as before.
 	Form *Values `json:"form,omitempty"`
 }
 
@@ -200,10 +199,10 @@ type Deprecation struct {
 	Name    string `json:"name"`   // "" for the package
 	Change  Change `json:"change"`
 	Message Values `json:"message"`
-	Others  bool   `json:"others"` // keys that the format does not define changed, of one in both catalogs
+	Others  bool   `json:"others"` // unknown keys of a deprecation in both catalogs changed
 }
 
-// An Object is the change of objects of another schema. Those of one schema and name count as one.
+// An Object is the change of all objects with the same schema and name, for other schemas.
 type Object struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
@@ -214,44 +213,44 @@ type Object struct {
 type Installs struct {
 	Channel   string            `json:"channel"` // "" for any
 	Semantics []graph.Semantics `json:"semantics"`
-	Installed []string          `json:"installed"` // bundles of the catalog before
+	Installed []string          `json:"installed"` // bundles in the catalog before
 
 	// Pruned are bundles that the catalog before only names in replaces or skips: they may be installed from an earlier
 	// catalog. Their version is taken from the end of their name, such as kiln.v1.0.0.
 	Pruned []string `json:"pruned"`
 }
 
-// Stranded are installs that lose their update path: bundles that are updated to the end of their channel with the
-// catalog before, but not with the catalog after. The end is the head in OLM Classic. In OLM v1 it is the preferred
-// bundle of the channel, or any higher version, which must be deprecated.
+// Stranded are installs that lose their update path: with the catalog before, updates reach the end of the channel;
+// with the catalog after, they do not. The end is the head in OLM Classic. In OLM v1, it is the preferred bundle of the
+// channel, or any higher version, which must be deprecated.
 type Stranded struct {
 	Installs
 	Why
 }
 
-// A Why is why installs are stranded.
+// A Why is the reason why installs are stranded, with its details.
 type Why struct {
 	Reason Reason `json:"reason"`
-	End    string `json:"end,omitempty"`   // for StopsEarly: the last bundle that they are updated to
+	End    string `json:"end,omitempty"`   // for StopsEarly: the last bundle of the update path
 	Error  string `json:"error,omitempty"` // for Refused and Rejected
 }
 
-// A Reason is why installs are stranded.
+// A Reason is the kind of reason why installs are stranded.
 type Reason string
 
 // The reasons why installs are stranded.
 const (
 	PackageGone Reason = "package-removed"
 	ChannelGone Reason = "channel-removed"
-	Refused     Reason = "channel-refused" // OLM Classic updates nothing in the channel
-	Rejected    Reason = "update-rejected" // OLM answers with an error where the updates end
+	Refused     Reason = "channel-refused" // OLM Classic rejects the channel
+	Rejected    Reason = "update-rejected" // OLM reports an error at the end of the update path
 	NoUpdate    Reason = "no-update"
-	StopsEarly  Reason = "stops-early" // there are updates, but not to the end
-	Endless     Reason = "endless"     // there are updates for ever
+	StopsEarly  Reason = "stops-early" // the update path ends before the end of the channel
+	Endless     Reason = "endless"     // the update path ends in a loop
 )
 
-// A Reroute is installs whose next update changed or disappeared, and that are not stranded, whether or not they were
-// updated to the end of their channel. Installs without an update before are not included.
+// A Reroute lists installs whose next update changed or disappeared, except for stranded installs. They may or may not
+// have reached the end of their channel before. Installs without an update before are not included.
 type Reroute struct {
 	Installs
 	Next Values `json:"next"` // After is "" if there is no update
@@ -261,10 +260,10 @@ type Reroute struct {
 	PassedOver []string `json:"passedOver"`
 }
 
-// Compare compares two catalogs, which need not be valid. Of channels and bundles of the same name in a package, it
-// uses the first. The error joins those of all objects that cannot be read, by place.
+// Compare compares two catalogs, which need not be valid. If a package has several channels or bundles with the same
+// name, it uses the first. The error joins the errors of all objects that cannot be read, sorted by position.
 //
-// Memory does not grow with the size of bundles: both catalogs are read once, and only hashes of bundles are kept.
+// Memory use does not depend on the size of bundles: both catalogs are read once, and only hashes of bundles are kept.
 func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, error) {
 	old, errOld := read(ctx, before)
 	if ctx.Err() != nil {

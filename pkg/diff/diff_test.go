@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
-// base is a catalog that rows of tables change.
+// base is a catalog that the rows of test tables modify.
 const base = `schema: olm.package
 name: kiln
 defaultChannel: stable
@@ -77,11 +77,11 @@ properties:
   value: {packageName: kiln, version: 3.0.0}
 `
 
-// TestCompare changes one thing in a catalog and reads what is said about it, from the sections on.
+// TestCompare makes one change to a catalog and checks the sections of the report.
 func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		from, to string // replaced in base
+		from, to string // text replaced in base
 		want     string
 	}{
 		{"default channel", "defaultChannel: stable", "defaultChannel: fast", `
@@ -210,7 +210,7 @@ kiln: other changes
 	}
 }
 
-// What is written otherwise, in any way that means nothing, is the same.
+// TestSame checks that differences without a meaning are not reported as changes.
 func TestSame(t *testing.T) {
 	for _, test := range []struct{ name, from, to string }{
 		{"nothing", "", ""},
@@ -245,7 +245,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A package that is written again, by opm and in the other format, is the same.
+// TestPublishedRewritten checks that rewriting a package, with opm or in the other format, is not reported as a change.
 func TestPublishedRewritten(t *testing.T) {
 	for _, name := range []string{"v4.12", "v4.20"} {
 		before := publishedCatalog(t, name)
@@ -292,7 +292,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// Of names that stand twice the first counts, and objects of other schemas count together, in any order.
+// TestRepeated checks that the first of several objects with the same name is used, except that objects of other
+// schemas are compared together, in any order.
 func TestRepeated(t *testing.T) {
 	const note = "---\n{schema: example.note, package: kiln, name: handbook, text: More.}\n"
 	second := "---\n" + strings.Replace(bundle("kiln.v1", "7.0.0"), "package: p", "package: kiln", 1)
@@ -307,7 +308,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// Both catalogs are read before anything is said, and every error has its place.
+// TestCompareErrors checks that Compare reads both catalogs before it fails, and that every error has a position.
 func TestCompareErrors(t *testing.T) {
 	_, err := diff.Compare(t.Context(), catalog("- a\n"), catalog("schema: olm.channel\npackage: p\nentries: 5\n"))
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
-// Fail on a change that leaves installed bundles without an update path.
+// Fail if a change leaves installed bundles without an update path.
 func Example() {
 	const bundles = `
 {schema: olm.package, name: kiln, defaultChannel: stable}

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
-// catalog returns a catalog of one file.
+// catalog returns a catalog with one file.
 func catalog(text string) []declcfg.Source {
 	return []declcfg.Source{{Name: "catalog", FS: fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}}}
 }
@@ -33,7 +33,7 @@ func compareSources(t testing.TB, before, after []declcfg.Source) *diff.Report {
 	return r
 }
 
-// written returns what a function writes of a report.
+// written returns the text that write writes for a report.
 func written(t testing.TB, write func(io.Writer, *diff.Report) error, r *diff.Report) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -43,8 +43,8 @@ func written(t testing.TB, write func(io.Writer, *diff.Report) error, r *diff.Re
 	return out.String()
 }
 
-// graphOf returns a package with the channel c, which has entries such as "v3 <v2 !v1 >=1.0.0", where <v replaces, !
-// skips and the rest is the skipRange, and with the bundles of the names, vN being of version N.0.0.
+// graphOf returns a package with the named bundles and a channel c. vN has the version N.0.0. In an entry such as "v3
+// <v2 !v1 >=1.0.0", < precedes the replaced bundle and ! a skipped bundle; the rest is the skipRange.
 func graphOf(bundles string, entries ...string) string {
 	var text strings.Builder
 	text.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\n")

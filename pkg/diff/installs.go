@@ -9,14 +9,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A following is the updates of followers of a channel.
+// A following holds the updates of clusters that follow a channel, in one of the semantics.
 type following struct {
 	*graph.Plan
 	gone    bool // the channel does not exist, and Plan is nil
 	refused error
 }
 
-// follow returns the updates in a channel, by semantics.
+// follow computes the updates of a channel, by semantics.
 var follow = map[graph.Semantics]func(*graph.Package, *graph.Channel) following{
 	graph.Classic: followClassic,
 	graph.V1:      followV1,
@@ -31,7 +31,7 @@ func followV1(p *graph.Package, c *graph.Channel) following {
 	return following{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
 }
 
-// reachesEnd reports whether the updates of a bundle end at the end of the channel.
+// reachesEnd reports whether the updates of a bundle reach the end of the channel.
 func (f following) reachesEnd(b *graph.Bundle) bool { return !f.gone && f.Reaches(b) }
 
 // next returns the name of the next update of a bundle, or "".
@@ -54,7 +54,7 @@ func (i Installs) each(fn func(channel, bundle string)) {
 	}
 }
 
-// installs follows every channel before with every bundle that may be installed from it, in both catalogs.
+// installs compares the updates of every bundle that may be installed from a channel of the catalog before.
 func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	for _, ch := range c.graphBefore.Channels {
 		classic, v1 := c.followers(graph.Classic, ch), c.followers(graph.V1, ch)
@@ -75,14 +75,14 @@ func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	return stranded, reroutes
 }
 
-// followers are the installs that follow a channel and whose updates change under one of the semantics.
+// followers are the installs of a channel whose updates change, in one of the semantics.
 type followers struct {
 	before, after following
 	stranded      grouped[Why, *graph.Bundle]
-	reroutes      grouped[Values, *graph.Bundle] // by their next update
+	reroutes      grouped[Values, *graph.Bundle] // by next update
 }
 
-// followers returns the changes for bundles that may be installed from a channel before.
+// followers returns the changed installs of a channel of the catalog before.
 func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers {
 	f := &followers{before: follow[s](c.graphBefore, ch), after: following{gone: true}}
 	if now := c.graphAfter.Channel(ch.Name); now != nil {
@@ -106,7 +106,7 @@ func (f *followers) add(before, after *graph.Bundle) {
 	}
 }
 
-// why returns why an install does not reach the end of the channel.
+// why returns the reason why an install does not reach the end of the channel.
 func (f following) why(b *graph.Bundle) Why {
 	switch {
 	case f.gone:
@@ -127,8 +127,8 @@ func (f following) why(b *graph.Bundle) Why {
 	return Why{Reason: StopsEarly, End: end.Name}
 }
 
-// passedOver returns the updates of an install before, up to the first that is also one after. It walks both paths in
-// parallel, since mostly they meet soon.
+// passedOver returns the updates of an install before, up to the first that is also an update after. It walks both
+// paths in parallel, since they usually meet soon.
 func (f *followers) passedOver(bundle string) []string {
 	old, now := newWalk(f.before, bundle), newWalk(f.after, bundle)
 	for {
@@ -144,7 +144,7 @@ func (f *followers) passedOver(bundle string) []string {
 	}
 }
 
-// A walk follows the updates of an install to their end, or to the first bundle that is repeated.
+// A walk follows the updates of an install to their end, or to the first repeated bundle.
 type walk struct {
 	following
 	at      *graph.Bundle // nil if the channel does not exist
@@ -160,7 +160,7 @@ func newWalk(f following, bundle string) *walk {
 	return w
 }
 
-// step makes an update and returns its name, or "" at the end of the walk.
+// step follows one update and returns its name, or "" at the end of the walk.
 func (w *walk) step() string {
 	to := w.next(w.at)
 	if to == "" || w.reached[to] {
@@ -172,7 +172,7 @@ func (w *walk) step() string {
 	return to
 }
 
-// join yields the installs of a channel by their change. Those that are the same under both semantics are yielded once.
+// join yields the installs of a channel by change. Installs that are the same in both semantics are yielded once.
 func join[K comparable](channel string, classic, v1 grouped[K, *graph.Bundle]) iter.Seq2[K, Installs] {
 	return func(yield func(K, Installs) bool) {
 		for k, bundles := range classic.all() {
@@ -207,7 +207,7 @@ func newInstalls(channel string, by []graph.Semantics, bundles []*graph.Bundle) 
 	return i
 }
 
-// strandedByPackage joins the stranded installs in all channels of a removed package.
+// strandedByPackage merges the stranded installs of all channels of a removed package.
 func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 	if len(all) == 0 {
 		return nil

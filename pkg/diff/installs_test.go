@@ -13,8 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// TestInstalls follows installed bundles in two versions of a channel, drawn as before | after. An arrow leads from
-// what is updated; ==> is skips, ~> a skipRange. Lines are what installsOf writes.
+// TestInstalls compares the updates of installed bundles in two versions of a channel, drawn as before | after. Arrows
+// lead from the installed bundle to its update; ==> is skips, ~> a skipRange. The expected lines are in the format of
+// installsOf.
 func TestInstalls(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -48,7 +49,7 @@ func TestInstalls(t *testing.T) {
 			want:   []string{"c classic+v1: v1 goes to v3, not v2, past v2"},
 		},
 		{
-			// v1 -> v2        | v1 -> v2 ==> v3, where OLM Classic offers nobody v2
+			// v1 -> v2        | v1 -> v2 ==> v3; OLM Classic does not offer v2
 			name:   "a head that skips, but replaces nothing",
 			before: graphOf("v1 v2", "v1", "v2 <v1"),
 			after:  graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 !v2"),
@@ -174,7 +175,7 @@ func TestInstalls(t *testing.T) {
 			},
 		},
 		{
-			// (p.v1.0.0) -> v2 | (p.v1.0.0) ~> v2, as its name tells
+			// (p.v1.0.0) -> v2 | (p.v1.0.0) ~> v2, with the version in its name
 			name:   "one that is named only is in a range",
 			before: graphOf("v2", "v2 <vp.v1.0.0"),
 			after:  graphOf("v2", "v2 <2.0.0"),
@@ -227,7 +228,7 @@ func TestInstalls(t *testing.T) {
 			want:   []string{" classic+v1: v1 v2 stranded: package-removed"},
 		},
 		{
-			// OLM v1 prefers what is not deprecated.
+			// OLM v1 prefers bundles that are not deprecated.
 			name:   "the head is deprecated",
 			before: graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 <v2 !v1"),
 			after: graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 <v2 !v1") +
@@ -246,7 +247,7 @@ func TestInstalls(t *testing.T) {
 	}
 }
 
-// installsOf writes what becomes of installs.
+// installsOf formats the stranded and rerouted installs of a report.
 func installsOf(r *diff.Report) []string {
 	who := func(i diff.Installs) string {
 		var by []string
@@ -285,7 +286,7 @@ func installsOf(r *diff.Report) []string {
 	return lines
 }
 
-// Installs count once, whatever semantics they are about.
+// TestStrandedCount checks that an install affected in both semantics is counted once.
 func TestStrandedCount(t *testing.T) {
 	before := graphOf("v1 v2 v3", "v1", "v2 <v1", "v3 <v2")
 	after := graphOf("v1 v2 v3 v4", "v1", "v2 <v1", "v3", "v4 <v3")
@@ -295,7 +296,7 @@ func TestStrandedCount(t *testing.T) {
 	}
 }
 
-// A long chain is told about where it changes only.
+// TestLongChain checks that a change in a long chain is reported only for the affected installs.
 func TestLongChain(t *testing.T) {
 	const n = 5000
 	var bundles []string
@@ -319,7 +320,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// What is said about installs of random channels is what following each of them tells.
+// TestRandomInstalls compares the report for random channels with the results of following every installed bundle.
 func TestRandomInstalls(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	told := 0
@@ -346,7 +347,7 @@ func TestRandomInstalls(t *testing.T) {
 	}
 }
 
-// each writes a line for each install and semantics.
+// each returns a line for each install and semantics.
 func each(i diff.Installs, what string) []string {
 	var lines []string
 	for _, s := range i.Semantics {
@@ -357,7 +358,7 @@ func each(i diff.Installs, what string) []string {
 	return lines
 }
 
-// randomGraph returns a channel of some of six bundles, with a chain and other edges between them.
+// randomGraph returns a channel with some of six bundles, with a chain and other edges between them.
 func randomGraph(r *rand.Rand) string {
 	var bundles, entries []string
 	for i := 1; i <= 6; i++ {
@@ -379,8 +380,8 @@ func randomGraph(r *rand.Rand) string {
 	return graphOf(strings.Join(bundles, " "), entries...)
 }
 
-// followEach follows each bundle of the channel c before, in both catalogs. Nothing is deprecated, so that OLM v1
-// prefers the highest version.
+// followEach follows each bundle of the channel c before, in both catalogs. No bundle is deprecated, so OLM v1 prefers
+// the highest version.
 func followEach(t *testing.T, before, after string) []string {
 	t.Helper()
 	old, now := index(t, before).Package("p"), index(t, after).Package("p")
@@ -416,7 +417,7 @@ type fate struct {
 	reachesEnd bool
 }
 
-// fates returns what becomes of each bundle in channel c.
+// fates returns the next update of each bundle in channel c, and whether it reaches the end.
 func fates(t *testing.T, p *graph.Package) map[graph.Semantics]map[string]fate {
 	t.Helper()
 	c := p.Channel("c")
@@ -425,11 +426,11 @@ func fates(t *testing.T, p *graph.Package) map[graph.Semantics]map[string]fate {
 		head = order[0]
 	}
 	highest := ""
-	for _, e := range c.Entries() { // they are sorted
+	for _, e := range c.Entries() { // entries are sorted
 		highest = e.Name
 	}
 	all := map[graph.Semantics]map[string]fate{graph.Classic: {}, graph.V1: {}}
-	outlooks, _ := p.Outlooks(c, graph.V1Options{}, false) // where OLM refuses the channel, nothing is updated
+	outlooks, _ := p.Outlooks(c, graph.V1Options{}, false) // if OLM Classic rejects the channel, it updates no bundle
 	for o := range outlooks {
 		all[graph.Classic][o.Installed] = fate{o.Classic.Next, head != "" && o.Classic.End == head && !o.Classic.Loop}
 		all[graph.V1][o.Installed] = fate{o.V1.Next, o.V1.End == highest && !o.V1.Loop}

@@ -12,25 +12,25 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A prose writes changes as text, one a line.
+// A prose formats changes as text, one per line.
 type prose struct {
-	name    func(string) string // writes a name
-	text    func(string) string // writes third-party text
-	heading func(string) string // writes a name in the title of a section
+	name    func(string) string // formats a name
+	text    func(string) string // formats third-party text
+	heading func(string) string // formats a name in the title of a section
 	strong  func(string) string // emphasizes words
 	arrow   string
 }
 
-// A section is the lines about one package, or about several with the same change.
+// A section has the lines for one package, or for several packages with the same change.
 type section struct {
 	title string
 	lines []string
 }
 
-// maxNames limits the written names of a list; JSON has all.
+// maxNames is the maximum number of names in a list; JSON has all.
 const maxNames = 8
 
-// names writes a list of names; "" if there are none.
+// names formats a list of names; "" if it is empty.
 func (w prose) names(all []string) string {
 	var written []string
 	for _, n := range all {
@@ -52,7 +52,7 @@ func after(words, text string) string {
 	return words + text
 }
 
-// abbreviated writes the first words of a list and the number of others.
+// abbreviated returns the first words of a list and the number of others.
 func abbreviated(words []string) string {
 	if more := len(words) - maxNames; more > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxNames], ", "), more)
@@ -60,7 +60,7 @@ func abbreviated(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// becomes writes a changed value; "" for nil.
+// becomes formats a changed value; "" for nil.
 func (w prose) becomes(v *Values) string {
 	if v == nil {
 		return ""
@@ -75,18 +75,18 @@ func optional(name string) []string {
 	return []string{name}
 }
 
-// change writes names before and after.
+// change formats the names before and after.
 func (w prose) change(before, after []string) string {
 	return w.orNone(before) + " " + w.arrow + " " + w.orNone(after)
 }
 
-// orNone writes names, or "none".
+// orNone formats names, or returns "none".
 func (w prose) orNone(names []string) string { return cmp.Or(w.names(names), "none") }
 
-// digest finds the digest of an image reference, of which twelve digits are written.
+// digest matches the digest of an image reference. Its first submatch ends after twelve hex digits.
 var digest = regexp.MustCompile(`(@sha256:[0-9a-f]{12})[0-9a-f]+$`)
 
-// shortened returns two image references with short digests, if those differ.
+// shortened returns two image references with short digests, or unchanged if these would be equal.
 func (v *Values) shortened() *Values {
 	short := &Values{digest.ReplaceAllString(v.Before, "$1"), digest.ReplaceAllString(v.After, "$1")}
 	if short.Before == short.After {
@@ -95,7 +95,7 @@ func (v *Values) shortened() *Values {
 	return short
 }
 
-// changes writes all changes of a package in both catalogs, the worst first.
+// changes formats all changes of a package in both catalogs, the most severe first.
 func (w prose) changes(p Package) []string {
 	lines := w.stranded(p)
 	lines = append(lines, w.contents(p)...)
@@ -116,7 +116,7 @@ func (w prose) changes(p Package) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// all writes a package that is in only one of the catalogs.
+// all formats a package that is in only one of the catalogs.
 func (w prose) all(p Package) []string {
 	var channels, bundles []string
 	for _, c := range p.Channels {
@@ -134,14 +134,14 @@ func (w prose) all(p Package) []string {
 		what += ", the highest " + w.name(bundles[len(bundles)-1])
 	}
 	lines := []string{what}
-	if p.Change == Removed { // its deprecations and objects are not worth a line
+	if p.Change == Removed { // its deprecations and objects are omitted
 		return append(lines, w.stranded(p)...)
 	}
 	lines = append(lines, w.deprecations(p)...)
 	return slices.DeleteFunc(append(lines, w.objects(p)...), func(line string) bool { return line == "" })
 }
 
-// lostPaths counts stranded installs.
+// lostPaths formats a number of stranded installs.
 func lostPaths(n int) string {
 	return plural.Words(n, "install loses its update path", "installs lose their update path")
 }
@@ -159,7 +159,7 @@ func (w prose) stranded(p Package) []string {
 	return lines
 }
 
-// installed writes the bundles of installs, pruned ones last.
+// installed formats the bundles of installs, pruned bundles last.
 func (w prose) installed(i Installs) string {
 	pruned := ""
 	if n := len(i.Pruned); n > 0 {
@@ -169,7 +169,7 @@ func (w prose) installed(i Installs) string {
 	return joined("; and ", w.names(i.Installed), pruned)
 }
 
-// under writes the followed channel, and the semantics if only one is affected.
+// under formats the followed channel, and the semantics if only one is affected.
 func (w prose) under(i Installs) string {
 	text := ""
 	if i.Channel != "" {
@@ -199,7 +199,7 @@ func (w prose) why(y Why) string {
 	return "since no update leads on"
 }
 
-// contents writes the changed published bundles, those with the same changes on one line.
+// contents formats the changed published bundles; bundles with the same changes share a line.
 func (w prose) contents(p Package) []string {
 	changed := p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Form == nil })
 	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
@@ -215,7 +215,7 @@ func (w prose) contents(p Package) []string {
 	return lines
 }
 
-// content writes the changes of a bundle, optionally with the images.
+// content formats the changes of a bundle, optionally with its images.
 func (w prose) content(b Bundle, images bool) string {
 	image := ""
 	switch {
@@ -227,7 +227,7 @@ func (w prose) content(b Bundle, images bool) string {
 	return joined("; ", image, after("properties ", w.names(b.Properties)), w.names(b.Keys))
 }
 
-// comeAndGone writes the added or removed bundles.
+// comeAndGone formats the added or removed bundles.
 func (w prose) comeAndGone(p Package, change Change) []string {
 	var names []string
 	for _, b := range p.bundles(func(b Bundle) bool { return b.Change == change }) {
@@ -239,7 +239,7 @@ func (w prose) comeAndGone(p Package, change Change) []string {
 	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
-// channel writes the changes of a channel. Entries in told are only counted.
+// channel formats the changes of a channel. Entries in told are only counted, since their bundles are listed elsewhere.
 func (w prose) channel(c Channel, told map[string]Change) []string {
 	label := "channel " + w.name(c.Name)
 	heads := Heads{}
@@ -267,7 +267,7 @@ func (w prose) channel(c Channel, told map[string]Change) []string {
 
 func entries(n int) string { return plural.Words(n, "entry", "entries") }
 
-// entries counts entries, and names those that are not in told.
+// entries formats the number of entries, and the names of entries that are not in told.
 func (w prose) entries(names []string, change Change, others string, told map[string]Change) string {
 	if len(names) == 0 {
 		return ""
@@ -302,7 +302,7 @@ func (w prose) reroutes(p Package) []string {
 	return lines
 }
 
-// past writes the bundles passed over, if there are more than the next update before.
+// past formats the bundles passed over, if there are others than the next update before.
 func (w prose) past(r Reroute) string {
 	if len(r.PassedOver) < 2 {
 		return ""
@@ -329,7 +329,7 @@ func (w prose) deprecations(p Package) []string {
 	return append(lines, after("the deprecations have another ", w.names(p.DeprecationKeys)))
 }
 
-// deprecation writes the changes of a deprecation in both catalogs.
+// deprecation formats the changes of a deprecation in both catalogs.
 func (w prose) deprecation(d Deprecation) string {
 	words := "in other words: " + w.text(d.Message.After)
 	switch {

@@ -8,16 +8,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A catalog is one of the two catalogs, with hashes instead of contents.
+// A catalog is one of the two compared catalogs, with hashes instead of contents.
 type catalog struct {
 	index    declcfg.Index
-	packages map[string]bool  // of all objects
+	packages map[string]bool  // packages of all objects
 	contents map[name]content // of packages, channels, bundles, and deprecations by package
 	others   byPackage[uint64]
 	messages byPackage[message]
 }
 
-// A byPackage has values by package and name.
+// A byPackage maps packages and names to values.
 type byPackage[T any] map[string]map[name]T
 
 func (b byPackage[T]) of(pkg string) map[name]T {
@@ -27,7 +27,7 @@ func (b byPackage[T]) of(pkg string) map[name]T {
 	return b[pkg]
 }
 
-// A name identifies an object, or what a deprecation is about; that of a package has no name.
+// A name identifies an object, or the target of a deprecation. If that is the package, name.name is "".
 type name struct {
 	pkg, schema, name string
 }
@@ -35,10 +35,10 @@ type name struct {
 // A message is the content of a deprecation.
 type message struct {
 	text   string
-	others uint64 // hash of keys that the format does not define
+	others uint64 // hash of unknown keys
 }
 
-// An object is an object of a catalog, without its bulk.
+// An object is an object of a catalog, without large values.
 type object struct {
 	meta         *declcfg.Meta
 	value        any
@@ -46,7 +46,8 @@ type object struct {
 	deprecations []declcfg.Deprecation
 }
 
-// read reads the objects of a catalog. The error joins those of all objects that cannot be read, by place.
+// read reads the objects of a catalog. The error joins the errors of all objects that cannot be read, sorted by
+// position.
 func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 	c := &catalog{
 		packages: map[string]bool{},
@@ -92,13 +93,13 @@ func (c *catalog) add(o object) {
 		c.addMessages(pkg, o.deprecations)
 		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
 	case o.value == nil:
-		c.others.of(pkg)[id] += o.content.sum() // several may have the same name, in any order
+		c.others.of(pkg)[id] += o.content.sum() // several objects may have the same name, in any order
 	default:
 		c.addContent(id, o.content)
 	}
 }
 
-// addContent adds the content of a name, unless there is one.
+// addContent sets the content of a name, unless it is already set.
 func (c *catalog) addContent(id name, content content) {
 	if _, known := c.contents[id]; !known {
 		c.contents[id] = content

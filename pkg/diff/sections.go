@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// sections returns the sections of a report: changed packages, removed and added ones, then the bundles whose metadata
-// only changed its form.
+// sections returns the sections of a report: changed packages, removed packages, added packages, and bundles in which
+// only the form of the metadata changed.
 func (w prose) sections(r *Report) []section {
 	var all []section
 	gone, added := section{}, section{}
@@ -38,12 +38,12 @@ func (w prose) packageName(p Package, write func(string) string) string {
 	return write(p.Name)
 }
 
-// whole writes a package that is in only one of the catalogs, in one line.
+// whole formats a package that is in only one of the catalogs, on one line.
 func (w prose) whole(p Package) string {
 	return w.packageName(p, w.name) + ": " + strings.Join(w.all(p), "; ")
 }
 
-// brief counts the changes in a package.
+// brief formats the numbers of changes in a package.
 func (p *Package) brief() string {
 	s := p.summary()
 	var words []string
@@ -59,7 +59,7 @@ func (p *Package) brief() string {
 	return cmp.Or(strings.Join(words, ", "), "other changes")
 }
 
-// words writes the counts that are not zero: 2 bundles added.
+// words formats the counts that are not zero, such as "2 bundles added".
 func (c namedCounts) words() []string {
 	var words []string
 	for _, part := range []struct {
@@ -73,7 +73,7 @@ func (c namedCounts) words() []string {
 	return words
 }
 
-// forms counts the bundles of a package whose form of metadata changed.
+// forms formats the numbers of bundles of a package with metadata in another form.
 func (w prose) forms(p Package) []string {
 	var reformed grouped[Values, string]
 	for _, b := range p.reformed() {
@@ -112,7 +112,7 @@ var warnings = []warning{
 	}},
 }
 
-// warnings counts the changes to review, and names their packages.
+// warnings formats the numbers of changes to review, with their packages.
 func (w prose) warnings(r *Report) []string {
 	var lines []string
 	for _, warning := range warnings {
@@ -140,7 +140,7 @@ func (s Summary) counts() []namedCounts {
 	return []namedCounts{{"packages", s.Packages}, {"channels", s.Channels}, {"bundles", s.Bundles}}
 }
 
-// notes writes the other counts.
+// notes formats the other counts.
 func (s Summary) notes() []string {
 	var lines []string
 	for _, note := range []struct {

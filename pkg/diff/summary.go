@@ -44,7 +44,7 @@ func (p *Package) onlyForm() bool {
 	return reflect.DeepEqual(*p, onlyBundles) && len(p.reformed()) == len(p.Bundles)
 }
 
-// reformed returns the bundles whose form of metadata changed.
+// reformed returns the bundles with metadata in another form.
 func (p *Package) reformed() []Bundle { return p.bundles(func(b Bundle) bool { return b.Form != nil }) }
 
 // bundles returns the bundles for which is returns true.
@@ -69,7 +69,7 @@ func (c *Counts) add(change Change) {
 	}
 }
 
-// addPackage counts what packages of both catalogs have in other versions.
+// addPackage counts the changes inside a package of both catalogs.
 func (s *Summary) addPackage(p Package) {
 	if p.DefaultChannel != nil {
 		s.DefaultChannels++
@@ -89,7 +89,7 @@ func (s *Summary) addPackage(p Package) {
 	s.Rerouted += countInstalls(p.Reroutes)
 }
 
-// countInstalls counts the pairs of a channel and a bundle, under either semantics.
+// countInstalls counts the pairs of a channel and a bundle, in either semantics.
 func countInstalls[T interface {
 	each(func(channel, bundle string))
 }](all []T) int {

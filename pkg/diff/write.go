@@ -14,7 +14,7 @@ import (
 )
 
 // WriteText writes a report as text: the summary, each changed package with its changes, then removed and added
-// packages. Of long lists of names it writes the first and the number of others.
+// packages. Long lists of names are cut; the number of omitted names is written.
 func WriteText(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	p := prose{name: legible.Name, text: legible.Text, heading: legible.Name, strong: strings.Clone, arrow: "->"}
@@ -38,14 +38,14 @@ func WriteText(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// MaxComment is the limit of a comment on GitHub, in characters; other forges allow more.
+// MaxComment is the maximum length of a comment on GitHub, in characters; other forges allow more.
 const MaxComment = 65_536
 
-// WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details above
-// the limit of GitHub are omitted, and the comment says so.
+// WriteMarkdown writes a report as a comment on a pull request: a short summary, and collapsed details. Details beyond
+// the limit of GitHub are omitted, with a note.
 func WriteMarkdown(w io.Writer, r *Report) error { return WriteMarkdownWithin(w, r, MaxComment) }
 
-// WriteMarkdownWithin is WriteMarkdown with another limit.
+// WriteMarkdownWithin is like WriteMarkdown with another limit, in characters.
 func WriteMarkdownWithin(w io.Writer, r *Report, limit int) error {
 	p := prose{name: markdown.Code, text: markdown.Escape, heading: codeTag, strong: strong, arrow: "→"}
 	var text strings.Builder
@@ -89,8 +89,8 @@ func (w prose) writeSummary(out *strings.Builder, r *Report) {
 	out.WriteByte('\n')
 }
 
-// folded writes a section as collapsed Markdown, with the first lines that fit into most characters. It returns the
-// number of omitted lines; if no line fits, the text is empty.
+// folded formats a section as collapsed Markdown, with as many lines as fit into most characters. It returns the number
+// of omitted lines; if no line fits, the text is empty.
 func (s section) folded(most int) (text string, leftOut int) {
 	const end = "\n</details>\n"
 	var out strings.Builder
@@ -113,5 +113,5 @@ func (s section) folded(most int) (text string, leftOut int) {
 
 func strong(s string) string { return "**" + s + "**" }
 
-// codeTag writes a name inside of HTML.
+// codeTag formats a name inside HTML.
 func codeTag(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" }

@@ -11,7 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
-// Names and texts of others come out as they are, and neither as Markdown nor as control sequences.
+// TestNamesInMarkdown checks that third-party names and texts appear unchanged, and are not interpreted as Markdown or
+// control sequences.
 func TestNamesInMarkdown(t *testing.T) {
 	const odd = "a`b``c <b>&|*x* \\u001b[31m\\n# d"
 	note := func(text string) string {
@@ -31,7 +32,8 @@ func TestNamesInMarkdown(t *testing.T) {
 	}
 }
 
-// A comment on GitHub has a limit, which long reports keep and say so, whether they have many sections or long ones.
+// TestMarkdownFits checks that long reports keep the length limit of comments on GitHub, and note the omission, with
+// many sections as well as with long sections.
 func TestMarkdownFits(t *testing.T) {
 	const n = 900
 	packages := func(prefix, channel string) string {
@@ -65,7 +67,7 @@ func TestMarkdownFits(t *testing.T) {
 	}
 }
 
-// Of long lists the first names are written, and how many more there are.
+// TestManyNames checks that a long list is cut to its first names and the number of others.
 func TestManyNames(t *testing.T) {
 	var added []string
 	for i := range 12 {
@@ -82,7 +84,7 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// Where many bundles have another image, one line says so.
+// TestManyImages checks that many bundles with changed images share one line.
 func TestManyImages(t *testing.T) {
 	before := graphOf("v1 v2 v3 v4 v5 v6 v7 v8 v9", "v9")
 	got := written(t, diff.WriteText, compare(t, before, strings.ReplaceAll(before, "registry.example", "mirror.example")))
@@ -92,7 +94,7 @@ func TestManyImages(t *testing.T) {
 	}
 }
 
-// JSON has a list for everything, so that readers need not look whether there is one.
+// TestJSON checks that lists are never null in JSON, so readers need no special case.
 func TestJSON(t *testing.T) {
 	var got struct {
 		Summary  map[string]any   `json:"summary"`
