@@ -34,7 +34,7 @@ properties:
 - {type: olm.package, value: {packageName: oak, version: 1.0.0}}
 `
 
-// write writes the catalog to a file of a new directory.
+// write writes the catalog to a file in a new directory.
 func write(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,7 +45,7 @@ func write(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
-// A file keeps its mode, a link to it stays one, and nothing is left beside it.
+// TestApply checks that a file keeps its mode, that a symbolic link to it stays a link, and that no extra file remains.
 func TestApply(t *testing.T) {
 	dir, file := write(t)
 	if err := os.Chmod(file, 0o640); err != nil {
@@ -77,7 +77,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// While one edit holds the lock of a file, another one fails, and what it would do is not lost by being half done.
+// TestLocked checks that an edit of a locked file fails and leaves the file unchanged.
 func TestLocked(t *testing.T) {
 	dir, file := write(t)
 	root, err := os.OpenRoot(dir)
@@ -103,7 +103,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// A package that would not be valid is not written, and its problems are where they would be.
+// TestInvalid checks that an invalid package is not written, and that its problems have the positions they would have.
 func TestInvalid(t *testing.T) {
 	_, file := write(t)
 	r, err := edit.Apply(t.Context(), file, edit.Remove{Kind: edit.Channel, Name: "stable"}, edit.Options{})
@@ -115,7 +115,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// The last documents of a file without a line break at its end go with the line breaks before them.
+// TestRemoveLast checks that removing the last documents of a file that ends without a line break also removes the line
+// breaks before them.
 func TestRemoveLast(t *testing.T) {
 	_, file := write(t)
 	const last = `

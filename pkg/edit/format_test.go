@@ -21,7 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/edit"
 )
 
-// formatted returns the layout of a file and whether it is another one.
+// formatted returns the formatted file, and whether it changed.
 func formatted(t testing.TB, name string, text []byte) (out []byte, changed bool) {
 	t.Helper()
 	var w bytes.Buffer
@@ -32,7 +32,7 @@ func formatted(t testing.TB, name string, text []byte) (out []byte, changed bool
 	return w.Bytes(), changed
 }
 
-// checkFormatted fails unless the layout of a file has all of its comments and does not change any more.
+// checkFormatted checks that formatting a file keeps all comments and that formatting it again changes nothing.
 func checkFormatted(t testing.TB, name string, text []byte) (out []byte) {
 	t.Helper()
 	out, changed := formatted(t, name, text)
@@ -51,7 +51,7 @@ func checkFormatted(t testing.TB, name string, text []byte) (out []byte) {
 	return out
 }
 
-// comments counts the comments of a YAML file, as the YAML library finds them.
+// comments counts the comments of a YAML file that the YAML library finds.
 func comments(t testing.TB, text []byte) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -79,7 +79,7 @@ func comments(t testing.TB, text []byte) map[string]int {
 	}
 }
 
-// Formatting a published catalog changes no object of it.
+// TestFormatPublishedCatalogs checks that formatting a published catalog changes none of its objects.
 func TestFormatPublishedCatalogs(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/v*") {
 		t.Run(filepath.Base(dir), func(t *testing.T) { sameWhenFormatted(t, dir) })
@@ -103,7 +103,7 @@ func TestFormatExamples(t *testing.T) {
 	}
 }
 
-// sameWhenFormatted formats a copy of a catalog and compares what is written of both.
+// sameWhenFormatted formats a copy of a catalog and compares the rendered objects of both.
 func sameWhenFormatted(t *testing.T, dir string) {
 	t.Helper()
 	fsys := os.DirFS(dir)
@@ -145,7 +145,7 @@ func written(t *testing.T, fsys fs.FS) []byte {
 	return out.Bytes()
 }
 
-// The templates of maintainers can all be formatted.
+// TestFormatPublishedTemplates checks that the templates of operator maintainers can all be formatted.
 func TestFormatPublishedTemplates(t *testing.T) {
 	for _, name := range shared.Glob(t, "data/catalog-templates/*/*.yaml") {
 		text, err := os.ReadFile(name)
@@ -157,7 +157,7 @@ func TestFormatPublishedTemplates(t *testing.T) {
 }
 
 func TestFormatKeepsOrders(t *testing.T) {
-	// Objects of one place in the order keep theirs, and so do lists.
+	// Objects that sort equal keep their order, and so do lists.
 	const text = `---
 schema: olm.package
 name: a
@@ -232,7 +232,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// Whatever can be formatted has the same objects then, and is not formatted any further.
+// FuzzFormat checks that a formatted file has the same objects, and that formatting it again changes nothing.
 func FuzzFormat(f *testing.F) {
 	for _, text := range []string{
 		"# a\n\n# b\nschema: olm.channel\nname: 'c'\nentries:\n  - replaces: d\n    name: e # f\n---\n# g\n--- # h\nname: i\nschema: olm.package\n",
@@ -256,7 +256,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// objects returns the objects in a file that have a schema, sorted.
+// objects returns the objects of a file that have a schema, sorted.
 func objects(t *testing.T, text []byte) (all []string) {
 	t.Helper()
 	object := func(o *declcfg.Object) (string, error) { return string(o.JSON()), nil }

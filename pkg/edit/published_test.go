@@ -13,7 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// Every edit of a published template, and what undoes it, keep its comments and give the same bytes.
+// TestPublishedTemplates checks that each edit of a published template, followed by its undo, gives the original bytes,
+// and that comments stay.
 func TestPublishedTemplates(t *testing.T) {
 	for _, path := range shared.Glob(t, "data/catalog-templates/*/*.yaml") {
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), func(t *testing.T) {
@@ -23,7 +24,7 @@ func TestPublishedTemplates(t *testing.T) {
 	}
 }
 
-// The same is true of the packages of a published catalog, one file each.
+// TestPublishedCatalog is the same check for the packages of a published catalog, which have one file each.
 func TestPublishedCatalog(t *testing.T) {
 	for i, path := range shared.Glob(t, "data/catalogs/v4.20/*/*") {
 		if testing.Short() && i%8 > 0 {
@@ -36,10 +37,10 @@ func TestPublishedCatalog(t *testing.T) {
 	}
 }
 
-// A pair is an edit and what undoes it.
+// A pair is an edit and its undo.
 type pair struct{ edit, undo Edit }
 
-// roundTrips makes edits to a copy of a file.
+// roundTrips applies pairs of edits to a copy of a file.
 func roundTrips(t *testing.T, path string) {
 	t.Helper()
 	before, err := os.ReadFile(path)
@@ -70,7 +71,7 @@ func roundTrips(t *testing.T, path string) {
 	}
 }
 
-// pairsFor returns edits that leave the package of a file valid.
+// pairsFor returns edits after which the package of a file is still valid.
 func pairsFor(t *testing.T, path string) (pairs []pair) {
 	t.Helper()
 	o, err := open(t.Context(), path, Options{})
@@ -130,7 +131,7 @@ func pairsFor(t *testing.T, path string) (pairs []pair) {
 	return pairs
 }
 
-// stagePairs are the edits of a semver template.
+// stagePairs returns edits of a semver template.
 func stagePairs(p *pkg) (pairs []pair) {
 	b := &declcfg.Bundle{Name: "b", Image: "example.com/i:v99"}
 	for _, stage := range template.Stages() {
@@ -145,11 +146,11 @@ func stagePairs(p *pkg) (pairs []pair) {
 	return pairs
 }
 
-// rewrite makes an edit without waiting for the disk.
+// rewrite applies an edit without waiting for the disk.
 func rewrite(t *testing.T, path string, e Edit) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, old, old); err != nil { // or else the edit waits for someone to write more
+	if err := os.Chtimes(path, old, old); err != nil { // a recently written file would make the edit wait
 		t.Fatal(err)
 	}
 	o, err := open(t.Context(), path, Options{})
@@ -189,7 +190,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// comments returns the lines of a text that look like comments.
+// comments returns the lines that look like comments.
 func comments(text []byte) string {
 	var all []string
 	for line := range strings.Lines(string(text)) {
@@ -200,7 +201,7 @@ func comments(text []byte) string {
 	return strings.Join(all, "")
 }
 
-// firstDifference shows where two texts differ.
+// firstDifference returns the text around the first difference.
 func firstDifference(a, b []byte) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

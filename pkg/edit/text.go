@@ -15,16 +15,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A text is a document that is edited: each change replaces a few bytes of it, and is checked to change nothing else.
+// A text is a document to edit. Each change replaces a few bytes, and is checked to change nothing else.
 type text struct {
 	file  string
 	start document.Place // of the document in the file
 	source
 
-	parsed *node // nil until it is needed, and after a change
+	parsed *node // nil before the first use, and after a change
 }
 
-// A placeError is why a document cannot be edited safely, and the offset in it.
+// A placeError is the reason why a document cannot be edited safely, with its offset in the document.
 type placeError struct {
 	at  int
 	msg string
@@ -32,8 +32,8 @@ type placeError struct {
 
 func (e *placeError) Error() string { return e.msg }
 
-// insertBehind adds an element to a list, behind the one with an index or at the end of an empty list. It gets the
-// order and the spelling of keys that the others have.
+// insertBehind inserts an element after the given index of a list, or at the end of an empty list. The element takes
+// the key order and the key spelling of the other elements.
 func (t *text) insertBehind(ptr jsontext.Pointer, i int, v jsontext.Value) error {
 	tree, err := t.tree()
 	if err != nil {
@@ -57,7 +57,7 @@ func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
 	return t.insertBehind(ptr, len(path[len(path)-1].children)-1, v)
 }
 
-// set gives a member of an object a value: in the place of the text that it has, or behind all other members.
+// set sets a member of an object: it replaces the scalar there, or adds the member after all others.
 func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 	name := ptr.LastToken()
 	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
@@ -90,7 +90,7 @@ func (t *text) remove(ptr jsontext.Pointer) error {
 	})
 }
 
-// removeElements removes the elements with these indices, which are sorted, from a list.
+// removeElements removes the elements with the given indices, which are sorted, from a list.
 func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
 	return t.change(ptr, func(path []*node) (splice, error) {
 		return t.removeChildren(path[len(path)-1], indices...)
@@ -106,7 +106,7 @@ func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
 	})
 }
 
-// change makes a change to the value at ptr: to the text by a splice, and for the check to the value itself.
+// change changes the value at ptr: the text with a splice, and the value itself, to check that both agree.
 func (t *text) change(
 	ptr jsontext.Pointer, inText func(path []*node) (splice, error), inValue func(any) any,
 ) error {
@@ -140,14 +140,14 @@ func (t *text) change(
 	return nil
 }
 
-// checkSafe returns an error if the values on the way to an edit mean more than what stands there.
+// checkSafe returns an error if a value on the path of an edit has a meaning beyond its own text, such as an alias.
 func (t *text) checkSafe(path []*node) error {
 	for i, n := range path {
 		if again := n.repeated(); again != nil {
 			return t.unsafe(&placeError{again.start, fmt.Sprintf("the key %q is repeated", again.name)})
 		}
 		shared := n
-		if i == len(path)-1 && n.kind == list { // whose elements may be edited or removed
+		if i == len(path)-1 && n.kind == list { // its elements may be edited or removed
 			shared = n.sharing()
 		}
 		if shared != nil && shared.shared != "" {
@@ -157,22 +157,22 @@ func (t *text) checkSafe(path []*node) error {
 	return nil
 }
 
-// unsafe returns the error about what cannot be edited safely.
+// unsafe returns the error for a document that cannot be edited safely.
 func (t *text) unsafe(err error) error {
-	e, ok := err.(*placeError) //nolint:errorlint // nothing wraps it
+	e, ok := err.(*placeError) //nolint:errorlint // it is never wrapped
 	if !ok {
 		return err
 	}
 	return &declcfg.Error{Pos: t.pos(e.at), Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
 }
 
-// pos returns the place of an offset.
+// pos returns the position of an offset.
 func (t *text) pos(at int) declcfg.Pos {
 	p := t.start.After(t.bytes[:at])
 	return declcfg.Pos{File: t.file, Line: p.Line, Column: p.Column}
 }
 
-// tree returns the tree of the document as it is now.
+// tree returns the tree of the current text.
 func (t *text) tree() (*node, error) {
 	if t.parsed != nil {
 		return t.parsed, nil
@@ -189,7 +189,7 @@ func (t *text) tree() (*node, error) {
 	return tree, nil
 }
 
-// value returns what the document says.
+// value decodes the document.
 func (t *text) value() (any, error) {
 	raw := t.bytes
 	if t.yaml {
@@ -203,7 +203,7 @@ func (t *text) value() (any, error) {
 	return v, err
 }
 
-// changed returns v with the value at ptr changed, which need not be there.
+// changed returns v with the value at ptr changed; that value may be missing.
 func changed(v any, ptr jsontext.Pointer, change func(any) any) any {
 	if ptr == "" {
 		return change(v)
@@ -225,7 +225,7 @@ func changed(v any, ptr jsontext.Pointer, change func(any) any) any {
 	return v
 }
 
-// index returns the index that a token of a pointer is.
+// index parses a token of a pointer as an index.
 func index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && i >= 0

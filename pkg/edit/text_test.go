@@ -10,13 +10,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// A textCase is a change of a document: a value to append to the list at ptr or, without "append", to set; "" removes.
+// A textCase is one change of a document.
 type textCase struct {
 	name, doc string
-	how       string // append, set or remove
+	how       string // append (to the list at ptr), set or remove
 	ptr       jsontext.Pointer
 	value     string
-	want      string // "error: " and the error if it fails
+	want      string // "error: " and the message if it fails
 }
 
 var textCases = []textCase{
@@ -96,7 +96,7 @@ func (c textCase) text() *text {
 	return &text{file: "f", start: document.Place{Line: 3, Column: 1}, source: source{[]byte(c.doc), isYAML}}
 }
 
-// edit makes the change.
+// edit applies the change.
 func (c textCase) edit(x *text) error {
 	switch c.how {
 	case "append":
@@ -128,8 +128,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzText holds that a change that does not fail changes what the document says by that, and nothing else, and that
-// removing what was added gives the same bytes.
+// FuzzText checks that a change that succeeds changes the decoded document as intended and nothing else, and that
+// removing the added element restores the original bytes.
 func FuzzText(f *testing.F) {
 	for _, c := range textCases {
 		f.Add([]byte(c.doc), string(c.ptr), c.value)
@@ -157,12 +157,12 @@ func FuzzText(f *testing.F) {
 		if err != nil || count(after, c.ptr) != elements+1 {
 			t.Fatalf("%q became %q with %v, %v", doc, added, after, err)
 		}
-		withoutLast := func(list any) any { return list.([]any)[:elements] } //nolint:forcetypeassert // count counted it
+		withoutLast := func(list any) any { return list.([]any)[:elements] } //nolint:forcetypeassert // it is a list
 		if elements > 0 && !bytes.Equal(encoded(changed(after, c.ptr, withoutLast)), encoded(before)) {
 			t.Errorf("%q became %q, which changes more than the list at %s", doc, added, ptr)
 		}
 		if err := x.removeElements(c.ptr, elements); err != nil {
-			return // such as for an empty list that has become one element
+			return // for example, an empty list that now has one element
 		}
 		if !bytes.Equal(x.bytes, doc) && elements > 0 {
 			t.Errorf("%q became %q, and then %q", doc, added, x.bytes)
@@ -170,7 +170,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// count returns how many elements the list at ptr has.
+// count returns the number of elements of the list at ptr.
 func count(v any, ptr jsontext.Pointer) (n int) {
 	changed(v, ptr, func(list any) any {
 		elements, _ := list.([]any)

@@ -15,16 +15,16 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// encoded returns a value as JSON, the same for equal values.
+// encoded returns a value as JSON; equal values give equal bytes.
 func encoded(v any) jsontext.Value {
 	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
-	if err != nil { // it is made of texts, or was read from JSON
+	if err != nil { // impossible: the value is made of strings, or was decoded from JSON
 		panic(err)
 	}
 	return format.AppendCompact(nil, raw)
 }
 
-// decoded returns what valid JSON means.
+// decoded decodes valid JSON.
 func decoded(raw jsontext.Value) any {
 	var v any
 	if err := json.Unmarshal(raw, &v, document.Lenient); err != nil {
@@ -33,7 +33,7 @@ func decoded(raw jsontext.Value) any {
 	return v
 }
 
-// spelled returns a key as an object spells it, which may be in another case.
+// spelled returns a key in the spelling of an object, which may differ in case.
 func spelled(members map[string]any, name string) string {
 	if _, ok := members[name]; ok {
 		return name
@@ -46,24 +46,24 @@ func spelled(members map[string]any, name string) string {
 	return name
 }
 
-// A style is how new text is written.
+// A style is the layout of new text.
 type style struct {
 	yaml    bool
-	flow    bool   // in brackets, which JSON always is
-	broken  bool   // in JSON: each member on a line of its own
-	indent  string // of the line that the value is in
-	unit    string // by which a level is indented further
-	compact bool   // in JSON: no blanks behind colons and commas
+	flow    bool   // in brackets or braces, like all JSON
+	broken  bool   // in JSON: each member on its own line
+	indent  string // of the line that contains the value
+	unit    string // indent of one more level
+	compact bool   // in JSON: no blanks after colons and commas
 	dashed  bool   // in YAML: lists are indented further than their key
-	quote   byte   // in YAML: around a value that is a text
-	quotes  quotes // in YAML: around texts in the value
+	quote   byte   // in YAML: around a scalar string value
+	quotes  quotes // in YAML: around strings inside the value
 }
 
-// quotes are those around texts, by the key that they or the list around them have; 0 is for plain texts. Those of ""
-// are for others that cannot be plain.
+// quotes are the quotes around strings, by the key of the string or of the list around it; 0 means plain. The key "" is
+// for all other strings that cannot be plain.
 type quotes map[string]byte
 
-// append appends a value, whose first line continues a line. There is no line break at its end.
+// append appends a value, starting in the middle of a line. It adds no line break at the end.
 func (s style) append(dst []byte, raw jsontext.Value) ([]byte, error) {
 	if s.yaml {
 		return s.appendYAML(dst, raw)
@@ -77,11 +77,11 @@ func (s style) append(dst []byte, raw jsontext.Value) ([]byte, error) {
 
 func (s style) appendYAML(dst []byte, raw jsontext.Value) ([]byte, error) {
 	var doc yaml.Node
-	escaped, err := jsontext.AppendFormat(nil, raw, jsontext.EscapeForJS(true)) // for U+2028 ends a line of YAML
+	escaped, err := jsontext.AppendFormat(nil, raw, jsontext.EscapeForJS(true)) // in YAML, U+2028 ends a line
 	if err != nil {
 		return nil, err
 	}
-	if err := yaml.Load(escaped, &doc); err != nil { // as JSON is YAML
+	if err := yaml.Load(escaped, &doc); err != nil { // JSON is valid YAML
 		return nil, err
 	}
 	s.restyle(&doc, s.quote)
@@ -99,7 +99,7 @@ func (s style) appendYAML(dst []byte, raw jsontext.Value) ([]byte, error) {
 	return dst, nil
 }
 
-// restyle gives nodes that were read from JSON the style, and texts in lists the quotes.
+// restyle applies the style to nodes that were read from JSON, and the quote to the strings in a list.
 func (s style) restyle(n *yaml.Node, quote byte) {
 	isText := n.Style&yaml.DoubleQuotedStyle != 0
 	n.Style = 0
@@ -125,14 +125,14 @@ func (s style) restyle(n *yaml.Node, quote byte) {
 	}
 }
 
-// isPlain reports whether a text means itself without quotes. The library does not know all words of YAML 1.1 that do
-// not, such as y.
+// isPlain reports whether a string means itself without quotes. The YAML library does not know all words of YAML 1.1
+// that need quotes, such as y.
 func isPlain(text string) bool {
 	raw, err := yamljson.Append(nil, []byte(text))
 	return err == nil && decoded(raw) == text || strings.Contains(text, "\n")
 }
 
-// A member is a key of an object and its value.
+// A member is a key of an object with its value.
 type member struct {
 	name  string
 	value jsontext.Value
@@ -154,10 +154,10 @@ func membersOf(raw jsontext.Value) (all []member) {
 	return all
 }
 
-// like returns an object with the order and spelling of keys that others in the list have.
+// like returns an object with the key order and the key spelling of the other elements of its list.
 func like(raw jsontext.Value, others []*node) jsontext.Value {
-	var names []string            // in the order of the others
-	at := func(name string) int { // the length for one that no other has
+	var names []string            // in the order of the other elements
+	at := func(name string) int { // len(names) if no other element has it
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 		return cmp.Or(i+1, len(names)+1) - 1
 	}
@@ -181,7 +181,7 @@ func like(raw jsontext.Value, others []*node) jsontext.Value {
 	return joined(members)
 }
 
-// behind returns the index behind the last of the names that the members have.
+// behind returns the index after the last member that is in names.
 func behind(names []string, members []*node) int {
 	for _, m := range slices.Backward(members) {
 		if i := slices.Index(names, m.name); i >= 0 {
@@ -191,7 +191,7 @@ func behind(names []string, members []*node) int {
 	return 0
 }
 
-// joined returns the object with these members.
+// joined returns an object with the given members.
 func joined(members []member) jsontext.Value {
 	raw := jsontext.Value{'{'}
 	for i, m := range members {
@@ -204,5 +204,5 @@ func joined(members []member) jsontext.Value {
 	return append(raw, '}')
 }
 
-// listOf returns the list with one element.
+// listOf returns a list with one element.
 func listOf(v jsontext.Value) jsontext.Value { return append(append(jsontext.Value{'['}, v...), ']') }
