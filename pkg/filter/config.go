@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Config is an ImageSetConfiguration of oc-mirror: what to mirror of some catalogs. Only its operators count; the
-// rest is ignored.
+// A Config is an ImageSetConfiguration of oc-mirror, which selects what to mirror from some catalogs. Only its
+// operators are used.
 type Config struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -45,7 +45,7 @@ type operator struct {
 	Catalog          string          `json:"catalog"`
 	Full             bool            `json:"full"`
 	SkipDependencies bool            `json:"skipDependencies"`
-	SkipDeps         bool            `json:"skipDeps"` // as early versions called it
+	SkipDeps         bool            `json:"skipDeps"` // the name in early versions
 	Packages         []configPackage `json:"packages"`
 
 	TargetName                  jsontext.Value `json:"targetName"`
@@ -67,14 +67,14 @@ type configChannel struct {
 	Name string `json:"name"`
 }
 
-// bounds are the versions that are mirrored.
+// bounds are the limits of the mirrored versions.
 type bounds struct {
 	MinVersion string `json:"minVersion"`
 	MaxVersion string `json:"maxVersion"`
-	MinBundle  string `json:"minBundle"` // in v1alpha2 only
+	MinBundle  string `json:"minBundle"` // only in v1alpha2
 }
 
-// The versions of the API: those of oc-mirror v1 and v2, which select differently.
+// The API versions of oc-mirror v1 and v2, which select differently.
 const (
 	apiV1 = "mirror.openshift.io/v1alpha2"
 	apiV2 = "mirror.openshift.io/v2alpha1"
@@ -92,8 +92,8 @@ func ReadConfig(path string) (*Config, error) {
 	return ParseConfig(path, text)
 }
 
-// ParseConfig reads the text of an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error]
-// for everything that is wrong with it.
+// ParseConfig parses an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error] for each
+// problem, sorted by position.
 func ParseConfig(path string, text []byte) (*Config, error) {
 	c := new(Config)
 	file, err := strictyaml.Unmarshal(path, text, c)
@@ -108,7 +108,7 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 	return c, nil
 }
 
-// check returns what is wrong with the config, as oc-mirror checks it.
+// check returns the problems of the config, by the rules of oc-mirror.
 func (c *Config) check() (errs []error) {
 	fail := func(ptr jsontext.Pointer, format string, args ...any) {
 		errs = append(errs, c.file.Errorf(ptr, format, args...))
@@ -139,7 +139,7 @@ func (c *Config) check() (errs []error) {
 	return errs
 }
 
-// checkPackage checks a package and its channels, and reports whether one of them has a range.
+// checkPackage checks a package and its channels, and reports whether the package or a channel has a range.
 func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackage) (hasRange bool) {
 	none := bounds{}
 	hasRange = p.bounds != none
@@ -159,7 +159,7 @@ func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackag
 
 type failFunc = func(ptr jsontext.Pointer, format string, args ...any)
 
-// checkName checks that a name is neither missing nor among the known ones, and adds it to them.
+// checkName checks that a name is neither empty nor known, and adds it to the known names.
 func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[string]bool) {
 	switch {
 	case name == "":
@@ -170,7 +170,7 @@ func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[
 	known[name] = true
 }
 
-// checkBounds checks that the versions are valid and go together.
+// checkBounds checks that the versions are valid, and that the bounds can be combined.
 func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 	for key, version := range map[jsontext.Pointer]string{"/minVersion": b.MinVersion, "/maxVersion": b.MaxVersion} {
 		if version == "" {
@@ -191,8 +191,8 @@ func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 
 func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
-// Of returns what the config selects from a catalog, and whether it mirrors dependencies as well. The name of the
-// catalog does not matter if the config has only one, so that it can be used for a copy.
+// Of returns the selection for a catalog, and whether the config also mirrors dependencies. If the config has only one
+// catalog, it is used for any name, so that the config works for a copy of the catalog.
 func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
 	all := c.Mirror.Operators
 	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
@@ -218,7 +218,7 @@ func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) 
 	return s, c.APIVersion == apiV1 && !o.SkipDependencies && !o.SkipDeps, nil
 }
 
-// rule returns the rule for the bounds, nil if there are none.
+// rule returns the rule for the bounds, or nil if there are none.
 func (c *Config) rule(b bounds) Rule {
 	switch {
 	case b == (bounds{}):
@@ -235,7 +235,7 @@ func (c *Config) rule(b bounds) Rule {
 	}
 	versions, err := graph.ParseConstraint(strings.Join(parts, " "))
 	if err != nil {
-		panic(err) // the versions were checked
+		panic(err) // unreachable: the versions were checked
 	}
 	return InRange(versions)
 }

@@ -15,7 +15,7 @@ func imageSet(version string, packages ...string) string {
 		"  - catalog: catalog\n    packages: [%s]\n", version, strings.Join(packages, ", "))
 }
 
-// configured returns what a configuration selects.
+// configured returns the selection of a configuration.
 func configured(t testing.TB, version string, packages ...string) filter.Selection {
 	t.Helper()
 	config, err := filter.ParseConfig("imageset.yaml", []byte(imageSet(version, packages...)))
@@ -29,7 +29,7 @@ func configured(t testing.TB, version string, packages ...string) filter.Selecti
 	return s
 }
 
-// TestConfig is what both versions of oc-mirror select.
+// TestConfig checks the selections of both versions of oc-mirror.
 func TestConfig(t *testing.T) {
 	c := open(t, catalogOf(t, map[string]string{
 		"p": `default stable
@@ -79,7 +79,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Every mistake in a configuration has its place.
+// TestConfigErrors checks that every error in a configuration has a position.
 func TestConfigErrors(t *testing.T) {
 	const both = `package "p" has a range, and so has its channel "a": want one of them`
 	for _, tt := range []struct{ name, text, want string }{
@@ -107,7 +107,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// A configuration with one catalog is used for any; of several, one has to be named.
+// TestConfigOf checks that the only catalog of a configuration is used for any name, and that one of several must be
+// named.
 func TestConfigOf(t *testing.T) {
 	head := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v1alpha2\nmirror:\n  operators:\n"
 	config, err := filter.ParseConfig("f.yaml", []byte(head+"  - {catalog: quay.io/a/b, skipDependencies: true}\n  - {catalog: quay.io/a/c, full: true}\n"))

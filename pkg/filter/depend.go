@@ -12,15 +12,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A follower keeps what bundles that are kept depend on.
+// A follower adds the dependencies of kept bundles to a selection.
 type follower struct {
 	*selector
-	provided map[*resolve.Dependency]bool // whether anything provides those that were followed
+	provided map[*resolve.Dependency]bool // whether a followed dependency has a provider
 	ranks    map[string]map[string]int    // by package and bundle; see rank
 }
 
-// followDependencies keeps what bundles that are kept depend on, and what that depends on: if nothing that is kept
-// provides it, the newest version that does, of every package that has one.
+// followDependencies keeps the dependencies of kept bundles, and their dependencies in turn. If no kept bundle provides
+// a dependency, it keeps the newest provider of every package that has one.
 func (s *selector) followDependencies(ctx context.Context) error {
 	d := follower{s, map[*resolve.Dependency]bool{}, map[string]map[string]int{}}
 	var queue []*declcfg.Meta
@@ -41,7 +41,7 @@ func (s *selector) followDependencies(ctx context.Context) error {
 	return nil
 }
 
-// follow keeps what a bundle depends on and returns it.
+// follow keeps the missing dependencies of a bundle, and returns them.
 func (d *follower) follow(ctx context.Context, by *declcfg.Meta) (added []*declcfg.Meta, err error) {
 	dependencies, err := d.catalog.Dependencies.Of(ctx, by)
 	for _, on := range dependencies {
@@ -60,8 +60,8 @@ func (d *follower) follow(ctx context.Context, by *declcfg.Meta) (added []*declc
 	return added, err
 }
 
-// missing returns the newest of the providers in each package, preferably in its default channel as OLM prefers it, and
-// nothing if one is kept already.
+// missing returns the newest provider of each package, preferably in its default channel, like OLM. It returns nil if a
+// provider is already kept.
 func (d *follower) missing(providers []*declcfg.Meta) (add []*declcfg.Meta) {
 	if slices.ContainsFunc(providers, d.isKept) {
 		return nil
@@ -79,7 +79,7 @@ func (d *follower) missing(providers []*declcfg.Meta) (add []*declcfg.Meta) {
 	return add
 }
 
-// rank returns the rank of each bundle of a package, the highest for the preferred one.
+// rank returns the rank of each bundle of a package; the preferred bundle has the highest.
 func (d *follower) rank(pkg string) map[string]int {
 	if rank := d.ranks[pkg]; rank != nil {
 		return rank
@@ -113,7 +113,8 @@ func (s *selector) isKept(bundle *declcfg.Meta) bool {
 	return false
 }
 
-// keep keeps a bundle for another one: in a channel that is kept, else in the default channel, else in another.
+// keep keeps a bundle that by requires: in a kept channel if there is one with the bundle, otherwise in the default
+// channel, otherwise in another channel.
 func (d *follower) keep(bundle, by *declcfg.Meta) {
 	p := d.packages[bundle.Package]
 	if p == nil {
@@ -125,7 +126,8 @@ func (d *follower) keep(bundle, by *declcfg.Meta) {
 		"%q is kept, since %q requires it", bundle.Name, by.Name)})
 }
 
-// channelWith returns a channel that has the bundle. In a valid package, there is one.
+// channelWith returns a kept channel that has the bundle, and keeps one if necessary. A valid package has such a
+// channel.
 func (p *keptPackage) channelWith(bundle string) *keptChannel {
 	for _, k := range p.sortedChannels() {
 		if inChannel(k.graph, bundle) {

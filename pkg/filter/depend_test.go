@@ -7,7 +7,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 )
 
-// TestDependencies keeps what a bundle requires, and what that requires.
+// TestDependencies checks that the dependencies of a bundle are kept, and their dependencies in turn.
 func TestDependencies(t *testing.T) {
 	packages := map[string]string{
 		"a": "default stable; channel stable; a.v1",
@@ -24,9 +24,9 @@ func TestDependencies(t *testing.T) {
 	)
 	constraint := func(value string) string { return `, {"type": "olm.constraint", "value": ` + value + `}` }
 	for _, tt := range []struct {
-		name, requires string // of a.v1
+		name, requires string // properties of a.v1
 		more           map[string]string
-		also           string // wanted, apart from a
+		also           string // selected in addition to a
 		want, changes  string
 	}{
 		{"nothing", "", nil, "", "", ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 )
 
-// Keep the versions of a package before 1.2.0. The head changes, which is reported.
+// Keep the versions of a package before 1.2.0. The change of the head is reported.
 func Example() {
 	ctx := context.Background()
 	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: fstest.MapFS{"kiln.yaml": {Data: []byte(`

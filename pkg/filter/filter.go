@@ -1,5 +1,5 @@
-// Package filter cuts a catalog down to some of its packages, channels and versions, as oc-mirror does, and keeps it
-// valid. What it repairs for that is reported.
+// Package filter reduces a catalog to some of its packages, channels and versions, like oc-mirror. It keeps the catalog
+// valid, and reports the necessary repairs.
 //
 //	packages, err := filter.ParsePackages("kiln:stable@>=1.1.0", "loom")
 //	result, err := filter.Select(ctx, filter.Catalog{Index: index}, filter.Selection{Packages: packages})
@@ -21,27 +21,27 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A Catalog is the catalog to cut down. The packages that are selected must be valid.
+// A Catalog is the catalog to reduce. The selected packages must be valid.
 type Catalog struct {
 	Index  *declcfg.Index
 	Others []*declcfg.Meta // objects of unknown schemas
 
-	// Dependencies are those of the bundles in the index; nil to ignore what bundles depend on.
+	// Dependencies are the dependencies of the bundles in the index; nil to ignore dependencies.
 	Dependencies *resolve.Dependencies
 }
 
-// A Selection says what to keep of a catalog. The zero value keeps the head of every channel.
+// A Selection selects the packages, channels and versions to keep. The zero value keeps the head of every channel.
 type Selection struct {
 	Packages []Package // by unique names; none means all
-	Rule     Rule      // for what has no rule of its own; nil means Heads
+	Rule     Rule      // for packages and channels without a rule of their own; nil means Heads
 }
 
 // A Package is a package to keep.
 type Package struct {
 	Name           string
 	Channels       []Channel // by unique names; none means all
-	Rule           Rule      // for channels that have no rule of their own
-	DefaultChannel string    // "" keeps the current one if its channel is kept
+	Rule           Rule      // for channels without a rule of their own; nil means the rule of the Selection
+	DefaultChannel string    // "" keeps the current default channel if it is kept
 }
 
 // HasRule reports whether the package or one of its channels has a rule of its own.
@@ -55,8 +55,9 @@ type Channel struct {
 	Rule Rule
 }
 
-// Select selects what to keep of a catalog, and what that depends on if there are Dependencies. A package or channel
-// that does not exist is an error, which wraps [declcfg.ErrNotFound]; so is a package of which nothing would be kept.
+// Select applies a selection to a catalog. If the catalog has Dependencies, it also keeps the dependencies of kept
+// bundles. It returns an error if a package or channel does not exist, which wraps [declcfg.ErrNotFound], or if no
+// version of a package would be kept.
 func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	sel := selector{catalog: c, packages: map[string]*keptPackage{}}
 	wanted := s.Packages
@@ -83,14 +84,14 @@ func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	return sel.result(len(s.Packages) == 0)
 }
 
-// A selector collects what is kept.
+// A selector collects the kept packages.
 type selector struct {
 	catalog  Catalog
 	packages map[string]*keptPackage
-	changes  []Change // that are not in a package
+	changes  []Change // changes that are not recorded in a keptPackage
 }
 
-// A keptPackage is a package of which something is kept.
+// A keptPackage is a package of which at least one channel is kept.
 type keptPackage struct {
 	index    *declcfg.PackageIndex
 	graph    *graph.Package
@@ -99,21 +100,21 @@ type keptPackage struct {
 	changes  []Change
 
 	defaultChannel string
-	bundles        map[string]bool // kept
+	bundles        map[string]bool // names of the kept bundles
 }
 
-// A keptChannel is a channel of which something is kept.
+// A keptChannel is a channel of which at least one entry is kept.
 type keptChannel struct {
 	index *declcfg.PackageIndex
 	pkg   *graph.Package
 	graph *graph.Channel
-	keep  map[string]bool // the entries, by name
+	keep  map[string]bool // the kept entries, by name
 
-	head    string                    // once mended
-	entries map[string]*declcfg.Entry // once mended
+	head    string                    // set by mend
+	entries map[string]*declcfg.Entry // set by mend
 }
 
-// choose adds a package and the parts of it that are wanted.
+// choose adds a package and its selected channels.
 func (s *selector) choose(w Package) error {
 	x := s.catalog.Index.Package(w.Name)
 	if x == nil || len(x.Packages) == 0 {
@@ -152,7 +153,7 @@ func (s *selector) addPackage(x *declcfg.PackageIndex, w Package) *keptPackage {
 	return p
 }
 
-// chooseChannel keeps what the rule keeps of a channel.
+// chooseChannel keeps the entries of a channel that the rule selects.
 func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 	c := p.graph.Channel(name)
 	if c == nil {
@@ -192,7 +193,7 @@ func (p *keptPackage) sortedChannels() []*keptChannel {
 	})
 }
 
-// nothingLeft returns the error for a package without any kept version.
+// nothingLeft returns the error for a package without kept versions.
 func (p *keptPackage) nothingLeft(channels []Channel) error {
 	var wanted []string
 	for _, c := range channels {
@@ -218,8 +219,8 @@ func (p *keptPackage) change(c Change) {
 	p.changes = append(p.changes, c)
 }
 
-// result repairs the packages and returns what is kept. Objects of other schemas are kept if they belong to no package
-// or to one that is kept, or if all packages are.
+// result repairs the packages and returns the result. Objects of other schemas are kept if they belong to no package or
+// to a kept one, or if all is set.
 func (s *selector) result(all bool) (*Result, error) {
 	r := &Result{packages: s.packages, Changes: s.changes}
 	var errs []error

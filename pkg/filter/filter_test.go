@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 )
 
-// operators has two packages; p is updated in three channels.
+// operators has two packages; p has three channels.
 var operators = map[string]string{
 	"p": `default stable
 		channel stable
@@ -34,7 +34,7 @@ var operators = map[string]string{
 		bundle w1 1.0.0`,
 }
 
-// TestSelection is what oc-mirror selects, row by row.
+// TestSelection checks selections against the results of oc-mirror, row by row.
 func TestSelection(t *testing.T) {
 	c := open(t, catalogOf(t, operators, nil))
 	for _, tt := range []struct {
@@ -76,7 +76,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// A selection of something that does not exist, or of nothing, is an error.
+// TestNothingSelected checks that a selection of missing objects, or without any result, is an error.
 func TestNothingSelected(t *testing.T) {
 	c := open(t, catalogOf(t, operators, nil))
 	for text, want := range map[string]string{
@@ -114,7 +114,8 @@ func TestDefaultChannel(t *testing.T) {
 	}
 }
 
-// Deprecations of what is not kept go, and so do objects of other schemas of other packages.
+// TestOtherObjects checks that deprecations of removed objects are removed, and so are objects of other schemas in
+// removed packages.
 func TestOtherObjects(t *testing.T) {
 	c := open(t, catalogOf(t, operators, nil)+
 		`{"schema": "s", "package": "p"} {"schema": "s", "package": "q"} {"schema": "s"} {"schema": "s", "package": "r"}`)

@@ -13,15 +13,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// FuzzSelect selects from a small package with two channels that the fuzzer makes up. If the package is valid, so is
-// what is left, by every kind of selection, and no update is lost.
+// FuzzSelect selects from a small fuzzed package with two channels. If the package is valid, every kind of selection
+// must leave it valid, and lose no update.
 func FuzzSelect(f *testing.F) {
 	f.Add([]byte{5, 1, 0, 2, 1, 3, 2, 4, 6, 1, 0, 3, 4}, ">=2.0.0 <=3.0.0")
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 400 {
 		edges := make([]byte, 4+random.IntN(20))
 		for i := range edges {
-			edges[i] = byte(random.Uint32() >> random.IntN(32)) // of few bits, mostly
+			edges[i] = byte(random.Uint32() >> random.IntN(32)) // mostly with few bits set
 		}
 		f.Add(edges, []string{">=2", "<=3", "!=2", "!=3", ">=2 <=4"}[random.IntN(5)])
 	}
@@ -50,8 +50,8 @@ func FuzzSelect(f *testing.F) {
 	})
 }
 
-// madeUp returns a package with channels in which an entry has two bytes: which entry it replaces, and bits of those
-// that it skips. Both have the lowest versions.
+// madeUp returns a package with up to two channels. An entry is decoded from two bytes: the index of the replaced
+// entry, and a bit set of skipped entries, both counted from the lowest version.
 func madeUp(edges []byte) (lines string, channels [][]declcfg.Entry) {
 	lines = "default c0\n"
 	for i := range 2 {
@@ -93,7 +93,7 @@ func isValid(entries []declcfg.Entry) bool {
 	})
 }
 
-// FuzzParseConfig reads what may be an ImageSetConfiguration. Every error has a place.
+// FuzzParseConfig checks that every error in an ImageSetConfiguration has a position.
 func FuzzParseConfig(f *testing.F) {
 	f.Add(imageSet("v2alpha1", "{name: p, minVersion: 1.0.0, channels: [{name: a}]}"))
 	f.Add(imageSet("v1alpha2", "{name: p, channels: [{name: a, minBundle: b}]}"))

@@ -19,8 +19,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// catalogOf returns the text of a catalog with packages as [graphtest.Package] reads them, by name. Bundles have the
-// further properties after their name, such as `p.v1: [...]`.
+// catalogOf returns the text of a catalog with packages by name, in the syntax of [graphtest.Package]. properties are
+// further properties of bundles by bundle name, such as `p.v1: [...]`.
 func catalogOf(t testing.TB, packages, properties map[string]string) string {
 	t.Helper()
 	var text []byte
@@ -56,7 +56,7 @@ type cut struct {
 	text          string
 }
 
-// open reads a catalog, which must be valid.
+// open reads a catalog, and fails the test if it is invalid.
 func open(t testing.TB, text string) filter.Catalog {
 	t.Helper()
 	c, problems := read(t, declcfg.Source{Name: "catalog", FS: fstest.MapFS{"catalog.json": {Data: []byte(text)}}})
@@ -66,7 +66,7 @@ func open(t testing.TB, text string) filter.Catalog {
 	return c
 }
 
-// read reads a catalog, and returns its problems.
+// read reads a catalog, and returns its problems as text.
 func read(t testing.TB, source declcfg.Source) (c filter.Catalog, problems string) {
 	t.Helper()
 	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { c.Others = append(c.Others, m) }}
@@ -81,7 +81,7 @@ func read(t testing.TB, source declcfg.Source) (c filter.Catalog, problems strin
 	return c, problems
 }
 
-// withDependencies reads a catalog to follow dependencies.
+// withDependencies reads a catalog with the dependencies of its bundles.
 func withDependencies(t testing.TB, text string) filter.Catalog {
 	t.Helper()
 	c, err := resolve.ReadCatalog(t.Context(),
@@ -92,7 +92,7 @@ func withDependencies(t testing.TB, text string) filter.Catalog {
 	return filter.Catalog{Index: c.Index, Dependencies: c.Dependencies()}
 }
 
-// apply writes what is selected and reads it again. It must be valid, and lose no update.
+// apply writes the result of a selection and reads it again. It checks that the result is valid and loses no update.
 func apply(t testing.TB, c filter.Catalog, s filter.Selection) (*cut, error) {
 	t.Helper()
 	result, err := filter.Select(t.Context(), c, s)
@@ -114,7 +114,7 @@ func apply(t testing.TB, c filter.Catalog, s filter.Selection) (*cut, error) {
 	return made, nil
 }
 
-// checkUnresolved holds the result to this: a cluster with nothing else has the problems that are reported, and no other.
+// checkUnresolved checks that the reported problems are exactly the problems of a cluster with only the result.
 func (c *cut) checkUnresolved(t testing.TB) {
 	t.Helper()
 	result := *c.result
@@ -150,10 +150,10 @@ func (c *cut) checkUnresolved(t testing.TB) {
 	}
 }
 
-// checkUpdates holds the result to this: where a bundle that is kept is updated in a channel that is kept, directly or
-// over others, to another bundle that is kept there, it still has an update; and where its updates reached the end of
-// the channel, they still do. That holds for OLM Classic, and for OLM v1, which updates to higher versions only, where
-// no entry replaces or skips itself or a higher version.
+// checkUpdates checks the updates in kept channels. If the updates of a kept bundle reached another kept bundle of the
+// channel, directly or not, it must still have an update; if they reached the end of the channel, they still must. The
+// check is for OLM Classic, and also for OLM v1, which updates only to higher versions, if no entry replaces or skips
+// itself or a higher version.
 func (c *cut) checkUpdates(t testing.TB) {
 	t.Helper()
 	for _, x := range c.after.Packages() {
@@ -164,7 +164,7 @@ func (c *cut) checkUpdates(t testing.TB) {
 		for _, ch := range after.Channels {
 			classic, v1, err := before.Plans(before.Channel(ch.Name))
 			if err != nil {
-				continue // OLM Classic rejects what opm accepts
+				continue // OLM Classic rejects a channel that opm accepts
 			}
 			newClassic, newV1, err := after.Plans(ch)
 			if err != nil {
@@ -206,7 +206,8 @@ func losesNone(t testing.TB, before, after *graph.Plan, ch *graph.Channel, name 
 	}
 }
 
-// String writes what is kept: "p: stable* v3 v2; fast v4", with a star at the default channel and the head first.
+// String formats the kept versions, such as "p: stable* v3 v2; fast v4", with a star at the default channel and the
+// head first.
 func (c *cut) String() string {
 	var packages []string
 	for _, p := range c.result.Packages {

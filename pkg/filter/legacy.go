@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// legacy returns the rule of oc-mirror v1. With a maximum, it keeps the versions within the bounds, pre-releases
-// included; without one, the minimum and all updates from it to the head. The versions must be valid.
+// legacy returns the rule of oc-mirror v1. With a maximum, it keeps the versions within the bounds, including
+// pre-releases. Without one, it keeps the minimum and all updates from it to the head. The versions must be valid.
 func (b bounds) legacy() Rule {
 	least, highest := mustParse(b.MinVersion), mustParse(b.MaxVersion)
 	switch {
@@ -25,19 +25,19 @@ func (b bounds) legacy() Rule {
 	return &upFrom{b.MinBundle, func(bundle *graph.Bundle) bool { return bundle.Name == b.MinBundle }}
 }
 
-// mustParse parses a version; "" is 0.0.0.
+// mustParse parses a version; "" is 0.0.0. It panics if the version is invalid.
 func mustParse(text string) semver.Version {
 	if text == "" {
 		return semver.Version{}
 	}
 	v, err := semver.ParseTolerant(text)
 	if err != nil {
-		panic(err) // it was checked
+		panic(err) // unreachable: the version was checked
 	}
 	return v
 }
 
-// between keeps the versions within bounds.
+// between is the rule that keeps the versions within bounds.
 type between struct {
 	bounds
 	least, highest semver.Version
@@ -58,7 +58,7 @@ func (r *between) keep(p *graph.Package, c *graph.Channel) []string {
 	return slices.DeleteFunc(names(c.Entries()), func(name string) bool { return !isWanted(r, p, name) })
 }
 
-// upFrom keeps a bundle, the head, and what leads from one to the other by replaces.
+// upFrom is the rule that keeps a bundle, the head, and the entries between them along replaces.
 type upFrom struct {
 	text string // a version, or the name of a bundle
 	is   func(*graph.Bundle) bool
@@ -78,8 +78,8 @@ func (r *upFrom) keep(p *graph.Package, c *graph.Channel) []string {
 	return slices.Compact(kept)
 }
 
-// pathTo returns an entry, the head, and every entry that replaces, directly or not, the first one below it that the
-// head replaces likewise, apart from those between it and the entry.
+// pathTo returns an entry, the head, and the entries between them: every entry that replaces, directly or not, the
+// first entry of the chain at or below the given one, except for the entries between these two.
 func pathTo(c *graph.Channel, name string) []string {
 	below, chain := names(downFrom(c, name)), names(chainOf(c))
 	inChain := setOf(chain)
@@ -100,7 +100,7 @@ func pathTo(c *graph.Channel, name string) []string {
 				path = append(path, above)
 			}
 		}
-		delete(replacedBy, queue[0]) // where there are cycles
+		delete(replacedBy, queue[0]) // terminates in cycles
 	}
 	return path
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// mend sets the entries of the channel to those that are kept, with the edges that make the channel valid. Edges to
-// entries that are not kept stay: they update what is installed. It returns what it changed.
+// mend sets the entries of the channel to the kept entries, with the edges that make the channel valid. It keeps edges
+// to entries that are not kept, since they update installed bundles. It returns the changes.
 func (c *keptChannel) mend() []Change {
 	m := mender{keptChannel: c}
 	c.entries = map[string]*declcfg.Entry{}
@@ -37,11 +37,11 @@ func (c *keptChannel) mend() []Change {
 	return m.changes
 }
 
-// A mender mends a channel.
+// A mender repairs a channel after entries were removed.
 type mender struct {
 	*keptChannel
-	order   []*declcfg.Entry // as in the channel
-	skipped map[string]bool  // what the head skips; nil before that is asked for
+	order   []*declcfg.Entry // in the order of the channel
+	skipped map[string]bool  // the entries that the head skips; nil until first used
 	changes []Change
 }
 
@@ -51,14 +51,14 @@ func (m *mender) change(kind Kind, bundle, format string, args ...any) {
 	})
 }
 
-// chooseHead returns the first entry of the chain that is kept, or an entry outside of the chain with a higher version
-// that neither an entry that is kept replaces or skips, nor OLM Classic updates to that first one. If none of the chain
-// is kept, that is the highest version.
+// chooseHead returns the first kept entry of the chain, or an entry outside of the chain with a higher version that no
+// kept entry replaces or skips, and that OLM Classic does not update to the first kept entry. If no entry of the chain
+// is kept, it returns the highest version, preferably one that no kept entry replaces or skips.
 func (m *mender) chooseHead() string {
 	chain := slices.DeleteFunc(names(chainOf(m.graph)), func(name string) bool { return !m.keep[name] })
 	inChain, unnamed := setOf(chain), setOf(m.built().Heads())
 	isHead := func(b *graph.Bundle) bool { return unnamed[b.Name] }
-	var higher []*graph.Bundle // than the first of the chain, the highest first
+	var higher []*graph.Bundle // kept bundles above the first of the chain, the highest first
 	for _, b := range slices.Backward(m.pkg.Bundles) {
 		if len(chain) > 0 && b.Name == chain[0] {
 			break
@@ -82,8 +82,8 @@ func (m *mender) chooseHead() string {
 	return higher[i].Name
 }
 
-// leadTo returns a function that reports whether OLM Classic updated a bundle to another one in the end, in the channel
-// as it was.
+// leadTo returns a function that reports whether the updates of a bundle by OLM Classic lead to another bundle, in the
+// original channel.
 func (m *mender) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 	plan, err := m.pkg.Classic(m.graph)
 	known := map[*graph.Bundle]bool{to: true}
@@ -93,7 +93,7 @@ func (m *mender) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 			if _, done := known[b]; done {
 				break
 			}
-			known[b] = false // it stays so where updates end in a loop
+			known[b] = false // remains false if updates end in a loop
 			path = append(path, b)
 			var step graph.Step
 			if step, ok = plan.Next(b); ok {
@@ -107,7 +107,7 @@ func (m *mender) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 	}
 }
 
-// built returns the channel as it is so far.
+// built returns the channel in its current state.
 func (m *mender) built() *graph.Channel {
 	var all []declcfg.Entry
 	for _, e := range m.order {
@@ -116,8 +116,8 @@ func (m *mender) built() *graph.Channel {
 	return graph.New(all)
 }
 
-// closeGaps connects what is left of the chain. An entry that replaced one that is not kept skips that one instead, so
-// that it is still updated.
+// closeGaps connects the kept entries of the chain. If an entry replaced an entry that is not kept, it skips that entry
+// instead, so that it is still updated.
 func (m *mender) closeGaps() {
 	chain := slices.DeleteFunc(names(downFrom(m.graph, m.head)), func(name string) bool { return !m.keep[name] })
 	named := map[string]bool{}
@@ -157,8 +157,8 @@ func (m *mender) freeHead() {
 	}
 }
 
-// breakCycle removes the edge with which the chain leads back into itself, if there is one. opm accepts it if a part of
-// the cycle is skipped, maybe by what is not kept; OLM never does.
+// breakCycle removes the edge with which the chain leads back into itself, if there is one. opm accepts such a cycle if
+// a part of it is skipped, even by an entry that is not kept; OLM never does.
 func (m *mender) breakCycle() {
 	reached := map[string]bool{}
 	for e := m.entries[m.head]; e != nil; e = m.entries[e.Replaces] {
@@ -170,7 +170,7 @@ func (m *mender) breakCycle() {
 	}
 }
 
-// skip makes the head skip those of the entries that are not the head.
+// skip makes the head skip the entries returned by entries, except for the head itself.
 func (m *mender) skip(entries func(*graph.Channel) []string, why string) {
 	for _, name := range entries(m.built()) {
 		m.skipOne(name, why)
@@ -180,7 +180,7 @@ func (m *mender) skip(entries func(*graph.Channel) []string, why string) {
 func (m *mender) skipOne(name, why string) (changed bool) {
 	head := m.entries[m.head]
 	if m.skipped == nil {
-		m.skipped = map[string]bool{m.head: true} // since it cannot skip itself
+		m.skipped = map[string]bool{m.head: true} // the head cannot skip itself
 		for _, skip := range head.Skips {
 			m.skipped[skip] = true
 		}
@@ -194,8 +194,8 @@ func (m *mender) skipOne(name, why string) (changed bool) {
 	return true
 }
 
-// keepUpdates makes the head skip what OLM Classic would no longer update to it, but would have updated to the head
-// before: OLM ignores the edges of entries that are skipped.
+// keepUpdates makes the head skip the entries that OLM Classic updated to the head before, but would not update to it
+// now: OLM ignores the edges of skipped entries.
 func (m *mender) keepUpdates() {
 	if len(m.order) == 1 {
 		return
@@ -213,7 +213,7 @@ func (m *mender) keepUpdates() {
 	}
 }
 
-// cut returns the package with nothing but the channel as it is so far.
+// cut returns the package with only the channel, in its current state.
 func (m *mender) cut() *graph.Package {
 	x := &declcfg.PackageIndex{Name: m.pkg.Name}
 	for _, b := range m.index.Bundles {

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// finish mends the channels and chooses the default channel.
+// finish repairs the channels and chooses the default channel.
 func (p *keptPackage) finish() error {
 	channels := p.sortedChannels()
 	for _, c := range channels {
@@ -41,7 +41,7 @@ func (p *keptPackage) finish() error {
 	return nil
 }
 
-// compareHead orders channels by the version of the head, then by [graph.CompareChannels].
+// compareHead orders channels by the version of their heads, then by [graph.CompareChannels].
 func (c *keptChannel) compareHead(d *keptChannel) int {
 	version := func(c *keptChannel) (v declcfg.Version) {
 		if b := c.pkg.Bundle(c.head); b.Version != nil {
@@ -52,7 +52,7 @@ func (c *keptChannel) compareHead(d *keptChannel) int {
 	return cmp.Or(version(c).Compare(version(d)), graph.CompareChannels(c.graph.Name, d.graph.Name))
 }
 
-// metas returns the objects that are kept.
+// metas returns the kept objects.
 func (p *keptPackage) metas() []*declcfg.Meta {
 	metas := []*declcfg.Meta{p.index.Packages[0].Meta}
 	for _, c := range p.index.Channels {
@@ -73,7 +73,7 @@ func (p *keptPackage) metas() []*declcfg.Meta {
 	return metas
 }
 
-// keepsDeprecation reports whether d is about something that is kept.
+// keepsDeprecation reports whether the deprecated object is kept.
 func (p *keptPackage) keepsDeprecation(d declcfg.Deprecation) bool {
 	switch d.Reference.Schema {
 	case declcfg.SchemaChannel:
@@ -84,7 +84,7 @@ func (p *keptPackage) keepsDeprecation(d declcfg.Deprecation) bool {
 	return true
 }
 
-// Edit makes the changes to an object of Metas that is not a bundle, before it is written; see [declcfg.WriteOptions].
+// Edit applies the changes to an object of Metas other than a bundle, before it is written; see [declcfg.WriteOptions].
 func (r *Result) Edit(object any) {
 	switch v := object.(type) {
 	case *declcfg.Package:

@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// ParsePackages reads packages as people write them on a command line: PACKAGE[:CHANNEL,...][@RANGE], with a range in
-// the syntax of [graph.ParseConstraint]. A package can be repeated with other channels.
+// ParsePackages parses packages in the syntax of the command line: PACKAGE[:CHANNEL,...][@RANGE], with a range in the
+// syntax of [graph.ParseConstraint]. A package may be repeated with other channels.
 func ParsePackages(texts ...string) ([]Package, error) {
 	var packages []Package
 	for _, text := range texts {
@@ -60,7 +60,7 @@ func parsePackage(text string) (p Package, err error) {
 			return p, err
 		}
 	}
-	p.Rule = nil // channels of this package may be added that are to have none
+	p.Rule = nil // further channels of this package may have no rule
 	return p, nil
 }
 

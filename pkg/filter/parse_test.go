@@ -42,7 +42,7 @@ func TestParsePackages(t *testing.T) {
 	}
 }
 
-// written writes packages with their channels and rules.
+// written formats packages with their channels and rules.
 func written(packages []filter.Package) string {
 	var all []string
 	for _, p := range packages {
@@ -61,7 +61,7 @@ func written(packages []filter.Package) string {
 	return strings.Join(all, ", ")
 }
 
-// What is read as a package has a name, and no channel twice.
+// FuzzParsePackages checks that a parsed package has a name, and no channel twice.
 func FuzzParsePackages(f *testing.F) {
 	for _, text := range []string{"p", "p:a,b@>=1 <2", "p@1.x || 3", "p:a\np:b@~1"} {
 		f.Add(text)

@@ -14,7 +14,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 )
 
-// TestRandomSelections selects at random from published catalogs. What is left is valid and loses no update.
+// TestRandomSelections makes random selections from published catalogs, and checks that the result is valid and loses
+// no update.
 func TestRandomSelections(t *testing.T) {
 	for _, name := range []string{"v4.12", "v4.20"} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +70,8 @@ func selectAtRandom(t *testing.T, dir string) {
 	}
 }
 
-// randomSelection returns up to three packages, as on the command line, and whether all of them is kept.
+// randomSelection returns up to three packages in the syntax of the command line, and whether all their versions are
+// kept.
 func randomSelection(random *rand.Rand, all []*declcfg.PackageIndex) (packages []string, full bool) {
 	full = random.IntN(6) == 0
 	for _, i := range random.Perm(len(all))[:min(len(all), 1+random.IntN(3))] {
@@ -93,7 +95,7 @@ func randomSelection(random *rand.Rand, all []*declcfg.PackageIndex) (packages [
 	return packages, full
 }
 
-// randomRange returns a range with versions of the package as its ends.
+// randomRange returns a range between versions of the package.
 func randomRange(random *rand.Rand, x *declcfg.PackageIndex) string {
 	version := func() declcfg.Version { return *x.Bundles[random.IntN(len(x.Bundles))].Value.Version }
 	ends := []declcfg.Version{version(), version()}

@@ -8,13 +8,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/filter"
 )
 
-// TestRange is what oc-mirror keeps of a channel for a range, and what is repaired then.
+// TestRange checks the versions that oc-mirror keeps of a channel for a range, and the repairs.
 func TestRange(t *testing.T) {
 	const chain = "v5 replaces v4; v4 replaces v3; v3 replaces v2; v2 replaces v1; v1"
 	for _, tt := range []struct {
 		name, channel, versions string
 		want                    string
-		changes                 string // without the package and the channel
+		changes                 string // without package and channel
 	}{
 		{"all", chain, ">=1", "v5 v4 v3 v2 v1", ""},
 		{"from", chain, ">=3", "v5 v4 v3", ""},

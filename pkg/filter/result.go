@@ -11,32 +11,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Result is what is kept of a catalog.
+// A Result describes the kept part of a catalog.
 type Result struct {
-	Metas    []*declcfg.Meta  `json:"-"`        // the objects, in the order of [declcfg.Sort]; see Edit
-	Packages []PackageSummary `json:"packages"` // by name
-	Changes  []Change         `json:"changes"`  // by package
+	Metas    []*declcfg.Meta  `json:"-"`        // the kept objects, in the order of [declcfg.Sort]; see Edit
+	Packages []PackageSummary `json:"packages"` // sorted by name
+	Changes  []Change         `json:"changes"`  // sorted by package
 
 	packages map[string]*keptPackage
 }
 
-// A PackageSummary is what is kept of a package.
+// A PackageSummary describes the kept part of a package.
 type PackageSummary struct {
 	Name           string           `json:"name"`
 	DefaultChannel string           `json:"defaultChannel"`
-	Channels       []ChannelSummary `json:"channels"` // as [graph.CompareChannels] orders them
-	Bundles        int              `json:"bundles"`  // number of bundles that are kept
+	Channels       []ChannelSummary `json:"channels"` // in the order of [graph.CompareChannels]
+	Bundles        int              `json:"bundles"`  // number of kept bundles
 	Of             int              `json:"of"`       // number of bundles before
 }
 
-// A ChannelSummary is what is kept of a channel.
+// A ChannelSummary describes the kept part of a channel.
 type ChannelSummary struct {
 	Name    string   `json:"name"`
 	Head    string   `json:"head"`
 	Bundles []string `json:"bundles"` // sorted
 }
 
-// A Change is a repair, or a difference between what was asked for and what is kept.
+// A Change is a repair, or a difference between the selection and the result.
 type Change struct {
 	Package string `json:"package"`
 	Channel string `json:"channel,omitzero"`
@@ -54,14 +54,14 @@ const (
 	ReplacesChanged       Kind = "replaces"
 	SkipsChanged          Kind = "skips"
 	DefaultChannelChanged Kind = "default-channel"
-	ChannelRemoved        Kind = "channel-removed" // of which nothing is in the range
-	OutsideRange          Kind = "outside-range"   // a bundle is kept although it is not in the range
-	DependencyAdded       Kind = "dependency"      // a bundle is kept for another one
-	DependencyMissing     Kind = "no-provider"     // the catalog has nothing that another bundle depends on
-	Unresolved            Kind = "unresolved"      // OLM cannot install a bundle that is kept; see [Result.AddUnresolved]
+	ChannelRemoved        Kind = "channel-removed" // the channel has no version in the range
+	OutsideRange          Kind = "outside-range"   // a bundle outside of the range is kept
+	DependencyAdded       Kind = "dependency"      // a bundle is kept as a dependency
+	DependencyMissing     Kind = "no-provider"     // the catalog has no provider for a dependency
+	Unresolved            Kind = "unresolved"      // OLM cannot install a kept bundle; see [Result.AddUnresolved]
 )
 
-// String returns the change with the package and the channel that it is about.
+// String returns the message, with the package and the channel in front.
 func (c Change) String() string {
 	if c.Channel == "" || c.Kind == DefaultChannelChanged {
 		return fmt.Sprintf("package %q: %s", c.Package, c.Message)
@@ -79,7 +79,7 @@ func (p *keptPackage) summary() PackageSummary {
 	return s
 }
 
-// Images reads the bundles again and returns the references to their images and related images, each once, sorted.
+// Images decodes the bundles again, and returns the references to their images and related images, each once, sorted.
 func (r *Result) Images(ctx context.Context) ([]string, error) {
 	type read struct {
 		images []string
@@ -107,6 +107,6 @@ func (r *Result) Images(ctx context.Context) ([]string, error) {
 		}
 		errs = append(errs, r.err)
 	}
-	delete(seen, "") // the image of a bundle with inline manifests
+	delete(seen, "") // bundles with inline manifests have no image
 	return slices.Sorted(maps.Keys(seen)), errors.Join(append(errs, ctx.Err())...)
 }

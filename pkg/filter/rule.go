@@ -8,27 +8,27 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Rule chooses the entries of a channel that are kept.
+// A Rule selects the entries of a channel to keep.
 type Rule interface {
-	// keep returns the names of the entries to keep, each once; none if the channel has nothing to keep.
+	// keep returns the names of the entries to keep, each once, or nil if the rule selects none.
 	keep(p *graph.Package, c *graph.Channel) []string
 
-	// contains reports whether the rule asks for a version.
+	// contains reports whether the rule selects a version.
 	contains(v declcfg.Version) bool
 
-	// String completes a sentence that begins with "no version".
+	// String returns a phrase that completes the subject "no version".
 	String() string
 }
 
 // The rules without a range.
 var (
-	Heads Rule = heads{} // the head
-	All   Rule = all{}   // every entry
+	Heads Rule = heads{} // keeps the head
+	All   Rule = all{}   // keeps every entry
 )
 
 // InRange keeps the part of the chain between the highest and the lowest version in a range, including versions out of
-// the range between them, and of what that part skips the versions in the range. Where an entry out of the range skips
-// more versions in it than the next one, that entry is the highest of the part.
+// the range between them, and the versions in the range that this part skips. If an entry out of the range skips more
+// versions in it than the next entry, the part starts with that entry.
 func InRange(versions *graph.Constraint) Rule { return inRange{versions} }
 
 type heads struct{}
@@ -51,7 +51,7 @@ func (r inRange) contains(v declcfg.Version) bool { return r.versions.Contains(v
 
 func (r inRange) keep(p *graph.Package, c *graph.Channel) []string {
 	chain := chainOf(c)
-	counts := make([]int, len(chain)) // of versions in the range: of an entry, what it skips, and all below
+	counts := make([]int, len(chain)) // number of versions in the range: the entry, its skips, and all below
 	wanted := map[string]bool{}
 	for i, e := range slices.Backward(chain) {
 		for _, name := range append([]string{e.Name}, e.Skips...) {
@@ -77,7 +77,7 @@ func (r inRange) keep(p *graph.Package, c *graph.Channel) []string {
 	return slices.Compact(kept)
 }
 
-// isWanted reports whether the rule asks for the version of a bundle.
+// isWanted reports whether the rule selects the version of a bundle.
 func isWanted(r Rule, p *graph.Package, name string) bool {
 	b := p.Bundle(name)
 	return b != nil && b.Version != nil && r.contains(*b.Version)
@@ -88,8 +88,8 @@ func inChannel(c *graph.Channel, name string) bool {
 	return ok
 }
 
-// chainOf returns the head and, in order, the entries reached from it by replaces. Unlike [graph.Channel.Chain] it goes
-// on after skipped entries.
+// chainOf returns the head and, in order, the entries reached from it by replaces. Unlike [graph.Channel.Chain], it
+// continues after skipped entries.
 func chainOf(c *graph.Channel) []declcfg.Entry {
 	heads := c.Heads()
 	if len(heads) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// AddUnresolved adds a change for each package and cause that keeps OLM Classic or OLM v1 from installing or updating
-// to a bundle that is kept, if it has nothing but the result. It reads the bundles again.
+// AddUnresolved adds a change for each package and each cause that prevents OLM Classic or OLM v1 from installing, or
+// updating to, a kept bundle on a cluster with only the result as its catalog. It decodes the bundles again.
 func (r *Result) AddUnresolved(ctx context.Context) error {
 	c, err := r.catalog(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *Result) AddUnresolved(ctx context.Context) error {
 	return nil
 }
 
-// catalog returns the result as a cluster sees it.
+// catalog returns the result as a catalog of a cluster.
 func (r *Result) catalog(ctx context.Context) (*resolve.Catalog, error) {
 	type read struct {
 		meta  *declcfg.Meta
