@@ -29,11 +29,11 @@ func BenchmarkOutlooks(b *testing.B) {
 	}
 }
 
-// Large channels have the outlooks of small ones.
+// TestLargeChannels checks the outlooks in large channels, which have the same shape as in small ones.
 func TestLargeChannels(t *testing.T) {
 	for name, tt := range map[string]struct {
 		entries []declcfg.Entry
-		hops    int // of the oldest
+		hops    int // updates of the oldest bundle
 	}{
 		"chain":  {graphtest.Replacing(10_000), 9_999},
 		"ranges": {graphtest.Chain(10_000), 1},
@@ -50,7 +50,7 @@ func TestLargeChannels(t *testing.T) {
 	}
 }
 
-// A circle of any length is refused, and walked around once.
+// TestCircles checks that OLM Classic rejects an update loop of any length, and that paths go around it once.
 func TestCircles(t *testing.T) {
 	for _, n := range []int{1, 2, 1000} {
 		entries := graphtest.Replacing(n)

@@ -9,11 +9,11 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Candidates returns what OLM v1 may install, the preferred one first: the bundles in the selected channels and
-// versions or, if a bundle is installed, those of them that update it or have its version. OLM resolves to the first
-// one, which it may still refuse; see [Bundle.Refusal].
+// Candidates returns the bundles that OLM v1 may install, the preferred one first: the bundles in the selected channels
+// and versions. If a bundle is installed, only bundles that update it or have its version are candidates. OLM resolves
+// to the first candidate, and may still refuse it; see [Bundle.Refusal].
 //
-// The installed bundle need not be in p. Where it is nil, the steps have no edge.
+// The installed bundle need not be in p. If it is nil, the steps have no edge.
 func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
 	entries := entriesOf(p.channelsOf(o))
 	var steps []Step
@@ -32,7 +32,7 @@ func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
 	return steps
 }
 
-// stepTo returns the step to a bundle with these entries, and whether there is one.
+// stepTo returns the step from an installed bundle to a bundle with these entries, and whether there is one.
 func stepTo(to *Bundle, entries []entryOf, from *Bundle) (Step, bool) {
 	for _, e := range entries {
 		if by := e.channel.edgeTo(e.node, from); by != "" {
@@ -56,20 +56,20 @@ func (c *Channel) edgeTo(entry int, b *Bundle) Edge {
 	return ""
 }
 
-// inRange reports whether the version of b, which may be a bundle of another package, is in the skipRange of an entry.
+// inRange reports whether the version of b is in the skipRange of an entry. b may be a bundle of another package.
 func (c *Channel) inRange(entry int, b *Bundle) bool {
 	version := b.semver()
 	r := c.ranges[entry]
 	if _, known := slices.BinarySearchFunc(c.versioned, version, (*Bundle).compareSemver); !known {
-		r, _ = ParseRange(c.entries[entry].SkipRange) // an invalid one is empty
+		r, _ = ParseRange(c.entries[entry].SkipRange) // an invalid range is empty
 	}
 	return r.Contains(version)
 }
 
 func (b *Bundle) compareSemver(v semver.Version) int { return b.semver().Compare(v) }
 
-// WhyNot returns why a bundle of p is not among the [Package.Candidates], as a sentence without a full stop, or "" if
-// it is.
+// WhyNot returns the reason why a bundle of p is not one of the [Package.Candidates], as a sentence without a full
+// stop, or "" if it is a candidate.
 func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
 	e := &explainer{Explanation: Explanation{To: b.Name}, from: installed, to: b}
 	if installed != nil {
@@ -84,7 +84,7 @@ func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
 	return ""
 }
 
-// WhyAfter returns why OLM v1 prefers another candidate to b, as a sentence without a full stop.
+// WhyAfter returns the reason why OLM v1 prefers another candidate to b, as a sentence without a full stop.
 func (b *Bundle) WhyAfter(preferred *Bundle) string {
 	switch {
 	case b.Deprecated && !preferred.Deprecated:
@@ -97,8 +97,8 @@ func (b *Bundle) WhyAfter(preferred *Bundle) string {
 	return fmt.Sprintf("%s has a higher version", preferred.Name)
 }
 
-// Refusal returns the *[RefusalError] of OLM v1 that resolves to a bundle with a dependency, or nil. OLM v1 does not
-// look for another bundle then.
+// Refusal returns the *[RefusalError] that OLM v1 reports if it resolves to b and b has a dependency, or nil. OLM v1
+// then does not try another bundle.
 func (b *Bundle) Refusal() error {
 	if b.Dependency == "" {
 		return nil
@@ -106,7 +106,7 @@ func (b *Bundle) Refusal() error {
 	return &RefusalError{b}
 }
 
-// A RefusalError is the error of OLM v1 about a bundle with a dependency.
+// A RefusalError is the error of OLM v1 for a bundle with a dependency, which it does not support.
 type RefusalError struct{ Bundle *Bundle }
 
 // Error returns the text of OLM.
@@ -115,8 +115,8 @@ func (e *RefusalError) Error() string {
 		"which is currently not supported", e.Bundle.Name, e.Bundle.Name, e.Bundle.Dependency)
 }
 
-// ErrNoBundles is in the error of OLM v1 for an installed bundle that nothing updates, if it is not itself among the
-// bundles of the selected channels and versions.
+// ErrNoBundles matches (see [errors.Is]) the error of OLM v1 for an installed bundle without candidates: no bundle
+// updates it, and it is itself not in the selected channels and versions.
 var ErrNoBundles = errors.New("no bundles found")
 
 // An UnresolvedError is the error of OLM v1 if no catalog, or more than one, has a bundle to install.
@@ -124,8 +124,8 @@ type UnresolvedError struct {
 	Installed string // the version of the installed bundle; "" for none
 	Package   string
 	Version   string   // the version range; "" for any
-	Channels  []string // in the order of the ClusterExtension; none for all
-	Catalogs  []string // all that have a bundle, sorted; those of the highest priority are more than one
+	Channels  []string // in the order of the ClusterExtension; empty for all
+	Catalogs  []string // all catalogs with a bundle, sorted; two or more of them share the highest priority
 }
 
 // Error returns the text of OLM.
@@ -151,7 +151,7 @@ func (e *UnresolvedError) Error() string {
 	return text.String()
 }
 
-// Is reports whether target is ErrNoBundles, and no catalog has a bundle.
+// Is reports whether target is ErrNoBundles and no catalog has a bundle.
 func (e *UnresolvedError) Is(target error) bool {
 	return target == ErrNoBundles && len(e.Catalogs) == 0
 }

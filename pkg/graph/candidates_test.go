@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// OLM v1 resolves to the first candidate; a bundle is a candidate, or there is a reason why it is not.
+// TestCandidatesAgreeWithPlans checks that OLM v1 resolves to the first candidate, and that WhyNot has a reason for
+// every bundle that is not a candidate.
 func TestCandidatesAgreeWithPlans(t *testing.T) {
 	old, err := ParseConstraint("<4")
 	if err != nil {

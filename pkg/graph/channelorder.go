@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CompareChannels orders the names of channels as people read them: digits count as the number that they make up, so
-// that stable-3.6 comes before stable-3.17. It returns 0 for equal names only.
+// CompareChannels orders channel names naturally: digits compare as numbers, so stable-3.6 sorts before stable-3.17. It
+// returns 0 for equal names only.
 func CompareChannels(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -24,12 +24,12 @@ func CompareChannels(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// leadingDigits returns the digits that s starts with.
+// leadingDigits returns the leading decimal digits of s.
 func leadingDigits(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 }
 
-// compareDigits compares numbers of any length.
+// compareDigits compares decimal numbers of any length.
 func compareDigits(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))

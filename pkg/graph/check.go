@@ -13,38 +13,38 @@ import (
 // A Kind is a kind of [Problem].
 type Kind int
 
-// The kinds of problems. opm rejects a channel with any of them but the last.
+// The kinds of problems. opm rejects a channel with any of them except SkippedCycle.
 const (
 	// NoHead is a channel in which every entry is replaced or skipped. The names are a cycle that causes it: each entry
-	// replaces or skips the next, and the last is the first again.
+	// replaces or skips the next, and the last name repeats the first.
 	NoHead Kind = iota + 1
 
-	// SeveralHeads is a channel with more than one head. The names are those of the heads, sorted.
+	// SeveralHeads is a channel with more than one head. The names are the names of the heads, sorted.
 	SeveralHeads
 
-	// Cycle is a cycle of entries each of which replaces the next. The names are its path; see [Channel.Cycles].
+	// Cycle is a cycle of entries, each of which replaces the next. The names are its path; see [Channel.Cycles].
 	Cycle
 
-	// Stranded is entries that are neither in the chain nor skipped nor in a Cycle. The names are theirs, sorted.
+	// Stranded is a set of entries that are neither in the chain nor skipped nor in a Cycle. The names are sorted.
 	Stranded
 
-	// SkippedCycle is a cycle of replaces with a skipped entry, which the chain does not reach. opm accepts it; OLM also
-	// follows replaces from skipped entries, and rejects it if it gets there.
+	// SkippedCycle is a cycle of replaces through a skipped entry, so the chain does not reach it. opm accepts it. OLM
+	// also follows replaces from skipped entries, and rejects the channel if it reaches the cycle.
 	SkippedCycle
 )
 
 // A Problem is a problem in the update graph of a channel.
 type Problem struct {
 	Kind  Kind
-	Names []string // of the entries concerned
+	Names []string // of the affected entries
 
-	// At has a place in the channel for each name but the last of a path: /entries/3/replaces or /entries/3/skips/0 for
-	// the edge to the next entry of a path, else /entries/3.
+	// At has a JSON pointer into the channel for each name, except for the last name of a path: /entries/3/replaces or
+	// /entries/3/skips/0 for the edge to the next entry of a path, otherwise /entries/3.
 	At []jsontext.Pointer
 }
 
-// String returns a message that begins with the words of upstream, such as "detected cycle in
-// replaces chain of upgrade graph: a -> b -> a".
+// String returns a message that starts with the wording of upstream, such as "detected cycle in replaces chain of
+// upgrade graph: a -> b -> a".
 func (p Problem) String() string {
 	switch p.Kind {
 	case NoHead:
@@ -64,8 +64,8 @@ func (p Problem) String() string {
 	}
 }
 
-// Check returns all problems of the channel: first of its heads, then cycles, then stranded entries. It accepts a
-// channel without entries.
+// Check returns all problems of the channel: first problems with heads, then cycles, then stranded entries. A channel
+// without entries has no problems.
 func (c *Channel) Check() []Problem {
 	problems := c.checkHeads()
 	inCycle := make([]bool, len(c.entries))
@@ -98,7 +98,8 @@ func (c *Channel) checkHeads() []Problem {
 	}
 }
 
-// noHead follows the entries that name each other back to a cycle, which exists since every entry is named.
+// noHead returns the problem of a channel without a head. It follows edges back to their first entry until it finds a
+// cycle, which must exist since every entry has an incoming edge.
 func (c *Channel) noHead() Problem {
 	reached := make([]bool, len(c.entries))
 	i := c.nodes[0]
@@ -113,7 +114,8 @@ func (c *Channel) noHead() Problem {
 	return c.cycleProblem(NoHead, c.leastFirst(cycle))
 }
 
-// cycleProblem returns the problem of entries each of which replaces the next, or for NoHead is in namedBy of the next.
+// cycleProblem returns the problem for a cycle of entries. Each entry replaces the next or, for NoHead, has the first
+// edge to it (see namedBy).
 func (c *Channel) cycleProblem(kind Kind, cycle []int) Problem {
 	path := closed(cycle)
 	p := Problem{Kind: kind, Names: c.names(path)}
@@ -165,11 +167,11 @@ func (c *Channel) sortedNames(entries []int) []string {
 	return names
 }
 
-// leastFirst rotates a cycle to start with the least name.
+// leastFirst rotates a cycle to start with the lexically smallest name.
 func (c *Channel) leastFirst(cycle []int) []int {
 	least := slices.Index(cycle, slices.MinFunc(cycle, c.byName))
 	return slices.Concat(cycle[least:], cycle[:least])
 }
 
-// closed returns the path around a cycle and back to its start.
+// closed returns the path around a cycle, ending with its first entry again.
 func closed(cycle []int) []int { return append(slices.Clip(cycle), cycle[0]) }

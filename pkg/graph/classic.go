@@ -9,9 +9,9 @@ import (
 
 // Order returns the entries of a channel that OLM Classic offers, from the head to the tail.
 //
-// It follows replaces from the head, also through skipped entries, which it does not return. So entries that are only
-// skipped, or only in a skipRange, are not in the order, and versions do not matter. The error is the one by which OLM
-// rejects the channel: no head, a cycle, or more than one chain.
+// Order follows replaces from the head, including through skipped entries, which it omits from the result. Entries that
+// are only skipped or only in a skipRange are therefore not in the order, and versions do not matter. The error is the
+// error of OLM for a channel that it rejects: no head, a cycle, or more than one chain.
 func (c *Channel) Order() ([]string, error) {
 	order, err := c.order()
 	return c.names(order), err
@@ -44,11 +44,11 @@ func (c *Channel) order() ([]int, error) {
 	return order, nil
 }
 
-// tails follows replaces from each head, and returns the last entry on the way that is not skipped, or none for a way
-// that meets a cycle. Heads may share most of their way, which is followed once.
+// tails returns the last entry of the chain of each head that is not skipped, or none if the chain runs into a cycle.
+// Parts that several chains share are followed once.
 func (c *Channel) tails(heads []int) []int {
 	const unknown, end = none - 1, none - 2
-	tail := slices.Repeat([]int{unknown}, len(c.entries)) // by node; none while the way from there is followed
+	tail := slices.Repeat([]int{unknown}, len(c.entries)) // by node; none while the chain from the node is being followed
 	tails := make([]int, len(heads))
 	for h, head := range heads {
 		var path []int
@@ -67,12 +67,12 @@ func (c *Channel) tails(heads []int) []int {
 			}
 			tail[j] = last
 		}
-		tails[h] = tail[head] // not end, as a head is not skipped
+		tails[h] = tail[head] // not end, since a head is not skipped
 	}
 	return tails
 }
 
-// describe writes chains as FIRST...LAST.
+// describe formats chains as FIRST...LAST.
 func (c *Channel) describe(heads, tails []int) string {
 	words := c.names(heads)
 	for i, tail := range tails {
@@ -84,18 +84,19 @@ func (c *Channel) describe(heads, tails []int) string {
 }
 
 // Classic returns the updates of OLM Classic for a subscription to the channel: an installed bundle is updated to the
-// entry of [Channel.Order] nearest the head that replaces or skips it, or has its version in its skipRange. If that is
-// the installed bundle itself, whose skipRange includes its own version, nothing happens. A Prohibited bundle is never
-// installed; one that is already installed must be updated, or OLM updates nothing in the namespace.
+// entry of [Channel.Order] nearest the head that replaces or skips it, or has its version in its skipRange. If the
+// nearest such entry is the installed bundle itself, because its skipRange includes its own version, it is not updated.
+// A Prohibited bundle is never installed; if one is already installed, it must be updated, or OLM updates no bundle in
+// the namespace.
 //
-// With nil for the channel, the subscription has none: the entries of the default channel come first, then those of the
-// other channels by name, byte by byte.
+// If the channel is nil, the subscription names no channel: the entries of the default channel come first, then the
+// entries of the other channels by name, byte by byte.
 //
 // The documentation of OLM gives four rules of precedence, in which the skipRange of the head comes before replaces.
-// OLM is more general: any entry in the order may update by its skipRange, and the distance to the head decides, not
-// the kind of edge. OLM looks at the catalog source of the subscription only.
+// The implementation is more general: any entry in the order may update by its skipRange, and the distance to the head
+// decides, not the kind of edge. OLM uses only the catalog source of the subscription.
 //
-// The channel must be one of p. The error is that of Order, and then also of every bundle in the Plan.
+// The channel must be one of p. The error is the error of Order; the Plan then has it for every bundle.
 func (p *Package) Classic(c *Channel) (*Plan, error) {
 	bundles := p.Bundles
 	if c != nil {
@@ -104,7 +105,7 @@ func (p *Package) Classic(c *Channel) (*Plan, error) {
 	return p.classic(c, bundles)
 }
 
-// classic plans the updates of bundles that include the members of the channel, or of all channels if it is nil.
+// classic plans the updates of bundles, which must include the members of the channel, or of all channels if it is nil.
 func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
 	planner := newPlanner(Classic, p, bundles)
 	for _, c := range p.subscribed(c) {
@@ -123,13 +124,13 @@ func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
 	return plan, nil
 }
 
-// subscribed returns the channels that a subscription uses, the preferred ones first: c or, if that is nil, all.
+// subscribed returns the channels that a subscription uses, the preferred channel first: only c or, if c is nil, all.
 func (p *Package) subscribed(c *Channel) []*Channel {
 	if c != nil {
 		return []*Channel{c}
 	}
 	channels := slices.Clone(p.Channels)
-	slices.SortStableFunc(channels, func(a, b *Channel) int { // as OLM does, unlike Channels
+	slices.SortStableFunc(channels, func(a, b *Channel) int { // in the order of OLM, unlike Channels
 		return cmp.Or(cmp.Compare(p.notDefault(a), p.notDefault(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return channels

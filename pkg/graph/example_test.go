@@ -36,7 +36,7 @@ func ExampleChannel_Check() {
 	// channel contains one or more stranded bundles: etcd.v1: following replaces from the head does not lead to them
 }
 
-// The next update of an installed bundle, by OLM Classic and by OLM v1.
+// Print the next update of an installed bundle, in OLM Classic and in OLM v1.
 func ExamplePackage_Outlooks() {
 	channel := &declcfg.Channel{Package: "etcd", Name: "stable", Entries: []declcfg.Entry{
 		{Name: "etcd.v3", Replaces: "etcd.v2"},
@@ -60,7 +60,7 @@ func ExamplePackage_Outlooks() {
 	// etcd.v3 []
 }
 
-// Why a bundle is not updated to another one next.
+// Explain why a bundle is not updated to another one next.
 func ExamplePackage_ExplainClassic() {
 	p := graph.NewPackage(&declcfg.PackageIndex{
 		Name: "etcd",

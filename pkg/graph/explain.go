@@ -9,20 +9,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An Explanation explains why an installed bundle is or is not updated to another one next.
+// An Explanation explains why an installed bundle is or is not updated to another bundle next.
 type Explanation struct {
 	Semantics Semantics `json:"semantics"`
-	Channel   string    `json:"channel,omitzero"` // "" for all of the package
+	Channel   string    `json:"channel,omitzero"` // "" for all channels of the package
 	From      string    `json:"from"`
 	To        string    `json:"to"`
 	Updates   bool      `json:"updates"` // all checks hold
 	Checks    []Check   `json:"checks"`
 
-	// Path is From and its updates, in order. With Loop, the last one is repeated for ever.
+	// Path is From and its updates, in order. If Loop is set, the last bundle repeats an earlier one.
 	Path []string `json:"path"`
 	Loop bool     `json:"loop,omitzero"`
 
-	Error string `json:"error,omitzero"` // the answer of OLM at the end of Path, if that is an error
+	Error string `json:"error,omitzero"` // the error that OLM reports at the end of Path, or ""
 }
 
 // A Check is one condition of an update.
@@ -32,7 +32,7 @@ type Check struct {
 	Why   string `json:"why"` // a sentence without a full stop
 }
 
-// String returns the explanation as text for terminals, a line for each check.
+// String returns the explanation as text for terminals, with one line for each check.
 func (e *Explanation) String() string {
 	var text strings.Builder
 	is := "is not"
@@ -60,7 +60,7 @@ func (e *Explanation) String() string {
 	return text.String()
 }
 
-// story describes the updates of From.
+// story describes the update path of From.
 func (e *Explanation) story() string {
 	path := strings.Join(e.Path, " -> ")
 	if e.Error != "" {
@@ -79,7 +79,7 @@ func (e *Explanation) story() string {
 	return fmt.Sprintf("updates never reach %s: %s", e.To, path)
 }
 
-// An explainer collects checks.
+// An explainer builds an Explanation by adding checks to it.
 type explainer struct {
 	Explanation
 	from, to *Bundle
@@ -99,7 +99,7 @@ func newExplainer(plan *Plan, from, to *Bundle) *explainer {
 	return e
 }
 
-// check adds a condition, with the reasons if it holds and if not.
+// check adds a condition, with the reasons for both results.
 func (e *explainer) check(name string, holds bool, yes, no string) {
 	why := no
 	if holds {
@@ -113,7 +113,8 @@ func (e *explainer) holds() bool {
 	return !slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds })
 }
 
-// checkPreferred checks that the plan prefers To, if all other conditions hold. first is why a bundle is preferred.
+// checkPreferred checks that the plan prefers To, provided that all other conditions hold. first is the reason why a
+// bundle is preferred.
 func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
 	if e.holds() {
 		s := plan.choice(e.from)
@@ -132,7 +133,7 @@ func (e *explainer) checkExists() {
 	e.check("exists", !e.to.Virtual, e.To+" is in the catalog", "the catalog has no bundle "+e.To)
 }
 
-// checkEdge checks for an edge in the entries for To in the channels.
+// checkEdge checks that an entry for To in one of the channels has an edge to From.
 func (e *explainer) checkEdge(channels []*Channel, other string) {
 	var found, missed []string
 	for _, c := range channels {
@@ -156,7 +157,7 @@ func (e *explainer) checkEdge(channels []*Channel, other string) {
 	e.check("edge", len(found) > 0, strings.Join(found, "; "), strings.Join(missed, "; "))
 }
 
-// describeEdge returns why an entry updates b; or, with yes empty, why not.
+// describeEdge returns the reason why an entry updates b in yes or, if it does not, the reason in no.
 func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 	e := c.entries[entry]
 	switch c.edgeTo(entry, b) {
@@ -179,8 +180,9 @@ func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 		b.Name, b.Version, e.SkipRange)
 }
 
-// ExplainClassic explains why OLM Classic, following the channel, does or does not update a bundle to another one next;
-// see [Package.Classic]. All three are of p; without a channel, all are followed.
+// ExplainClassic explains why OLM Classic, with a subscription to the channel, does or does not update a bundle to
+// another bundle next; see [Package.Classic]. The channel and both bundles must be of p; a nil channel means all
+// channels.
 func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	plan, err := p.Classic(c)
 	e := newExplainer(plan, from, to)
@@ -205,12 +207,13 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	return e.checkPreferred(plan, "is nearest the head")
 }
 
-// checkMember checks that one of the channels has an entry.
+// checkMember checks that one of the channels has an entry for To.
 func (e *explainer) checkMember(channels []*Channel) {
 	e.check("in channel", inAny(channels, e.to), "the channel has an entry for it", "the channel has no entry for it")
 }
 
-// checkOffered checks that OLM Classic offers the entry of a channel that updates From or, if none does, of any.
+// checkOffered checks that OLM Classic offers the entry for To that updates From or, if there is none, any entry for
+// To.
 func (e *explainer) checkOffered(channels []*Channel) {
 	var checks []Check
 	for _, c := range channels {
@@ -238,12 +241,12 @@ func (e *explainer) checkEntry(c *Channel, entry int) {
 		return
 	}
 	e.check("not skipped", true, "no entry skips it", "")
-	order, _ := c.order() // called only if there is one
+	order, _ := c.order() // there is an order, since Classic returned no error
 	e.check("in chain", slices.Contains(order, entry),
 		"following replaces from the head leads to it", "following replaces from the head does not lead to it")
 }
 
-// checkDeprecated adds what a deprecation means, which never prevents an update.
+// checkDeprecated adds the effect of a deprecation, which never prevents an update.
 func (e *explainer) checkDeprecated(means string) {
 	why := "it is not deprecated"
 	if e.to.Deprecated {
@@ -252,7 +255,7 @@ func (e *explainer) checkDeprecated(means string) {
 	e.check("deprecation", true, why, "")
 }
 
-// skippers returns the entries that skip a bundle.
+// skippers returns the names of the entries that skip a bundle.
 func (c *Channel) skippers(name string) []string {
 	var names []string
 	for _, i := range c.nodes {
@@ -263,7 +266,7 @@ func (c *Channel) skippers(name string) []string {
 	return names
 }
 
-// reason returns why a step updates a bundle.
+// reason returns the reason why a step updates a bundle.
 func (s Step) reason(from *Bundle) string {
 	switch s.By {
 	case Same:
@@ -275,7 +278,8 @@ func (s Step) reason(from *Bundle) string {
 	return yes
 }
 
-// ExplainV1 explains why OLM v1 does or does not update a bundle to another one next; see [Package.V1]. Both are of p.
+// ExplainV1 explains why OLM v1 does or does not update a bundle to another bundle next; see [Package.V1]. Both bundles
+// must be of p.
 func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 	plan := p.V1(o)
 	e := newExplainer(plan, from, to)

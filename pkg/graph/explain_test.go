@@ -115,7 +115,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// The rows of the documentation of OLM v1 about ranges of versions.
+// TestConstraints checks the examples of version ranges in the documentation of OLM v1.
 func TestConstraints(t *testing.T) {
 	p := packageOf(t, "channel c ; v0.0.3 ; v0.2.3 ; v1.11.0 ; v1.11.5 ; v1.12.0 ; v1.12.0-rc.1 ; v2.0.0 ; v2.3.1 ; v3.0.0")
 	for text, want := range map[string]string{

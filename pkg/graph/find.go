@@ -1,7 +1,7 @@
 package graph
 
-// Find returns the bundle of that name or, if there is none, those of that version, with or without the release:
-// 1.0.0-1 or 1.0.0. They are in the order of Bundles.
+// Find returns the bundle with the given name or, if there is none, all bundles with the given version, in the order of
+// Bundles. The version may include the release or omit it: 1.0.0-1 or 1.0.0.
 func (p *Package) Find(nameOrVersion string) []*Bundle {
 	if b := p.Bundle(nameOrVersion); b != nil {
 		return []*Bundle{b}

@@ -10,15 +10,15 @@
 // Users of etcd.v1 and etcd.v2 are offered etcd.v3. Four terms describe the rest:
 //
 //   - The head is the entry that no entry replaces or skips. New users install it. There must be exactly one.
-//   - The chain is the entries reached by following replaces from the head: etcd.v3, etcd.v1. It goes from newest to
-//     oldest. Versions and the order of the entries do not matter.
-//   - A skipped entry is not installed any more, but can be updated from. The chain ends before a skipped entry.
+//   - The chain is the entries reached by following replaces from the head: etcd.v3, etcd.v1. It is ordered from newest
+//     to oldest. Versions and the order of the entries do not matter.
+//   - A skipped entry is no longer installed, but can be updated from. The chain ends before a skipped entry.
 //   - An entry that is neither skipped nor in the chain is stranded: no update path leads from it to the head.
 //
 // Replaced and skipped bundles need not be in the channel, so users of older ones can update. A skipRange updates a
 // range of versions and does not affect any of these terms.
 //
-// The rules are those by which opm validates a channel; see
+// The rules are the channel validation rules of opm; see
 // https://olm.operatorframework.io/docs/concepts/olm-architecture/operator-catalog/creating-an-update-graph/.
 //
 //	for _, problem := range graph.New(channel.Entries).Check() {
@@ -32,40 +32,40 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Channel is the update graph of a channel. It does not change, so any number of goroutines may use it.
+// A Channel is the update graph of a channel. It is immutable and safe for concurrent use.
 //
-// Entries without a name are ignored. Of entries with the same name the first is in the graph; the others are ignored.
+// Entries without a name are ignored. If several entries have the same name, only the first is in the graph.
 type Channel struct {
-	Package    string // "" after New, as is Name
+	Package    string // Package and Name are "" after New
 	Name       string
 	Deprecated bool
 
 	entries []declcfg.Entry
-	nodes   []int          // indexes in entries of those in the graph; all nodes below are such indexes
-	index   map[string]int // the node of a name
-	next    []int          // by node: the node that it replaces, or none
-	namedBy []edge         // by node: the first edge that leads to it, from none for a head
+	nodes   []int          // indexes in entries of the entries in the graph; all nodes below are such indexes
+	index   map[string]int // node by name
+	next    []int          // by node: the replaced node, or none
+	namedBy []edge         // by node: the first edge to it; from is none for a head
 	skipped []bool         // by node
 
 	// Set for channels of a Package.
 	bundles     []*Bundle     // by node
-	members     []*Bundle     // all that are in bundles, replaced or skipped, by rank
-	versioned   []*Bundle     // the last bundles of the package, which have a version; it ascends
-	ranges      []Range       // by node; the versions in versioned that are in the skipRange
+	members     []*Bundle     // all bundles that are in the channel, replaced or skipped, by rank
+	versioned   []*Bundle     // the bundles of the package that have a version, ascending
+	ranges      []Range       // by node: the versions of versioned in the skipRange
 	rangeErrors map[int]error // by node
 }
 
-// An edge updates an entry: another one replaces it or skips it.
+// An edge is an update to an entry by another entry that replaces or skips it.
 type edge struct {
 	from int
-	skip int // index in the skips of from, or none where it replaces
+	skip int // index in the skips of from, or none for replaces
 }
 
-// none is the absent index.
+// none stands for no index.
 const none = -1
 
-// New returns the graph of a channel with these entries, and keeps the slice. It takes time linear in the entries and
-// what they skip, as do all methods but for sorting what they return.
+// New returns the graph of a channel with these entries, and retains the slice. New and all methods take time linear in
+// the number of entries and skips, except for sorting the results.
 func New(entries []declcfg.Entry) *Channel {
 	c := &Channel{
 		entries: entries,
@@ -106,8 +106,8 @@ func (c *Channel) name(to int, by edge) {
 	}
 }
 
-// Heads returns the names of the entries that no entry replaces or skips, sorted. An entry that replaces or skips
-// itself is not among them.
+// Heads returns the sorted names of the entries that no entry replaces or skips. An entry that replaces or skips itself
+// is not a head.
 func (c *Channel) Heads() []string {
 	return c.sortedNames(c.heads())
 }
@@ -123,7 +123,7 @@ func (c *Channel) heads() []int {
 }
 
 // Chain returns the names of the entries reached by following replaces from the head, the head first. It ends before a
-// skipped entry and before one that it has already reached. It is empty unless there is exactly one head.
+// skipped entry and before an entry that is already in the chain. It is empty unless there is exactly one head.
 func (c *Channel) Chain() []string {
 	return c.names(c.chain())
 }
@@ -142,8 +142,8 @@ func (c *Channel) chain() []int {
 	return chain
 }
 
-// Stranded returns the names of the entries that are neither in the chain nor skipped, sorted. There are none unless
-// there is exactly one head.
+// Stranded returns the sorted names of the entries that are neither in the chain nor skipped. It is empty unless there
+// is exactly one head.
 func (c *Channel) Stranded() []string {
 	return c.sortedNames(c.stranded())
 }
@@ -161,8 +161,8 @@ func (c *Channel) stranded() []int {
 }
 
 // Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b
-// replaces a. Each cycle is returned once, starting with the least of its names, and cycles are sorted by that name.
-// Cycles through skipped entries and outside of the chain are included.
+// replaces a. Each cycle is returned once and starts with its smallest name; cycles are sorted by that name. Cycles
+// through skipped entries and outside of the chain are included.
 func (c *Channel) Cycles() [][]string {
 	var cycles [][]string
 	for _, cycle := range c.cycles() {
@@ -171,11 +171,11 @@ func (c *Channel) Cycles() [][]string {
 	return cycles
 }
 
-// cycles returns the cycles without the repetition of the first entry. An entry replaces at most one other, so a walk
-// along replaces meets at most one cycle, and no two cycles share an entry.
+// cycles returns the cycles without repeating the first entry. An entry replaces at most one other, so a walk along
+// replaces meets at most one cycle, and no two cycles share an entry.
 func (c *Channel) cycles() [][]int {
 	var cycles [][]int
-	walk := slices.Repeat([]int{none}, len(c.entries)) // by node: where the walk started that reached it first
+	walk := slices.Repeat([]int{none}, len(c.entries)) // by node: the start of the first walk that reached it
 	for _, start := range c.nodes {
 		i := start
 		for i != none && walk[i] == none {
@@ -190,7 +190,7 @@ func (c *Channel) cycles() [][]int {
 	return cycles
 }
 
-// cycle returns the cycle of replaces that contains an entry, starting with the least name.
+// cycle returns the cycle of replaces that contains an entry, starting with the smallest name.
 func (c *Channel) cycle(start int) []int {
 	cycle := []int{start}
 	for i := c.next[start]; i != start; i = c.next[i] {

@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// parse reads a channel of a line such as "c>b b>a,x|y a": entries with what they replace and, after a comma, what they
-// skip.
+// parse parses a channel from a line such as "c>b b>a,x|y a": each entry with the entry it replaces and, after a comma,
+// the entries it skips.
 func parse(line string) *Channel {
 	var entries []declcfg.Entry
 	for field := range strings.SplitSeq(line, " ") {
@@ -75,7 +75,7 @@ func TestChannel(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for _, test := range []struct {
 		channel string
-		want    []string // message and places
+		want    []string // messages with places
 	}{
 		{"c>b,x b>a a>gone", nil},
 		{"", nil},
@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 			"no channel head found in graph: every entry is replaced or skipped: a -> c -> b -> a " +
 				"[/entries/2/skips/2 /entries/0/replaces /entries/1/replaces]",
 		}},
-		{"b>a a ,a|b b,b", nil}, // what nameless and repeated entries skip does not count
+		{"b>a a ,a|b b,b", nil}, // skips of nameless and repeated entries are ignored
 		{"d>c c>b b>c", []string{"detected cycle in replaces chain of upgrade graph: b -> c -> b [/entries/2/replaces /entries/1/replaces]"}},
 		{"c>b,b b>a a", []string{
 			"channel contains one or more stranded bundles: a: following replaces from the head does not lead to them [/entries/2]",
@@ -116,8 +116,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// rejected says whether opm rejects the graph of a channel, by its rule written down as simply as can be: walk from the
-// single head, stop before a skipped entry, and nothing may be left over. Names are unique and not empty.
+// rejected reports whether opm rejects the graph of a channel. It is the simplest form of opm's rule: walk from the
+// single head, stop before a skipped entry, and no entry may remain. Names must be unique and not empty.
 func rejected(entries []declcfg.Entry) bool {
 	byName := map[string]declcfg.Entry{}
 	left := map[string]bool{}
@@ -151,8 +151,8 @@ func rejected(entries []declcfg.Entry) bool {
 	return len(left) > 0
 }
 
-// FuzzCheck holds that Check finds a problem other than SkippedCycle where opm rejects the channel and nowhere else,
-// and that names and places fit.
+// FuzzCheck checks that Check finds a problem other than SkippedCycle exactly if opm rejects the channel, and that
+// names and places match.
 func FuzzCheck(f *testing.F) {
 	for _, channel := range []string{"c>b,x b>a a", "b a", "a>a", "c>b,b b>a a", "d>c,b c>b b>c", ", ,a a,", "z b>a a>b"} {
 		f.Add(channel)
@@ -178,7 +178,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// checkPlaces holds that each place is of the entry that is named, and leads to the next one on a path.
+// checkPlaces checks that each place is in the named entry, and that it leads to the next entry of a path.
 func checkPlaces(t *testing.T, c *Channel, p Problem) {
 	for i, at := range p.At {
 		var entry, skip int
@@ -200,7 +200,7 @@ func checkPlaces(t *testing.T, c *Channel, p Problem) {
 
 func name(i int) string { return fmt.Sprintf("operator.v1.%06d", i) }
 
-// line returns n entries each of which replaces the one after it, and skips as many of the names that follow.
+// line returns n entries, each of which replaces the next and skips up to skips of the names after it.
 func line(n, skips int) []declcfg.Entry {
 	entries := make([]declcfg.Entry, n)
 	for i := range entries {

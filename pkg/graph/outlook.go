@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// An Outlook is the updates of an installed bundle that follows a channel.
+// An Outlook describes the updates of an installed bundle that follows a channel, in OLM Classic and OLM v1.
 type Outlook struct {
 	Package   string `json:"package"`
 	Channel   string `json:"channel"`
@@ -13,10 +13,10 @@ type Outlook struct {
 	Version   string `json:"version,omitzero"` // "" if unknown
 	Classic   Fate   `json:"classic"`
 	V1        Fate   `json:"v1"`
-	Differs   bool   `json:"differs"` // the next updates differ, or their outcomes do
+	Differs   bool   `json:"differs"` // the next updates or their outcomes differ
 }
 
-// An Outcome is the answer of OLM about an installed bundle.
+// An Outcome is the result of OLM resolving the next update of an installed bundle.
 type Outcome string
 
 // The outcomes.
@@ -26,26 +26,26 @@ const (
 	Failed Outcome = "error"
 )
 
-// A Fate is the updates of an installed bundle under one of the semantics.
+// A Fate describes the updates of an installed bundle in one of the semantics.
 type Fate struct {
 	Next string `json:"next,omitzero"` // "" if there is none
 	By   Edge   `json:"by,omitzero"`
 	Hops int    `json:"hops"` // number of updates
-	End  string `json:"end"`  // the last bundle; one of the loop if there is one
+	End  string `json:"end"`  // the last bundle, or a bundle of the loop
 	Loop bool   `json:"loop,omitzero"`
 
 	Outcome  Outcome `json:"outcome"`        // of the next update
-	Error    string  `json:"error,omitzero"` // the answer of OLM at End, if that is an error
+	Error    string  `json:"error,omitzero"` // the error that OLM reports at End, or ""
 	Stranded bool    `json:"stranded"`       // the updates do not reach the Goal of the Plan
 
-	// Path is every update, up to the first that closes a loop. It is nil unless requested.
+	// Path is the updates in order, up to the first one that closes a loop. It is nil unless requested.
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks yields the outlook of every bundle that the channel names or has an update for, in the order of Bundles, and
-// of those in always. Without a channel, it is that of all bundles, for a Subscription and a ClusterExtension without
-// one. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks returns the error together with
-// outlooks that have it too. With paths, it sets the Path of each Fate.
+// Outlooks yields the outlook of every bundle that the channel names or has an update for, and of the bundles in
+// always, in the order of Bundles. If the channel is nil, it yields the outlooks of all bundles, for a Subscription and
+// a ClusterExtension without a channel. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks
+// returns the error, and the outlooks contain it, too. If paths is set, so is the Path of each Fate.
 func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) (iter.Seq[Outlook], error) {
 	classic, err := p.Classic(c)
 	o.Channels = nil
@@ -57,7 +57,7 @@ func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundl
 	v1 := p.V1(o)
 	listed := byRank(slices.Concat(members, always))
 	return func(yield func(Outlook) bool) {
-		for _, b := range byRank(slices.Concat(v1.bundles, always)) { // v1 has all bundles of classic
+		for _, b := range byRank(slices.Concat(v1.bundles, always)) { // v1 has all bundles that classic has
 			s, updates := classic.Next(b)
 			s1, updates1 := v1.Next(b)
 			if _, ok := slices.BinarySearchFunc(listed, b, (*Bundle).compareRank); !ok && !updates && !updates1 {

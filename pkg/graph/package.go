@@ -10,40 +10,41 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Package is the update graph of a package: its bundles, and the channels that they are in. It does not change, so
-// any number of goroutines may use it.
+// A Package is the update graph of a package: its bundles and their channels. It is immutable and safe for concurrent
+// use.
 type Package struct {
 	Name           string
 	DefaultChannel string
 	Deprecated     bool
-	Channels       []*Channel // as CompareChannels orders their names
+	Channels       []*Channel // sorted by name with CompareChannels
 
-	// Bundles are those of the package and those that its channels name: by version, the lowest first and none before
-	// that, then by name.
+	// Bundles are the bundles of the package and the bundles that its channels name. They are sorted by version, the
+	// lowest first, then by name; bundles without a version come first.
 	Bundles []*Bundle
 
 	byName map[string]*Bundle
-	twins  func() [][]*Bundle // by rank: the bundles of the same version for OLM v1; nil if there is no other
+	twins  func() [][]*Bundle // by rank: all bundles of the same version in OLM v1; nil if there is only one
 }
 
-// A Bundle is a node of the graph. Channels share it.
+// A Bundle is a node of the update graph. The channels of a package share it.
 type Bundle struct {
 	Name       string
 	Version    *declcfg.Version // nil if missing or invalid
 	Virtual    bool             // named by an entry or an edge, but not in the catalog
-	Deprecated bool             // by an olm.deprecations, which OLM v1 minds
+	Deprecated bool             // by an olm.deprecations object; OLM v1 prefers other bundles
 
-	// Prohibited bundles have the property olm.deprecated: OLM Classic never installs them.
+	// Prohibited is set if the bundle has the property olm.deprecated: OLM Classic never installs it.
 	Prohibited bool
 
-	// Dependency is the type of a property that declares a dependency, for which OLM v1 refuses the bundle, or "".
+	// Dependency is the type of a property that declares a dependency, or "". OLM v1 refuses a bundle with a
+	// dependency.
 	Dependency string
 
-	rank int // in Bundles
+	rank int // index in Bundles
 }
 
-// NewPackage builds the graph of a package. Of bundles of one name it uses the first; objects that cannot be decoded
-// are ignored. Installed bundles that are not in the catalog are added as virtual ones.
+// NewPackage builds the graph of a package. If several bundles have the same name, it uses the first; objects that
+// cannot be decoded are ignored. Installed bundles that are not in the catalog are added as virtual bundles.
 func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Package {
 	p := &Package{Name: x.Name, byName: map[string]*Bundle{}}
 	for _, o := range x.Packages {
@@ -93,7 +94,7 @@ func (p *Package) addChannel(d *declcfg.Channel) {
 	p.Channels = append(p.Channels, c)
 }
 
-// node adds a virtual bundle if there is none of that name.
+// node adds a virtual bundle if there is no bundle with that name.
 func (p *Package) node(name string) {
 	if name != "" && p.byName[name] == nil {
 		p.byName[name] = &Bundle{Name: name, Virtual: true}
@@ -119,7 +120,7 @@ func (p *Package) deprecate(entries []declcfg.Deprecation) {
 	}
 }
 
-// sort sorts the bundles and sets those of each channel.
+// sort sorts the bundles, sets their ranks, and joins each channel to them.
 func (p *Package) sort() {
 	p.Bundles = make([]*Bundle, 0, len(p.byName))
 	for _, b := range p.byName {
@@ -137,7 +138,7 @@ func (p *Package) sort() {
 	}
 }
 
-// compareVersion orders by version and release; bundles without a version come first.
+// compareVersion orders bundles by version and release; bundles without a version come first.
 func (b *Bundle) compareVersion(c *Bundle) int {
 	switch {
 	case b.Version != nil && c.Version != nil:
@@ -150,13 +151,13 @@ func (b *Bundle) compareVersion(c *Bundle) int {
 	return 0
 }
 
-// semver returns the version without the release. The bundle must have one.
+// semver returns the version without the release. It panics if the bundle has no version.
 func (b *Bundle) semver() semver.Version { return b.Version.Semver }
 
-// Bundle returns the bundle of that name, or nil.
+// Bundle returns the bundle with the given name, or nil.
 func (p *Package) Bundle(name string) *Bundle { return p.byName[name] }
 
-// Channel returns the channel of that name, or nil.
+// Channel returns the channel with the given name, or nil.
 func (p *Package) Channel(name string) *Channel {
 	byName := func(c *Channel, name string) int { return CompareChannels(c.Name, name) }
 	i, ok := slices.BinarySearchFunc(p.Channels, name, byName)
@@ -166,7 +167,7 @@ func (p *Package) Channel(name string) *Channel {
 	return p.Channels[i]
 }
 
-// join sets the bundles of the package that the channel names.
+// join sets the fields of the channel that refer to bundles of the package.
 func (c *Channel) join(p *Package) {
 	c.bundles = make([]*Bundle, len(c.entries))
 	add := func(name string) *Bundle {
@@ -199,12 +200,12 @@ func (c *Channel) join(p *Package) {
 	c.members = byRank(c.members)
 }
 
-// Members returns the bundles in the channel and those that its entries replace or skip, in the order of Bundles of the
-// Package. Each of them may be installed by a follower of the channel.
+// Members returns the bundles in the channel and the bundles that its entries replace or skip, in the order of
+// Package.Bundles. A cluster that follows the channel may have any of them installed.
 func (c *Channel) Members() []*Bundle { return c.members }
 
-// Entries returns the entries in the graph, in the order of the channel. Each has a name of its own, and its bundle is
-// in the Package.
+// Entries returns the entries in the graph, in the order of the channel. Their names are unique, and each has its
+// bundle in the Package.
 func (c *Channel) Entries() []declcfg.Entry {
 	if len(c.nodes) == len(c.entries) {
 		return c.entries
@@ -216,7 +217,7 @@ func (c *Channel) Entries() []declcfg.Entry {
 	return entries
 }
 
-// Index returns the index of the entry of that name in the list that the graph was made from, -1 if there is none.
+// Index returns the index of the entry with the given name in the entries passed to New, or -1 if there is none.
 func (c *Channel) Index(name string) int {
 	if i, ok := c.index[name]; ok {
 		return i
@@ -224,7 +225,6 @@ func (c *Channel) Index(name string) int {
 	return none
 }
 
-// channelNames returns the names of channels.
 func channelNames(channels []*Channel) []string {
 	var names []string
 	for _, c := range channels {
@@ -233,7 +233,7 @@ func channelNames(channels []*Channel) []string {
 	return names
 }
 
-// Entry returns the entry of that name, and whether there is one.
+// Entry returns the entry with the given name, and whether there is one.
 func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 	i, ok := c.index[name]
 	if !ok {
@@ -242,20 +242,20 @@ func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 	return c.entries[i], true
 }
 
-// A Node is a bundle that a channel names.
+// A Node is a bundle as one channel sees it: in an entry, or named by an edge.
 type Node struct {
 	*Bundle
 	Entry    *declcfg.Entry // nil if only an edge names the bundle
-	Range    Range          // the versions of the package that are in the skipRange of the entry
-	BadRange error          // why the skipRange is invalid
-	Head     bool           // no entry replaces or skips it
-	Skipped  bool           // an entry skips it
+	Range    Range          // the versions of the package in the skipRange of the entry
+	BadRange error          // error if the skipRange is invalid
+	Head     bool           // set if no entry replaces or skips it
+	Skipped  bool           // set if an entry skips it
 }
 
 // Outside reports whether the bundle is in the catalog but has no entry in the channel.
 func (n *Node) Outside() bool { return !n.Virtual && n.Entry == nil }
 
-// Nodes returns a node for each of Members, the highest version first. The channel must be one of a Package.
+// Nodes returns a node for each of the Members, the highest version first. The channel must be one of a Package.
 func (c *Channel) Nodes() []Node {
 	nodes := make([]Node, len(c.members))
 	at := make(map[string]*Node, len(nodes))

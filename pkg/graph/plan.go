@@ -10,16 +10,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Semantics is the rules by which installed bundles are updated.
+// A Semantics is the update rules of one generation of OLM.
 type Semantics string
 
-// The rules of the two generations of OLM.
+// The update rules of OLM Classic and OLM v1.
 const (
 	Classic Semantics = "classic" // see [Package.Classic]
 	V1      Semantics = "v1"      // see [Package.V1]
 )
 
-// An Edge is the reason for which one bundle may update another.
+// An Edge is the reason why one bundle may update another.
 type Edge string
 
 // The edges, in order of precedence.
@@ -27,7 +27,7 @@ const (
 	Replaces  Edge = "replaces"
 	Skips     Edge = "skips"
 	SkipRange Edge = "skipRange"
-	Same      Edge = "same version" // of a bundle of another name, since OLM v1 ignores names
+	Same      Edge = "same version" // the bundle has another name, which OLM v1 ignores
 	Forced    Edge = "forced"       // no edge is needed; see SelfCertified of [V1Options]
 )
 
@@ -35,32 +35,32 @@ const (
 type Step struct {
 	To      *Bundle
 	By      Edge
-	Channel *Channel // that has the edge; nil if Same or Forced
+	Channel *Channel // of the edge; nil if By is Same or Forced
 }
 
-// A Plan has the next update of every installed bundle of a package, and the end of its update path.
+// A Plan holds the next update of every installed bundle of a package, and the end of its update path.
 //
-// OLM answers about an installed bundle in one of three ways: with an update, see [Plan.Next]; with an error, see
-// [Plan.Err]; or with neither, and the bundle stays.
+// For an installed bundle, OLM either updates it (see [Plan.Next]), reports an error (see [Plan.Err]), or leaves it
+// installed.
 type Plan struct {
 	Semantics Semantics
 	Package   *Package
 
-	bundles []*Bundle // by rank; nothing is chosen for all others
-	refused error     // for every bundle; then nothing is chosen
-	v1      V1Options // of a V1 plan
+	bundles []*Bundle // by rank; other bundles have no update
+	refused error     // the error for every bundle; then chosen is empty
+	v1      V1Options // for plans of OLM v1
 	goal    *Bundle
-	chosen  []Step // by index in bundles: what OLM resolves to, maybe the bundle itself; To is nil if there is nothing
+	chosen  []Step // by index in bundles: the resolved bundle, which may be the bundle itself; To is nil if there is none
 	ends    []end  // by index in bundles
 }
 
 // An end is the end of an update path.
 type end struct {
-	hops int // -1 for a walk that never ends
-	at   int // index in bundles; of a bundle of the loop if there is one
+	hops int // -1 if the path ends in a loop
+	at   int // index in bundles of the last bundle, or of a bundle of the loop
 }
 
-// find returns the index of a bundle of the package in bundles, and whether it is there.
+// find returns the index of a bundle of the package in p.bundles, and whether it is in there.
 func (p *Plan) find(b *Bundle) (int, bool) {
 	if len(p.bundles) == len(p.Package.Bundles) {
 		return b.rank, true
@@ -68,7 +68,8 @@ func (p *Plan) find(b *Bundle) (int, bool) {
 	return slices.BinarySearchFunc(p.bundles, b, (*Bundle).compareRank)
 }
 
-// choice returns what OLM resolves to for a bundle of the package; To is nil if there is nothing.
+// choice returns the step to the bundle that OLM resolves to for an installed bundle of the package; To is nil if there
+// is none.
 func (p *Plan) choice(b *Bundle) Step {
 	i, ok := p.find(b)
 	if !ok {
@@ -86,8 +87,8 @@ func (p *Plan) Next(b *Bundle) (Step, bool) {
 	return s, true
 }
 
-// Err returns the error with which OLM answers about an installed bundle, or nil. OLM Classic then updates nothing in
-// the namespace.
+// Err returns the error that OLM reports for an installed bundle, or nil. If OLM Classic reports one, it updates no
+// bundle in the namespace.
 func (p *Plan) Err(b *Bundle) error {
 	to := p.choice(b).To
 	switch {
@@ -106,12 +107,12 @@ func (p *Plan) Err(b *Bundle) error {
 	return nil
 }
 
-// rejects reports whether OLM v1 resolves to a bundle and then rejects it, without looking for another one.
+// rejects reports whether OLM v1 rejects a bundle after resolving to it. It does not try another bundle then.
 func (p *Plan) rejects(to *Bundle) bool {
 	return p.Semantics == V1 && to.Dependency != ""
 }
 
-// noBundles returns the error of OLM v1 if there are no candidates for an installed bundle.
+// noBundles returns the error of OLM v1 for an installed bundle without candidates.
 func (p *Plan) noBundles(b *Bundle) error {
 	e := &UnresolvedError{Package: p.Package.Name, Channels: channelNames(p.v1.Channels)}
 	if b.Version != nil {
@@ -123,13 +124,13 @@ func (p *Plan) noBundles(b *Bundle) error {
 	return e
 }
 
-// Goal returns the bundle that all updates should reach, or nil: in OLM Classic the first that can be installed of
-// those in [Channel.Order], or without a channel where that is updated to in the end, in OLM v1 the preferred one of
-// those in the selected channels and versions.
+// Goal returns the bundle that all updates should reach, or nil. In OLM Classic, it is the first installable entry of
+// [Channel.Order] or, without a channel, the bundle at the end of its update path. In OLM v1, it is the preferred
+// bundle of the selected channels and versions.
 func (p *Plan) Goal() *Bundle { return p.goal }
 
-// Reaches reports whether the updates of a bundle end at the Goal, or the bundle is the Goal, and OLM has no error
-// about it. In OLM v1 they may also end at a higher version, which is then deprecated.
+// Reaches reports whether b is the Goal or its updates end at the Goal, and OLM reports no error there. In OLM v1, the
+// updates may also end at a higher version, which is then deprecated.
 func (p *Plan) Reaches(b *Bundle) bool {
 	at, _, ok := p.End(b)
 	if !ok || p.goal == nil || p.Err(at) != nil {
@@ -138,13 +139,13 @@ func (p *Plan) Reaches(b *Bundle) bool {
 	return at == p.goal || p.Semantics == V1 && isHigher(at, p.goal)
 }
 
-// isHigher reports whether a bundle is in the catalog and has a higher version than another.
+// isHigher reports whether b is in the catalog and has a higher version than the other bundle.
 func isHigher(b, than *Bundle) bool {
 	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
 }
 
-// End returns the bundle at the end of the update path of b, and the number of updates. It returns false for a path
-// that ends in a loop; see [Plan.Path].
+// End returns the bundle at the end of the update path of b, and the number of updates. It returns false if the path
+// ends in a loop; see [Plan.Path].
 func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 	i, ok := p.find(b)
 	if !ok {
@@ -171,20 +172,21 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 	}
 }
 
-// A planner makes a Plan. Candidates, the preferred ones first, claim the installed bundles that they update. Each
-// bundle is claimed once, which keeps the work linear even if ranges overlap.
+// A planner builds a Plan. Candidates, the preferred one first, claim the installed bundles that they update. Each
+// bundle is claimed once, so the work is linear even if ranges overlap.
 type planner struct {
 	plan     *Plan
-	bundles  []*Bundle // of the plan; all numbers below are indexes in them
+	bundles  []*Bundle // of the plan; the indexes below refer to it
 	claimed  []bool
-	versions int // the first bundle with a version; from there on versions ascend
+	versions int // the index of the first bundle with a version; versions ascend from there
 
-	// free leads from a bundle to the first one from there on that no range has claimed, or to the end.
+	// free maps a bundle to itself while no range has claimed it, otherwise to a later index. Following it leads to the
+	// first bundle that no range has claimed, or to len(bundles).
 	free []int
 }
 
-// newPlanner returns a planner for bundles of the package, sorted by rank. All others have no update, and no update
-// leads to them.
+// newPlanner returns a planner for bundles of the package, sorted by rank. Other bundles of the package have no update,
+// and no update leads to them.
 func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	n := len(bundles)
 	planner := &planner{
@@ -200,7 +202,7 @@ func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	return planner
 }
 
-// refusedPlan returns the plan of OLM Classic if it refuses the channel.
+// refusedPlan returns the plan of OLM Classic for a channel that it rejects with err.
 func refusedPlan(p *Package, bundles []*Bundle, err error) *Plan {
 	planner := newPlanner(Classic, p, bundles)
 	planner.plan.refused = err
@@ -212,7 +214,7 @@ func firstVersion(bundles []*Bundle) int {
 	return sort.Search(len(bundles), func(i int) bool { return bundles[i].Version != nil })
 }
 
-// updatable returns the bundles that may be updated in a channel, and its members.
+// updatable returns the bundles that the channel may update, and its members.
 func (p *Package) updatable(c *Channel) []*Bundle {
 	bundles := slices.Clone(c.members)
 	versioned := p.Bundles[firstVersion(p.Bundles):]
@@ -222,7 +224,7 @@ func (p *Package) updatable(c *Channel) []*Bundle {
 	return byRank(bundles)
 }
 
-// allRanges returns what is in the skipRange of any entry.
+// allRanges returns the union of the skipRanges of all entries.
 func (c *Channel) allRanges() Range {
 	var spans []span
 	for _, i := range c.nodes {
@@ -231,7 +233,7 @@ func (c *Channel) allRanges() Range {
 	return merge(spans)
 }
 
-// byRank sorts bundles and removes repetitions, in place.
+// byRank sorts bundles by rank and removes duplicates, in place.
 func byRank(bundles []*Bundle) []*Bundle {
 	slices.SortFunc(bundles, (*Bundle).compareRank)
 	return slices.Compact(bundles)
@@ -239,8 +241,8 @@ func byRank(bundles []*Bundle) []*Bundle {
 
 func (b *Bundle) compareRank(c *Bundle) int { return cmp.Compare(b.rank, c.rank) }
 
-// only returns the range without the versions that no bundle has. All bundles have a version, and versions ascend. It
-// takes memory for the bundles only, whatever the length of the range.
+// only returns the range without the versions that no bundle has. All bundles must have a version, and versions must
+// ascend. The result needs memory in proportion to the bundles, whatever the length of the range.
 func (r Range) only(versioned []*Bundle) Range {
 	var spans []span
 	end := none
@@ -254,12 +256,13 @@ func (r Range) only(versioned []*Bundle) Range {
 	return Range{slices.Clip(spans)}
 }
 
-// indexes yields which bundles are in the range. All have a version, and versions ascend.
+// indexes yields the bundles in the range, as intervals from i up to but not including j. All bundles must have a
+// version, and versions must ascend.
 func (r Range) indexes(versioned []*Bundle) iter.Seq2[int, int] {
 	return r.Indexes(len(versioned), func(i int) *declcfg.Version { return versioned[i].Version })
 }
 
-// claim makes s the answer about b, unless it is already claimed.
+// claim sets s as the step of b, unless b is already claimed.
 func (p *planner) claim(b *Bundle, s Step) {
 	if i, ok := p.plan.find(b); ok && !p.claimed[i] {
 		p.claimed[i] = true
@@ -267,7 +270,7 @@ func (p *planner) claim(b *Bundle, s Step) {
 	}
 }
 
-// claimEntry claims all bundles to which an entry of a channel has an edge, unless it is never installed.
+// claimEntry claims all bundles that an entry of a channel has an edge to, unless the entry is never installed.
 func (p *planner) claimEntry(c *Channel, entry int) {
 	to := c.bundles[entry]
 	if p.plan.Semantics == Classic {
@@ -307,7 +310,7 @@ func (p *planner) aim(b *Bundle) {
 	}
 }
 
-// nextFree follows free, and compresses the path.
+// nextFree returns the first index from i on that no range has claimed, and compresses the path to it.
 func (p *planner) nextFree(i int) int {
 	end := i
 	for p.free[end] != end {
@@ -319,7 +322,7 @@ func (p *planner) nextFree(i int) int {
 	return end
 }
 
-// finish sets the ends, following each step once.
+// finish computes the ends of all update paths, following each step once.
 func (p *planner) finish() *Plan {
 	const unknown, visiting = -2, -3
 	plan := p.plan

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// randomGraph returns up to ten entries in up to two channels with random edges, as of packageOf. Names have the
-// versions that they say, or the same as another.
+// randomGraph returns up to two channels of up to ten entries with random edges, in the syntax of packageOf. A bundle
+// has the version in its name, or the version of another bundle.
 func randomGraph(r *rand.Rand) string {
 	var text strings.Builder
 	n := 1 + r.IntN(10)
-	name := func() string { return fmt.Sprintf("v%d", r.IntN(n+2)) } // some of which are virtual
+	name := func() string { return fmt.Sprintf("v%d", r.IntN(n+2)) } // some are virtual
 	for channel := range 1 + r.IntN(2) {
 		fmt.Fprintf(&text, "channel c%d\n", channel)
 		for i := range n {
@@ -25,7 +25,7 @@ func randomGraph(r *rand.Rand) string {
 			switch r.IntN(4) {
 			case 0:
 				fmt.Fprintf(&text, " replaces %s", name())
-			case 1, 2: // so that chains are not rare
+			case 1, 2: // to get more chains
 				fmt.Fprintf(&text, " replaces v%d", i-1)
 			}
 			if r.IntN(3) == 0 {
@@ -66,7 +66,7 @@ func randomPackages(t *testing.T, n int, test func(t *testing.T, graph string, p
 	}
 }
 
-// covers asks each edge of the entry of a channel by itself.
+// covers reports whether the entry for to in the channel has an edge to from, testing each kind of edge.
 func covers(c *Channel, to, from *Bundle) bool {
 	e, ok := c.Entry(to.Name)
 	if !ok {
@@ -77,7 +77,7 @@ func covers(c *Channel, to, from *Bundle) bool {
 		err == nil && from.Version != nil && r.Contains(from.Version.Semver)
 }
 
-// The linear plan is that of asking every candidate about every installed bundle.
+// TestPlanIsThatOfBruteForce compares each plan with one that tests every candidate for every installed bundle.
 func TestPlanIsThatOfBruteForce(t *testing.T) {
 	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
 		for _, c := range append(slices.Clone(p.Channels), nil) {
@@ -132,7 +132,7 @@ func TestPlanIsThatOfBruteForce(t *testing.T) {
 	})
 }
 
-// bruteV1 returns what OLM v1 resolves to, nil for nothing.
+// bruteV1 returns the bundle that OLM v1 resolves to, or nil.
 func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 	all := channels
 	if all == nil {
@@ -153,7 +153,7 @@ func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 	return best
 }
 
-// The plans of members are those of all bundles, for members.
+// TestPlansOfMembers checks that Plans returns the same updates for members as the plans of all bundles.
 func TestPlansOfMembers(t *testing.T) {
 	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
 		for _, c := range p.Channels {
@@ -183,7 +183,7 @@ func TestPlansOfMembers(t *testing.T) {
 	})
 }
 
-// Every walk ends, or names the loop that it ends in; End says the same as Path.
+// TestWalksEndOrLoop checks that every path ends or returns to one of its bundles, and that End agrees with Path.
 func TestWalksEndOrLoop(t *testing.T) {
 	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
 		plans := []*Plan{p.V1(V1Options{}), p.V1(V1Options{SelfCertified: true})}
@@ -211,7 +211,8 @@ func TestWalksEndOrLoop(t *testing.T) {
 	})
 }
 
-// While a channel stays valid, a skip by the head never takes the update away from what it skips.
+// TestSkipsKeepUpdates checks that a skipped bundle still has an update if the head skips it and the channel stays
+// valid.
 func TestSkipsKeepUpdates(t *testing.T) {
 	tried := 0
 	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
@@ -242,7 +243,7 @@ func TestSkipsKeepUpdates(t *testing.T) {
 	}
 }
 
-// An explanation comes to the same result as the plan, and says why.
+// TestExplanationsAgreeWithPlans checks that explanations agree with the plan and have reasons.
 func TestExplanationsAgreeWithPlans(t *testing.T) {
 	n := 1000
 	if testing.Short() {

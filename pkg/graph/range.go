@@ -15,20 +15,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Range is a set of versions, such as a skipRange gives. It is held as intervals, so that the versions of a channel
-// that are in it are found without asking about each. The zero value is empty.
+// A Range is a set of versions, such as a skipRange. It is stored as intervals, so that the versions of a channel in
+// the range are found without testing each. The zero value is empty.
 type Range struct {
-	spans []span // in order, none empty, no two that touch
+	spans []span // ascending, not empty, not adjacent
 }
 
-// A span is what lies between two cuts.
+// A span is the interval of versions between two cuts.
 type span struct{ from, to cut }
 
-// A cut is a place in the order of all versions: right before or right after one of them, or an end of the order.
-// Build metadata has no part in the order.
+// A cut is a position in the order of all versions: directly before or after a version, or at either end of the order.
+// Build metadata does not affect the order.
 type cut struct {
 	version *semver.Version
-	end     int8 // -1 for the place before all versions, 1 for the one after, else 0
+	end     int8 // -1 before all versions, 1 after all versions, otherwise 0
 	after   bool
 }
 
@@ -57,13 +57,13 @@ func side(c cut) int {
 	return 0
 }
 
-// ParseRange reads a range as github.com/blang/semver does, which OLM uses for every skipRange. Comparisons stand
-// beside each other, all of which must hold, and || between alternatives:
+// ParseRange parses a range like github.com/blang/semver, which OLM uses for every skipRange. Adjacent comparisons must
+// all hold, and || separates alternatives:
 //
 //	>=1.0.0 <1.2.0 !1.1.3 || 2.0.x
 //
-// Pre-releases have no special part in it: they are where semantic versioning orders them, so that 1.2.0-rc.1 is in the
-// range above. The error is that of blang/semver.
+// Pre-releases are not treated specially: they sort as in semantic versioning, so 1.2.0-rc.1 is in the range above. The
+// error is the error of blang/semver.
 func ParseRange(text string) (Range, error) {
 	r, ok := parseRange(text)
 	if ok {
@@ -75,13 +75,13 @@ func ParseRange(text string) (Range, error) {
 	return Range{}, errNoAlternative
 }
 
-// errNoAlternative is about what blang/semver accepts, and then fails on when it is asked about a version.
+// errNoAlternative is the error for a range that blang/semver parses, but that makes it panic when a version is tested.
 var errNoAlternative = errors.New("there is nothing between two ||")
 
 func parseRange(text string) (Range, bool) {
 	var all []span
 	a := anything()
-	n := 0 // comparisons of the alternative
+	n := 0 // number of comparisons in the alternative
 	for _, token := range tokens(text) {
 		if token == "||" {
 			if n == 0 {
@@ -100,8 +100,8 @@ func parseRange(text string) (Range, bool) {
 	return merge(a.appendTo(all)), n > 0
 }
 
-// tokens splits a range into comparisons and ||. Spaces behind an operator do not count. As in blang/semver, a token of
-// one byte is dropped, so that "! 1.0.0" is 1.0.0 itself.
+// tokens splits a range into comparisons and ||. Spaces after an operator are ignored. As in blang/semver, a token of
+// one byte is dropped, so "! 1.0.0" is 1.0.0 itself.
 func tokens(text string) []string {
 	var list []string
 	start := 0
@@ -110,7 +110,7 @@ func tokens(text string) []string {
 			list = append(list, strings.ReplaceAll(text[start:end], " ", ""))
 		}
 	}
-	var previous byte // that is not a space
+	var previous byte // the last byte that is not a space
 	for i := range len(text) {
 		switch {
 		case text[i] != ' ':
@@ -133,8 +133,8 @@ func splitOperator(comparison string) (operator, version string) {
 	return strings.TrimSpace(comparison[:i]), comparison[i:]
 }
 
-// expand writes a comparison with a wildcard, such as 1.2.x, as comparisons without. As in blang/semver, both of those
-// for !=1.2.x must hold, which no version does, and an operator that there is not means =.
+// expand rewrites a comparison with a wildcard, such as 1.2.x, as comparisons without one. As in blang/semver, both
+// comparisons for !=1.2.x must hold, which no version does, and an unknown operator means =.
 func expand(comparison string) []string {
 	if !strings.Contains(comparison, "x") {
 		return []string{comparison}
@@ -161,8 +161,8 @@ func expand(comparison string) []string {
 	return []string{least}
 }
 
-// above returns the least version that is above all of a wildcard: 2.0.0 for 1.x, and 1.3.0 for 1.2.x; "" where there
-// has no such wildcard at the end.
+// above returns the lowest version above all versions that a wildcard matches: 2.0.0 for 1.x, and 1.3.0 for 1.2.x. It
+// returns "" if the version does not end with such a wildcard.
 func above(wildcard, least string) string {
 	part := strings.Count(wildcard, ".") - 1
 	parts := strings.Split(least, ".")
@@ -177,7 +177,7 @@ func above(wildcard, least string) string {
 	return strings.Join(parts, ".")
 }
 
-// An alternative is what several comparisons leave: what lies between two cuts, but for some versions.
+// An alternative is the set of versions for which several comparisons hold: an interval, except for some versions.
 type alternative struct {
 	span
 	except []semver.Version
@@ -185,7 +185,7 @@ type alternative struct {
 
 func anything() alternative { return alternative{span: span{first, last}} }
 
-// narrow leaves what a comparison holds for. It returns false for one that cannot be read.
+// narrow removes the versions for which a comparison does not hold. It returns false if the comparison is invalid.
 func (a *alternative) narrow(comparison string) bool {
 	operator, text := splitOperator(comparison)
 	version, err := semver.Parse(text)
@@ -212,7 +212,7 @@ func (a *alternative) narrow(comparison string) bool {
 	return true
 }
 
-// appendTo adds the intervals that are left.
+// appendTo appends the intervals of the alternative to spans.
 func (a *alternative) appendTo(spans []span) []span {
 	slices.SortFunc(a.except, semver.Version.Compare)
 	rest := a.span
@@ -231,7 +231,7 @@ func (a *alternative) appendTo(spans []span) []span {
 
 func (s span) empty() bool { return s.from.compare(s.to) >= 0 }
 
-// merge returns what is in any of the intervals.
+// merge returns the union of the intervals.
 func merge(spans []span) Range {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.compare(b.from) })
 	var r Range
@@ -269,8 +269,8 @@ func (r Range) Contains(v semver.Version) bool {
 	return i < len(r.spans) && r.spans[i].from.compare(at) <= 0
 }
 
-// Indexes yields which of n versions in ascending order are in the range, as intervals from i up to but not including
-// j.
+// Indexes yields the indexes of the versions in the range, as intervals from i up to but not including j. version must
+// return the n versions in ascending order.
 func (r Range) Indexes(n int, version func(int) *declcfg.Version) iter.Seq2[int, int] {
 	position := func(c cut) int {
 		return sort.Search(n, func(i int) bool { return before(&version(i).Semver).compare(c) >= 0 })

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// rangeTexts are ranges, the ways to write them that blang/semver has, and mistakes.
+// rangeTexts are valid ranges in every notation of blang/semver, and invalid ones.
 var rangeTexts = []string{
 	">=1.0.0 <1.2.0", ">= 1.0.0  < 1.2.0", "<1.2.0 >=1.0.0", "1.1.0", "=1.1.0", "==1.1.0", "!1.1.0", "!=1.1.0", "! 1.1.0",
 	">1.0.0 <2.0.0 !1.1.0 || >3.0.0", "<1.0.0 || >=2.0.0", "<1.0.0||>=2.0.0", ">1.0.0 <1.0.0", "1.0.0 1.0.0",
@@ -54,13 +54,13 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// sameAsBlang compares our verdicts on a range with those of the library.
+// sameAsBlang checks that Contains agrees with blang/semver for every version.
 func sameAsBlang(t *testing.T, text string, versions []semver.Version) {
 	t.Helper()
 	theirs, wantErr := semver.ParseRange(text)
 	ours, err := ParseRange(text)
 	if err == errNoAlternative && wantErr == nil {
-		return // they panic
+		return // blang/semver panics
 	}
 	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 		t.Errorf("ParseRange(%q): error %v, want %v", text, err, wantErr)
@@ -87,7 +87,7 @@ func FuzzRange(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, versions string) {
 		var all []semver.Version
-		// The versions of the range itself are where a verdict changes.
+		// Results change at the versions that occur in the range.
 		for word := range strings.FieldsFuncSeq(versions+" "+text, func(r rune) bool { return strings.ContainsRune(" <>=!|", r) }) {
 			if v, err := semver.Parse(word); err == nil {
 				all = append(all, v)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Updates yields the bundles of the catalog to which edges lead, in the order of Bundles, each with all bundles that it
-// updates in some channel. What OLM chooses of these does not matter. A bundle that replaces or skips itself does not
-// update itself.
+// Updates yields the bundles of the catalog that update others, in the order of Bundles, each with all bundles that it
+// has an edge to in some channel. It yields every edge, whether or not OLM would choose it, except for edges from a
+// bundle to itself.
 func (p *Package) Updates() iter.Seq2[*Bundle, []*Bundle] {
 	entries := entriesOf(p.Channels)
 	versioned := p.Bundles[firstVersion(p.Bundles):]

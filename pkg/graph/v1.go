@@ -13,8 +13,8 @@ import (
 
 // V1Options are the settings of a ClusterExtension of OLM v1. The zero value uses all channels.
 type V1Options struct {
-	Channels      []*Channel  // whose bundles and edges are used; none means all, and bundles in no channel
-	Version       *Constraint // of installed versions; nil for any
+	Channels      []*Channel  // the channels whose bundles and edges are used; empty means all, and bundles in no channel
+	Version       *Constraint // the versions that may be installed; nil for any
 	SelfCertified bool        // upgradeConstraintPolicy: SelfCertified, which ignores edges
 }
 
@@ -26,7 +26,7 @@ type Constraint struct {
 	constraint *masterminds.Constraints
 }
 
-// ParseConstraint reads a constraint.
+// ParseConstraint parses a version range.
 func ParseConstraint(text string) (*Constraint, error) {
 	c, err := masterminds.NewConstraint(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func ParseConstraint(text string) (*Constraint, error) {
 	return &Constraint{text, c}, nil
 }
 
-// String returns the constraint as it was written.
+// String returns the text that the constraint was parsed from.
 func (c *Constraint) String() string { return c.text }
 
 // Contains reports whether a version satisfies the constraint; a nil constraint contains all versions. Releases and
@@ -44,16 +44,18 @@ func (c *Constraint) Contains(v semver.Version) bool {
 	if c == nil {
 		return true
 	}
-	prerelease := declcfg.Release(v.Pre).String() // has the same syntax
+	prerelease := declcfg.Release(v.Pre).String() // a release has the syntax of a pre-release
 	return c.constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, prerelease, ""))
 }
 
-// V1 returns the updates of OLM v1: an installed bundle is updated to the highest version, deprecated ones last, among
-// itself and all bundles that replace or skip it, or have its version in their skipRange. Heads, skipped entries and
-// the default channel are not treated specially. If there is none, or if the one it updates to has a dependency, the
-// answer is an error.
+// V1 returns the updates of OLM v1. The candidates for an installed bundle are, in the selected channels and versions,
+// the bundle itself, bundles of the same version, and all bundles that replace or skip it or have its version in their
+// skipRange. It is updated to the candidate with the highest version; deprecated candidates come last. Heads, skipped
+// entries and the default channel are not treated specially. If there is no candidate, or if the chosen one has a
+// dependency, OLM reports an error; see [Plan.Err].
 //
-// With SelfCertified, it is the highest version of all, even if that is lower than the installed one.
+// With SelfCertified, all bundles in the selected channels and versions are candidates, so the update may lead to a
+// lower version.
 func (p *Package) V1(o V1Options) *Plan {
 	bundles := p.Bundles
 	if len(o.Channels) == 1 && !o.SelfCertified {
@@ -70,16 +72,16 @@ func (p *Package) channelsOf(o V1Options) []*Channel {
 	return p.Channels
 }
 
-// Plans returns the updates of the [Channel.Members] of a channel, and of no other bundle, in OLM Classic and OLM v1.
-// It takes time linear in them and their edges, but for sorting, however large the package is. The error is that of
-// [Package.Classic].
+// Plans returns the updates of the [Channel.Members] of a channel in OLM Classic and OLM v1, but not of other bundles.
+// Except for sorting, it takes time linear in the members and their edges, independent of the size of the package. The
+// error is the error of [Package.Classic].
 func (p *Package) Plans(c *Channel) (classic, v1 *Plan, err error) {
 	classic, err = p.classic(c, c.members)
 	channels := []*Channel{c}
 	return classic, p.v1(V1Options{Channels: channels}, channels, c.members), err
 }
 
-// v1 plans the updates of bundles that include the members of the channels.
+// v1 plans the updates of bundles, which must include the members of the channels.
 func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan {
 	planner := newPlanner(V1, p, bundles)
 	planner.plan.v1 = o
@@ -113,7 +115,7 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 	return planner.finish()
 }
 
-// An entryOf is an entry of a channel.
+// An entryOf refers to an entry of a channel.
 type entryOf struct {
 	channel *Channel
 	node    int
@@ -130,7 +132,7 @@ func entriesOf(channels []*Channel) map[*Bundle][]entryOf {
 	return entries
 }
 
-// sameVersion returns those of the bundles that have twins, by the first of these.
+// sameVersion groups the bundles that have twins, keyed by their first twin in the package.
 func (p *Package) sameVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
 	same := map[*Bundle][]*Bundle{}
 	for _, b := range bundles {
@@ -141,7 +143,7 @@ func (p *Package) sameVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
 	return same
 }
 
-// withTwins adds the twins of bundles.
+// withTwins adds all bundles of the same versions.
 func (p *Package) withTwins(bundles []*Bundle) []*Bundle {
 	for first := range p.sameVersion(bundles) {
 		bundles = append(bundles, p.twins()[first.rank]...)
@@ -149,7 +151,7 @@ func (p *Package) withTwins(bundles []*Bundle) []*Bundle {
 	return byRank(bundles)
 }
 
-// findTwins returns by rank the bundles of the same version, or nil if there is no other.
+// findTwins returns, by rank, all bundles of the same version, or nil if there is only one.
 func (p *Package) findTwins() [][]*Bundle {
 	same := make(map[releasedVersion][]*Bundle, len(p.Bundles))
 	for _, b := range p.Bundles {
@@ -169,7 +171,7 @@ func (p *Package) findTwins() [][]*Bundle {
 	return twins
 }
 
-// candidates returns the bundles that may be installed, the preferred ones first.
+// candidates returns the bundles that may be installed, the preferred one first.
 func (p *Package) candidates(o V1Options) []*Bundle {
 	bundles := p.Bundles
 	if len(o.Channels) > 0 {
@@ -194,7 +196,8 @@ func (p *Package) candidates(o V1Options) []*Bundle {
 	return all
 }
 
-// preferV1 orders what is preferred first: no deprecation, then the higher version, then the higher release.
+// preferV1 orders bundles by preference: not deprecated before deprecated, then the higher version, then the higher
+// release.
 func preferV1(a, b *Bundle) int {
 	if a.Deprecated != b.Deprecated {
 		if a.Deprecated {
@@ -205,7 +208,7 @@ func preferV1(a, b *Bundle) int {
 	return b.compareV1(a)
 }
 
-// compareV1 compares versions as OLM v1 does, which reads build metadata as a release if there is none.
+// compareV1 compares versions like OLM v1, which uses build metadata as the release if there is none.
 func (b *Bundle) compareV1(c *Bundle) int {
 	if b.Version == nil || c.Version == nil {
 		return b.compareVersion(c)
@@ -213,7 +216,8 @@ func (b *Bundle) compareV1(c *Bundle) int {
 	return b.withRelease().Compare(c.withRelease())
 }
 
-// withRelease returns the version with the build metadata as its release, if there is no other and it may be one.
+// withRelease returns the version with the build metadata as its release, if it has no release and the metadata is a
+// valid one.
 func (b *Bundle) withRelease() declcfg.Version {
 	v := *b.Version
 	if len(v.Release) == 0 {
@@ -225,7 +229,7 @@ func (b *Bundle) withRelease() declcfg.Version {
 	return v
 }
 
-// A releasedVersion is a version and its release, to compare.
+// A releasedVersion is a version with its release, as a comparable key.
 type releasedVersion struct{ version, release string }
 
 func (b *Bundle) released() releasedVersion {

@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// BenchmarkWrite draws large channels, from the objects of their package on. The whole of a matrix of skips is drawn,
-// two million links; ranges that hold too much are not.
+// BenchmarkWrite draws large channels, including building the graph of their package. All two million links of a matrix
+// of skips are drawn; ranges with too many bundles are drawn as one link each.
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []struct {
 		name    string
@@ -37,7 +37,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteUpstreamMermaid draws large channels as upstream does, which leaves out nothing.
+// BenchmarkWriteUpstreamMermaid draws large channels like upstream, with all links.
 func BenchmarkWriteUpstreamMermaid(b *testing.B) {
 	for _, size := range []struct {
 		name    string

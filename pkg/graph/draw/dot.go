@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// DOT draws packages for Graphviz; see https://graphviz.org/doc/info/lang.html. It shows the same as [Mermaid]:
-// packages and channels are clusters, and every channel has its own nodes.
+// DOT draws packages for Graphviz; see https://graphviz.org/doc/info/lang.html. It shows the same nodes and links as
+// [Mermaid]: packages and channels are clusters, and every channel has its own nodes.
 func DOT(w io.Writer, packages []*graph.Package, o Options) error {
 	d := dot{bufio.NewWriter(w)}
 	d.WriteString(`digraph updates {
@@ -25,10 +25,10 @@ func DOT(w io.Writer, packages []*graph.Package, o Options) error {
 	return d.Flush()
 }
 
-// A dot writes one graph.
+// A dot writes one Graphviz graph.
 type dot struct{ *bufio.Writer }
 
-// begin begins a cluster, whose name must begin with that word.
+// begin opens a cluster. Graphviz requires the prefix cluster_ in its name.
 func (d dot) begin(indent, id, title string, deprecated bool) {
 	style := "style=rounded"
 	if deprecated {
@@ -44,7 +44,7 @@ func (d dot) node(id string, n *graph.Node) {
 	fmt.Fprintf(d, "      %s [label=\"%s\"%s]\n", id, label(n, dotText, `\n`), dotStyle(n))
 }
 
-// dotStyle returns the attributes of a node.
+// dotStyle returns the attributes of a node, apart from its label.
 func dotStyle(n *graph.Node) string {
 	styles, attributes := []string{"rounded"}, ""
 	switch {
@@ -64,13 +64,13 @@ func dotStyle(n *graph.Node) string {
 		styles = append(styles, "filled")
 		attributes += `, fillcolor="#F2CC60", fontcolor="#1F2328"`
 	}
-	if len(styles) == 1 { // that of all nodes
+	if len(styles) == 1 { // the default style of nodes
 		return attributes
 	}
 	return fmt.Sprintf(", style=\"%s\"%s", strings.Join(styles, ","), attributes)
 }
 
-// dotLines are the attributes of links, but for their label.
+// dotLines are the attributes of links, apart from their labels.
 var dotLines = map[graph.Edge]string{
 	graph.Replaces:  "",
 	graph.Skips:     ", style=bold",
@@ -87,12 +87,12 @@ func (d dot) link(from, to string, l link) {
 	d.WriteString("      " + from + " -> " + to + ` [label="` + label + `"` + dotLines[l.by] + "]\n")
 }
 
-// dotEscapes are what has a meaning within the quotes of a label: quotes, the backslashes of escapes such as \N, and
-// entities such as &lt;.
+// dotEscapes escapes the special characters of quoted labels: quotes, the backslashes of escapes such as \N, and the
+// ampersands of entities such as &lt;.
 var dotEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "&", "&amp;")
 
 // dotText escapes text for a label.
 func dotText(text string) string { return dotEscapes.Replace(legible.Name(text)) }
 
-// Quote returns text as a node or label of DOT.
+// Quote returns text as a quoted node or label of DOT.
 func Quote(text string) string { return `"` + dotText(text) + `"` }

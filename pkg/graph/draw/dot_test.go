@@ -56,14 +56,14 @@ func TestDotText(t *testing.T) {
 	}
 }
 
-// TestDOTBalanced draws names that could end what they stand in.
+// TestDOTBalanced checks that hostile names do not end the quotes or brackets around them.
 func TestDOTBalanced(t *testing.T) {
 	if err := balanced(write(t, DOT, Options{}, hostilePackage())); err != nil {
 		t.Error(err)
 	}
 }
 
-// balanced reads quotes and brackets as Graphviz does.
+// balanced reports unbalanced quotes and brackets, as read by Graphviz.
 func balanced(text string) error {
 	rest := regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(text, "")
 	if strings.ContainsAny(rest, `"\`) {

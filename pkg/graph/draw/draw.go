@@ -1,19 +1,19 @@
-// Package draw draws the update graphs of packages: for Mermaid and Graphviz, as SVG and HTML, and as JSON for
-// programs. All show the same bundles and links.
+// Package draw draws the update graphs of packages: as Mermaid, Graphviz, SVG, HTML, and JSON. All formats show the
+// same bundles and links.
 //
 //	err := draw.SVG(os.Stdout, []*graph.Package{graph.NewPackage(index)}, draw.Options{})
 //
-// In SVG and HTML, a package is a row of lanes, one for each channel. A lane lists what the channel names, one box for
-// a bundle, the head at the top: in the order that OLM Classic follows, and by version where there is none. Lines lead
-// upwards, from what is installed to what updates it.
+// In SVG and HTML, a package is a row of lanes, one for each channel. A lane has a box for each bundle that the channel
+// names, the head at the top: in the order of OLM Classic or, if there is none, by version. Lines lead upwards, from
+// the installed bundle to its update.
 //
-//   - What is replaced has a solid line, between boxes where nothing is in the way, else at their left.
-//   - What is skipped has a dashed line at the right of the boxes.
-//   - What is in a skipRange has a dotted line at the left.
+//   - A replaced bundle has a solid line, between the boxes if the way is free, otherwise left of them.
+//   - A skipped bundle has a dashed line right of the boxes.
+//   - A bundle in a skipRange has a dotted line left of the boxes.
 //
-// As skips and ranges overlap, their lines share a trunk wherever that says the same: each entry with an arrow head on
-// a trunk updates all bundles below it that join that trunk. So the lines of a channel in which every entry has a range
-// down to the first version are one trunk.
+// Since skips and ranges overlap, their lines share a trunk if that does not change the meaning: each entry with an
+// arrow head on a trunk updates all bundles below it that join the trunk. For example, if every entry of a channel has
+// a range down to the first version, their lines are one trunk.
 package draw
 
 import (
@@ -41,11 +41,11 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// templates are parsed on first use.
+	// templates returns the templates, which are parsed on first use.
 	templates = sync.OnceValue(func() *template.Template { return parse(svgTemplate, pageTemplate) })
 )
 
-// parse returns the templates. html/template escapes values for their context, in SVG as in HTML.
+// parse parses templates. html/template escapes values for their context, in SVG as in HTML.
 func parse(texts ...string) *template.Template {
 	all := template.New("draw")
 	for _, text := range texts {
@@ -54,10 +54,10 @@ func parse(texts ...string) *template.Template {
 	return all
 }
 
-// maxBoxes is how many bundles and channels a picture may have: each takes a kilobyte, and several in a browser.
+// maxBoxes is the maximum number of bundles and channels in a picture. Each takes a kilobyte, and several in a browser.
 const maxBoxes = 100_000
 
-// checkSize returns an error for packages that are too large for a picture.
+// checkSize returns an error if packages are too large for a picture.
 func checkSize(packages []*graph.Package, o Options) error {
 	boxes := 0
 	for _, p := range packages {
@@ -72,9 +72,9 @@ func checkSize(packages []*graph.Package, o Options) error {
 	return nil
 }
 
-// SVG writes packages as one picture with a legend, from the top down in their order. Titles, which browsers show as
+// SVG writes packages as one picture with a legend, one below the other in their order. Titles, which browsers show as
 // tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error
-// is that of w, or about a picture of more than 100,000 bundles and channels.
+// is the error of w, or reports a picture with more than 100,000 bundles and channels.
 func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 	if err := checkSize(packages, o); err != nil {
 		return err
@@ -84,8 +84,8 @@ func SVG(w io.Writer, packages []*graph.Package, o Options) error {
 	return templates().ExecuteTemplate(w, "svg", p)
 }
 
-// HTML writes packages as a page with the picture of [SVG], to search and to zoom. It shows the updates of a selected
-// bundle in OLM Classic and OLM v1, for followers of the channel of its lane, and has an index of packages. The page is
+// HTML writes packages as a page that shows the picture of [SVG] with search and zoom. For a selected bundle, the page
+// shows the updates in OLM Classic and OLM v1 for followers of the channel of its lane. It has an index of packages, is
 // self-contained and does not use the network. The error is as for SVG.
 func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 	if err := checkSize(packages, o); err != nil {
@@ -107,14 +107,14 @@ func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 // A page is the data of the HTML template.
 type page struct {
 	Picture *picture
-	Policy  string // Content-Security-Policy: only this style and this script
+	Policy  string // Content-Security-Policy: allows only this style and this script
 	Style   template.CSS
 	Script  template.JS
-	Legend  []sample // each by itself
+	Legend  []sample // each sample drawn separately
 	Lanes   []laneFates
 }
 
-// hash returns the hash of a text for a Content-Security-Policy.
+// hash returns the SHA-256 source expression of a text for a Content-Security-Policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -9,19 +9,19 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Options select what is drawn. The zero value draws everything.
+// Options select the channels to draw. The zero value draws everything.
 type Options struct {
 	Channels []string // names of the channels to draw in all packages; nil draws all
 
-	// TooLarge is called by [Mermaid] with what renderers refuse to draw, and its size: several packages, which are then
-	// drawn one by one, or one, which is drawn nonetheless. It may be nil.
+	// TooLarge is called by [Mermaid] if a drawing is too large for renderers, with its packages and its size. Several
+	// packages are then drawn one by one; a single package is drawn nonetheless. It may be nil.
 	TooLarge func(packages []*graph.Package, size MermaidSize)
 }
 
-// A Func writes a drawing of packages, in their order, such as [Mermaid]. The error is that of w.
+// A Func draws packages, in their order; [Mermaid] is one. The error is the error of w.
 type Func func(w io.Writer, packages []*graph.Package, o Options) error
 
-// A Format is a named drawing.
+// A Format is a drawing format with its name.
 type Format struct {
 	Name string
 	Draw Func
@@ -32,8 +32,8 @@ func Formats() []Format {
 	return []Format{{"mermaid", Mermaid}, {"dot", DOT}, {"svg", SVG}, {"html", HTML}, {"json", JSON}}
 }
 
-// Select returns the packages of which a channel is drawn. The error wraps [declcfg.ErrNotFound] if none of the
-// packages has a channel that the options name.
+// Select returns the packages with at least one channel to draw. The error wraps [declcfg.ErrNotFound] if the options
+// name a channel that none of the packages has.
 func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	if o.Channels == nil {
 		return packages, nil
@@ -56,12 +56,12 @@ func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	return selected, nil
 }
 
-// Draws reports whether channels of that name are drawn.
+// Draws reports whether channels with the given name are drawn.
 func (o Options) Draws(channel string) bool {
 	return o.Channels == nil || slices.Contains(o.Channels, channel)
 }
 
-// ChannelsOf returns the channels of a package that are drawn, in their order there.
+// ChannelsOf returns the channels of a package that are drawn, in the order of the package.
 func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
 	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
 }
@@ -70,20 +70,20 @@ func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
 type drawing struct {
 	nodes []graph.Node
 
-	at        map[string]int  // the node of a name
-	versioned []*graph.Bundle // the last members of the channel, which have a version; it ascends
-	fold      bool            // ranges are drawn as a whole
+	at        map[string]int  // node by name
+	versioned []*graph.Bundle // the members of the channel that have a version, ascending
+	fold      bool            // draw each range as one link, as it has too many nodes
 }
 
 // A link is an edge by which an entry of a channel updates a bundle.
 type link struct {
-	from, to  int        // nodes, from the old bundle to the new one; from is none for a range as a whole
+	from, to  int        // nodes: the old bundle and the new one; from is none for a whole range
 	by        graph.Edge // Replaces, Skips or SkipRange
-	skipRange string     // "" for the other edges
-	bundles   int        // in the range, if it is drawn as a whole
+	skipRange string     // "" for other edges
+	bundles   int        // number of bundles in a whole range
 }
 
-// maxRangeLinks limits the links of the ranges of a channel. With ranges from each bundle to every later one, 100,000
+// maxRangeLinks limits the number of range links of a channel. With ranges from each bundle to every later one, 100,000
 // bundles would need hundreds of gigabytes.
 const maxRangeLinks = 100_000
 
@@ -117,14 +117,14 @@ func (d *drawing) in(r graph.Range) iter.Seq2[int, int] {
 	return r.Indexes(len(d.versioned), func(i int) *declcfg.Version { return d.versioned[i].Version })
 }
 
-// links yields the links by target: from the bundle that its entry replaces, from those that it skips, in the order of
-// the entry, and from those in its skipRange without another link, the lowest version first.
+// links yields the links by target. The sources of a target are first the replaced bundle, then the skipped bundles, in
+// the order of the entry, then the bundles in the skipRange without another link, the lowest version first.
 //
-// A range without nodes is one link without a source. If the ranges of a channel have more than 100,000 nodes together,
-// each of them is.
+// A range without nodes is one link without a source. If the ranges of a channel have more than 100,000 nodes in total,
+// each range is drawn this way.
 func (d *drawing) links() iter.Seq[link] {
 	return func(yield func(link) bool) {
-		linked := make([]int, len(d.nodes)) // by node: 1 + the last node that an edge other than a range leads to
+		linked := make([]int, len(d.nodes)) // by node: 1 + the last node to which it has a link other than a range
 		for to, n := range d.nodes {
 			if n.Entry != nil && (!d.named(to, linked, yield) || !d.ranged(to, linked, yield)) {
 				return
@@ -133,7 +133,7 @@ func (d *drawing) links() iter.Seq[link] {
 	}
 }
 
-// named yields the links from the bundles that the entry of a node names, each once.
+// named yields the links from the bundles that the entry of a node replaces or skips, each once.
 func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	e := d.nodes[to].Entry
 	if from, ok := d.at[e.Replaces]; ok {
@@ -157,7 +157,7 @@ func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	return true
 }
 
-// ranged yields the links from the bundles in the range of the entry of a node.
+// ranged yields the links from the bundles in the skipRange of the entry of a node.
 func (d *drawing) ranged(to int, linked []int, yield func(link) bool) bool {
 	n := &d.nodes[to]
 	l := link{from: none, to: to, by: graph.SkipRange, skipRange: n.Entry.SkipRange}

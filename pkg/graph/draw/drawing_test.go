@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// describeDrawing writes a line for each node, such as "v3 head" (a bundle without "entry" is only named), and then for
-// each link, such as "v1 replaces v3".
+// describeDrawing returns a line for each node, such as "v3 head", and then for each link, such as "v1 replaces v3".
+// The line of a node without an entry contains "outside".
 func describeDrawing(d *drawing) string {
 	var lines []string
 	for _, n := range d.nodes {
@@ -47,24 +47,24 @@ func TestDraw(t *testing.T) {
 			"channel c\n v1\n v3 replaces v2\n v2 replaces v1",
 			"v3 head\nv2\nv1\nv2 replaces v3\nv1 replaces v2",
 		}, {
-			"a skipped bundle", // v1 -> v3, v2 -> v3, and v1 -> v2 is still there
+			"a skipped bundle", // v1 -> v3, v2 -> v3, and v1 -> v2 remains
 			"channel c\n v1\n v2 replaces v1\n v3 replaces v1 skips v2\n deprecated v2",
 			"v3 head\nv2 skipped deprecated\nv1\nv1 replaces v3\nv2 skips v3\nv1 replaces v2",
 		}, {
-			"the order of skips", // as the author has it, each once
+			"the order of skips", // in the order of the entry, each once
 			"channel c\n v4 skips v1,v3,v1,v2",
 			"v4 head\nv3 skipped virtual outside\nv2 skipped virtual outside\nv1 skipped virtual outside\n" +
 				"v1 skips v4\nv3 skips v4\nv2 skips v4",
 		}, {
-			"a bundle that is replaced and skipped", // both are said
+			"a bundle that is replaced and skipped", // has both links
 			"channel c\n v2 replaces v1 skips v1\n v1",
 			"v2 head\nv1 skipped\nv1 replaces v2\nv1 skips v2",
 		}, {
-			"a range", // has v1, v2 and v3, of which the last two have links already
+			"a range", // contains v1, v2 and v3; the last two have other links
 			"channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3",
 			"v4 head\nv3\nv2 skipped\nv1 head\nv3 replaces v4\nv2 skips v4\nv1 skipRange v4",
 		}, {
-			"a range with what other links have", // is not seen
+			"a range with what other links have", // the range is not drawn
 			"channel c\n v2 replaces v1 range <2.0.0\n v1",
 			"v2 head\nv1\nv1 replaces v2",
 		}, {
@@ -84,7 +84,7 @@ func TestDraw(t *testing.T) {
 			"channel c\n v2 replaces v1\n channel d\n v1",
 			"v2 head\nv1 outside\nv1 replaces v2",
 		}, {
-			"an entry that is there twice", // the first counts
+			"an entry that is there twice", // the first is used
 			"channel c\n v2 replaces v1\n v2 replaces v0\n v1",
 			"v2 head\nv1\nv1 replaces v2",
 		}, {
@@ -95,7 +95,7 @@ func TestDraw(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := packageOf(t, "p", tt.graph).Channel("c")
-			for range 2 { // the links can be asked for again
+			for range 2 { // links can be iterated again
 				if got := describeDrawing(newDrawing(c)); got != tt.want {
 					t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 				}
@@ -104,10 +104,11 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestDrawFolded draws ranges of too many bundles as a whole. The range of the first bundle holds none and always is.
+// TestDrawFolded checks that ranges of too many bundles are drawn as one link each. The range of the first bundle is
+// empty, so it is always one link.
 func TestDrawFolded(t *testing.T) {
 	for _, tt := range []struct{ bundles, whole, links int }{
-		{447, 1, 1 + 447*446/2}, // which is less than 100,000: each has one link to every later one
+		{447, 1, 1 + 447*446/2}, // less than 100,000: each has one link to every later one
 		{448, 448, 448 + 447},
 	} {
 		whole, links := 0, 0
@@ -127,7 +128,7 @@ func TestDrawFolded(t *testing.T) {
 	}
 }
 
-// TestDrawUntilEnough stops asking for links.
+// TestDrawUntilEnough checks that a consumer may stop iterating over links.
 func TestDrawUntilEnough(t *testing.T) {
 	d := newDrawing(packageOf(t, "p", "channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3").Channel("c"))
 	for n := range 3 {
@@ -144,7 +145,7 @@ func TestDrawUntilEnough(t *testing.T) {
 	}
 }
 
-// write returns what a format makes of packages.
+// write returns the output of a format.
 func write(t testing.TB, draw Func, o Options, packages ...*graph.Package) string {
 	t.Helper()
 	var text strings.Builder
@@ -154,7 +155,7 @@ func write(t testing.TB, draw Func, o Options, packages ...*graph.Package) strin
 	return text.String()
 }
 
-// shown is a package with everything that drawings show.
+// shown is a package with every feature that drawings show.
 //
 //	stable, the default:           v1 -replaces-> v4 <-skips- v3, v2 (not in the catalog) -skips-> v4
 //	                               v0 (deprecated), v1 -skipRange-> v3, anything below 0.1.0 -> v0
@@ -190,7 +191,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteChannels draws some channels of several packages; the ids of all nodes are different.
+// TestWriteChannels draws some channels of several packages, and checks that all node ids are unique.
 func TestWriteChannels(t *testing.T) {
 	a := packageOf(t, "p", "channel c\n v1\n channel d\n v1")
 	b := packageOf(t, "p", "channel d\n v1")
@@ -219,7 +220,7 @@ func TestWriteChannels(t *testing.T) {
 	}
 }
 
-// hostileNames are names that mean something to one of the formats in text.
+// hostileNames are names with a special meaning in one of the text formats.
 var hostileNames = []string{
 	`quo"te`, `'`, "back\\slash\\N\\", "`code`", "a b", "  spaces  ", "emoji 🚀👩‍🚀", "[brackets] {braces} (parens)",
 	"<b>html</b>", "&lt;", "#35;", "#quot;", "semi;colon", "a-->b", "end", "subgraph", "%% comment", "%%{init: {}}%%",
@@ -227,7 +228,7 @@ var hostileNames = []string{
 	"$$x$$", "a|b", "new\nline", "nul\x00", "\u202eright to left", "line\u2028separator", "-", "ünïcödé", "",
 }
 
-// hostilePackage has each of the names for a channel, a bundle and a range.
+// hostilePackage returns a package that uses each of the names for a channel, a bundle and a range.
 func hostilePackage() *graph.Package {
 	x := &declcfg.PackageIndex{Name: hostileNames[0]}
 	for _, name := range hostileNames {

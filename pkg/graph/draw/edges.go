@@ -9,26 +9,26 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// An edge is the drawing of a link, or of links that share a trunk: lines, arrow heads and dots.
+// An edge is a drawn link, or several links that share a trunk: lines, arrow heads and dots.
 type edge struct {
 	Class       string
 	Line, Heads string // path data
 	Title       string
 }
 
-// edges are those of a lane.
+// edges are the links of a lane, grouped by the way they are drawn.
 type edges struct {
 	lane     *lane
-	direct   [][2]int // rows, of what replaces and what is replaced, with nothing between the boxes
-	replaced []*trunk // at the left of the boxes, the nearest tracks
-	skipped  []*trunk // at their right
-	ranges   []*trunk // at their left, beyond what is replaced
+	direct   [][2]int // rows of the upper and the lower box of a replaces link without boxes between them
+	replaced []*trunk // left of the boxes, on the nearest tracks
+	skipped  []*trunk // right of the boxes
+	ranges   []*trunk // left of the boxes, beyond the trunks of replaced
 	stubs    []link
 
 	replacedTracks, skippedTracks, rangeTracks int
 }
 
-// newEdges bundles the links of a lane.
+// newEdges groups the links of a lane into direct lines, trunks and stubs, and assigns tracks to the trunks.
 func (l *lane) newEdges() *edges {
 	e := &edges{lane: l}
 	n := len(l.nodes)
@@ -61,16 +61,17 @@ func (l *lane) newEdges() *edges {
 	return e
 }
 
-// isDirect reports whether nothing is between two rows: they are neighbours, or all rows between them are indented.
+// isDirect reports whether the line between two rows is free: they are neighbours, or all rows between them are
+// indented.
 func (l *lane) isDirect(upper, lower int) bool {
 	i, j := l.rows.chain[l.rows.nodes[upper]], l.rows.chain[l.rows.nodes[lower]]
 	return lower == upper+1 || i != none && j == i+1
 }
 
-// coverNamed adds to the ranges the bundles that the same entry also names, which have no range link. With these,
-// ranges of neighbours are equal and can share a trunk.
+// coverNamed adds to the ranges the bundles that the same entry also replaces or skips, which have no range link. This
+// makes the ranges of neighbours equal, so that they can share a trunk.
 //
-// stubs holds the nodes whose ranges are drawn as a whole.
+// stubs holds the nodes whose ranges are drawn as one link.
 func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
 	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
 	for _, link := range l.links {
@@ -86,7 +87,7 @@ func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
 	}
 }
 
-// The room that trunks need at the sides of the boxes.
+// leftWidth returns the width of the tracks left of the boxes, in px.
 func (e *edges) leftWidth() int {
 	n := e.replacedTracks + e.rangeTracks
 	if n == 0 && len(e.stubs) > 0 {
@@ -104,10 +105,10 @@ func gutter(tracks int) int {
 	return offset(tracks-1) + trackStep
 }
 
-// offset returns how far from the boxes a track is.
+// offset returns the distance between a track and the boxes, in px.
 func offset(track int) int { return trackFirst + track*trackStep }
 
-// draw returns the edges. The boxes are between left and right.
+// draw returns the drawn edges. left and right are the x coordinates of the sides of the boxes.
 func (e *edges) draw(left, right int, boxes []*box) []edge {
 	var all []edge
 	for _, t := range e.ranges {
@@ -128,7 +129,7 @@ func (e *edges) draw(left, right int, boxes []*box) []edge {
 	return all
 }
 
-// drawDirect draws a line up from a box to the one that replaces it.
+// drawDirect draws a line up from a box to the box that replaces it.
 func (e *edges) drawDirect(upper, lower *box) edge {
 	var p pen
 	x := max(upper.X, lower.X) + 14
@@ -137,7 +138,7 @@ func (e *edges) drawDirect(upper, lower *box) edge {
 	return p.edge(graph.Replaces, upper.name()+" replaces "+lower.name())
 }
 
-// drawStub draws a range that is not drawn bundle by bundle.
+// drawStub draws a range as one link without a source.
 func (e *edges) drawStub(link link, b *box) edge {
 	var p pen
 	y := b.Y + boxHeight/2 + rangePort
@@ -147,20 +148,21 @@ func (e *edges) drawStub(link link, b *box) edge {
 		b.name(), plural.Of(link.bundles, "bundle"), oneLine(link.skipRange)))
 }
 
-// How far from the middle of a box trunks join it: so far that arrow heads do not meet.
+// The vertical distance, in px, between the middle of a box and the line of a trunk that joins it. The distances keep
+// arrow heads apart.
 const (
 	replacesPort = 4
 	skipsPort    = 6
 	rangePort    = 9
 )
 
-// A side is where a trunk runs: at x, and off the middle of the boxes by port.
+// A side is the position of a trunk: its x coordinate, and the vertical distance at which it joins boxes.
 type side struct {
 	x, port int
 	right   bool
 }
 
-// edge returns the side of a box that faces the trunk.
+// edge returns the x coordinate of the side of a box that faces the trunk.
 func (s side) edge(b *box) int {
 	if s.right {
 		return b.X + b.Width
@@ -168,7 +170,7 @@ func (s side) edge(b *box) int {
 	return b.X
 }
 
-// height returns where a trunk joins a box, in its lower half or in its upper one.
+// height returns the y coordinate at which a trunk joins a box, in the lower or the upper half of the box.
 func (s side) height(b *box, lower bool) int {
 	if lower {
 		return b.Y + boxHeight/2 + s.port
@@ -176,7 +178,7 @@ func (s side) height(b *box, lower bool) int {
 	return b.Y + boxHeight/2 - s.port
 }
 
-// drawTrunk draws a trunk with everything that joins it.
+// drawTrunk draws a trunk with the lines to its boxes.
 func (e *edges) drawTrunk(t *trunk, boxes []*box, s side) edge {
 	var p pen
 	y := func(half int) int { return s.height(boxes[half/2], half%2 == 1) }
@@ -193,7 +195,7 @@ func (e *edges) drawTrunk(t *trunk, boxes []*box, s side) edge {
 	return p.edge(t.by, t.describe(boxes))
 }
 
-// describe returns the meaning of a trunk.
+// describe returns the meaning of a trunk as text.
 func (t *trunk) describe(boxes []*box) string {
 	from := list(namesOf(boxes, t.from))
 	if len(t.to) == 1 {
@@ -231,7 +233,7 @@ type pen struct{ lines, heads strings.Builder }
 func (p *pen) line(format string, args ...any) { fmt.Fprintf(&p.lines, format, args...) }
 func (p *pen) head(format string, args ...any) { fmt.Fprintf(&p.heads, format, args...) }
 
-// arrow draws the head of an arrow that touches a box at x, and returns where its line ends.
+// arrow draws an arrow head that touches a box at x, and returns the x coordinate at which its line ends.
 func (p *pen) arrow(x, y int, fromRight bool) int {
 	back := -7
 	if fromRight {
@@ -241,7 +243,7 @@ func (p *pen) arrow(x, y int, fromRight bool) int {
 	return x + back
 }
 
-// join draws a line from a trunk to x, with a dot where it leaves the trunk between its ends.
+// join draws a line from a trunk to x, with a dot on the trunk unless the line is at one of its ends.
 func (p *pen) join(s side, x, y int, ends []int) {
 	p.line("M%d %dH%d", s.x, y, x)
 	if !slices.Contains(ends, y) {

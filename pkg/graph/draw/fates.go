@@ -6,34 +6,34 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// laneFates is the data of the page for a lane: the updates of each bundle. Lanes and bundles are in the order of the
-// picture.
+// laneFates is the data of the HTML page for a lane: the updates of each bundle. Lanes and bundles are in the order of
+// the picture.
 type laneFates struct {
 	Package string        `json:"package"`
 	Channel string        `json:"channel"`         // "" for bundles in no channel
-	Loose   bool          `json:"loose,omitempty"` // they are in no channel
+	Loose   bool          `json:"loose,omitempty"` // the bundles are in no channel
 	Refused string        `json:"refused,omitempty"`
 	Bundles []bundleFacts `json:"bundles"`
 	Classic []*nextStep   `json:"classic"` // by bundle; null if it stays, or the channel is refused
 	V1      []*nextStep   `json:"v1"`      // as Classic
 }
 
-// bundleFacts are the facts of a bundle as text.
+// bundleFacts are the name, version and state of a bundle, as text.
 type bundleFacts struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	State   string `json:"state,omitempty"` // its badges
+	State   string `json:"state,omitempty"` // the texts of its badges
 	Head    bool   `json:"head,omitempty"`
 }
 
-// A nextStep is an update, to a bundle of the lane, or the error that OLM reports instead.
+// A nextStep is the update of a bundle to another bundle of the lane, or the error that OLM reports instead.
 type nextStep struct {
 	To    int        `json:"to"`
 	By    graph.Edge `json:"by,omitempty"`
 	Error string     `json:"error,omitempty"`
 }
 
-// newFates returns the fates of all lanes of a picture, from the first.
+// newFates returns the fates of all lanes of a picture, in order.
 func newFates(p *picture) []laneFates {
 	all := []laneFates{} // an empty list, not null
 	for _, b := range p.Blocks {
@@ -82,7 +82,7 @@ func (l *lane) steps(plan *graph.Plan) []*nextStep {
 	return steps
 }
 
-// state returns the badges of a box.
+// state returns the texts of the badges of a box.
 func (b *box) state() string {
 	words := make([]string, len(b.Badges))
 	for i, badge := range b.Badges {

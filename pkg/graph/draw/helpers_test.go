@@ -16,7 +16,7 @@ func packageOf(t testing.TB, name, lines string) *graph.Package {
 	return graph.NewPackage(graphtest.Package(t, name, lines))
 }
 
-// textsOf returns the texts of all elements of that name. It fails where the document is not well-formed.
+// textsOf returns the texts of all elements with the given name. It fails the test if the document is not well-formed.
 func textsOf(t testing.TB, document, element string) []string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(document))

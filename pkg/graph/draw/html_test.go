@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// between returns the text between two others.
+// between returns the text between two markers.
 func between(t testing.TB, text, before, after string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, before)
@@ -21,7 +21,7 @@ func between(t testing.TB, text, before, after string) string {
 	return between
 }
 
-// differing has other updates in OLM Classic than in OLM v1, in channel c: v1 ──► v2 ──► v3, where v3 also skips v1.1,
+// differing has different updates in OLM Classic and OLM v1. In channel c: v1 ──► v2 ──► v3, where v3 also skips v1.1,
 // which OLM Classic does not offer. In channel d, the range of v2.0.0 includes its own version.
 const differing = `
 	default c
@@ -35,7 +35,7 @@ const differing = `
 	p.v1.0.0
 	bundle p.v0.1.0`
 
-// fatesOf returns the updates on the page of a package, a line for each bundle of a lane.
+// fatesOf returns the updates on the HTML page of a package, with a line for each bundle of a lane.
 func fatesOf(t *testing.T, lines string) []string {
 	t.Helper()
 	text := between(t, write(t, HTML, Options{}, packageOf(t, "p", lines)), `id="fates">`, "</script>")
@@ -91,7 +91,7 @@ func TestFatesWithErrors(t *testing.T) {
 	want := []string{
 		"c v2: " + prohibited + "; " + rejected,
 		"c v1: stays; " + rejected,
-		"two heads v2: stays; " + rejected, // the lane says that the channel is refused
+		"two heads v2: stays; " + rejected, // the lane reports that OLM Classic rejects the channel
 		"two heads v1: stays; stays",
 	}
 	if !slices.Equal(got, want) {
@@ -99,8 +99,8 @@ func TestFatesWithErrors(t *testing.T) {
 	}
 }
 
-// The page allows its own script and style, and nothing else; see TestGraphPage of the module test for whether a
-// browser agrees.
+// TestPolicy checks that the page allows its own script and style, and nothing else. TestGraphPage of the test module
+// checks that a browser agrees.
 func TestPolicy(t *testing.T) {
 	page := write(t, HTML, Options{}, packageOf(t, "p", differing))
 	policy := html.UnescapeString(between(t, page, `Content-Security-Policy" content="`, `">`))

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// JSON writes packages for programs:
+// JSON writes packages as JSON for programs:
 //
 //	{"packages": [{
 //	  "name": "kiln",
@@ -37,8 +37,8 @@ import (
 //
 // Nodes are sorted by version, the highest first. In a node, entry is true if the channel has an entry for it, and
 // skipped if another entry skips it. Edges are sorted by their target. Unknown versions and ranges are omitted. The
-// members classic and v1 are the next update of the bundle for followers of this channel, with its [graph.Edge]; they
-// are omitted if there is none. The error that OLM reports about the bundle instead is in classicError or v1Error. A
+// members classic and v1 are the next update of the bundle for followers of this channel, with its [graph.Edge]; each
+// is omitted if there is no update. If OLM reports an error for the bundle instead, it is in classicError or v1Error. A
 // channel that OLM Classic rejects has a member classicError, and its nodes have none. An edge for a whole range has no
 // from; its member bundles is the number of bundles in the range.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
@@ -49,7 +49,7 @@ func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	})})
 }
 
-// Elements are written one element after the other: at most one node or edge is in memory.
+// elements is a JSON list that is written element by element, so that at most one node or edge is in memory.
 type elements[T any] iter.Seq[T]
 
 // MarshalJSONTo implements [json.MarshalerTo].
@@ -65,7 +65,7 @@ func (l elements[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndArray)
 }
 
-// eachOf returns the list of what a function makes of each element.
+// eachOf returns the results of calling of for each element.
 func eachOf[E, T any](all []E, of func(E) T) elements[T] {
 	return func(yield func(T) bool) {
 		for _, e := range all {
@@ -104,7 +104,7 @@ func jsonChannelOf(p *graph.Package, c *graph.Channel) jsonChannel {
 		Nodes: func(yield func(*jsonNode) bool) {
 			for i := range d.nodes {
 				n := jsonNodeOf(&d.nodes[i], classic, v1)
-				if err != nil { // it is in the channel
+				if err != nil { // the error is in the channel
 					n.ClassicError = ""
 				}
 				if !yield(n) {
@@ -122,7 +122,7 @@ func jsonChannelOf(p *graph.Package, c *graph.Channel) jsonChannel {
 	}
 }
 
-// A jsonNode is a bundle of a channel, or one that its entries name.
+// A jsonNode is a bundle of a channel, or a bundle that its entries name.
 type jsonNode struct {
 	Name       string    `json:"name"`
 	Version    string    `json:"version,omitzero"` // with the release; omitted if unknown
@@ -130,13 +130,13 @@ type jsonNode struct {
 	Head       bool      `json:"head"`
 	Skipped    bool      `json:"skipped"` // another entry skips it
 	Deprecated bool      `json:"deprecated"`
-	Virtual    bool      `json:"virtual"` // it is not in the catalog
+	Virtual    bool      `json:"virtual"` // not in the catalog
 	SkipRange  string    `json:"skipRange,omitzero"`
 	Classic    *jsonStep `json:"classic,omitzero"` // the next update by OLM Classic
 	V1         *jsonStep `json:"v1,omitzero"`      // the next update by OLM v1
 
-	ClassicError string `json:"classicError,omitzero"` // with which OLM Classic answers instead
-	V1Error      string `json:"v1Error,omitzero"`      // with which OLM v1 answers instead
+	ClassicError string `json:"classicError,omitzero"` // the error of OLM Classic
+	V1Error      string `json:"v1Error,omitzero"`      // the error of OLM v1
 }
 
 type jsonStep struct {
@@ -177,7 +177,7 @@ type jsonEdge struct {
 	To      string     `json:"to"`
 	Kind    graph.Edge `json:"kind"`
 	Range   string     `json:"range,omitzero"`
-	Bundles *int       `json:"bundles,omitzero"` // how many are in a whole range
+	Bundles *int       `json:"bundles,omitzero"` // number of bundles in a whole range
 }
 
 func jsonEdgeOf(d *drawing, l link) *jsonEdge {

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// readJSON reads what JSON wrote, and refuses members that its documentation does not have.
+// readJSON decodes the output of JSON, and rejects undocumented members.
 func readJSON(t *testing.T, text string) (drawn struct {
 	Packages []struct {
 		Name           string `json:"name"`
@@ -102,7 +102,7 @@ func TestWriteJSONErrors(t *testing.T) {
 	}
 }
 
-// TestWriteJSONNames brings back every name.
+// TestWriteJSONNames checks that every name survives encoding and decoding.
 func TestWriteJSONNames(t *testing.T) {
 	p := hostilePackage()
 	drawn := readJSON(t, write(t, JSON, Options{}, p))

@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A lane is a channel, or the bundles that are in none.
+// A lane is the drawing of a channel, or of the bundles that are in no channel.
 type lane struct {
 	Label, Title  string
 	Note, Tooltip string // the line below the name, and its tooltip
@@ -32,7 +32,7 @@ type box struct {
 	X, Y          int
 	Width, Height int
 	Label         string
-	Version       string // "" where the label says it
+	Version       string // "" if the label contains it
 	VersionX      int
 	Title         string
 	Badges        []badge
@@ -40,13 +40,13 @@ type box struct {
 	node *graph.Node
 }
 
-// TextX is where the text begins.
+// TextX is the x coordinate of the start of the text.
 func (b *box) TextX() int { return b.X + boxPadding }
 
-// TextY is the base line.
+// TextY is the y coordinate of the base line of the text.
 func (b *box) TextY() int { return b.Y + boxHeight - 8 }
 
-// Badge texts, by what they say about a bundle.
+// The texts of badges, which are also CSS classes after spaces are replaced by hyphens.
 const (
 	badgeHead       = "head"
 	badgeSkipped    = "skipped"
@@ -100,7 +100,7 @@ func newLooseLane(nodes []graph.Node, prefix string) *lane {
 	return l
 }
 
-// place lays out the name, the boxes and the edges. words are beside the name.
+// place lays out the name, the boxes and the edges. words are the badges beside the name.
 func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 	boxWidth := minBox
 	for _, node := range l.rows.nodes {
@@ -123,7 +123,7 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 	l.head(words)
 }
 
-// indentOf returns the indent of a box, zero for bundles in the order of OLM Classic.
+// indentOf returns the indent of a box, which is zero for bundles in the order of OLM Classic.
 func (l *lane) indentOf(node int) int {
 	if l.rows.chain[node] == none && l.hasChain() {
 		return indent
@@ -133,7 +133,7 @@ func (l *lane) indentOf(node int) int {
 
 func (l *lane) hasChain() bool { return l.channel != nil && l.rows.order == nil }
 
-// head places the words beside the name of the lane, and makes room for them.
+// head places the badges beside the name of the lane, and widens the lane if necessary.
 func (l *lane) head(words []string) {
 	x := lanePadding + width(l.Label, laneSize*bold)
 	for _, word := range words {
@@ -144,7 +144,7 @@ func (l *lane) head(words []string) {
 	l.Width = max(l.Width, x+lanePadding, lanePadding+width(l.Note, smallSize*bold)+lanePadding)
 }
 
-// box makes the box of a node, with the least width that it needs.
+// box returns the box of a node, with its minimum width.
 func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 	name := oneLine(n.Name)
 	label := strings.TrimPrefix(name, oneLine(prefix))
@@ -164,7 +164,7 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 	return b
 }
 
-// words returns the badges of a bundle.
+// words returns the badge texts of a bundle.
 func (l *lane) words(n *graph.Node, stranded []string) []string {
 	var words []string
 	for _, w := range []struct {
@@ -186,13 +186,13 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 	return words
 }
 
-// isIn reports whether a name is among sorted ones.
+// isIn reports whether the sorted names contain a name.
 func isIn(names []string, name string) bool {
 	_, found := slices.BinarySearch(names, name)
 	return found
 }
 
-// classes returns the style of a box.
+// classes returns the CSS classes of a box.
 func classes(n *graph.Node, loose bool) string {
 	class := "entry"
 	switch {
@@ -240,7 +240,7 @@ func (l *lane) describe(n *graph.Node, name string, words []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// arrange lays out the content of a box: the version behind the label, the badges at the right.
+// arrange lays out the content of a box: the version after the label, the badges on the right.
 func (b *box) arrange() {
 	b.VersionX = b.TextX() + width(b.Label, labelSize) + 8
 	x := b.X + b.Width - boxPadding + 3

@@ -4,21 +4,21 @@ import "github.com/opm-toolchain/opm/pkg/graph"
 
 type size struct{ width, height int }
 
-// A sample is an entry of the legend: a line or a box, and what it means.
+// A sample is an entry of the legend: a line or a box with its meaning.
 type sample struct {
 	Class string // of the line or the box
 	Line  bool
-	X, Y  int // of its left end, and its middle
+	X, Y  int // of its left end and its middle
 	Text  string
 }
 
 // sampleWidth is the width of the sample before the text.
 const sampleWidth = 30
 
-// sampleHeight is that of a sample by itself.
+// sampleHeight is the height of a separately drawn sample.
 const sampleHeight = 18
 
-// The parts of a sample, for the template.
+// Coordinates for the template.
 func (s sample) LineEnd() int { return s.X + sampleWidth - 7 }
 func (s sample) HeadX() int   { return s.X + sampleWidth }
 func (s sample) BoxY() int    { return s.Y - 7 }
@@ -53,7 +53,7 @@ func newLegend() ([]sample, size) {
 	return samples, size{widest, y + step/2}
 }
 
-// looseSamples returns the samples of the legend, each in a place of its own.
+// looseSamples returns the samples of the legend for separate pictures, each at the origin.
 func looseSamples() []sample {
 	samples, _ := newLegend()
 	for i := range samples {

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// mermaidHead defines the style of nodes and explains the lines. Fills have dark text, in light and dark mode.
+// mermaidHead defines the styles of nodes and explains the lines. Text on a fill is dark, in light and dark mode.
 const mermaidHead = `flowchart LR
   %% from old to new; solid: replaces, thick: skips, dotted: skipRange
   classDef head stroke:#1A7F37,stroke-width:4px
@@ -21,11 +21,11 @@ const mermaidHead = `flowchart LR
 `
 
 // Mermaid draws packages as a Mermaid flowchart; see https://mermaid.js.org/syntax/flowchart.html. Packages contain
-// their channels, and every channel has its own nodes. Heads are round. Bundles that are not in the catalog are dashed,
-// those that are in it but not in the channel dotted.
+// their channels, and every channel has its own nodes. Heads are round. Bundles that are not in the catalog are dashed;
+// bundles in the catalog, but not in the channel, are dotted.
 //
-// If that is more than [MermaidLimit], there is one flowchart for each package, after a comment with its name. Empty
-// lines separate them.
+// If the drawing is larger than [MermaidLimit], there is one flowchart for each package, after a comment with its name.
+// Empty lines separate them.
 func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 	if len(packages) > 1 {
 		if size, _ := flowchart(io.Discard, packages, o); size.tooLarge() {
@@ -81,7 +81,7 @@ func flowchart(w io.Writer, packages []*graph.Package, o Options) (MermaidSize, 
 // A mermaid writes one flowchart.
 type mermaid struct {
 	*bufio.Writer
-	classes map[string][]string // ids by class, in the order of the text
+	classes map[string][]string // ids by class, in the order in which they are written
 	links   int
 }
 
@@ -111,7 +111,7 @@ func (m *mermaid) node(id string, n *graph.Node) {
 	m.classify(id, "outside", n.Outside())
 }
 
-// mermaidLines are the lines of links: the text goes between the two.
+// mermaidLines are the two halves of the arrows of links; the label goes between them.
 var mermaidLines = map[graph.Edge][2]string{
 	graph.Replaces:  {"--", "-->"},
 	graph.Skips:     {"==", "==>"},
@@ -130,8 +130,8 @@ func (m *mermaid) link(from, to string, l link) {
 	m.WriteString("      " + from + " " + line[0] + ` "` + label + `" ` + line[1] + " " + to + "\n")
 }
 
-// mermaidText escapes text for a quoted label, in which Mermaid reads quotes, Markdown, HTML and entities; an entity
-// such as #35; is a character by its number.
+// mermaidText escapes text for a quoted label, in which Mermaid interprets quotes, Markdown, HTML and entities. An
+// entity such as #35; is a character by its number.
 func mermaidText(text string) string {
 	var escaped strings.Builder
 	previous := '-'
@@ -146,8 +146,8 @@ func mermaidText(text string) string {
 	return escaped.String()
 }
 
-// isPlain reports whether an ASCII character has no meaning to Mermaid behind the previous one, which is a hyphen at
-// the start of the text. Most of punctuation may have one; what names and versions are made of stays legible.
+// isPlain reports whether an ASCII character needs no escape after the previous one, which is a hyphen at the start of
+// the text. Most punctuation may be special to Mermaid; the usual characters of names and versions stay legible.
 func isPlain(previous, r rune) bool {
 	switch r {
 	case ' ': // "1. ", "- " and spaces begin lists and blocks

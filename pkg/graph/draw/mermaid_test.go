@@ -72,7 +72,7 @@ func TestMermaidText(t *testing.T) {
 	}
 }
 
-// TestMermaidLines draws names that could end what they stand in.
+// TestMermaidLines checks that hostile names do not end the labels around them.
 func TestMermaidLines(t *testing.T) {
 	for _, line := range malformedLines(write(t, Mermaid, Options{}, hostilePackage())) {
 		t.Errorf("cannot be read: %s", line)
@@ -84,7 +84,7 @@ var (
 	mermaidLink = regexp.MustCompile(`^ +(p\d+c\d+n\d+ (-- "replaces" --|== "skips" ==|-\. "[^"]*" \.-)|p\d+c\d+n\d+r\("[^"]*"\) -\.-)> p\d+c\d+n\d+$`)
 )
 
-// malformedLines returns the lines of a drawing that have none of the expected forms.
+// malformedLines returns the lines of a drawing that match none of the expected forms.
 func malformedLines(text string) []string {
 	var malformed []string
 	for line := range strings.Lines(strings.TrimPrefix(text, mermaidHead)) {
@@ -95,9 +95,10 @@ func malformedLines(text string) []string {
 	return malformed
 }
 
-// What renderers refuse is split by package, and they are told the size of what they refuse even so.
+// TestMermaidLimit checks that a drawing too large for renderers is split by package, and that TooLarge is called with
+// every size above the limit.
 func TestMermaidLimit(t *testing.T) {
-	// skips returns a package of n links.
+	// skips returns a package with n links.
 	skips := func(name string, n int) *graph.Package {
 		lines := "channel c\nv1 skips s1"
 		for i := 2; i <= n; i++ {
@@ -112,7 +113,7 @@ func TestMermaidLimit(t *testing.T) {
 	tooLarge := func(packages ...string) string { return fmt.Sprint(packages) }
 	for _, tt := range []struct {
 		packages []*graph.Package
-		want     []string // what is too large
+		want     []string // the packages reported as too large
 	}{
 		{[]*graph.Package{small}, nil},
 		{[]*graph.Package{full}, nil},
@@ -151,7 +152,7 @@ func TestMermaidLimit(t *testing.T) {
 	}
 }
 
-// flowchartOnly draws one flowchart, however large.
+// flowchartOnly draws a single flowchart of any size.
 func flowchartOnly(w io.Writer, packages []*graph.Package, o Options) error {
 	_, err := flowchart(w, packages, o)
 	return err

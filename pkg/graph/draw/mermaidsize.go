@@ -6,14 +6,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// A MermaidSize is the size of a Mermaid drawing. Renderers refuse what is larger than [MermaidLimit], unless their
+// A MermaidSize is the size of a Mermaid drawing. Renderers refuse drawings larger than [MermaidLimit], unless their
 // maxTextSize and maxEdges are higher; see https://mermaid.js.org/config/schema-docs/config.html.
 type MermaidSize struct {
-	Characters int // as JavaScript counts them, in UTF-16
+	Characters int // UTF-16 code units, as in JavaScript
 	Links      int
 }
 
-// MermaidLimit is what renderers draw by default.
+// MermaidLimit is the default limit of renderers.
 var MermaidLimit = MermaidSize{Characters: 50_000, Links: 500}
 
 // String returns the size in words: "1,234 characters and 56 links".
@@ -26,7 +26,7 @@ func (s MermaidSize) tooLarge() bool {
 	return s.Characters > MermaidLimit.Characters || s.Links > MermaidLimit.Links
 }
 
-// A meter counts characters on their way to a writer.
+// A meter is a writer that counts characters.
 type meter struct {
 	io.Writer
 	characters int
@@ -34,10 +34,10 @@ type meter struct {
 
 func (m *meter) Write(text []byte) (int, error) {
 	for _, c := range text {
-		if c&0xC0 != 0x80 { // the first byte of a character
+		if c&0xC0 != 0x80 { // first byte of a character
 			m.characters++
 		}
-		if c >= 0xF0 { // of one that takes two in UTF-16
+		if c >= 0xF0 { // of a character with two UTF-16 code units
 			m.characters++
 		}
 	}

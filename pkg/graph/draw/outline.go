@@ -9,16 +9,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A language writes outlines: Mermaid or DOT.
+// A language writes the elements of an outline in the syntax of Mermaid or DOT.
 type language interface {
 	begin(indent, id, title string, deprecated bool) // a package or a channel
 	end(indent string)
 	node(id string, n *graph.Node)
-	link(from, to string, l link) // from is a node, but for a range as a whole the id that it gets
+	link(from, to string, l link) // from is a node id, or for a whole range a new id
 }
 
-// outline writes packages, their channels, and the nodes of these, the highest version first, each with the links to
-// it. Every channel has its own nodes, so no link crosses channels.
+// outline writes packages, their channels, and the nodes of each channel, the highest version first, then the links.
+// Every channel has its own nodes, so no link crosses channels.
 func outline(in language, packages []*graph.Package, o Options) {
 	for i, p := range packages {
 		id := "p" + strconv.Itoa(i+1)
@@ -33,8 +33,8 @@ func outline(in language, packages []*graph.Package, o Options) {
 	}
 }
 
-// outlineChannel writes nodes and links. Nodes are numbered from the lowest version on, so that most keep their ids
-// when a version is added.
+// outlineChannel writes nodes and links. Nodes are numbered from the lowest version, so most keep their ids when a
+// version is added.
 func outlineChannel(in language, id string, d *drawing) {
 	ids := make([]string, len(d.nodes))
 	for i := range d.nodes {
@@ -50,7 +50,7 @@ func outlineChannel(in language, id string, d *drawing) {
 	}
 }
 
-// title returns what is written over a package or a channel.
+// title returns the title of a package or a channel.
 func title(name string, isDefault, deprecated bool) string {
 	var marks []string
 	if isDefault && name != "" {
@@ -85,7 +85,7 @@ func versionOf(n *graph.Node) string {
 	return n.Version.String()
 }
 
-// label returns what is written on a link, or in the place of the node where it comes from a range as a whole.
+// label returns the label of a link or, for a whole range, of the node that replaces its source.
 func (l link) label() string {
 	switch {
 	case l.by != graph.SkipRange:

@@ -9,27 +9,27 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// The sizes of what is drawn, in px.
+// The sizes of the parts of a picture, in px.
 const (
-	margin      = 24  // around all
+	margin      = 24  // around the picture
 	laneGap     = 20  // between lanes
 	lanePadding = 14  // within a lane
-	laneHead    = 58  // above the first row
+	laneHead    = 58  // height above the first row
 	rowStep     = 38  // from a row to the next
-	boxHeight   = 26  // of a bundle
+	boxHeight   = 26  // height of the box of a bundle
 	boxPadding  = 9   // before and after the content of a box
-	minBox      = 84  // the least width of a box
+	minBox      = 84  // minimum width of a box
 	indent      = 22  // of boxes that are not in the order of OLM Classic
 	trackFirst  = 15  // from the boxes to the nearest trunk
 	trackStep   = 10  // from a trunk to the next
-	badgeHeight = 15  // of a word in a box
-	labelLimit  = 230 // of the name of a bundle
-	laneLimit   = 260 // of the name of a channel
-	titleLimit  = 700 // of the name of a package
-	legendLimit = 760 // of a row of the legend
+	badgeHeight = 15  // height of a badge
+	labelLimit  = 230 // maximum width of the name of a bundle
+	laneLimit   = 260 // maximum width of the name of a channel
+	titleLimit  = 700 // maximum width of the name of a package
+	legendLimit = 760 // maximum width of a row of the legend
 )
 
-// A picture is a drawing with lengths in px. Positions in a block or a lane are relative to it.
+// A picture is a laid-out drawing, with lengths in px. Positions in a block or a lane are relative to it.
 type picture struct {
 	Title         string
 	Style         template.CSS
@@ -38,7 +38,7 @@ type picture struct {
 	Blocks        []*block
 }
 
-// A block is a package.
+// A block is the drawing of a package.
 type block struct {
 	Name          string
 	Label, Note   string
@@ -57,20 +57,20 @@ type badge struct {
 	X, Y, Width int
 }
 
-// badgeOf returns a badge that begins at x and has its middle at y.
+// badgeOf returns a badge whose left end is at x and whose middle is at y.
 func badgeOf(text, class string, x, y int) badge {
 	return badge{Text: text, Class: class, X: x, Y: y - badgeHeight/2, Width: badgeWidth(text)}
 }
 
 func badgeWidth(text string) int { return width(text, smallSize) + 10 }
 
-// Height is the same for all.
+// Height is the height of every badge.
 func (badge) Height() int { return badgeHeight }
 
-// TextX is the middle of the text.
+// TextX is the x coordinate of the middle of the text.
 func (b badge) TextX() int { return b.X + b.Width/2 }
 
-// TextY is its base line.
+// TextY is the y coordinate of the base line of the text.
 func (b badge) TextY() int { return b.Y + badgeHeight - 4 }
 
 // newPicture lays out packages, one below the other.
@@ -134,7 +134,7 @@ func newBlock(g *graph.Package, o Options) *block {
 	return b
 }
 
-// newLanes lays out the channels of a package, and last the bundles that are in none.
+// newLanes lays out the channels of a package and, last, the bundles that are in no channel.
 func newLanes(g *graph.Package, o Options, prefix string) []*lane {
 	var lanes []*lane
 	for _, c := range o.ChannelsOf(g) {

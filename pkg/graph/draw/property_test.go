@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Whatever the graph: the drawing is well-formed and always the same, no two boxes overlap, nothing stands outside of
-// its lane, and the lines say what the catalog says, no less and no more.
+// TestRandomGraphs checks for random graphs that the drawing is well-formed and deterministic, that boxes do not
+// overlap, that everything is within its lane, and that the lines are exactly the edges of the catalog.
 func TestRandomGraphs(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
@@ -29,7 +29,7 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// randomLines makes a package for packageOf, with entries that name anything.
+// randomLines returns a package in the syntax of packageOf, with entries that name any bundle.
 func randomLines(r *rand.Rand) string {
 	n := 1 + r.IntN(12)
 	name := func() string {
@@ -124,7 +124,8 @@ func boxesOf(l *lane, frame rect) []rect {
 	return boxes
 }
 
-// checkLinks reads the lines of a lane as the package comment says, and compares that with the entries of its channel.
+// checkLinks reads the lines of a lane as documented in the package comment, and compares them with the entries of the
+// channel.
 func checkLinks(t *testing.T, name string, l *lane) {
 	t.Helper()
 	if l.channel == nil {
@@ -169,7 +170,7 @@ func checkLinks(t *testing.T, name string, l *lane) {
 	}
 }
 
-// checkTracks tells whether trunks that share a track keep apart.
+// checkTracks checks that trunks on the same track do not overlap.
 func checkTracks(t *testing.T, name string, l *lane) {
 	t.Helper()
 	e := l.newEdges()
@@ -186,7 +187,7 @@ func checkTracks(t *testing.T, name string, l *lane) {
 	}
 }
 
-// The order of a lane, from the top.
+// TestRows checks the order of a lane, from the top.
 func TestRows(t *testing.T) {
 	for _, tt := range []struct{ name, graph, want string }{
 		{
@@ -222,7 +223,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What overlaps shares trunks, and what would be too much is drawn as a whole.
+// TestBundling checks that overlapping links share trunks, and that too many links are drawn as whole ranges.
 func TestBundling(t *testing.T) {
 	ranges, matrix, many := "channel c\n", "channel c\n", "channel c\n"
 	var older []string

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// publishedCatalogs returns catalogs that others have published, by their directories.
+// publishedCatalogs returns third-party published catalogs, by directory.
 func publishedCatalogs(t *testing.T) map[string]*declcfg.Index {
 	t.Helper()
 	all := map[string]*declcfg.Index{}
@@ -24,7 +24,8 @@ func publishedCatalogs(t *testing.T) map[string]*declcfg.Index {
 	return all
 }
 
-// TestPublishedDrawings draws published catalogs in every format. All show the same bundles and links.
+// TestPublishedDrawings draws published catalogs in every format, and checks that all formats show the same bundles and
+// links.
 func TestPublishedDrawings(t *testing.T) {
 	for dir, x := range publishedCatalogs(t) {
 		for _, p := range x.Packages() {

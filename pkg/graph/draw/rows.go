@@ -11,16 +11,17 @@ import (
 
 // rows is the order of the nodes of a channel in its lane.
 type rows struct {
-	nodes []int // by row, from the top: the node
-	of    []int // by node: its row
-	chain []int // by node: its place in the order of OLM Classic, or none
-	order error // why there is no such order
+	nodes []int // node by row, from the top
+	of    []int // row by node
+	chain []int // by node: its index in the order of OLM Classic, or none
+	order error // error if OLM Classic has no such order
 }
 
 const none = -1
 
-// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order; others are
-// placed between them, below the bundles that update them, by version, or directly below if they have none.
+// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order. Other bundles
+// are placed between them by version, below the bundles that update them; a bundle without a version is directly below
+// these.
 func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
 	chain := r.follow(c, nodes)
@@ -31,7 +32,7 @@ func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 			updaters[l.from] = append(updaters[l.from], l.to)
 		}
 	}
-	place := slices.Clone(r.chain) // by node: how many of the chain are above it
+	place := slices.Clone(r.chain) // by node: the number of bundles of the chain above it
 	gaps := make([][]int, len(chain)+1)
 	for node := range nodes {
 		if r.chain[node] == none {
@@ -70,11 +71,11 @@ func (r *rows) follow(c *graph.Channel, nodes []graph.Node) []int {
 	return chain
 }
 
-// gap returns how many of the chain are above a node that is not in it.
+// gap returns the number of bundles of the chain above a node that is not in the chain.
 func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updaters []int) int {
-	least, most := math.MaxInt, none // of the chain above what updates it, and that itself
+	least, most := math.MaxInt, none // bundles of the chain down to an updater: the minimum and maximum of all updaters
 	for _, u := range updaters {
-		if place[u] == none { // its own place comes later
+		if place[u] == none { // its place is not yet known
 			continue
 		}
 		p := place[u]
@@ -94,9 +95,9 @@ func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updat
 	return most
 }
 
-// above counts the bundles of a chain with higher versions.
+// above counts the bundles of a chain above a version.
 type above struct {
-	lowest []*declcfg.Version // by place in the chain: the lowest version up to there
+	lowest []*declcfg.Version // by index in the chain: the lowest version up to there
 }
 
 func newAbove(chain []int, nodes []graph.Node) above {

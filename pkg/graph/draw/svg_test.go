@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the drawings that the tests expect")
 
-// goldens are drawn in testdata/NAME.svg.
+// goldens are the graphs of the files testdata/NAME.svg.
 var goldens = []struct {
 	name  string
 	graph string
@@ -31,8 +31,8 @@ var goldens = []struct {
 		- p.v1.0.0 replaces p.v0.9.0
 		deprecated p.v1.0.0`,
 	}, {
-		// Every entry has a range down to v1.0.0: one trunk, with arrows into v1.1.0 to v1.3.0. Nothing is in the range of
-		// v1.0.0, that of v1.1.1 cannot be read, and v2.0.0 skips all but the first, which it replaces.
+		// Every entry has a range down to v1.0.0: one trunk, with arrows into v1.1.0 to v1.3.0. The range of v1.0.0 is
+		// empty, the range of v1.1.1 is invalid, and v2.0.0 skips all bundles except the first, which it replaces.
 		"ranges", `
 		channel c
 		- p.v2.0.0 replaces p.v1.0.0 skips p.v1.1.0,p.v1.1.1,p.v1.2.0,p.v1.3.0
@@ -42,7 +42,7 @@ var goldens = []struct {
 		- p.v1.1.0 replaces p.v1.0.0 range >=1.0.0 <1.1.0
 		- p.v1.0.0 range <1.0.0`,
 	}, {
-		// Two channels, one of them deprecated, share v1.0.0; fast names v0.9.0 of slow; v0.1.0 is in none.
+		// Two channels, one of them deprecated, share v1.0.0; fast names v0.9.0 of slow; v0.1.0 is in no channel.
 		"channels", `
 		default fast
 		channel fast
@@ -54,8 +54,8 @@ var goldens = []struct {
 		deprecated channel slow
 		bundle p.v0.1.0`,
 	}, {
-		// OLM Classic refuses both: a has two heads, and in b replaces runs in a circle: v1 ──► v2 ──► v3 ──► v1. The
-		// range of v3.0.0 contains itself.
+		// OLM Classic rejects both channels: a has two heads, and b has a cycle of replaces: v1 ──► v2 ──► v3 ──► v1.
+		// The range of v3.0.0 contains itself.
 		"refused", `
 		channel a
 		- p.v2.0.0 replaces p.v0.0.1
@@ -89,7 +89,7 @@ func TestSVGGolden(t *testing.T) {
 	}
 }
 
-// What a drawing means is told in titles, of lines and of boxes.
+// TestTitles checks that the titles of lines and boxes describe their meaning.
 func TestTitles(t *testing.T) {
 	for _, tt := range []struct{ graph, title string }{
 		{"chain", "p.v1.2.0 replaces p.v1.1.0"},
@@ -138,7 +138,7 @@ func TestChannelsDrawn(t *testing.T) {
 	}
 }
 
-// hostile are names that mean something else where they are not escaped, or that XML cannot hold.
+// hostile are names that change the meaning of the document unless escaped, or that are invalid in XML.
 var hostile = []string{
 	`"><script>alert(1)</script>`, `' onload='alert(1)`, `&amp;<b>]]>--></title></style>`, "a b", "🚀 👩‍🚀", "{{.}} ${x} `y`",
 	"\x01\x7f\ufffe\xff", "line\nbreak", "</script><!--", strings.Repeat("long", 200),
@@ -149,7 +149,7 @@ func TestEscaping(t *testing.T) {
 		p := packageOf(t, name, "default "+strings.ReplaceAll(name, "\n", "·")+"\nchannel "+strings.ReplaceAll(name, "\n", "·")+
 			"\nv1.0.0\nbundle v2.0.0")
 		for _, b := range p.Bundles {
-			b.Name = name + b.Name // they are names only here
+			b.Name = name + b.Name // hostile only as a name
 		}
 		svg := write(t, SVG, Options{}, p)
 		titles := textsOf(t, svg, "title")
@@ -205,7 +205,7 @@ func TestCommonPrefix(t *testing.T) {
 	}
 }
 
-// A failing writer is not silent.
+// TestWriteError checks that every format returns the error of the writer.
 func TestWriteError(t *testing.T) {
 	p := []*graph.Package{packageOf(t, "p", graphtest.Dense(300))}
 	for name, write := range map[string]Func{"SVG": SVG, "HTML": HTML, "Mermaid": Mermaid, "DOT": DOT, "JSON": JSON} {

@@ -18,11 +18,11 @@ const (
 	smallSize   = 11
 )
 
-// bold is how much wider bold text is.
+// bold is the ratio of the widths of bold and regular text.
 const bold = 1.13
 
-// widths are those of characters in thousandths of the size of the text, as a wide font has them (DejaVu Sans); others
-// are narrower. What is in none is 640, and 1,000 from the East Asian scripts on.
+// widths are the widths of characters in thousandths of the text size, from a wide font (DejaVu Sans); other fonts are
+// narrower. See width for other characters.
 var widths = map[string]float64{
 	"'Iijl|":              320,
 	" !,.:;()[]/\\\"`-ft": 400,
@@ -88,10 +88,10 @@ func clean(text string) string {
 	}, text)
 }
 
-// oneLine is clean without line breaks.
+// oneLine returns a clean text with each run of white space replaced by a space.
 func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
 
-// list writes the first names and the number of others.
+// list returns the first names and the number of others.
 func list(names []string) string {
 	const most = 6
 	if len(names) <= most+1 {
@@ -100,8 +100,8 @@ func list(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + fmt.Sprintf("%d more", len(names)-most)
 }
 
-// commonPrefix returns the prefix, up to the first dot, that more than half of the names of two or more bundles have,
-// such as "etcd-operator.", or "".
+// commonPrefix returns the prefix, up to the first dot, of more than half of the names of two or more bundles, such as
+// "etcd-operator.", or "".
 func commonPrefix(bundles []*graph.Bundle) string {
 	seen := map[string]int{}
 	for _, b := range bundles {

@@ -7,16 +7,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A trunk is a line beside the boxes of a lane that others join. Each row in to updates all rows in from that are below
-// it; a trunk with one row in to also has those above it.
+// A trunk is a vertical line beside the boxes of a lane that connects several of them. Each row in to updates all rows
+// in from that are below it; if to has only one row, it also updates the rows in from above it.
 type trunk struct {
 	by       graph.Edge
 	to, from []int // rows, from the top
-	track    int   // counted from the boxes
+	track    int   // 0 is nearest to the boxes
 }
 
-// span returns the ends of a trunk in half rows: it leaves a box below its middle or above. Trunks that share no half
-// may share a track.
+// span returns the ends of a trunk in half rows, since it joins a box in its upper or lower half. Trunks that share no
+// half row may share a track.
 func (t *trunk) span() (top, bottom int) {
 	top = t.half(t.to[0], true)
 	bottom = top
@@ -29,8 +29,8 @@ func (t *trunk) span() (top, bottom int) {
 	return top, bottom
 }
 
-// half returns the half of a row in which it joins the trunk, the upper one of row 0 being 0. What updates others has
-// the trunk below it, what is updated above it, unless the trunk leads the other way.
+// half returns the half row in which a row joins the trunk; the upper half of row 0 is 0. The trunk runs below a row
+// that updates others and above a row that is updated, unless the trunk leads upwards.
 func (t *trunk) half(row int, updates bool) int {
 	if updates != t.isUpwards() {
 		return 2*row + 1
@@ -38,14 +38,14 @@ func (t *trunk) half(row int, updates bool) int {
 	return 2 * row
 }
 
-// isUpwards reports whether a trunk leads from above, against the order of the lane.
+// isUpwards reports whether a trunk updates a row from rows above it, against the order of the lane.
 func (t *trunk) isUpwards() bool { return len(t.from) > 0 && t.from[0] < t.to[0] }
 
-// share makes trunks of what each row updates. updates holds the rows that a row updates by an edge of this kind, from
-// the top. The rows above it, and the row itself, have trunks of their own.
+// share groups updates into trunks. updates[row] are the rows that the row updates by an edge of this kind, from the
+// top. Updates from rows above it, and from the row itself, have trunks of their own.
 func share(by graph.Edge, updates [][]int) []*trunk {
 	var all []*trunk
-	open := map[int][]*trunk{} // by their last row in from
+	open := map[int][]*trunk{} // by the last row in from
 	for row, from := range updates {
 		self, found := slices.BinarySearch(from, row)
 		below := self
@@ -71,7 +71,7 @@ func share(by graph.Edge, updates [][]int) []*trunk {
 	return all
 }
 
-// joinable returns the trunk whose sources below a row are exactly those that the row updates.
+// joinable returns the trunk whose rows in from below the given row are exactly the rows that it updates, or nil.
 func joinable(open []*trunk, row int, from []int) *trunk {
 	for _, t := range open {
 		i, found := slices.BinarySearch(t.from, row)
@@ -85,9 +85,10 @@ func joinable(open []*trunk, row int, from []int) *trunk {
 	return nil
 }
 
-// merge makes trunks of what is replaced: one for all that replace the same, which is what a row of updates holds.
+// merge groups replaces edges into trunks, one for all rows that replace the same row. updates[row] is the row that the
+// row replaces.
 func merge(updates [][]int) []*trunk {
-	below := map[int]*trunk{} // by what is replaced
+	below := map[int]*trunk{} // by replaced row
 	var all []*trunk
 	for row, from := range updates {
 		for _, target := range from {
@@ -106,8 +107,8 @@ func merge(updates [][]int) []*trunk {
 	return all
 }
 
-// assignTracks gives each trunk a track where none is in its way, short ones nearest to the boxes, and returns how many
-// tracks there are.
+// assignTracks assigns each trunk to a track without overlaps, short trunks nearest to the boxes, and returns the
+// number of tracks.
 func assignTracks(trunks []*trunk) int {
 	type span struct{ top, bottom, trunk int }
 	spans := make([]span, len(trunks))
@@ -118,7 +119,7 @@ func assignTracks(trunks []*trunk) int {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.bottom-a.top, b.bottom-b.top), cmp.Compare(a.top, b.top))
 	})
-	var tracks [][]span // sorted from the top
+	var tracks [][]span // each sorted from the top
 	for _, s := range spans {
 		track := 0
 		at := 0

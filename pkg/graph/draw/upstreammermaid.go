@@ -19,29 +19,30 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// UpstreamOptions are those of upstream's render-graph. The zero value draws everything.
+// UpstreamOptions are the options of upstream's render-graph. The zero value draws everything.
 type UpstreamOptions struct {
-	Package string // only this one; "" for all
+	Package string // only this package; "" for all
 	V0      bool   // mark bundles that OLM v0 never installs, and edges that it never follows
 
-	// MinimumEdge is the name of a bundle: only edges from its version on are drawn, and those only of the first package,
-	// in the order of the names of channels, that has it as an entry. Where none has, all packages are drawn.
+	// MinimumEdge is the name of a bundle. Only edges from its version on are drawn, and only of the first package, in
+	// the order of channel names, that has it as an entry. If no package has such an entry, all are drawn.
 	MinimumEdge string
 
-	TooLarge func(MermaidSize) // called with the size of a drawing that renderers refuse; may be nil
+	TooLarge func(MermaidSize) // called with the size if renderers refuse the drawing; may be nil
 }
 
-// UpstreamMermaid draws a catalog as upstream's render-graph does, byte for byte, with its bugs:
+// UpstreamMermaid draws a catalog like upstream's render-graph, byte for byte, with its bugs:
 //
 //   - Names are not escaped for Mermaid. Control characters and line breaks in them are escaped here.
 //   - Versions and deprecations are looked up by bundle or channel name, without the package.
 //   - Only the last deprecated package is marked.
 //   - Links are marked by numbers that are wrong if there are several packages.
 //
-// [Mermaid] does not have these bugs. Where upstream has no fixed order, equals are sorted by name.
+// [Mermaid] does not have these bugs. If upstream has no fixed order, elements that compare equal are sorted by name.
 //
-// Every bundle must have a version, and MinimumEdge must be a bundle; nothing is written otherwise. The catalog may be
-// otherwise invalid; what upstream refuses beyond that is found by [CheckUpstream]. An invalid skipRange is ignored.
+// Every bundle must have a version, and MinimumEdge must be a bundle; otherwise an error is returned and nothing is
+// written. The catalog may be otherwise invalid; [CheckUpstream] finds the other objects that upstream refuses. An
+// invalid skipRange is ignored.
 func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 	u := &upstream{
 		o: o, versions: map[string]*declcfg.Version{},
@@ -61,7 +62,7 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
   classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px
 `)
 	u.drawPackages(out)
-	if err := out.Flush(); err != nil { // so that it does not walk through everything again
+	if err := out.Flush(); err != nil { // do not iterate again after an error
 		return err
 	}
 	u.drawStyles(out)
@@ -76,10 +77,10 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
 type upstream struct {
 	o        UpstreamOptions
 	versions map[string]*declcfg.Version
-	channels []*upstreamChannel // by name, then by package
-	links    int                // drawn so far
+	channels []*upstreamChannel // sorted by name, then by package
+	links    int                // number of links drawn so far
 
-	packages, channelNames, bundles map[string]bool // what is deprecated
+	packages, channelNames, bundles map[string]bool // deprecated names
 }
 
 type upstreamChannel struct {
@@ -87,7 +88,7 @@ type upstreamChannel struct {
 	entries   []declcfg.Entry
 }
 
-// Upstream escapes nothing in ids. That is kept, except for line breaks and control characters.
+// Like upstream, ids are not escaped, except for line breaks and control characters.
 
 func (c *upstreamChannel) id() string              { return legible.Name(c.pkg + "-" + c.name) }
 func (c *upstreamChannel) node(name string) string { return c.id() + "-" + legible.Name(name) }
@@ -113,13 +114,13 @@ func (u *upstream) read(x *declcfg.Index) error {
 	return errors.Join(errs...)
 }
 
-// readBundle sets the version. Of bundles of one name it uses the first.
+// readBundle records the version of a bundle. If several bundles have the same name, it uses the first.
 func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	if o.Value == nil {
 		return nil
 	}
 	if o.Value.Version == nil {
-		v, err := o.Meta.Decode() // again, for the reason
+		v, err := o.Meta.Decode() // again, to get the error
 		return cmp.Or(err, CheckUpstream(o.Meta, v))
 	}
 	if _, ok := u.versions[o.Value.Name]; !ok {
@@ -128,8 +129,9 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	return nil
 }
 
-// CheckUpstream returns why upstream refuses to draw an object, which may be anything that was decoded: a bundle with a
-// property that cannot be decoded, or without a version. It is a check for [declcfg.ReadIndexAndCheck].
+// CheckUpstream returns the reason why upstream refuses to draw an object, or nil: a bundle with a property that cannot
+// be decoded, or without a version. v is the decoded object, of any type. It is a check for
+// [declcfg.ReadIndexAndCheck].
 func CheckUpstream(m *declcfg.Meta, v any) error {
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {
@@ -160,7 +162,7 @@ func (u *upstream) readDeprecations(pkg string, entries []declcfg.Deprecation) {
 	}
 }
 
-// version returns the version of a bundle. One that is not in the catalog has version 0.0.0.
+// version returns the version of a bundle, or 0.0.0 if the bundle is not in the catalog.
 func (u *upstream) version(bundle string) *declcfg.Version {
 	return cmp.Or(u.versions[bundle], &declcfg.Version{})
 }
@@ -168,7 +170,7 @@ func (u *upstream) version(bundle string) *declcfg.Version {
 // compare orders bundles by version.
 func (u *upstream) compare(a, b string) int { return u.version(a).Compare(*u.version(b)) }
 
-// filter removes what the options do not select.
+// filter removes the channels and entries that the options do not select.
 func (u *upstream) filter() error {
 	pkgs := map[string]bool{}
 	for _, c := range u.channels {
@@ -191,7 +193,7 @@ func (u *upstream) filter() error {
 	return nil
 }
 
-// only strikes all packages but the first one with an entry of that name. Where there is none, all stay.
+// only unselects all packages except the first one that has an entry with the given name. If none has, it does nothing.
 func (u *upstream) only(pkgs map[string]bool, entry string) {
 	for _, c := range u.channels {
 		if !slices.ContainsFunc(c.entries, func(e declcfg.Entry) bool { return e.Name == entry }) {
@@ -204,7 +206,7 @@ func (u *upstream) only(pkgs map[string]bool, entry string) {
 	}
 }
 
-// above returns what of entries is about the minimum edge and later versions.
+// above returns the entries with only the edges from the minimum edge and later versions.
 func (u *upstream) above(entries []declcfg.Entry) []declcfg.Entry {
 	least := u.o.MinimumEdge
 	var kept []declcfg.Entry
@@ -237,14 +239,14 @@ func hasEdges(e declcfg.Entry) bool { return e.Replaces != "" || len(e.Skips) > 
 // An upstreamLine is an entry, or a link to it.
 type upstreamLine struct {
 	entry       string
-	from, label string // of a link
+	from, label string // set for a link
 	dead        bool   // OLM v0 never installs the entry, or never follows the link
 }
 
 func (l upstreamLine) isLink() bool { return l.label != "" }
 
 // lines yields the entries, the highest version first, each before the links to it. Entries without a bundle, as in
-// templates, stay in their order.
+// templates, keep their order.
 func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 	sorted := slices.Clone(c.entries)
 	slices.SortStableFunc(sorted, func(a, b declcfg.Entry) int {
@@ -289,10 +291,10 @@ func (u *upstream) byVersion(entries []declcfg.Entry) []int {
 	return indexes
 }
 
-// covered returns the indexes of the entries that have their version in a skipRange, in order.
+// covered returns the sorted indexes of the entries whose version is in a skipRange.
 func (u *upstream) covered(skipRange string, entries []declcfg.Entry, ascending []int) []int {
 	r, err := graph.ParseRange(skipRange)
-	if err != nil { // an empty one, too
+	if err != nil { // also for ""
 		return nil
 	}
 	var found []int
@@ -322,7 +324,7 @@ func (u *upstream) drawPackages(out *bufio.Writer) {
 
 func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
 	fmt.Fprintf(out, "    %%%% channel %q\n    subgraph %s[%q]\n", c.name, c.id(), c.name)
-	nodes := map[string]string{} // with their labels, since most lines repeat them
+	nodes := map[string]string{} // cached with labels, since most lines repeat them
 	node := func(name string) string {
 		if nodes[name] == "" {
 			nodes[name] = c.node(name) + "[" + strconv.Quote(name) + "]"
@@ -336,13 +338,13 @@ func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {
 			u.links++
 		}
 		if _, err := out.WriteString("      " + text + "\n"); err != nil {
-			return // it is the error of Flush, too
+			return // Flush returns the same error
 		}
 	}
 	out.WriteString("    end\n")
 }
 
-// drawStyles marks what is deprecated, and what OLM v0 ignores.
+// drawStyles marks deprecated objects, and entries and links that OLM v0 ignores.
 func (u *upstream) drawStyles(out *bufio.Writer) {
 	var pkg string
 	for _, c := range u.channels {
@@ -369,8 +371,8 @@ func (u *upstream) drawStyles(out *bufio.Writer) {
 	}
 }
 
-// classes returns the ids of nodes by class, and the numbers of dead links. Links are counted through the channels by
-// name, although they are drawn by package.
+// classes returns the node ids by class, and the numbers of dead links. As in upstream, links are numbered in the order
+// of channel names, although they are drawn by package.
 func (u *upstream) classes() (classes map[string]map[string]bool, dead []string) {
 	classes = map[string]map[string]bool{"deprecated": {}, "deprecatedskipped": {}, "skipped": {}}
 	links := 0
@@ -391,7 +393,7 @@ func (u *upstream) classes() (classes map[string]map[string]bool, dead []string)
 	return classes, dead
 }
 
-// class returns the class of the node of an entry, "" for none.
+// class returns the class of the node of an entry, or "".
 func (u *upstream) class(l upstreamLine) string {
 	class := ""
 	if u.bundles[l.entry] {

@@ -9,11 +9,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// readCatalog reads YAML. A line such as
+// readCatalog reads a catalog from YAML. A line such as
 //
 //	bundle a.v1 1.0.0
 //
-// stands for the bundle of that name and version in the package that the name begins with.
+// is short for the bundle with this name and version, in the package that is the prefix of the name.
 func readCatalog(t testing.TB, text string) *declcfg.Index {
 	t.Helper()
 	var yaml strings.Builder
@@ -45,13 +45,13 @@ const upstreamHead = `graph LR
   classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px
 `
 
-// Beside the conformance scripts, what upstream does where it is odd.
+// TestWriteUpstreamMermaid checks odd behaviour of upstream that the conformance scripts do not cover.
 func TestWriteUpstreamMermaid(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		options UpstreamOptions
 		catalog string
-		want    string // behind the head
+		want    string // after the header
 	}{
 		{
 			name: "nothing",
@@ -87,7 +87,7 @@ func TestWriteUpstreamMermaid(t *testing.T) {
 class a-c-a.z skipped
 `,
 		}, {
-			name: "releases, the highest first", // none comes first
+			name: "releases, the highest first", // no release is the lowest
 			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: a.v1}, {name: a.v1-1}, {name: a.v1-2}]}
 				bundle a.v1 1.0.0
 				bundle a.v1-2 1.0.0 "2"
@@ -103,7 +103,7 @@ class a-c-a.z skipped
   end
 `,
 		}, {
-			name: "a range, in the order of the author", // with what is unknown, which is 0.0.0, and the entry itself
+			name: "a range, in the order of the author", // with unknown versions, which are 0.0.0, and the entry itself
 			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: a.b}, {name: a.v2, skipRange: "<=2.0.0"}, {name: a.v1}]}
 				bundle a.v2 2.0.0
 				bundle a.v1 1.0.0`,
@@ -135,8 +135,9 @@ class a-c-a.z skipped
   end
 `,
 		}, {
-			// The links of b, whose channel has the lesser name, are counted first and drawn last. Its second and third are
-			// dead, numbers 1 and 2, but Mermaid counts from the link of a and marks the first and second.
+			// The links of b, whose channel name sorts first, are counted first and drawn last. Its second and third
+			// links, numbers 1 and 2, are dead; but Mermaid counts from the link of a, and marks the first and second
+			// of all links.
 			name:    "numbers of links, which cross packages",
 			options: UpstreamOptions{V0: true},
 			catalog: `{schema: olm.channel, package: a, name: z, entries: [{name: a.v2, replaces: a.v1}, {name: a.v1}]}
@@ -170,7 +171,7 @@ class b-m-b.v2 skipped
 linkStyle 1,2 stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;
 `,
 		}, {
-			// The channel c is deprecated in a only, a and b are both deprecated themselves.
+			// The channel c is deprecated in a only; the packages a and b are both deprecated.
 			name: "deprecations, which cross packages",
 			catalog: `{schema: olm.channel, package: a, name: c, entries: [{name: x}]}
 				---
@@ -216,7 +217,8 @@ class a-c-x,b-c-x deprecated
   end
 `,
 		}, {
-			// v3 replaces what is below and skips something above; v4 has nothing left; v5 never had; nor had v1.
+			// v3 replaces a bundle below the minimum and skips one above it; v4 loses all edges; v5 and v1 never had
+			// any.
 			name:    "edges below the minimum",
 			options: UpstreamOptions{MinimumEdge: "a.v2"},
 			catalog: `schema: olm.channel
@@ -306,7 +308,7 @@ func TestWriteUpstreamMermaidErrors(t *testing.T) {
 	}
 }
 
-// What upstream refuses is found while the index is read, in bundles only.
+// TestCheckUpstream checks that objects that upstream refuses are found while the index is read, in bundles only.
 func TestCheckUpstream(t *testing.T) {
 	fsys := fstest.MapFS{"c.yaml": {Data: []byte(`{schema: olm.package, name: a, properties: [{type: olm.gvk, value: 5}]}
 ---
