@@ -21,7 +21,7 @@ import (
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// An adviceError is the failure of a registry, and what users can do about it.
+// An adviceError is a registry failure with advice for the user.
 type adviceError struct {
 	what   string
 	advice string
@@ -37,7 +37,7 @@ func (e *adviceError) Error() string {
 
 func (e *adviceError) Unwrap() error { return e.err }
 
-// Is makes the answer 404 an ErrNotFound, and anything else an ErrUnavailable.
+// Is matches ErrNotFound for a 404 response, and ErrUnavailable for any other failure.
 func (e *adviceError) Is(target error) bool {
 	answer, ok := errors.AsType[*gcr.Error](e.err)
 	notFound := ok && answer.StatusCode == http.StatusNotFound
@@ -47,14 +47,14 @@ func (e *adviceError) Is(target error) bool {
 // An access is an attempt to reach a repository.
 type access struct {
 	repo        name.Repository
-	credentials bool // the requests carried any
+	credentials bool // the requests carried credentials
 	push        bool
 }
 
-// A printedError is an error without the queries of URLs, which may be signatures that give access.
+// A printedError is an error without the query strings of URLs, which may contain signatures that grant access.
 type printedError struct{ error }
 
-// query is that of a URL in text. A colon at its end belongs to the text.
+// query matches the query string of a URL in text. A trailing colon belongs to the text, not to the query.
 var query = regexp.MustCompile(`(https?://[^\s"'?]*)\?[^\s"']*?(:?(?:[\s"']|$))`)
 
 func (e printedError) Error() string {
@@ -63,7 +63,7 @@ func (e printedError) Error() string {
 
 func (e printedError) Unwrap() error { return e.error }
 
-// advise says what to do about the failure of a registry.
+// advise adds advice to the error of a registry, and removes the query strings of URLs.
 func (a access) advise(err error) error {
 	if err == nil {
 		return nil
@@ -75,7 +75,7 @@ func (a access) advised(err error) error {
 	if refused, ok := errors.AsType[*redirectError](err); ok {
 		return &adviceError{refused.Error(), refused.advice(), err}
 	}
-	// If plain HTTP is tried after TLS has failed, the TLS error explains more.
+	// If plain HTTP was tried after TLS had failed, the TLS error is more helpful.
 	if found := a.onFailure(certificateFailures, err); found != nil {
 		return found
 	}
@@ -88,7 +88,7 @@ func (a access) advised(err error) error {
 	return err
 }
 
-// onFailure returns the advice of the first row that matches, or nil.
+// onFailure returns the advice of the first matching row, or nil.
 func (a access) onFailure(rows []failure, err error) error {
 	for _, row := range rows {
 		if row.is(err) {
@@ -99,7 +99,7 @@ func (a access) onFailure(rows []failure, err error) error {
 	return nil
 }
 
-// onAnswer returns the advice for an error status.
+// onAnswer returns the advice for an HTTP error status.
 func (a access) onAnswer(answer *gcr.Error, err error) error {
 	what := fmt.Sprintf("%s answers %d %s", a.repo.RegistryStr(), answer.StatusCode, http.StatusText(answer.StatusCode))
 	if len(answer.Errors) > 0 {
@@ -109,7 +109,7 @@ func (a access) onAnswer(answer *gcr.Error, err error) error {
 	return &adviceError{what, a.onCode(answer.StatusCode, isBlobRequest(answer.Request)), err}
 }
 
-// isBlobRequest reports whether r asks for a config or layer, which a manifest names.
+// isBlobRequest reports whether r requests a config or a layer, which a manifest refers to.
 func isBlobRequest(r *http.Request) bool {
 	return r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/")
 }
@@ -147,16 +147,16 @@ func (a access) onCode(code int, blob bool) string {
 	return ""
 }
 
-// A failure is a row of the errors in reaching a registry. The first that matches is used.
+// A failure maps an error of reaching a registry to advice. The first matching row of a table is used.
 type failure struct {
 	is     func(error) bool
 	say    string // a format for the host
 	advice string
 }
 
-// innermost returns the text of err without the request that wraps it.
+// innermost returns the text of err without the enclosing url.Error.
 func innermost(err error) string {
-	if request, ok := err.(*url.Error); ok { //nolint:errorlint // an error around one says more
+	if request, ok := err.(*url.Error); ok { //nolint:errorlint // an error that wraps a url.Error says more
 		err = request.Err
 	}
 	return printable(err.Error())
@@ -188,7 +188,7 @@ var failures = []failure{
 		"try again; if it persists, the registry, or a proxy before it, loses images: ask its owner"},
 	{isAny(errDowngrade), "%s redirects to plain HTTP", "redirects must stay on TLS: ask its owner, or use a mirror"},
 	{isAny(ErrPlainHTTP), "%s would be reached over plain HTTP", "if that is intended, pass --use-http"},
-	// For a registry that may use plain HTTP, the failure of that is above.
+	// If the registry may use plain HTTP, the error of that attempt matches a row above.
 	{isAny(http.ErrSchemeMismatch), "%s does not speak TLS", "if that is intended, pass --use-http"},
 }
 
@@ -207,7 +207,8 @@ func either(a, b func(error) bool) func(error) bool {
 	return func(err error) bool { return a(err) || b(err) }
 }
 
-// isTimeout looks for all kinds of timeouts, since errors.As finds only the first of each kind in a joined error.
+// isTimeout reports whether any error in the tree of err is a timeout. It checks all kinds of timeouts, because
+// errors.As finds only the first error of each kind in a joined error.
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout() || as[*stallError](err) || errors.Is(err, context.DeadlineExceeded) ||

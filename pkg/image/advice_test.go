@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// impatient returns options that do not wait for registries in trouble.
+// impatient returns options without retries and with a short timeout.
 func impatient(t testing.TB) Options {
 	opts := testOptions(t)
 	base := &http.Transport{ResponseHeaderTimeout: time.Second}
@@ -25,7 +25,7 @@ func impatient(t testing.TB) Options {
 	return opts
 }
 
-// TestAdvice holds that the error of each failure says what to do.
+// TestAdvice checks that the error of each failure includes advice.
 func TestAdvice(t *testing.T) {
 	registry := newRegistry(t)
 	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
@@ -85,7 +85,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// keychainOf has the same credentials for everything.
+// keychainOf returns a keychain with the same credentials for every registry.
 func keychainOf(user, password string) authn.Keychain { return oneKey{user, password} }
 
 type oneKey struct{ user, password string }
@@ -112,7 +112,7 @@ func TestConnections(t *testing.T) {
 		return false
 	})
 	plain := registry.host
-	// All names lead to this host; which server answers is in the name.
+	// All names resolve to this host; the name selects the server.
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		for name, to := range map[string]string{"plain": plain, "slow": plain, "tls": secure.Listener.Addr().String(),
 			"example.com": secure.Listener.Addr().String(),

@@ -18,11 +18,11 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// dockerFile lists the images of an archive from docker save.
+// dockerFile is the image list in an archive of docker save.
 const dockerFile = "manifest.json"
 
-// IsArchive reports whether fsys, the files of an archive, is an OCI or docker archive of images, for OpenArchive, and
-// not of a catalog: it has an oci-layout file, or a manifest.json that lists images.
+// IsArchive reports whether fsys, the files of an archive, is an OCI or docker image archive that OpenArchive can
+// open, not an archived catalog: it has an oci-layout file, or a manifest.json that lists images.
 func IsArchive(fsys fs.FS) bool {
 	if _, err := fs.Stat(fsys, layoutFile); err == nil {
 		return true
@@ -50,9 +50,9 @@ func dockerImages(fsys fs.FS, limits Limits) ([]dockerImage, error) {
 	return images, nil
 }
 
-// OpenArchive opens an image of an archive, or of an OCI layout, that was opened already. name is the tag or the digest
-// of the image; empty is the only one there is. ref is what errors call it. fsys is the caller's to close, after the
-// image. The context is that of reading the manifest.
+// OpenArchive opens an image in fsys, an opened image archive or OCI layout. name is the tag or the digest of the
+// image; "" selects the only image. ref is the reference used in errors. The caller closes fsys after the image. ctx
+// applies to reading the manifest only.
 func (o *Opener) OpenArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
 	img, err := o.openArchive(ctx, ref, fsys, name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *Opener) OpenArchive(ctx context.Context, ref string, fsys fs.FS, name s
 }
 
 func (o *Opener) openArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
-	// Docker writes both of late; the OCI layout has the digests.
+	// Recent versions of Docker write both; the OCI layout has the digests.
 	if _, err := fs.Stat(fsys, layoutFile); err == nil {
 		return o.openLayout(ctx, ref, fsys, name)
 	}
@@ -72,7 +72,7 @@ func (o *Opener) openArchive(ctx context.Context, ref string, fsys fs.FS, name s
 	return o.openDocker(ref, fsys, name)
 }
 
-// openArchiveFile opens an image of the archive in a file.
+// openArchiveFile opens an image in an archive file.
 func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*Image, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -95,7 +95,7 @@ func (o *Opener) openArchiveFile(ctx context.Context, ref, file, name string) (*
 	return img, nil
 }
 
-// openDocker opens an image of an archive that docker save has written.
+// openDocker opens an image in an archive written by docker save.
 func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error) {
 	all, err := dockerImages(fsys, o.opts.Limits)
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 	return img, nil
 }
 
-// names returns what an image is called: its tags and its whole references.
+// names returns the display name of the image, followed by its tags and full references.
 func (d dockerImage) names() []string {
 	names := []string{cmp.Or(strings.Join(d.RepoTags, ", "), "one without a tag")}
 	for _, ref := range d.RepoTags {
@@ -143,17 +143,17 @@ func (d dockerImage) names() []string {
 	return names
 }
 
-// idOf returns the digest that a config is named after, as docker and podman do.
+// idOf returns the digest in the file name of a config, which docker and podman name after its digest.
 func idOf(name string) (v1.Hash, bool) {
 	h, err := v1.NewHash("sha256:" + strings.TrimSuffix(path.Base(name), ".json"))
 	return h, err == nil
 }
 
-// A dockerArchive is the source of an image that docker save has written. The digests that it knows are those of the
-// layers when they are not compressed.
+// A dockerArchive is the source of an image in an archive written by docker save. It has only the digests of the
+// uncompressed layers.
 type dockerArchive struct {
 	fsys  fs.FS
-	names map[v1.Hash]string // of the layers
+	names map[v1.Hash]string // of the layer files, by digest
 }
 
 func (d *dockerArchive) document(context.Context, v1.Descriptor) ([]byte, error) {

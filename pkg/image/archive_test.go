@@ -89,7 +89,7 @@ func TestIsArchive(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive damages one layer of an image in each kind of archive.
+// TestDamagedArchive checks that a damaged layer is detected in each kind of archive.
 func TestDamagedArchive(t *testing.T) {
 	dir := t.TempDir()
 	img := imageOf(t, nil, tarOf(t, "a=good"))

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// An authTarget is what credentials are looked up for.
+// An authTarget is a repository or registry to look up credentials for.
 type authTarget struct {
 	repository string // docker.io/library/busybox, or a registry alone
 	host       string // docker.io
@@ -31,7 +31,7 @@ func newAuthTarget(r authn.Resource) authTarget {
 	return authTarget{repository, host}
 }
 
-// podmanName returns the name that podman has for a repository of go-containerregistry.
+// podmanName returns podman's name for a repository named by go-containerregistry.
 func podmanName(name string) string {
 	if rest, ok := strings.CutPrefix(name, "index.docker.io"); ok && (rest == "" || rest[0] == '/') {
 		return "docker.io" + rest
@@ -39,7 +39,7 @@ func podmanName(name string) string {
 	return name
 }
 
-// servers returns what docker calls the registry when it asks helpers. Only Docker Hub has several names.
+// servers returns docker's names of the registry for credential helpers. Only Docker Hub has several.
 func (t authTarget) servers() []string {
 	if t.host == "docker.io" {
 		return []string{"https://index.docker.io/v1/", "index.docker.io"}
@@ -47,19 +47,19 @@ func (t authTarget) servers() []string {
 	return []string{t.host}
 }
 
-// An authFile is the part of an auth.json or config.json that podman's library ignores or cannot stop waiting for:
-// helpers, and entries without the field auth.
+// An authFile contains the parts of an auth.json or config.json that podman's library ignores or cannot query with a
+// timeout: credential helpers, and entries without the field auth.
 type authFile struct {
 	Auths       map[string]json.RawMessage `json:"auths"`
 	CredHelpers map[string]string          `json:"credHelpers"`
 	CredsStore  string                     `json:"credsStore"`
 }
 
-// readAuthFile reads the file of a place. It returns nil for a blank one.
+// readAuthFile reads a credentials file. It returns nil for a blank file.
 func readAuthFile(p authPlace) (*authFile, []byte, error) {
 	data, err := regular.ReadPath(p.path)
 	if err != nil {
-		return nil, nil, regular.WithoutPath(err) // which the caller knows
+		return nil, nil, regular.WithoutPath(err) // the caller adds the path
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil, nil
@@ -72,9 +72,9 @@ func readAuthFile(p authPlace) (*authFile, []byte, error) {
 	return f, data, authError(data, json.Unmarshal(data, into))
 }
 
-// podmanEntry returns what podman's library finds in the file of a place.
+// podmanEntry returns the credentials that podman's library finds in a file.
 func podmanEntry(p authPlace, data []byte, t authTarget) (authn.AuthConfig, error) {
-	sys := registriesConf(os.DevNull) // its helpers were asked before
+	sys := registriesConf(os.DevNull) // the helpers it lists were already asked
 	if p.legacy {
 		sys.LegacyFormatAuthFilePath = p.path
 	} else {
@@ -85,9 +85,9 @@ func podmanEntry(p authPlace, data []byte, t authTarget) (authn.AuthConfig, erro
 		authError(data, err)
 }
 
-// dockerEntry returns what docker finds in addition: an entry of the registry that has fields instead of auth.
+// dockerEntry returns credentials that only docker finds: an entry of the registry with other fields instead of auth.
 func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
-	type fields authn.AuthConfig // without its UnmarshalJSON, which fills auth
+	type fields authn.AuthConfig // without its UnmarshalJSON, which sets Auth
 	for _, key := range slices.Sorted(maps.Keys(f.Auths)) {
 		server := key
 		if u, err := url.Parse(key); err == nil && u.Host != "" {
@@ -107,10 +107,10 @@ func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
 	return authn.AuthConfig{}, nil
 }
 
-// errBrokenEntry is about an entry that is ignored.
+// errBrokenEntry is the error for an entry that is ignored.
 var errBrokenEntry = errors.New("auth is not the base64 of user:password")
 
-// authError says where in data an error is, without quoting the data, which may be a secret.
+// authError adds the line of an error in data, without quoting data, which may be secret.
 func authError(data []byte, err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("line %d: not valid JSON: %w", lineAt(data, syntax.Offset), syntax)
@@ -124,7 +124,7 @@ func authError(data []byte, err error) error {
 	return err
 }
 
-// lineAt returns the line of an offset, from 1.
+// lineAt returns the line number of an offset, counted from 1.
 func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }

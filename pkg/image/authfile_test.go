@@ -20,7 +20,7 @@ func basic(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
-// authJSON returns a file with an entry for each key, whose user is the key.
+// authJSON returns a credentials file with an entry for each key, with the key as the user.
 func authJSON(keys ...string) string {
 	var entries []string
 	for _, key := range keys {
@@ -132,7 +132,7 @@ func TestAuthFile(t *testing.T) {
 	}
 }
 
-// credentialsIn returns the credentials that one file has for a repository.
+// credentialsIn returns the credentials for a repository in a file.
 func credentialsIn(p authPlace, repository string) (authn.AuthConfig, error) {
 	host, _, _ := strings.Cut(repository, "/")
 	k := NewKeychain(AuthOptions{}).(*keychain)
@@ -143,7 +143,7 @@ var repositories = []string{
 	"q.io/o/a", "q.io/o/a/b", "q.io:5000/o/a", "q.io", "docker.io/library/a", "docker.io", "localhost/a",
 }
 
-// FuzzFindAsPodman compares the credentials from a file with podman's, if podman finds any.
+// FuzzFindAsPodman compares the credentials found in a file with podman's, if podman finds any.
 func FuzzFindAsPodman(f *testing.F) {
 	f.Add("{}")
 	f.Add(authJSON("q.io/o/a", "q.io/o", "q.io"))
@@ -154,7 +154,7 @@ func FuzzFindAsPodman(f *testing.F) {
 	dir := f.TempDir()
 	conf := writeFile(f, filepath.Join(dir, "registries.conf"), "")
 	f.Fuzz(func(t *testing.T, content string) {
-		// Helpers would run programs, and of equal hosts podman takes any.
+		// Helpers would run programs, and podman's choice among entries with equal hosts is random.
 		if strings.Contains(strings.ToLower(content), "cred") || strings.Count(content, "://") > 1 {
 			t.Skip()
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// errNotInstalled is returned for a helper whose program does not exist.
+// errNotInstalled is the error for a credential helper whose program does not exist.
 var errNotInstalled = errors.New("is not installed")
 
-// helperTime is how long a helper may take to answer: it may ask the user. Tests set it.
+// helperTime is the timeout of a credential helper, which may ask the user. Tests change it.
 var helperTime = time.Minute
 
-// askHelper asks the program docker-credential-NAME for the credentials of a registry. The zero AuthConfig means none.
-// Podman's library can ask too, but cannot be cancelled.
+// askHelper runs docker-credential-NAME to get the credentials for a registry. The zero AuthConfig means none.
+// Podman's library can run helpers too, but cannot cancel them.
 func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	program := "docker-credential-" + name
 	late := fmt.Errorf("%s for %s: no answer within %v", program, server, helperTime)
@@ -32,7 +32,7 @@ func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, erro
 	}
 	got, err := helper.Get(func(args ...string) helper.Program {
 		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.WaitDelay = time.Second // what it started may keep its output open
+		cmd.WaitDelay = time.Second // its child processes may keep the output open
 		return helperProgram{cmd}
 	}, server)
 	switch {
@@ -48,12 +48,12 @@ func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, erro
 	return authn.AuthConfig{Username: got.Username, Password: got.Secret}, nil
 }
 
-// A helperProgram is one run of a helper.
+// A helperProgram is one run of a credential helper.
 type helperProgram struct{ *exec.Cmd }
 
 func (p helperProgram) Input(in io.Reader) { p.Stdin = in }
 
-// Output runs the program. Its error includes stderr: helpers should report errors on stdout, but not all do.
+// Output runs the program. Its error includes stderr, because not all helpers report errors on stdout as they should.
 func (p helperProgram) Output() ([]byte, error) {
 	out, err := p.Cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {

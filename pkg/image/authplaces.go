@@ -11,18 +11,18 @@ import (
 	"slices"
 )
 
-// AuthOptions say where credentials are looked for. The zero value means where podman and docker look.
+// AuthOptions configure the lookup of credentials. The zero value uses the same places as podman and docker.
 type AuthOptions struct {
-	// AuthFile is the only file to read; "" means the usual ones. It must exist.
+	// AuthFile is the only file to read, and must exist; "" means the usual files.
 	AuthFile string
 
-	// RegistriesConf is the registries.conf whose credential-helpers are asked; "" means the usual places.
+	// RegistriesConf is the registries.conf whose credential-helpers are used; "" means the usual files.
 	RegistriesConf string
 
-	// Env returns environment variables; nil is os.Getenv.
+	// Env returns environment variables; nil means os.Getenv.
 	Env func(string) string
 
-	// Log is told of entries that are ignored; nil drops what is logged.
+	// Log gets warnings about ignored entries; nil discards them.
 	Log *slog.Logger
 }
 
@@ -35,7 +35,7 @@ func getenv(env func(string) string, name string) string {
 	return env(name)
 }
 
-// home returns the home directory of the user, "" if there is none.
+// home returns the home directory of the user, or "".
 func home(env func(string) string) string {
 	if dir := getenv(env, "HOME"); dir != "" {
 		return dir
@@ -46,12 +46,12 @@ func home(env func(string) string) string {
 	return ""
 }
 
-// configHome returns the directory of the user's configuration, "" if there is none.
+// configHome returns the directory of the user's configuration, or "".
 func configHome(env func(string) string) string {
 	return cmp.Or(getenv(env, "XDG_CONFIG_HOME"), under(home(env), ".config"))
 }
 
-// under joins path elements below dir, and returns "" if there is no dir.
+// under joins dir and path elements, and returns "" if dir is "".
 func under(dir string, elem ...string) string {
 	if dir == "" {
 		return ""
@@ -59,18 +59,18 @@ func under(dir string, elem ...string) string {
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 
-// An authPlace is a file that may hold credentials.
+// An authPlace is the location of a credentials file.
 type authPlace struct {
 	path   string
-	origin string // the option or variable that names it, or ""
-	legacy bool   // a .dockercfg, which has the registries at its top level
+	origin string // the option or variable that sets the path, or ""
+	legacy bool   // a .dockercfg, with the registries at the top level
 	must   bool   // a missing file is an error
 }
 
-// authPlaces returns the files to read, in this order, whether they exist or not.
+// authPlaces returns the credentials files to read, in this order, whether or not they exist.
 //
-// The first is $REGISTRY_AUTH_FILE or else docker's, as in upstream's opm. Then come those of podman, see
-// containers-auth.json(5). All paths that we make are absolute, also without a home directory.
+// The first is $REGISTRY_AUTH_FILE or else docker's config.json, as in upstream's opm. The files of podman follow,
+// see containers-auth.json(5). All constructed paths are absolute, even without a home directory.
 func authPlaces(o AuthOptions) []authPlace {
 	if o.AuthFile != "" {
 		return []authPlace{{path: o.AuthFile, origin: "--authfile", must: true}}
@@ -95,7 +95,7 @@ func authPlaces(o AuthOptions) []authPlace {
 	})
 }
 
-// dockerPlace returns the configuration file of docker.
+// dockerPlace returns the location of docker's config.json.
 func dockerPlace(o AuthOptions) authPlace {
 	if dir := o.env("DOCKER_CONFIG"); dir != "" {
 		return authPlace{path: filepath.Join(dir, "config.json"), origin: "$DOCKER_CONFIG"}
@@ -103,7 +103,7 @@ func dockerPlace(o AuthOptions) authPlace {
 	return authPlace{path: under(home(o.Env), ".docker", "config.json")}
 }
 
-// runtimePlace returns the file that `podman login` writes, which does not outlive the session.
+// runtimePlace returns the location of the file that `podman login` writes, which does not outlive the session.
 func runtimePlace(o AuthOptions) authPlace {
 	if dir := o.env("XDG_RUNTIME_DIR"); dir != "" {
 		return authPlace{path: filepath.Join(dir, "containers", "auth.json"), origin: "$XDG_RUNTIME_DIR"}

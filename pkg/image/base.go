@@ -12,15 +12,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A baseImage is an image that another is built on: an OCI image with the layers and the configuration of an Image.
-// Layers are fetched when they are read.
+// A baseImage presents an Image as an OCI image to build on. Its layers are fetched when they are read.
 type baseImage struct {
 	image    *Image
 	manifest []byte
 	config   []byte
 }
 
-// asBase returns the image for Build.
+// asBase returns the image as the base for Build.
 func (i *Image) asBase() (v1.Image, error) {
 	img, err := i.readBase()
 	if err != nil {
@@ -50,7 +49,7 @@ func (i *Image) readBase() (v1.Image, error) {
 	return partial.CompressedToImage(&baseImage{i, manifest, config})
 }
 
-// ociLayer returns what OCI calls a layer.
+// ociLayer returns the OCI media type of a layer.
 func ociLayer(t types.MediaType) types.MediaType {
 	switch t {
 	case types.DockerLayer:

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// TestBuildOnBase builds on an image as docker makes it, and pushes that to another repository.
+// TestBuildOnBase builds on an image with Docker media types, and pushes the result to another repository.
 func TestBuildOnBase(t *testing.T) {
 	registry := newRegistry(t)
 	below := mutate.MediaType(mustBuild(t, BuildOptions{
@@ -71,7 +71,7 @@ func TestBuildLayerLimit(t *testing.T) {
 	}
 }
 
-// TestBuildLimits holds that no image is built that Open would refuse.
+// TestBuildLimits checks that Build refuses an image that Open would refuse.
 func TestBuildLimits(t *testing.T) {
 	contents := []Content{{Source: mapOf(time.Time{}, 0o644, "a="+strings.Repeat("a", 5000))}}
 	for want, o := range map[string]BuildOptions{
@@ -96,7 +96,7 @@ func TestCheckPlatform(t *testing.T) {
 	}
 }
 
-// TestIndexWrittenEverywhere holds that of an index, the image of each platform is found wherever it was written to.
+// TestIndexWrittenEverywhere checks that each platform of an index can be opened from every kind of destination.
 func TestIndexWrittenEverywhere(t *testing.T) {
 	registry := newRegistry(t)
 	images := map[string]mutate.Appendable{}
@@ -135,7 +135,7 @@ func TestIndexWrittenEverywhere(t *testing.T) {
 	}
 }
 
-// TestPack holds what is in the layers of a catalog: some files of a directory with their links, and files by mode.
+// TestPack checks the layers of a catalog: some files of a directory with their links, and files with modes.
 func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a/b/c.yaml", "a/d.yaml", "e.yaml"} {
@@ -178,7 +178,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackLeavesNothing holds that a layer is in a file without a name.
+// TestPackLeavesNothing checks that Pack leaves no named temporary file.
 func TestPackLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// BenchmarkOpen opens 100 images of three layers in a registry on this host, 8 at once, and reads their files.
+// BenchmarkOpen opens 100 images of three layers in a local registry, 8 concurrently, and reads their files.
 func BenchmarkOpen(b *testing.B) {
 	const images, jobs = 100, 8
 	registry := newRegistry(b)

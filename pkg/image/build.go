@@ -15,38 +15,40 @@ import (
 
 // BuildOptions are the options of Build.
 type BuildOptions struct {
-	// Base is the image to build on; nil means none. Its configuration is kept but for what is set here, and so is its
-	// platform.
+	// Base is the image to build on; nil means none. Its configuration is inherited except for the fields set here,
+	// and so is its platform.
 	Base *Image
-	// Labels are those of the image, such as LabelPackage, in addition to those of Base.
+	// Labels are the labels of the image, such as LabelPackage. They are added to the labels of Base.
 	Labels map[string]string
-	// Annotations are those of the manifest.
+	// Annotations are the annotations of the manifest.
 	Annotations map[string]string
-	// Entrypoint and Cmd are the program that a container runs and its arguments; those of Base if both are nil.
+	// Entrypoint and Cmd are the program that a container runs and its arguments; if both are nil, Base's.
 	Entrypoint, Cmd []string
-	// User is the user that a container runs as; "" means that of Base.
+	// User is the user that a container runs as; "" means Base's.
 	User string
-	// Layers are what Pack made, the lowest first.
+	// Layers are layers from Pack, lowest first.
 	Layers []*Layer
-	// Contents are what is copied into the image, each into a layer of its own above Layers, the lowest first.
+	// Contents are copied into the image, each into a layer of its own above Layers, lowest first.
 	Contents []Content
-	// Platform is that of the image: os/arch or os/arch/variant; "" means linux and the architecture of this program.
+	// Platform is the platform of the image, os/arch or os/arch/variant; "" means linux and the architecture of this
+	// program.
 	Platform string
-	// Created is the time of the image and all its files, in whole seconds; zero means the Unix epoch. See
-	// https://reproducible-builds.org/specs/source-date-epoch/ for where it should come from.
+	// Created is the time of the image and of all its files, in whole seconds; zero means the Unix epoch. For its
+	// source see https://reproducible-builds.org/specs/source-date-epoch/.
 	Created time.Time
-	// Limits are those of Open. An image that it would refuse is not built.
+	// Limits are the limits of Open. Build refuses an image that Open would refuse.
 	Limits Limits
 }
 
-// maxLayers is how many layers the runtimes of containers can mount, because that is the limit of overlayfs in docker.
+// maxLayers is the maximum number of layers that container runtimes can mount, because of docker's limit for
+// overlayfs.
 const maxLayers = 127
 
-// Build makes an image of the media types of OCI. The same names, contents and options give the same digest: files are
-// in lexical order, of mode 0644, in directories of mode 0755, all of user and group 0.
+// Build builds an image with OCI media types. The same names, contents and options give the same digest: files are in
+// lexical order, with mode 0644, in directories with mode 0755, all owned by user and group 0.
 //
-// The Contents are in memory. Symbolic links and what is neither a file nor a directory are errors that name the place;
-// so are files with the prefix .wh., which would hide others in an image.
+// The Contents are held in memory. Symbolic links and special files are errors that name the path; so are files with
+// the prefix .wh., which would hide other files in an image.
 func Build(o BuildOptions) (v1.Image, error) {
 	img, err := o.build()
 	if err != nil {
@@ -90,7 +92,7 @@ func (o *BuildOptions) build() (v1.Image, error) {
 	return img, o.checkManifest(img)
 }
 
-// checkLayers returns an error if there are too many layers, or if those that are added are too large.
+// checkLayers returns an error if there are too many layers, or if the added layers are too large.
 func (o *BuildOptions) checkLayers(base v1.Image, added []mutate.Addendum) error {
 	below, err := base.Layers()
 	if err != nil {
@@ -110,7 +112,7 @@ func (o *BuildOptions) checkLayers(base v1.Image, added []mutate.Addendum) error
 	return nil
 }
 
-// checkManifest returns an error if a registry would refuse the manifest or the configuration for its size.
+// checkManifest returns an error if a registry would refuse the manifest or the configuration because of its size.
 func (o *BuildOptions) checkManifest(img v1.Image) error {
 	size, err := img.Size()
 	if err != nil {
@@ -127,7 +129,7 @@ func (o *BuildOptions) checkManifest(img v1.Image) error {
 	return nil
 }
 
-// configured returns the base, or an empty image, with the configuration of the image.
+// configured returns the base, or an empty image, with the configuration of the new image.
 func (o *BuildOptions) configured() (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	config := &v1.ConfigFile{RootFS: v1.RootFS{Type: "layers"}}
@@ -159,7 +161,7 @@ func (o *BuildOptions) configured() (v1.Image, error) {
 	return mutate.ConfigFile(base, config)
 }
 
-// buildTime returns the time as an image has it.
+// buildTime returns t in UTC and whole seconds, or the Unix epoch if t is zero.
 func buildTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Unix(0, 0).UTC()

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// mapOf returns a file system of entries such as "dir/file=content", all of one time.
+// mapOf returns a file system with entries such as "dir/file=content", all with the same time and mode.
 func mapOf(modified time.Time, mode fs.FileMode, entries ...string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for name, body := range filesOf(entries...) {
@@ -27,7 +27,7 @@ func mapOf(modified time.Time, mode fs.FileMode, entries ...string) fstest.MapFS
 	return fsys
 }
 
-// bundleOptions are those of a small bundle image.
+// bundleOptions returns the options to build a small bundle image.
 func bundleOptions(modified time.Time, mode fs.FileMode) BuildOptions {
 	fsys := mapOf(modified, mode, "bundle/manifests/csv.yaml=kind: x", "bundle/manifests/a/deep/crd.yaml=y",
 		"bundle/metadata/annotations.yaml=annotations: {}")
@@ -50,7 +50,7 @@ func mustBuild(t testing.TB, o BuildOptions) v1.Image {
 	return img
 }
 
-// headers returns the headers of a layer in short.
+// headers returns the tar headers of a layer in short form.
 func headers(t testing.TB, l v1.Layer) []string {
 	t.Helper()
 	r, err := l.Uncompressed()
@@ -115,7 +115,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestBuildIsReproducible has the digest in it: to change it changes the digests of all images that users build.
+// TestBuildIsReproducible has a fixed digest: if it changes, so do the digests of all images that users build.
 func TestBuildIsReproducible(t *testing.T) {
 	const want = "sha256:7ba793ff3fbf4319ac987d3acc0c645c436752c3dd9cd04539c0cd663cef7eb5"
 	first := digestOf(t, mustBuild(t, bundleOptions(time.Now(), 0o600)))
@@ -141,7 +141,7 @@ func TestBuildOfDirectory(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 
-	// What is behind a link may be anything.
+	// The target of a link may be anything.
 	for _, link := range []string{"link", "dir/link"} {
 		path := filepath.Join(dir, link)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink("/etc", path)); err != nil {
@@ -193,7 +193,7 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
-// A sizeFS says that all files have the same size, whatever can be read of them.
+// A sizeFS reports the same size for all files, whatever their content.
 type sizeFS struct {
 	fs.FS
 	size int64

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/reference"
 )
 
-// bundlePlatform is the platform of bundle images, wherever they are built: they contain no programs.
+// bundlePlatform is the platform of bundle images on every build machine, because bundles contain no programs.
 const bundlePlatform = "linux/amd64"
 
 // BuildBundle builds the image of a bundle. An empty platform means linux/amd64.
@@ -39,8 +39,8 @@ func CheckTarget(ref string) error {
 	return err
 }
 
-// Put writes img to ref, which is an OCI layout (oci:DIRECTORY[:TAG]) or a tag in a registry, and returns its digest.
-// It calls options only for a registry, and closes their Cache.
+// Put writes img to ref, an OCI layout (oci:DIRECTORY[:TAG]) or a tag in a registry, and returns its digest. It calls
+// options only for a registry, and closes their Cache.
 func Put(ctx context.Context, img Artifact, ref string, options func() (Options, error)) (string, error) {
 	if to := reference.Of(ref); to.Kind == reference.Layout {
 		if err := WriteLayout(img, to.Path, to.Name); err != nil {

@@ -17,37 +17,37 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// A Cache keeps the manifests, configs and layers that registries sent, each under its digest, in a directory that any
-// number of processes may share or, without one, for as long as the Cache lives. Its content always has the digest that
-// was asked for: a damaged file is fetched again.
+// A Cache stores manifests, configs and layers from registries by digest: in a directory, which any number of
+// processes may share, or without one for the lifetime of the Cache. Content always matches the requested digest: a
+// damaged file is fetched again.
 //
-// A file takes its name once all of it was written and checked, so a process that is killed leaves nothing that others
-// would see. There are no locks; a file that another process removes is fetched again. Calls may run at once, and those
-// that want one digest at once share one download.
+// A file gets its final name after it was written and verified completely, so a killed process leaves no partial file
+// that others could see. There are no locks; a file removed by another process is fetched again. Calls may be
+// concurrent, and concurrent calls for one digest share one download.
 type Cache struct {
 	dir     *cacheDir // nil without a directory
 	memory  memoryCache
 	flights singleflight.Group
 	log     *slog.Logger
-	noDir   atomic.Bool // the directory cannot be written
+	noDir   atomic.Bool // the directory is not writable
 }
 
 // CacheOptions are the options of OpenCache. The zero value is the default.
 type CacheOptions struct {
-	// MaxSize is how many bytes the directory may hold: what was not used for the longest time is removed when the
-	// Cache is first written to, as it grows, and when it is closed. Zero means 2 GB.
+	// MaxSize is the maximum size of the directory in bytes. The least recently used files are removed at the first
+	// write to the Cache, as it grows, and when it is closed. Zero means 2 GB.
 	MaxSize int64
-	// Spool says where what cannot be written to the directory is held.
+	// Spool configures the buffer for content that cannot be written to the directory.
 	Spool SpoolOptions
-	// Log gets warnings about damaged files and a directory that cannot be written. Nil drops them.
+	// Log gets warnings about damaged files and an unwritable directory. Nil discards them.
 	Log *slog.Logger
 }
 
-// defaultCacheSize is the size that a zero MaxSize means.
+// defaultCacheSize is the default of MaxSize.
 const defaultCacheSize = 2 << 30
 
-// OpenCache returns the cache in dir, which is made when there is something to write. A directory that can only be read
-// is read; what is new is then kept while the Cache lives, as all is where dir is empty.
+// OpenCache returns the cache in dir, which is created at the first write. A read-only directory is read, and new
+// content is then stored for the lifetime of the Cache, as is all content if dir is "".
 func OpenCache(dir string, opts CacheOptions) *Cache {
 	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool.internal()}}
 	if dir != "" {
@@ -57,7 +57,8 @@ func OpenCache(dir string, opts CacheOptions) *Cache {
 	return c
 }
 
-// Close shrinks the directory to its size and releases what is held outside it. Open content can still be read.
+// Close shrinks the directory to its maximum size and releases content stored elsewhere. Open content remains
+// readable.
 func (c *Cache) Close() error {
 	c.memory.close()
 	if c.dir != nil {
@@ -66,22 +67,23 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// A stored is content that a Cache holds. It has the digest that it was asked for by.
+// A stored is open content of a Cache. It matches the requested digest.
 type stored interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64
 }
 
-// errDigest is in the chain of errors about content that is not what its digest says.
+// errDigest is wrapped by errors about content that does not match its digest.
 var errDigest = errors.New("digest mismatch")
 
-// maxLost is how often a download is repeated because another goroutine's was gone before it was read, or given up.
+// maxLost is the number of attempts to download content that another goroutine's canceled download did not provide,
+// or that was evicted before it could be read.
 const maxLost = 10
 
-// fetch returns the content with digest h. If the cache lacks it, download writes it, and the digest is checked. Errors
-// of download are returned as they are. Goroutines that want the same content at once share one download, unless the
-// context of the one that downloads ends.
+// fetch returns the content with digest h. If it is not cached, download writes it, and its digest is verified.
+// Errors of download are returned unchanged. Concurrent calls for the same content share one download, unless the
+// context of the downloading goroutine ends.
 func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
 	for range maxLost {
 		if s := c.open(h); s != nil {
@@ -110,7 +112,7 @@ func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) e
 // errGaveUp is the error of a download whose context ended.
 var errGaveUp = errors.New("gave up")
 
-// add stores data, which has the digest h.
+// add stores data with its digest h.
 func (c *Cache) add(ctx context.Context, h v1.Hash, data []byte) error {
 	s, err := c.fetch(ctx, h, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -122,7 +124,7 @@ func (c *Cache) add(ctx context.Context, h v1.Hash, data []byte) error {
 	return s.Close()
 }
 
-// has reports whether the content with digest h is there.
+// has reports whether the content with digest h is cached.
 func (c *Cache) has(h v1.Hash) bool {
 	s := c.open(h)
 	if s == nil {
@@ -143,8 +145,8 @@ func (c *Cache) open(h v1.Hash) stored {
 	return c.dir.open(h)
 }
 
-// fill stores what download writes: in the directory, and where that fails in memory. It returns what it stored, or nil
-// where that is gone already.
+// fill stores the content written by download, in the directory or, if that fails, in memory. It returns the stored
+// content, or nil if it was evicted already.
 func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
 	checked := func(w io.Writer) error {
 		v := newVerifier(h)
@@ -167,13 +169,13 @@ func (c *Cache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) 
 	return c.memory.fill(h, checked)
 }
 
-// A cacheError is a failure to store, as opposed to one to download.
+// A cacheError is a failure to store, as opposed to a failure to download.
 type cacheError struct{ err error }
 
 func (e *cacheError) Error() string { return fmt.Sprintf("write image cache: %v", e.err) }
 func (e *cacheError) Unwrap() error { return e.err }
 
-// A cacheWriter makes the errors of writing cacheErrors.
+// A cacheWriter wraps write errors in cacheErrors.
 type cacheWriter struct{ io.Writer }
 
 func (w cacheWriter) Write(p []byte) (int, error) {
@@ -184,7 +186,7 @@ func (w cacheWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A verifier hashes the content that is written to it.
+// A verifier hashes the content written to it.
 type verifier struct {
 	hash.Hash
 	want v1.Hash
@@ -192,13 +194,13 @@ type verifier struct {
 
 func newVerifier(want v1.Hash) verifier {
 	sum, err := v1.Hasher(want.Algorithm)
-	if err != nil { // not after v1.NewHash, which knows the same algorithms
+	if err != nil { // impossible after v1.NewHash, which accepts the same algorithms
 		sum = sha256.New()
 	}
 	return verifier{sum, want}
 }
 
-// verify returns an error unless the content has the digest.
+// verify returns an error if the content does not match the digest.
 func (v verifier) verify() error {
 	if got := hex.EncodeToString(v.Sum(nil)); got != v.want.Hex {
 		return fmt.Errorf("%w: the content of %s has the digest %s:%s", errDigest, v.want, v.want.Algorithm, got)
@@ -206,7 +208,7 @@ func (v verifier) verify() error {
 	return nil
 }
 
-// logger returns log, or one that drops everything.
+// logger returns log, or a logger that discards everything if log is nil.
 func logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return slog.New(slog.DiscardHandler)

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// content returns bytes that do not compress, and their digest.
+// content returns incompressible bytes and their digest.
 func content(t testing.TB, seed, size int) ([]byte, v1.Hash) {
 	t.Helper()
 	data, h, err := makeContent(seed, size)
@@ -39,7 +39,7 @@ func makeContent(seed, size int) ([]byte, v1.Hash, error) {
 	return data, h, err
 }
 
-// fetchAll reads what c holds by the digest, which download is for.
+// fetchAll reads the content with digest h from c, which may call download.
 func fetchAll(t testing.TB, c *Cache, h v1.Hash, download func(io.Writer) error) ([]byte, error) {
 	t.Helper()
 	s, err := c.fetch(context.Background(), h, download)
@@ -50,7 +50,7 @@ func fetchAll(t testing.TB, c *Cache, h v1.Hash, download func(io.Writer) error)
 	return io.ReadAll(io.NewSectionReader(s, 0, s.Size()))
 }
 
-// wantFetch reports an error unless c holds data by the digest, or downloads it, which adds to calls.
+// wantFetch fails the test unless c provides data for the digest. A download increments calls.
 func wantFetch(t testing.TB, c *Cache, h v1.Hash, data []byte, calls *atomic.Int32) {
 	t.Helper()
 	if got, err := fetchAll(t, c, h, writing(data, calls)); err != nil || !bytes.Equal(got, data) {
@@ -66,7 +66,7 @@ func writing(data []byte, calls *atomic.Int32) func(io.Writer) error {
 	}
 }
 
-// eachCache runs a test with a cache in a directory, and one without.
+// eachCache runs a test with a cache in a directory, and with caches without one.
 func eachCache(t *testing.T, test func(t *testing.T, c *Cache)) {
 	for _, kind := range []string{"directory", "memory", "memory without files"} {
 		t.Run(kind, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestCacheSharesDownloads(t *testing.T) {
 	})
 }
 
-// TestFetchGoesOn holds that who waits for a download is not failed by the end of another's context.
+// TestFetchGoesOn checks that waiting for a download does not fail when another caller's context ends.
 func TestFetchGoesOn(t *testing.T) {
 	eachCache(t, func(t *testing.T, c *Cache) {
 		data, h := content(t, 1, 1000)
@@ -179,7 +179,7 @@ func TestFetchGoesOn(t *testing.T) {
 	})
 }
 
-// TestDamagedCache holds that what was damaged on the disk is fetched again.
+// TestDamagedCache checks that damaged files are fetched again.
 func TestDamagedCache(t *testing.T) {
 	data, h := content(t, 1, 1<<20)
 	damages := map[string]func(name string) error{
@@ -209,7 +209,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// TestCacheSize holds that what was used last stays.
+// TestCacheSize checks that the most recently used files are kept.
 func TestCacheSize(t *testing.T) {
 	dir := t.TempDir()
 	const size = 100 << 10
@@ -254,7 +254,7 @@ func TestCacheSize(t *testing.T) {
 			kept += "0"
 		}
 	}
-	if kept != "11000000111" { // the first two were used just now
+	if kept != "11000000111" { // the first two were just used
 		t.Errorf("kept %s", kept)
 	}
 	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
@@ -268,7 +268,7 @@ func TestCacheSize(t *testing.T) {
 	}
 }
 
-// TestTinyCache holds that what is larger than all that the cache may hold is fetched once, and does not stay.
+// TestTinyCache checks that content larger than the whole cache is fetched once, and not kept.
 func TestTinyCache(t *testing.T) {
 	dir := t.TempDir()
 	c := OpenCache(dir, CacheOptions{MaxSize: 1000})
@@ -292,7 +292,7 @@ func TestTinyCache(t *testing.T) {
 	}
 }
 
-// TestMemoryBudget holds that a cache without a directory forgets.
+// TestMemoryBudget checks that a cache without a directory evicts content.
 func TestMemoryBudget(t *testing.T) {
 	for _, tmp := range []string{t.TempDir(), "/dev/null/none"} {
 		t.Setenv("TMPDIR", tmp)
@@ -327,7 +327,7 @@ func TestMemoryBudget(t *testing.T) {
 	}
 }
 
-// TestReadOnlyCache holds that what is there is used, and what is not is held elsewhere.
+// TestReadOnlyCache checks that cached content is used, and that new content is stored elsewhere.
 func TestReadOnlyCache(t *testing.T) {
 	dir := t.TempDir()
 	data, h := content(t, 1, 1000)
@@ -335,7 +335,7 @@ func TestReadOnlyCache(t *testing.T) {
 	var calls atomic.Int32
 	c := OpenCache(dir, CacheOptions{})
 	wantFetch(t, c, h, data, &calls)
-	// As root, who may write anywhere, a file in the way is what keeps a process from writing.
+	// Root may write anywhere, but not create a directory in place of a file.
 	if err := errors.Join(c.Close(), os.RemoveAll(c.dir.tmp()), os.WriteFile(c.dir.tmp(), nil, 0o400)); err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func BenchmarkCacheRead(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		c := OpenCache(dir, CacheOptions{}) // which checks the digest
+		c := OpenCache(dir, CacheOptions{}) // a new cache verifies the digest
 		if !c.has(h) {
 			b.Fatal("it is gone")
 		}

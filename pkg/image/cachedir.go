@@ -20,21 +20,21 @@ import (
 
 // A cacheDir is the directory of a Cache:
 //
-//	blobs/sha256/<hex>      content, by digest, as in an OCI layout; last used when it was last modified
-//	tmp/.opm-<random>.tmp   content while it is downloaded
+//	blobs/sha256/<hex>      content by digest, as in an OCI layout; the modification time is the time of last use
+//	tmp/.opm-<random>.tmp   content that is being downloaded
 type cacheDir struct {
 	root    string
 	maxSize int64
 	log     *slog.Logger
 
-	written atomic.Int64 // bytes since what is over the size was last removed
-	once    sync.Once    // removes what is over the size, at the first write
+	written atomic.Int64 // bytes written since the last eviction
+	once    sync.Once    // evicts at the first write
 
 	mu      sync.Mutex
-	checked map[v1.Hash]bool // content that this process has seen to be undamaged
+	checked map[v1.Hash]bool // content verified by this process
 }
 
-// touchAfter is how long the time of last use may be off, so that reading does not mean writing.
+// touchAfter is the precision of the time of last use, so that not every read is also a write.
 const touchAfter = time.Minute
 
 func (d *cacheDir) path(h v1.Hash) string { return filepath.Join(d.root, "blobs", h.Algorithm, h.Hex) }
@@ -54,25 +54,25 @@ func (d *cacheDir) open(h v1.Hash) stored {
 		}
 		return nil
 	}
-	f := opened.(*os.File) // as of every os.DirFS
+	f := opened.(*os.File) // as for every os.DirFS
 	if err := d.check(f, h); err != nil {
 		f.Close()
 		d.drop(name, err)
 		return nil
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
-		_ = os.Chtimes(name, now, now) // it fails in a read-only cache
+		_ = os.Chtimes(name, now, now) // fails for a read-only cache
 	}
 	return &cacheFile{f, info.Size()}
 }
 
-// drop removes what is not the content that its name says.
+// drop removes a file that does not match its digest.
 func (d *cacheDir) drop(name string, why error) {
 	d.log.Warn("damaged file in the image cache; downloading it again", "file", name, "error", why)
-	_ = os.Remove(name) // or the rename that puts the new content there replaces it
+	_ = os.Remove(name) // if this fails, the rename of the new content replaces it
 }
 
-// check reads f through, the first time that this process sees it.
+// check verifies the digest of f when this process first opens it.
 func (d *cacheDir) check(f *os.File, h v1.Hash) error {
 	d.mu.Lock()
 	known := d.checked[h]
@@ -100,14 +100,14 @@ func (d *cacheDir) markChecked(h v1.Hash) {
 	d.checked[h] = true
 }
 
-// fill stores what download writes, and returns it. A failure to store is a *cacheError.
+// fill stores and returns the content written by download. A failure to store is a *cacheError.
 func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
 	f, unlock, err := d.create()
 	if err != nil {
 		return nil, &cacheError{err}
 	}
 	defer unlock()
-	defer os.Remove(f.Name()) // renamed already where all went well
+	defer os.Remove(f.Name()) // fails after a successful rename
 	defer f.Close()
 	if err := download(f); err != nil {
 		return nil, err
@@ -123,16 +123,16 @@ func (d *cacheDir) fill(h v1.Hash, download func(io.Writer) error) (stored, erro
 }
 
 func (d *cacheDir) create() (f *os.File, unlock func(), err error) {
-	// Images may be private, and a layer is as much of a secret as what it was pulled with.
+	// Images may be private: a layer is as secret as the credentials it was pulled with.
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, nil, err
 	}
 	d.once.Do(d.evict)
-	return atomicfile.Temp(d.tmp()) // which removes what killed processes left
+	return atomicfile.Temp(d.tmp()) // also removes the files of killed processes
 }
 
-// commit gives the file its name, and returns it, opened before anybody could remove it for its size. It is not synced:
-// after a power failure the digest shows the damage.
+// commit renames the file to its final name. It returns the file, opened before another process can evict it. The
+// file is not synced: after a power failure, damage is detected by the digest.
 func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 	size, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -162,7 +162,7 @@ func (d *cacheDir) close() {
 	}
 }
 
-// A cacheFile is content in the directory. It can be read even when another process has removed its name.
+// A cacheFile is content in the directory. It remains readable after another process has removed the file.
 type cacheFile struct {
 	*os.File
 	size int64
@@ -170,15 +170,15 @@ type cacheFile struct {
 
 func (f *cacheFile) Size() int64 { return f.size }
 
-// A cachedFile is a file that evict may remove.
+// A cachedFile is a candidate for eviction.
 type cachedFile struct {
 	name string
 	size int64
 	used time.Time
 }
 
-// evict removes the least recently used files until the directory is a tenth below its size. It ignores files that
-// cannot be removed or that another process has removed.
+// evict removes the least recently used files until the directory is 10% below its maximum size. It ignores files
+// that cannot be removed or that another process has removed.
 func (d *cacheDir) evict() {
 	d.written.Store(0)
 	files, total := d.files()
@@ -196,11 +196,11 @@ func (d *cacheDir) evict() {
 	}
 }
 
-// files lists the content of the directory, and its size.
+// files returns the files in the directory and their total size.
 func (d *cacheDir) files() (files []cachedFile, total int64) {
 	_ = filepath.WalkDir(filepath.Join(d.root, "blobs"), func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil //nolint:nilerr // what others are removing at the same moment
+			return nil //nolint:nilerr // another process may be removing files
 		}
 		if info, err := e.Info(); err == nil {
 			files = append(files, cachedFile{name, info.Size(), info.ModTime()})

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// cacheChild makes the test binary fill the cache in a directory, for ever.
+// cacheChild is the variable that makes the test binary fill the cache in a directory until it is killed.
 const cacheChild = "OPM_TEST_CACHE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// children is how many contents processes of a test write to one cache.
+// children is the number of different contents that the test processes write to one cache.
 const children = 5
 
-// fillForEver returns what goes wrong.
+// fillForEver fills the cache until an error occurs, which it returns.
 func fillForEver(dir string) error {
 	for {
-		c := OpenCache(dir, CacheOptions{MaxSize: 3 << 20}) // not enough for all, so that files come and go
+		c := OpenCache(dir, CacheOptions{MaxSize: 3 << 20}) // too small for all contents, so that files are evicted
 		for n := range children {
 			if err := fillOne(c, n); err != nil {
 				return err
@@ -68,7 +68,7 @@ func fillOne(c *Cache, seed int) error {
 	return err
 }
 
-// TestKilled kills processes that fill one cache together, and finds it whole.
+// TestKilled kills processes that fill one cache concurrently, and checks that the cache is intact.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,32 +11,33 @@ import (
 )
 
 const (
-	// memoryBudget is how much a memoryCache holds in memory. What was used least recently goes first.
+	// memoryBudget is the memory that a memoryCache may use. The least recently used content is evicted first.
 	memoryBudget = 2 << 20
-	// memoryBlobMax is how much of one content is held in memory; a larger one goes to a spool file, if there can be one.
+	// memoryBlobMax is the maximum size of one blob in memory; a larger one goes to a spool file if one can be
+	// created.
 	memoryBlobMax = 1 << 20
 )
 
-// A memoryCache is a Cache without a directory.
+// A memoryCache is the part of a Cache without a directory.
 type memoryCache struct {
 	opts spool.Options
 
 	mu     sync.Mutex
-	blobs  map[v1.Hash]*list.Element // of recent
-	recent list.List                 // of *memoryBlob, the one used last in front
-	weight int64                     // of all
-	noFile bool                      // a spool file could not be made
+	blobs  map[v1.Hash]*list.Element // elements of recent
+	recent list.List                 // of *memoryBlob, most recently used first
+	weight int64                     // of all blobs
+	noFile bool                      // no spool file could be created
 }
 
-// A memoryBlob is the content with one digest. Its last user closes it; the cache is one of them.
+// A memoryBlob is the content with one digest. It is reference-counted; the cache holds one reference.
 type memoryBlob struct {
 	*spool.Blob
 	digest v1.Hash
-	weight int64 // what it takes of the memory
+	weight int64 // its share of the memory budget
 	users  int
 }
 
-// fill stores what download writes, and returns it.
+// fill stores and returns the content written by download.
 func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, error) {
 	opts := m.opts
 	opts.MemoryLimit = memoryBlobMax
@@ -53,7 +54,7 @@ func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	return m.add(&memoryBlob{Blob: blob, digest: h, users: 1}), nil
 }
 
-// warn is called by a spool that cannot make a file.
+// warn is called by a spool that cannot create a file. It passes on only the first warning.
 func (m *memoryCache) warn(message string) {
 	m.mu.Lock()
 	first := !m.noFile
@@ -64,7 +65,7 @@ func (m *memoryCache) warn(message string) {
 	}
 }
 
-// add adds content, evicts the least recently used, and returns content.
+// add adds content, evicts the least recently used blobs, and returns a reader of content.
 func (m *memoryCache) add(content *memoryBlob) stored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +87,7 @@ func (m *memoryCache) add(content *memoryBlob) stored {
 	return m.use(content)
 }
 
-// remove removes content. Its readers can go on.
+// remove evicts a blob. Its open readers remain valid.
 func (m *memoryCache) remove(e *list.Element) {
 	content := m.recent.Remove(e).(*memoryBlob)
 	delete(m.blobs, content.digest)
@@ -98,9 +99,9 @@ func (m *memoryCache) release(content *memoryBlob) {
 	content.users--
 	switch content.users {
 	case 0:
-		_ = content.Blob.Close() // nothing is written any more
+		_ = content.Blob.Close() // nothing more is written
 	case 1:
-		content.Blob.Forget() // the cache remains, which does not read
+		content.Blob.Forget() // only the cache still refers to it, and does not read
 	}
 }
 
@@ -116,7 +117,7 @@ func (m *memoryCache) open(h v1.Hash) stored {
 	return m.use(e.Value.(*memoryBlob))
 }
 
-// use returns one use of content, which ends when that is closed.
+// use returns a reader of content, which holds a reference until it is closed.
 func (m *memoryCache) use(content *memoryBlob) stored {
 	content.users++
 	return &memoryReader{content.Blob, sync.OnceFunc(func() {
@@ -134,7 +135,7 @@ func (m *memoryCache) close() {
 	}
 }
 
-// A memoryReader is one use of a memoryBlob.
+// A memoryReader is an open reference to a memoryBlob.
 type memoryReader struct {
 	*spool.Blob
 	end func()

@@ -13,7 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// certPlaces returns the directories that may have a directory of certificates for each registry. The first is used.
+// certPlaces returns directories with a subdirectory of certificates per registry. For each registry, the first that
+// exists is used.
 func certPlaces(env func(string) string) []string {
 	places := []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
 	if own := under(configHome(env), "containers", "certs.d"); own != "" {
@@ -22,7 +23,8 @@ func certPlaces(env func(string) string) []string {
 	return places
 }
 
-// addCertificates adds the certificates of a directory: CAs in *.crt, and pairs of *.cert and *.key, both required.
+// addCertificates adds the certificates of a directory: CAs in *.crt, and client pairs of *.cert and *.key, both
+// required.
 func addCertificates(config *tls.Config, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -50,7 +52,7 @@ func addCertificates(config *tls.Config, dir string) error {
 	return nil
 }
 
-// addClient adds a certificate to show to registries.
+// addClient adds a client certificate.
 func addClient(config *tls.Config, cert, key string) error {
 	if !exists(key) {
 		return fmt.Errorf("%s: key %s is missing; the name of a CA ends in .crt", cert, filepath.Base(key))
@@ -66,7 +68,7 @@ func addClient(config *tls.Config, cert, key string) error {
 	return nil
 }
 
-// checkRegular returns an error for a pipe, which a file that a directory holds must not be.
+// checkRegular returns an error for special files such as pipes, which would block.
 func checkRegular(path string) error {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -78,7 +80,7 @@ func checkRegular(path string) error {
 	return nil
 }
 
-// addRoots adds the CAs of a PEM file to those that are trusted, which are those of the system at first.
+// addRoots adds the CAs of a PEM file to the trusted CAs, which are initially the system's.
 func addRoots(config *tls.Config, path string) error {
 	data, err := regular.ReadPath(path)
 	if err != nil {

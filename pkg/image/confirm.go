@@ -12,16 +12,16 @@ import (
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// errNotStored is in the chain of errors about content that a registry says it has stored, but has not.
+// errNotStored is wrapped by errors about content that a registry claims to have stored, but has not.
 var errNotStored = errors.New("not stored")
 
-// A confirmTransport checks what a registry says that it has stored. The digest that it answers to an upload must be
-// that of the content, and each manifest that is put by digest must be there afterwards. It is below the library's
-// login, so that the question carries the token of the upload and costs one request.
+// A confirmTransport verifies that a registry has stored an upload. The digest in the response must match the
+// content, and each manifest put by digest must exist afterwards. It is below the login of go-containerregistry, so
+// that this check uses the token of the upload and costs one request.
 type confirmTransport struct {
 	inner  http.RoundTripper
-	digest v1.Hash      // of the image, for tags
-	puts   atomic.Int64 // manifests and tags that were put
+	digest v1.Hash      // of the image, for puts by tag
+	puts   atomic.Int64 // number of manifests put, by digest or tag
 }
 
 func (t *confirmTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,7 +36,7 @@ func (t *confirmTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// confirm checks the answer to a request that put a blob or a manifest.
+// confirm checks the response to the upload of a blob or a manifest.
 func (t *confirmTransport) confirm(r *http.Request, resp *http.Response) error {
 	if digest := r.URL.Query().Get("digest"); digest != "" {
 		return sameDigest(resp, digest)
@@ -55,7 +55,7 @@ func (t *confirmTransport) confirm(r *http.Request, resp *http.Response) error {
 	return t.find(r, resp.Status, digest)
 }
 
-// find asks for the manifest that r has put.
+// find checks that the manifest put by r exists.
 func (t *confirmTransport) find(r *http.Request, said, digest string) error {
 	head := r.Clone(r.Context())
 	head.Method, head.Body, head.GetBody, head.ContentLength = http.MethodHead, nil, nil, 0
@@ -69,7 +69,7 @@ func (t *confirmTransport) find(r *http.Request, said, digest string) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
 		return sameDigest(resp, digest)
-	case http.StatusUnauthorized, http.StatusForbidden: // some users may only push
+	case http.StatusUnauthorized, http.StatusForbidden: // some users may push but not pull
 		return nil
 	case http.StatusNotFound:
 		return fmt.Errorf("%w: it answers %s to the manifest %s, and then %s", errNotStored, said, digest, resp.Status)
@@ -77,8 +77,8 @@ func (t *confirmTransport) find(r *http.Request, said, digest string) error {
 	return gcr.CheckError(resp, http.StatusOK)
 }
 
-// sameDigest returns an error if the answer says that the content has another digest. A digest of another algorithm
-// says nothing.
+// sameDigest returns an error if the response contains another digest of the content. A digest with another algorithm
+// is ignored.
 func sameDigest(resp *http.Response, want string) error {
 	said := resp.Header.Get("Docker-Content-Digest")
 	algorithm, _, _ := strings.Cut(want, ":")

@@ -14,14 +14,15 @@ import (
 	"time"
 )
 
-// A certTransport has the connections: for each registry its own, which lead only where its policy allows, with the
-// certificates that each host has in the directories of podman and docker, see containers-certs.d(5).
+// A certTransport manages the connections. Each registry has connections of its own, only to hosts that its redirect
+// policy allows, with the certificates of each host from the directories of podman and docker, see
+// containers-certs.d(5).
 type certTransport struct {
 	base   *http.Transport
 	dialer net.Dialer
 	dial   func(*net.Dialer, context.Context, string, string) (net.Conn, error)
 	policy *redirectPolicy
-	places []string // directories with one for each HOST:PORT; none if one directory is for all
+	places []string // directories with a subdirectory per HOST:PORT; nil if one directory is for all
 
 	mu     sync.Mutex
 	tls    map[string]*tls.Config // by URL host
@@ -38,7 +39,7 @@ func newCertTransport(o TransportOptions) (*certTransport, error) {
 			ExpectContinueTimeout:  time.Second,
 			IdleConnTimeout:        90 * time.Second,
 			MaxIdleConns:           256,
-			MaxIdleConnsPerHost:    64, // the default of 2 makes many references at once open a connection for each request
+			MaxIdleConnsPerHost:    64, // with the default of 2, concurrent reads would open a connection per request
 			MaxResponseHeaderBytes: maxHeader,
 			ForceAttemptHTTP2:      true,
 		},
@@ -75,7 +76,7 @@ func (t *certTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return inner.RoundTrip(r)
 }
 
-// transport returns the transport for a request, unless it must not be sent.
+// transport returns the transport for a request, or an error if the request is not allowed.
 func (t *certTransport) transport(r *http.Request) (*http.Transport, error) {
 	proxy, err := t.base.Proxy(r)
 	if err != nil {
@@ -109,8 +110,8 @@ func (t *certTransport) transport(r *http.Request) (*http.Transport, error) {
 	return own, nil
 }
 
-// dialTo returns a function that connects to the host of a route, at an address that the policy allows. It looks at
-// what is connected to, not at what a name means when it is asked for.
+// dialTo returns a dial function for the host of a route, restricted to addresses that the policy allows. It checks
+// the address of the connection itself, because each lookup of a name may return another address.
 func (t *certTransport) dialTo(to route) func(context.Context, string, string) (net.Conn, error) {
 	dialer := t.dialer
 	dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -129,7 +130,7 @@ func (t *certTransport) dialTo(to route) func(context.Context, string, string) (
 	}
 }
 
-// config returns the certificates for a host. It is called with the lock held.
+// config returns the TLS configuration for a host. The caller must hold the lock.
 func (t *certTransport) config(host string) (*tls.Config, error) {
 	if own, ok := t.tls[host]; ok {
 		return own, nil
@@ -150,7 +151,7 @@ func (t *certTransport) config(host string) (*tls.Config, error) {
 	return own, nil
 }
 
-// roots returns the CAs that are trusted for a host that was asked, nil for those of the system.
+// roots returns the trusted CAs for a host, nil for the system's.
 func (t *certTransport) roots(host string) *x509.CertPool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +162,7 @@ func (t *certTransport) roots(host string) *x509.CertPool {
 	return own.RootCAs
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+// CloseIdleConnections implements the interface used by [http.Client.CloseIdleConnections].
 func (t *certTransport) CloseIdleConnections() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package image opens container images and reads files out of their layers, builds images and pushes them, all without
+// Package image opens container images and reads files from their layers, builds images and pushes them, all without
 // a container engine. An image comes from a registry, an OCI layout or an archive; nothing is unpacked to disk.
 //
 //	cache := image.OpenCache(dir, image.CacheOptions{})
@@ -16,7 +16,7 @@
 //	}
 //	fsys, err := img.Files(ctx, dir)
 //
-// Build makes an image, and Push, WriteLayout and WriteArchive take it to where Open finds it:
+// Build builds an image; Push, WriteLayout and WriteArchive write it to a place that Open can read:
 //
 //	img, err := image.Build(image.BuildOptions{
 //		Labels:   map[string]string{image.LabelPackage: "foo"},
@@ -27,6 +27,6 @@
 //	}
 //	digest, err := image.Push(ctx, img, "quay.io/org/foo-bundle:v1.0.0", image.Options{})
 //
-// Images are untrusted: reading one touches no file outside the cache, and what it
-// costs is bounded by Limits. Everything is checked against its digest.
+// Images are untrusted: reading one touches no file outside the cache, and Limits bound its cost. Everything is
+// verified against its digest.
 package image

@@ -11,27 +11,28 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// An Explanation says which credentials are used for an image and where they were looked for. It has no secrets.
+// An Explanation lists the places searched for credentials for an image, and the credentials used. It contains no
+// secrets.
 type Explanation struct {
 	Reference string       `json:"reference"`
-	Sources   []AuthSource `json:"sources"` // in the order asked, up to the one that is used
+	Sources   []AuthSource `json:"sources"` // in search order, up to the one used
 	Used      *AuthSource  `json:"used,omitempty"`
 	Error     string       `json:"error,omitempty"`
 }
 
-// An AuthSource is a file that may have credentials, or a helper that registries.conf lists.
+// An AuthSource is a file that may have credentials, or a helper listed in registries.conf.
 type AuthSource struct {
 	File     string `json:"file,omitempty"`
-	Origin   string `json:"origin,omitempty"` // what names it, such as $REGISTRY_AUTH_FILE; "" for the usual files
+	Origin   string `json:"origin,omitempty"` // its setting, such as $REGISTRY_AUTH_FILE; "" for the usual files
 	Exists   bool   `json:"exists"`
-	Helper   string `json:"helper,omitempty"`   // the program asked is docker-credential-HELPER
+	Helper   string `json:"helper,omitempty"`   // the program docker-credential-HELPER was asked
 	Username string `json:"username,omitempty"` // of the credentials
 	Token    bool   `json:"token,omitempty"`    // the credentials are a token
-	Note     string `json:"note,omitempty"`     // why it is not used, though it exists
+	Note     string `json:"note,omitempty"`     // why the source is not used although it exists
 	used     bool
 }
 
-// conclude notes the answer of a source.
+// conclude records the result of a source.
 func (s *AuthSource) conclude(c authn.AuthConfig, err error) {
 	s.used = c != (authn.AuthConfig{})
 	s.Username = c.Username
@@ -47,10 +48,10 @@ func (s *AuthSource) conclude(c authn.AuthConfig, err error) {
 	}
 }
 
-// Explain says which file or helper gives the credentials for ref. Helpers are asked.
+// Explain explains which file or helper provides the credentials for ref. It runs helpers.
 //
-// The error is the one that [NewKeychain] returns for ref. The explanation comes with it, and is nil only if
-// registries.conf cannot be read.
+// The error is the keychain's error for ref (see [NewKeychain]). The explanation is returned with it, and is nil only
+// if registries.conf cannot be read.
 func Explain(ref name.Reference, o AuthOptions) (*Explanation, error) {
 	_, sources, err := NewKeychain(o).(*keychain).lookup(context.Background(), newAuthTarget(ref.Context()))
 	if sources == nil && err != nil {
@@ -66,7 +67,7 @@ func Explain(ref name.Reference, o AuthOptions) (*Explanation, error) {
 	return e, err
 }
 
-// String returns the explanation for people: a line for each source, then the result.
+// String returns the explanation as text: a line for each source, then the result.
 func (e *Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", e.Reference)
@@ -98,7 +99,7 @@ func (s *AuthSource) line() string {
 	return where + ": " + s.Note
 }
 
-// credentials says whose the credentials are and where they come from.
+// credentials describes the credentials: the user, and the file or helper that provides them.
 func (s *AuthSource) credentials() string {
 	what := "user " + strconv.Quote(s.Username)
 	if s.Token {

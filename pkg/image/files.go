@@ -10,16 +10,16 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// Files returns the directory dir of the image as a file system, "/" being all of the image. Where names of it are
-// given, only those are held, each with what is below it, and the others may be missing. The layers are fetched and
-// read to their end, usually once; nothing is unpacked to disk.
+// Files returns the directory dir of the image as a file system; "/" is the whole image. If names in dir are given,
+// the result contains these with everything below them, and may lack other files. The layers are fetched and read
+// completely, usually once; nothing is unpacked to disk.
 //
-// Symbolic links are followed as in a container: they may lead out of dir, but not out of the image. Devices and pipes
-// are ignored below /dev, and errors elsewhere in what is asked for. The result implements fs.ReadDirFS, fs.StatFS and
-// fs.ReadLinkFS, its regular files io.ReaderAt and io.Seeker; its methods may be called at once, until the Image is
-// closed.
+// Symbolic links are followed as in a container: they may point outside dir, but not outside the image. Devices and
+// pipes are ignored below /dev, and are errors elsewhere in the requested files. The result implements fs.ReadDirFS,
+// fs.StatFS and fs.ReadLinkFS, and its regular files io.ReaderAt and io.Seeker. Its methods may be called
+// concurrently until the Image is closed.
 //
-// An image without the directory is an error that wraps fs.ErrNotExist. Errors name the image and the layer.
+// If the directory does not exist, the error wraps fs.ErrNotExist. Errors name the image and the layer.
 func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, error) {
 	layers := make([]tarfs.Layer, len(i.layers))
 	for n, desc := range i.layers {
@@ -36,10 +36,10 @@ func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, 
 	return fsys, nil
 }
 
-// closers are closed together.
+// closers are several closers that are closed together.
 type closers []io.Closer
 
-// Close closes all of them.
+// Close closes all of them and joins their errors.
 func (c closers) Close() error {
 	var errs []error
 	for _, closer := range c {
@@ -48,7 +48,7 @@ func (c closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// closing closes what an error makes useless.
+// closing closes c after an error, and returns that error, joined with an error of Close if there is one.
 func closing(err error, c io.Closer) error {
 	if failed := c.Close(); failed != nil {
 		return errors.Join(err, failed)

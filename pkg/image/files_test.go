@@ -48,7 +48,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestClosedImage holds that nothing is left open.
+// TestClosedImage checks that closing an image closes its files.
 func TestClosedImage(t *testing.T) {
 	img := mustOpen(t, newRegistry(t).push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "c/a=1"))), testOptions(t))
 	fsys, err := img.Files(t.Context(), "c")

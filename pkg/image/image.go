@@ -16,10 +16,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
-// Labels of images. Those of an index are about catalogs, the others about bundles.
+// Labels of images. The index labels are for catalogs, the bundle labels for bundles.
 const (
 	LabelConfigs        = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
-	LabelDatabase       = "operators.operatorframework.io.index.database.v1" // the file of a catalog in SQLite
+	LabelDatabase       = "operators.operatorframework.io.index.database.v1" // the file of an SQLite catalog
 	LabelPackage        = "operators.operatorframework.io.bundle.package.v1"
 	LabelMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
 	LabelManifests      = "operators.operatorframework.io.bundle.manifests.v1" // a directory
@@ -28,24 +28,24 @@ const (
 	LabelDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
 )
 
-// An Image is a container image whose manifest and configuration were read. Calls of methods other than Close may run
-// at once.
+// An Image is an opened container image, with its manifest and configuration. Methods other than Close may be called
+// concurrently.
 type Image struct {
-	// Ref is the reference as it was given to Open.
+	// Ref is the reference given to Open.
 	Ref string
-	// Digest is that of the manifest, for the platform that was asked for. It is empty for a docker archive, which has
-	// no manifest.
+	// Digest is the digest of the manifest for the requested platform. It is empty for a docker archive, which has no
+	// manifest.
 	Digest string
-	// RefDigest is the digest that Ref names: that of the index if there is one, else Digest.
+	// RefDigest is the digest that Ref refers to: the digest of the index if there is one, else Digest.
 	RefDigest string
-	// Pinned is the reference by RefDigest of an image in a registry, and empty for other images.
+	// Pinned is the reference with RefDigest for an image in a registry, and empty for other images.
 	Pinned string
-	// Platform is that of the configuration: os/arch or os/arch/variant.
+	// Platform is the platform in the configuration: os/arch or os/arch/variant.
 	Platform string
-	// Labels are those of the configuration.
+	// Labels are the labels in the configuration.
 	Labels map[string]string
 
-	layers []v1.Descriptor // the lowest first
+	layers []v1.Descriptor // lowest first
 	config v1.Descriptor   // empty for a docker archive
 	source source
 	limits Limits
@@ -55,15 +55,15 @@ type Image struct {
 	closers closers
 }
 
-// A source has the manifests and layers of an image. Its content has the digest that was asked for.
+// A source provides the manifests and layers of an image. It verifies the digests of their content.
 type source interface {
-	// document returns a manifest, an index or a config. One that is larger than the limit is an error.
+	// document returns a manifest, an index or a config, or an error if it exceeds the size limit.
 	document(ctx context.Context, desc v1.Descriptor) ([]byte, error)
-	// blob opens a layer. A wrong digest is an error at the end of its content.
+	// blob opens a layer. Reading it ends with an error if its digest is wrong.
 	blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error)
 }
 
-// Close releases the resources of the image. The file systems from Files can no longer be read.
+// Close releases the resources of the image. Its file systems from Files can no longer be read.
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -79,7 +79,7 @@ func (i *Image) closeLater(c io.Closer) {
 	i.closers = append(i.closers, c)
 }
 
-// A Kind is what an image holds.
+// A Kind is the kind of content in an image.
 type Kind int
 
 // The kinds of images.
@@ -94,11 +94,11 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "catalog", "bundle"}[k]
 }
 
-// ErrKind is in the chain of errors about images that hold neither a catalog nor a bundle.
+// ErrKind is wrapped by errors about images that contain neither a catalog nor a bundle.
 var ErrKind = errors.New("neither a file-based catalog nor a bundle")
 
 // Kind returns the kind of the image by its labels, and the directory of a catalog or the package of a bundle. For
-// anything else the error wraps ErrKind.
+// other images the error wraps ErrKind.
 func (i *Image) Kind() (Kind, string, error) {
 	if dir, ok := i.Labels[LabelConfigs]; ok {
 		return Catalog, dir, nil
@@ -121,14 +121,14 @@ func (i *Image) Kind() (Kind, string, error) {
 	return Unknown, "", i.notKnown("its labels are %s", strings.Join(labels, ", "))
 }
 
-// notKnown returns the error for an image of another kind, which begins with the words of upstream.
+// notKnown returns the error for an image of another kind. It begins with upstream's text.
 func (i *Image) notKnown(format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	return fmt.Errorf("image %s: image type could not be determined: %w: %s", i.Ref, ErrKind, why)
 }
 
-// printable returns text that others wrote, such as labels and the answers of registries, fit for a terminal: on one
-// line and of bounded length.
+// printable makes untrusted text, such as labels and responses of registries, safe for a terminal: on one line and of
+// bounded length.
 func printable(text string) string {
 	const enough = 300
 	if runes := []rune(text); len(runes) > enough {

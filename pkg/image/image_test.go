@@ -23,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
-// Archives of entries such as "dir/file=content", and what file systems hold.
+// Helpers for archives with entries such as "dir/file=content", and for the contents of file systems.
 var (
 	tarOf     = tartest.Tar
 	gzipOf    = tartest.Gzip
@@ -33,7 +33,8 @@ var (
 	filesOf   = tartest.Files
 )
 
-// imageOf returns an image of layers, each a tar archive, which are compressed in turn with gzip, not at all and zstd.
+// imageOf returns an image with these tar archives as layers, compressed with gzip, not at all, and with zstd in
+// turn.
 func imageOf(t testing.TB, labels map[string]string, layers ...[]byte) v1.Image {
 	t.Helper()
 	var adds []mutate.Addendum
@@ -50,7 +51,7 @@ func imageOf(t testing.TB, labels map[string]string, layers ...[]byte) v1.Image 
 	return withLayers(t, labels, adds...)
 }
 
-// A packedLayer knows the digest of what it is compressed of.
+// A packedLayer is a compressed layer with the digest of its uncompressed archive.
 type packedLayer struct {
 	v1.Layer
 	plain []byte
@@ -79,7 +80,7 @@ func withLayers(t testing.TB, labels map[string]string, adds ...mutate.Addendum)
 	return img
 }
 
-// A testRegistry counts what is asked of it.
+// A testRegistry counts its requests.
 type testRegistry struct {
 	*httptest.Server
 	host string
@@ -108,14 +109,14 @@ func newRegistry(t testing.TB) *testRegistry {
 	return r
 }
 
-// intercept makes hook answer requests for which it returns true.
+// intercept calls hook for every request. If hook returns true, it has answered the request.
 func (r *testRegistry) intercept(hook func(w http.ResponseWriter, r *http.Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hook = hook
 }
 
-// forget returns what was asked so far, and counts anew.
+// forget returns the request counts and resets them.
 func (r *testRegistry) forget() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *testRegistry) forget() map[string]int {
 	return asked
 }
 
-// push stores an image, and returns its reference by tag.
+// push stores an image and returns its reference by tag.
 func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) string {
 	t.Helper()
 	ref, err := name.ParseReference(r.host + "/" + repository)
@@ -137,7 +138,7 @@ func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) strin
 	return ref.Name()
 }
 
-// testOptions are those of tests that need no others.
+// testOptions returns options for tests with a local registry.
 func testOptions(t testing.TB) Options {
 	t.Helper()
 	transport, err := NewTransport(TransportOptions{Insecure: true, Timeout: 30 * time.Second})

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// An insecureTransport reports what only an insecure transport accepts.
+// An insecureTransport reports registries that only an insecure transport accepts.
 type insecureTransport struct {
 	inner    http.RoundTripper
-	roots    func(host string) *x509.CertPool // nil are those of the system
+	roots    func(host string) *x509.CertPool // nil means the system's
 	report   func(host string, reason error)
-	reported sync.Map // schemes and hosts that were looked at
+	reported sync.Map // schemes and hosts already checked
 }
 
 func (t *insecureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,7 +27,7 @@ func (t *insecureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// look returns what is insecure about a connection.
+// look returns the reason why a connection is insecure, or nil.
 func (t *insecureTransport) look(r *http.Request, response *http.Response) error {
 	if r.URL.Scheme == "http" {
 		return ErrPlainHTTP

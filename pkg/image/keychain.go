@@ -17,22 +17,22 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// NewKeychain returns the credentials of the user, as podman and docker find them: in the files of [AuthOptions], most
-// specific entry first, and from the helpers that those files and registries.conf name. Without any it returns
-// [authn.Anonymous].
+// NewKeychain returns the credentials of the user, found as by podman and docker: in the files of [AuthOptions], most
+// specific entry first, and from the helpers listed in these files and in registries.conf. If there are none, it
+// resolves to [authn.Anonymous].
 //
-// A file that exists but cannot be read and a helper that fails are errors, except docker's credsStore if its program
-// is not installed: a configuration that was made on a desktop must not prevent access to public images. An entry whose
-// field auth is broken is ignored with a warning, as by upstream.
+// An unreadable file and a failing helper are errors, except docker's credsStore if its program is not installed: a
+// configuration from a desktop must not prevent access to public images. An entry with an invalid field auth is
+// ignored with a warning, as in upstream.
 //
-// A helper is asked once for a registry, and has a minute to answer. Calls may run at once, and wait for each other
+// A helper is asked once per registry, with a timeout of a minute. Calls may be concurrent, and wait for each other
 // only if they need the same answer.
 func NewKeychain(o AuthOptions) authn.Keychain {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &keychain{options: o, helped: map[helperCall]*helperAnswer{}}
 }
 
-// A keychain looks up credentials and remembers the answers of helpers.
+// A keychain looks up credentials and caches the answers of helpers.
 type keychain struct {
 	options AuthOptions
 
@@ -42,9 +42,9 @@ type keychain struct {
 
 type helperCall struct{ name, server string }
 
-// A helperAnswer is what a helper says about a server, once it is known.
+// A helperAnswer is the cached answer of a helper for a server.
 type helperAnswer struct {
-	asking chan struct{} // holds one while the helper is asked
+	asking chan struct{} // a lock held while the helper runs
 	known  bool
 	config authn.AuthConfig
 	err    error
@@ -57,7 +57,7 @@ func (k *keychain) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return k.ResolveContext(context.Background(), r)
 }
 
-// ResolveContext implements [authn.ContextKeychain]. Helpers are stopped with the context.
+// ResolveContext implements [authn.ContextKeychain]. Helpers are stopped when ctx is done.
 func (k *keychain) ResolveContext(ctx context.Context, r authn.Resource) (authn.Authenticator, error) {
 	config, _, err := k.lookup(ctx, newAuthTarget(r))
 	if err != nil {
@@ -69,11 +69,11 @@ func (k *keychain) ResolveContext(ctx context.Context, r authn.Resource) (authn.
 	return authn.FromConfig(config), nil
 }
 
-// lookup returns the credentials for a target, zero for none, and the sources it asked. The keychain and Explain both
-// call it, so an explanation is what happens.
+// lookup returns the credentials for a target, zero for none, and the sources it searched. Both the keychain and
+// Explain use it, so that an explanation matches the actual lookup.
 //
-// registries.conf lists the sources: helpers, and the files under a reserved name. As in podman, a source that fails
-// is an error only if none that follows has credentials.
+// registries.conf lists the sources: helpers, and the files under a reserved name. As in podman, the failure of a
+// source is an error only if no later source has credentials.
 func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
 	helpers, err := sysregistriesv2.CredentialHelpers(registriesConf(k.options.RegistriesConf))
 	if err != nil {
@@ -94,7 +94,7 @@ func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, 
 	return authn.AuthConfig{}, sources, errors.Join(errs...)
 }
 
-// askListed asks a source that registries.conf lists: a helper or the files.
+// askListed asks a source listed in registries.conf: a helper or the files.
 func (k *keychain) askListed(ctx context.Context, name string, t authTarget) (
 	authn.AuthConfig, []AuthSource, error,
 ) {
@@ -107,7 +107,7 @@ func (k *keychain) askListed(ctx context.Context, name string, t authTarget) (
 	return config, []AuthSource{source}, err
 }
 
-// searchFiles reads one file after the other, up to the first that has credentials or fails.
+// searchFiles reads the files in order, until one has credentials or fails.
 func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
 	var sources []AuthSource
 	for _, place := range authPlaces(k.options) {
@@ -122,7 +122,7 @@ func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthCon
 
 func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (authn.AuthConfig, AuthSource, error) {
 	source := AuthSource{File: p.path, Origin: p.origin}
-	// What is in a directory that is closed to us is another user's.
+	// Files in directories that we may not read belong to another user.
 	switch _, err := os.Stat(p.path); {
 	case err != nil && !p.must:
 		return authn.AuthConfig{}, source, nil
@@ -140,8 +140,9 @@ func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (a
 	return config, source, err
 }
 
-// fromFile returns the credentials in a file or from a helper that it names, and notes the helper in source. As in
-// podman, the helper of a registry replaces its entries; what only docker knows comes last.
+// fromFile returns the credentials from a file or from a helper it lists, and records the helper in source. As in
+// podman, the helper for a registry takes precedence over its entries. Entries and helpers that only docker supports
+// come last.
 func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, source *AuthSource) (
 	config authn.AuthConfig, err error,
 ) {
@@ -183,7 +184,7 @@ func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, sour
 	return config, err
 }
 
-// ask returns the answer of a helper about a server.
+// ask returns the answer of a helper for a server, and runs the helper only once.
 func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	call := helperCall{name, server}
 	k.mu.Lock()
@@ -206,8 +207,8 @@ func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConf
 	return got.config, got.err
 }
 
-// registriesConf returns the context for podman's libraries to read a registries.conf and the files in the directory
-// NAME.d next to it; "" means the usual places.
+// registriesConf returns the context for podman's libraries to read this registries.conf and the files in the
+// directory with the additional suffix .d; "" means the usual files.
 func registriesConf(path string) *types.SystemContext {
 	if path == "" {
 		return &types.SystemContext{}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// authHome is a home directory with nothing but what a test puts there, and an empty registries.conf.
+// authHome is a home directory with only the files of a test, and an empty registries.conf.
 type authHome struct {
 	dir string
 	env map[string]string
@@ -41,7 +41,7 @@ func (h authHome) path(elem ...string) string {
 	return filepath.Join(append([]string{h.dir}, elem...)...)
 }
 
-// helper puts a credential helper in the PATH that runs a script.
+// helper installs a credential helper in PATH that runs a script.
 func (h authHome) helper(t testing.TB, name, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -65,7 +65,7 @@ func mustReference(t testing.TB, s string) name.Reference {
 	return ref
 }
 
-// userFor returns the user of the credentials for an image, and "" for none.
+// userFor returns the user in the credentials for an image, or "" without credentials.
 func userFor(t testing.TB, k authn.Keychain, ref string) (string, error) {
 	t.Helper()
 	a, err := k.Resolve(mustReference(t, ref).Context())
@@ -85,7 +85,7 @@ func TestKeychain(t *testing.T) {
 		name  string
 		setUp func(t *testing.T, h authHome)
 		ref   string
-		want  string // user, or the error after "error: "
+		want  string // the user, or the error after "error: "
 	}{
 		{"nothing", func(*testing.T, authHome) {}, "q.io/o/a:1", ""},
 		{"missing --authfile", func(_ *testing.T, h authHome) {
@@ -171,7 +171,7 @@ func TestKeychain(t *testing.T) {
 	}
 }
 
-// matches reports whether got is want, or contains the parts of an error in their order.
+// matches reports whether got equals want or, for an error, contains its parts in order.
 func matches(got, want string) bool {
 	parts, ok := strings.CutPrefix(want, "error: ")
 	if !ok {
@@ -203,7 +203,7 @@ func TestHelperRunsOnce(t *testing.T) {
 	}
 }
 
-// TestHungHelper checks that a helper that does not answer delays no other registry, and has its name in the error.
+// TestHungHelper checks that a helper that does not answer delays no other registry, and that the error names it.
 func TestHungHelper(t *testing.T) {
 	defer func(before time.Duration) { helperTime = before }(helperTime)
 	helperTime = time.Second
@@ -228,7 +228,7 @@ func TestHungHelper(t *testing.T) {
 	}
 }
 
-// TestBrokenEntry checks that an entry that is ignored is in the log.
+// TestBrokenEntry checks that an ignored entry is logged.
 func TestBrokenEntry(t *testing.T) {
 	var log bytes.Buffer
 	h := newAuthHome(t)

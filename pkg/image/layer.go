@@ -24,45 +24,45 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// A Content is what is copied into a layer of an image: a directory, Files, or both.
+// A Content is the content of an image layer: a directory, Files, or both.
 type Content struct {
 	Source fs.FS
-	Dir    string   // of Source; "" or "." is all of it
-	Names  []string // files and empty directories in Dir that are copied; nil means all
-	Links  bool     // keeps symbolic links that stay in Source; otherwise they are errors
-	Target string   // what Dir becomes in the image, such as manifests/; "" or "/" is the root
+	Dir    string   // in Source; "" or "." is the root
+	Names  []string // files and empty directories in Dir to copy; nil means all
+	Links  bool     // keep symbolic links that stay within Source, instead of failing
+	Target string   // the path of Dir in the image, such as manifests/; "" or "/" is the root
 
-	// Files come first. The directories that they are in are not added.
+	// Files are written first, without their parent directories.
 	Files []File
 }
 
-// A File is a file or a directory of an image.
+// A File is a file or a directory in an image.
 type File struct {
-	Name    string      // in the image, without a slash at its start or end
+	Name    string      // the path in the image, without leading or trailing slash
 	Mode    fs.FileMode // permissions, [fs.ModeSticky], and [fs.ModeDir] for a directory
 	Size    int64
 	Content io.ReaderAt
 }
 
-// A Layer is a layer of an image to be built. Its methods may be called at once.
+// A Layer is a layer of an image to build. Its methods may be called concurrently.
 type Layer struct {
 	content        io.ReaderAt // compressed
-	size, unpacked int64       // of content, and of the archive
-	digest, diffID v1.Hash     // likewise
+	size, unpacked int64       // of the compressed layer, and of the archive
+	digest, diffID v1.Hash     // of the compressed layer, and of the archive
 	createdBy      string
-	file           io.Closer // that has the content; nil if it is in memory
+	file           io.Closer // the file with the content; nil if it is in memory
 }
 
 // Digest returns the digest of the compressed layer.
 func (l *Layer) Digest() (v1.Hash, error) { return l.digest, nil }
 
-// DiffID returns the digest of the archive.
+// DiffID returns the digest of the uncompressed archive.
 func (l *Layer) DiffID() (v1.Hash, error) { return l.diffID, nil }
 
-// Size returns how many bytes the compressed layer has.
+// Size returns the size of the compressed layer in bytes.
 func (l *Layer) Size() (int64, error) { return l.size, nil }
 
-// MediaType returns that of a compressed layer of OCI.
+// MediaType returns the OCI media type for a gzip-compressed layer.
 func (l *Layer) MediaType() (types.MediaType, error) { return types.OCILayer, nil }
 
 // Compressed returns the compressed layer.
@@ -70,12 +70,12 @@ func (l *Layer) Compressed() (io.ReadCloser, error) {
 	return io.NopCloser(io.NewSectionReader(l.content, 0, l.size)), nil
 }
 
-// Uncompressed returns the archive.
+// Uncompressed returns the uncompressed archive.
 func (l *Layer) Uncompressed() (io.ReadCloser, error) {
 	return gzip.NewReader(io.NewSectionReader(l.content, 0, l.size))
 }
 
-// Close removes the file with the content of a layer from Pack.
+// Close removes the temporary file of a layer from Pack.
 func (l *Layer) Close() error {
 	if l.file == nil {
 		return nil
@@ -83,7 +83,7 @@ func (l *Layer) Close() error {
 	return l.file.Close()
 }
 
-// Pack packs a layer into a temporary file, until it is closed. created is that of [BuildOptions].
+// Pack packs a layer into a temporary file, which exists until the layer is closed. For created see [BuildOptions].
 func Pack(ctx context.Context, c Content, created time.Time) (*Layer, error) {
 	f, err := atomicfile.NewUnnamed("")
 	if err != nil {
@@ -135,7 +135,7 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 	return l, err
 }
 
-// A hashingWriter passes bytes on, and knows their number and digest.
+// A hashingWriter forwards bytes, and computes their number and digest.
 type hashingWriter struct {
 	to   io.Writer
 	hash hash.Hash
@@ -155,7 +155,7 @@ func (w *hashingWriter) digest() v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(w.hash.Sum(nil))}
 }
 
-// createdBy returns what the history of an image says of the layer.
+// createdBy returns the history entry of the layer.
 func (c *Content) createdBy() string {
 	if c.Source != nil {
 		return fmt.Sprintf("COPY %s /%s", path.Clean(c.Dir), strings.Trim(c.Target, "/"))
@@ -174,10 +174,10 @@ type layerWriter struct {
 	tar     *tar.Writer
 	created time.Time
 	links   bool
-	dirs    map[string]bool // directories that were written because something is in them
+	dirs    map[string]bool // parent directories already written
 }
 
-// copy writes the directory of a Content, those above it in the image, and all that is in it.
+// copy writes the directory of a Content with its parents in the image and everything in it.
 func (w *layerWriter) copy(c *Content) error {
 	target, err := tarfs.CleanName(c.Target)
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *layerWriter) copy(c *Content) error {
 	})
 }
 
-// copyNames writes the names of a Content, and the directories that they are in.
+// copyNames writes the listed names of a Content with their parent directories.
 func (w *layerWriter) copyNames(c *Content, root, target string) error {
 	for _, name := range slices.Sorted(slices.Values(c.Names)) {
 		to := path.Join(target, name)
@@ -223,7 +223,7 @@ func (w *layerWriter) copyNames(c *Content, root, target string) error {
 	return nil
 }
 
-// above writes the directories above a name, unless they were written.
+// above writes the parent directories of a name that are not written yet.
 func (w *layerWriter) above(name string) error {
 	for i, char := range name {
 		if char != '/' || w.dirs[name[:i]] {
@@ -240,7 +240,7 @@ func (w *layerWriter) above(name string) error {
 	return nil
 }
 
-// add writes the file or directory name of fsys, which ReadDir lists with a mode, under its name in the image.
+// add writes the file or directory name of fsys as target. listed is its type from ReadDir.
 func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) error {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	switch {
 	case (info.Mode()|listed)&fs.ModeSymlink != 0 && w.links:
 		return w.link(fsys, name, target)
-	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system can tell by Lstat
+	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system detects links in Lstat
 		return fmt.Errorf("%s: it is a symbolic link; replace it by its target", name)
 	case info.IsDir() && target == ".":
 		return nil // every image has a root
@@ -264,7 +264,7 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	return w.file(fsys, name, target, info.Size())
 }
 
-// link writes a symbolic link, which must not lead out of fsys.
+// link writes a symbolic link, which must not point outside fsys.
 func (w *layerWriter) link(fsys fs.FS, name, target string) error {
 	to, err := fs.ReadLink(fsys, name)
 	if err != nil {
@@ -306,7 +306,7 @@ func (w *layerWriter) addFile(f File) error {
 	return w.write(f.Name, hdr, io.NewSectionReader(f.Content, 0, f.Size))
 }
 
-// write writes a file that errors call name.
+// write writes a file; name is its name in errors.
 func (w *layerWriter) write(name string, hdr *tar.Header, content io.Reader) error {
 	if err := w.tar.WriteHeader(hdr); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -22,19 +22,19 @@ const (
 	indexFile  = "index.json"
 )
 
-// Annotations that give a manifest of a layout a name: the tag, or the whole reference.
+// Annotations for the name of a manifest in a layout: the tag or the full reference.
 const (
 	annotationRef  = "org.opencontainers.image.ref.name"
 	annotationName = "io.containerd.image.name"
 )
 
-// A layout is an OCI layout: a directory or an archive.
+// A layout is an OCI layout in a directory or an archive.
 type layout struct {
 	fsys   fs.FS
 	limits Limits
 }
 
-// root returns the descriptor of name, a tag or a digest, in the index; without a name, that of the only image.
+// root returns the descriptor in the index for name, a tag or a digest. An empty name selects the only image.
 func (l *layout) root(name string) (v1.Descriptor, error) {
 	if _, err := fs.Stat(l.fsys, layoutFile); err != nil {
 		return v1.Descriptor{}, fmt.Errorf("not an OCI layout: it has no file %s", layoutFile)
@@ -53,8 +53,8 @@ func (l *layout) root(name string) (v1.Descriptor, error) {
 	return choose(slices.DeleteFunc(index.Manifests, isAttestation), name, namesInLayout)
 }
 
-// choose returns the only image called name, or the only image if name is empty. names returns the name of an image for
-// messages, followed by all its names.
+// choose returns the only image with this name, or the only image if name is empty. names returns the display name of
+// an image, followed by all its names.
 func choose[T any](all []T, name string, names func(T) []string) (T, error) {
 	var none T
 	found := slices.DeleteFunc(slices.Clone(all), func(img T) bool {
@@ -78,7 +78,8 @@ func choose[T any](all []T, name string, names func(T) []string) (T, error) {
 	return none, fmt.Errorf("there are %d images in it: name one by :TAG; %s", len(found), has)
 }
 
-// namesInLayout returns what the index of a layout calls an image: its digest, its tag and its whole reference.
+// namesInLayout returns the display name of an image, followed by its names in the index: digest, tag and full
+// reference.
 func namesInLayout(desc v1.Descriptor) []string {
 	names := []string{"@" + desc.Digest.String(), desc.Digest.String()}
 	for _, key := range []string{annotationName, annotationRef} {
@@ -91,7 +92,7 @@ func namesInLayout(desc v1.Descriptor) []string {
 	return names
 }
 
-// cutTag cuts a name at the colon that is not of a port.
+// cutTag cuts a name at the colon before the tag, not before a port.
 func cutTag(name string) (before, tag string) {
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		return name[:i], name[i+1:]
@@ -112,13 +113,13 @@ func (l *layout) document(_ context.Context, desc v1.Descriptor) ([]byte, error)
 	return raw, checkSize(desc, int64(len(raw)))
 }
 
-// checkSizes checks the layers that the layout has, before any is read: an image that is built on them has their sizes
-// in its manifest, and a registry that has a layer is not sent it.
+// checkSizes checks the sizes of the layers in the layout before any is read. An image built on them would have their
+// sizes in its manifest, even if the layers themselves are never read, because the target registry already has them.
 func (l *layout) checkSizes(layers []v1.Descriptor) error {
 	for _, desc := range layers {
 		info, err := fs.Stat(l.fsys, blobPath(desc.Digest))
 		if err != nil || !info.Mode().IsRegular() {
-			continue // the labels can be read without it
+			continue // the labels can be read without the layer
 		}
 		if err := checkSize(desc, info.Size()); err != nil {
 			return fmt.Errorf("layer %w", err)

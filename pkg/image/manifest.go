@@ -14,17 +14,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A manifest is a document of either form: an index has Manifests, the manifest of an image Config and Layers.
+// A manifest is an index, which has Manifests, or an image manifest, which has Config and Layers.
 type manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	MediaType     types.MediaType `json:"mediaType"`
 	Manifests     []v1.Descriptor `json:"manifests"`
 	Config        *v1.Descriptor  `json:"config"`
 	Layers        []v1.Descriptor `json:"layers"`
-	FSLayers      jsontext.Value  `json:"fsLayers"` // of the first schema of Docker
+	FSLayers      jsontext.Value  `json:"fsLayers"` // in Docker's schema 1
 }
 
-// parseManifest reads a manifest or an index. said is the media type that its descriptor or the registry gives it, or
+// parseManifest parses a manifest or an index. said is the media type from its descriptor or from the registry, or
 // empty.
 func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	var m manifest
@@ -39,7 +39,7 @@ func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	case m.FSLayers != nil || said.IsSchema1() || m.MediaType.IsSchema1():
 		return nil, errors.New("the manifest is of Docker's schema 1, which is no longer supported: push the image again")
 	case isIndex && isImage:
-		// Whoever takes it for the one and whoever takes it for the other would see different images.
+		// Clients that take it for an index and clients that take it for an image would see different images.
 		return nil, errors.New("the manifest is an index and an image at once")
 	case !isIndex && !isImage:
 		return nil, fmt.Errorf("not an image: its media type is %q", printable(string(cmp.Or(m.MediaType, said))))
@@ -54,7 +54,7 @@ func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	return &m, m.checkDigests()
 }
 
-// checkDigests rejects descriptors without a digest; a digest was checked when it was decoded.
+// checkDigests rejects descriptors without a digest. Decoding has already validated the existing digests.
 func (m *manifest) checkDigests() error {
 	all := slices.Concat(m.Manifests, m.Layers)
 	if m.Config != nil {
@@ -66,12 +66,12 @@ func (m *manifest) checkDigests() error {
 	return nil
 }
 
-// isMedia reports whether t is a media type of images, not the one that servers use for any JSON.
+// isMedia reports whether t is a media type of images, not a generic one such as application/json.
 func isMedia(t types.MediaType) bool {
 	return t.IsImage() || t.IsIndex() || t.IsConfig() || isLayer(t) || t.IsSchema1()
 }
 
-// dockerZstd is what buildkit calls layers in zstd in manifests of Docker.
+// dockerZstd is buildkit's media type for zstd layers in Docker manifests.
 const dockerZstd = types.DockerUncompressedLayer + ".zstd"
 
 func isLayer(t types.MediaType) bool { return t.IsLayer() || t == dockerZstd }
@@ -79,7 +79,7 @@ func isLayer(t types.MediaType) bool { return t.IsLayer() || t == dockerZstd }
 // isIndex reports whether m lists manifests.
 func (m *manifest) isIndex() bool { return m.Manifests != nil }
 
-// checkLayers refuses layers that could not be read, before any is fetched.
+// checkLayers rejects unreadable layers before any is fetched.
 func (m *manifest) checkLayers(limits Limits) error {
 	if n := len(m.Layers); n > limits.layers() {
 		return limitError("it has %d layers; at most %d are allowed", n, limits.layers())
@@ -100,7 +100,7 @@ func (m *manifest) checkLayers(limits Limits) error {
 	return nil
 }
 
-// A configFile is what is used of the config of an image.
+// A configFile contains the fields used from the config of an image.
 type configFile struct {
 	OS           string `json:"os"`
 	Architecture string `json:"architecture"`
@@ -125,7 +125,7 @@ func (c *configFile) platform() string {
 	return v1.Platform{OS: c.OS, Architecture: c.Architecture, Variant: c.Variant}.String()
 }
 
-// checkDescriptor refuses a descriptor of a document that is too large to be read.
+// checkDescriptor rejects the descriptor of a manifest or config that exceeds the limit.
 func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	if desc.Size > limits.manifest() {
 		return limitError("%s has %d bytes; at most %s are read of a manifest or config", desc.Digest, desc.Size,
@@ -134,7 +134,7 @@ func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	return nil
 }
 
-// checkSize returns an error unless content has the size that its descriptor says.
+// checkSize returns an error if size differs from the size in the descriptor.
 func checkSize(desc v1.Descriptor, size int64) error {
 	if size != desc.Size {
 		return fmt.Errorf("%w: %s has %d bytes; its descriptor says %d", errDigest, desc.Digest, size, desc.Size)
@@ -142,19 +142,19 @@ func checkSize(desc v1.Descriptor, size int64) error {
 	return nil
 }
 
-// checkDigest returns an error unless raw has the digest.
+// checkDigest returns an error if raw does not match the digest.
 func checkDigest(raw []byte, want v1.Hash) error {
 	v := newVerifier(want)
 	v.Write(raw)
 	return v.verify()
 }
 
-// A checkedReader fails at the end of its content if that does not have the digest, and before if there is more
-// of it than the size says.
+// A checkedReader verifies content while it is read. It fails at the end of content with a wrong digest, or as soon
+// as the content exceeds its size.
 type checkedReader struct {
 	io.ReadCloser
 	verifier verifier
-	size     int64 // -1 where it is not known
+	size     int64 // -1 if unknown
 	n        int64
 }
 

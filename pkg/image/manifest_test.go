@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// TestManifests serves documents that are wrong.
+// TestManifests checks the errors for invalid documents.
 func TestManifests(t *testing.T) {
 	layer := v1.Descriptor{MediaType: types.OCILayer, Size: 10, Digest: mustHash(t, strings.Repeat("1", 64))}
 	config := v1.Descriptor{MediaType: types.OCIConfigJSON, Size: 2, Digest: mustHash(t, strings.Repeat("2", 64))}

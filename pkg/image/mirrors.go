@@ -12,41 +12,42 @@ import (
 	"go.podman.io/image/v5/types"
 )
 
-// ErrBlocked is wrapped by the error for an image whose registry must not be contacted and that no mirror is for.
+// ErrBlocked is wrapped by the error for an image whose registry must not be contacted and that has no usable mirror.
 var ErrBlocked = errors.New("blocked")
 
-// MirrorOptions are the sources of mirrors. The zero value means registries.conf, if there is one.
+// MirrorOptions configure the sources of mirrors. The zero value means registries.conf, if it exists.
 type MirrorOptions struct {
-	// RegistriesConf is a registries.conf in format 2; "" means the usual places, see containers-registries.conf(5).
-	// With it, only the files of the directory of the same name with .d are also read.
+	// RegistriesConf is a registries.conf in format 2; "" means the usual files, see containers-registries.conf(5).
+	// If set, only the files in the directory with the additional suffix .d are also read.
 	RegistriesConf string
 
-	// Files have ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy objects, in YAML or JSON.
+	// Files are files with ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy objects, in YAML or
+	// JSON.
 	Files []string
 
-	// Insecure makes every candidate insecure.
+	// Insecure marks every candidate as insecure.
 	Insecure bool
 }
 
-// Mirrors are the mirrors of registries. A nil *Mirrors has none. Calls may run at once.
+// Mirrors are the mirrors of registries. A nil *Mirrors has none. Calls may be concurrent.
 type Mirrors struct {
 	conf     *types.SystemContext
-	sets     []sysregistriesv2.Registry // from Files: one for each source
-	blockers map[string]string          // the places that forbid contact with the source, by source
+	sets     []sysregistriesv2.Registry // from Files, one per source
+	blockers map[string]string          // by source: the position of the policy that forbids contact with it
 	insecure bool
 	none     bool // nothing is configured
 }
 
-// A candidate is one place to pull an image from.
+// A candidate is a location to pull an image from.
 type candidate struct {
 	Ref      name.Reference
-	Insecure bool // unverified TLS and plain HTTP are allowed; Ref is made with [name.Insecure]
-	Mirror   bool // not the registry of the reference itself
+	Insecure bool // unverified TLS and plain HTTP are allowed; Ref was parsed with [name.Insecure]
+	Mirror   bool // not the registry in the reference itself
 }
 
-// LoadMirrors reads the configuration. An error has the file and, in those of [MirrorOptions.Files], the line; there
-// they are all reported. For a user without a home directory, in $HOME or in the system's list of users, and without
-// $XDG_CONFIG_HOME, it fails.
+// LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files], the line; all errors in
+// these files are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in $HOME
+// and in the user database.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
 	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)
@@ -66,11 +67,11 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	return m, nil
 }
 
-// candidates returns the places to pull ref from, in the order to try: the mirrors of the Kubernetes objects, those of
-// registries.conf, and ref itself or what registries.conf rewrites it to. Only the most specific source of the objects
-// counts, and only that of registries.conf.
+// candidates returns the locations to pull ref from, in the order to try: the mirrors from Kubernetes objects, the
+// mirrors from registries.conf, and ref itself or its rewritten form from registries.conf. Only the most specific
+// matching source counts, among the objects and in registries.conf.
 //
-// A source that must not be contacted and mirrors that are blocked are skipped. If nothing remains, the error wraps
+// Sources that must not be contacted and blocked mirrors are skipped. If no candidate remains, the error wraps
 // [ErrBlocked].
 func (m *Mirrors) candidates(ref name.Reference) ([]candidate, error) {
 	if m == nil || m.none {
@@ -119,8 +120,9 @@ func (m *Mirrors) listCandidates(ref name.Reference) ([]candidate, error) {
 	return candidates, nil
 }
 
-// destination returns where ref is pushed: to where it says, since mirrors are for pulling. Of registries.conf only
-// what it says of the registry counts: blocked, when the error wraps [ErrBlocked], and insecure.
+// destination returns the location to push ref to, which is always ref, because mirrors are for pulling. From
+// registries.conf it uses only the registry's own settings: insecure and blocked. If the registry is blocked, the
+// error wraps [ErrBlocked].
 func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 	if m == nil || m.none {
 		return candidate{Ref: ref}, nil
@@ -157,7 +159,7 @@ func (m *Mirrors) set(repository string) *sysregistriesv2.Registry {
 	return &m.sets[best]
 }
 
-// pullSources returns the mirrors that a registry has for an image, and where it has the image itself.
+// pullSources returns the configured mirrors of an image, and the location of the image itself.
 func pullSources(r *sysregistriesv2.Registry, self sysregistriesv2.PullSource) (
 	[]sysregistriesv2.PullSource, sysregistriesv2.PullSource, error,
 ) {
@@ -172,7 +174,7 @@ func pullSources(r *sysregistriesv2.Registry, self sysregistriesv2.PullSource) (
 	return sources[:last], sources[last], nil
 }
 
-// add appends a source, unless its registry is blocked or it is among the candidates.
+// add appends a source, unless its registry is blocked or it is already a candidate.
 func (m *Mirrors) add(to []candidate, s sysregistriesv2.PullSource, ref name.Reference, mirror bool) (
 	[]candidate, error,
 ) {
@@ -199,7 +201,7 @@ func (m *Mirrors) add(to []candidate, s sysregistriesv2.PullSource, ref name.Ref
 	return append(to, c), nil
 }
 
-// whyBlocked says what forbids contact with the registry of an image, "" if nothing does.
+// whyBlocked returns why the registry of an image must not be contacted, or "".
 func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Registry) string {
 	why := m.blocks(registry)
 	if set := m.set(named.Name()); why == "" && set != nil && set.Blocked {
@@ -208,7 +210,7 @@ func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Re
 	return why
 }
 
-// blocks says that registries.conf forbids contact with a registry, "" if it does not.
+// blocks returns the reason if registries.conf forbids contact with a registry, or "".
 func (m *Mirrors) blocks(registry *sysregistriesv2.Registry) string {
 	if registry == nil || !registry.Blocked {
 		return ""
@@ -229,7 +231,7 @@ func (m *Mirrors) blocked(named reference.Named, why string) error {
 	return fmt.Errorf("%w: %s, and no mirror of it for %s may be used", ErrBlocked, why, kind)
 }
 
-// specificity is higher for the more specific of two sources that match.
+// specificity orders sources that match the same repository: more specific sources have higher values.
 func specificity(source string) int { return len(strings.TrimPrefix(source, "*")) }
 
 // sourceMatches reports whether a source such as quay.io/org or *.example.com matches a repository.

@@ -14,7 +14,7 @@ const (
 	byDigest   = "q.io/o/a@" + someDigest
 )
 
-// loadMirrors loads a registries.conf and, if it is not empty, a file of Kubernetes objects.
+// loadMirrors loads a registries.conf and, if not empty, a file with Kubernetes objects.
 func loadMirrors(t testing.TB, conf, objects string) (*Mirrors, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func loadMirrors(t testing.TB, conf, objects string) (*Mirrors, error) {
 	return LoadMirrors(o)
 }
 
-// describe returns candidates in short: + is a mirror, ! is insecure.
+// describe returns candidates in short form: + marks a mirror, ! an insecure one.
 func describe(candidates []candidate) []string {
 	var all []string
 	for _, c := range candidates {

@@ -19,55 +19,54 @@ import (
 
 // Options are the options of an Opener. The zero value is the default.
 type Options struct {
-	// Platform is os/arch or os/arch/variant; "" is linux and the architecture of this program. It chooses among the
-	// images of an index only.
+	// Platform is os/arch or os/arch/variant; "" means linux and the architecture of this program. It only selects
+	// among the images of an index.
 	Platform string
 
-	// Insecure allows plain HTTP if a registry does not speak TLS. The Transport decides whether certificates are
-	// verified.
+	// Insecure allows plain HTTP for registries without TLS. The Transport decides whether certificates are verified.
 	Insecure bool
-	// Keychain has the credentials; nil means NewKeychain's.
+	// Keychain provides the credentials; nil means NewKeychain with default options.
 	Keychain authn.Keychain
-	// Transport sends requests, with retries and timeouts; nil means NewTransport's.
+	// Transport sends requests, with retries and timeouts; nil means NewTransport with default options.
 	Transport http.RoundTripper
-	// InsecureTransport sends requests to registries that Mirrors call insecure, unless Insecure is set; nil means
-	// NewTransport's that verifies no certificates.
+	// InsecureTransport sends requests to registries that Mirrors mark as insecure, unless Insecure is set; nil means
+	// NewTransport without verification of certificates.
 	InsecureTransport http.RoundTripper
 	// Mirrors are the mirrors of registries; nil means none.
 	Mirrors *Mirrors
 	// Policy is the signature policy; it applies to registries only.
 	Policy PolicyOptions
 
-	// Cache keeps downloads; nil keeps them as long as the Opener lives.
+	// Cache stores downloads; nil stores them for the lifetime of the Opener.
 	Cache *Cache
 	// Limits bound the size of an image.
 	Limits Limits
-	// Spool says where the files of images are buffered.
+	// Spool configures the buffer for the files of images.
 	Spool SpoolOptions
-	// Log says, at level Info, which registry answered. Nil drops it.
+	// Log records at level Info which registry answered. Nil discards it.
 	Log *slog.Logger
 }
 
-// ErrNotFound is wrapped by the error for an image that the registry, layout or archive does not have.
+// ErrNotFound is wrapped by the error for an image that does not exist in the registry, layout or archive.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable is wrapped by the error for an image of a registry that cannot be reached, fails, or refuses access:
-// it may have the image.
+// ErrUnavailable is wrapped by the error for an image whose registry cannot be reached, fails, or denies access: the
+// image may exist.
 var ErrUnavailable = errors.New("registry unavailable")
 
-// An Opener opens images, which share connections, tokens and downloads: no digest is fetched twice. Calls may run at
-// once.
+// An Opener opens images, which share connections, tokens and downloads: no digest is fetched twice. Calls may be
+// concurrent.
 type Opener struct {
 	opts     Options
 	platform v1.Platform
-	invalid  error // of the options
+	invalid  error // error in the options
 	cache    *Cache
 	ownCache bool
 
 	secure, insecure func() (registryClient, error)
 }
 
-// NewOpener returns an Opener. Open returns the errors of the options.
+// NewOpener returns an Opener. Errors in the options are returned by Open.
 func NewOpener(opts Options) *Opener {
 	o := &Opener{opts: opts, cache: opts.Cache}
 	o.opts.Log = logger(opts.Log)
@@ -87,7 +86,7 @@ func NewOpener(opts Options) *Opener {
 	return o
 }
 
-// Close releases what the Opener keeps. Images that it opened stay open.
+// Close releases the resources of the Opener. Images that it opened remain open.
 func (o *Opener) Close() error {
 	if !o.ownCache {
 		return nil
@@ -95,7 +94,7 @@ func (o *Opener) Close() error {
 	return o.cache.Close()
 }
 
-// Open opens one image; to open several, use an Opener. See Opener.Open.
+// Open opens one image. To open several, use an Opener; see Opener.Open.
 func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
 	o := NewOpener(opts)
 	img, err := o.Open(ctx, ref)
@@ -108,13 +107,13 @@ func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
 
 // Open opens the image named by ref and reads its manifest and configuration. ref is
 //
-//	quay.io/org/image:tag              in a registry; the name has the host, and a tag or a digest
+//	quay.io/org/image:tag              in a registry; with a host, and a tag or a digest
 //	quay.io/org/image@sha256:...
 //	oci:DIR, oci:DIR:TAG, oci:DIR@sha256:...          in an OCI layout
-//	FILE, FILE:TAG, FILE@sha256:...                   in an OCI or docker archive, compressed or not
+//	FILE, FILE:TAG, FILE@sha256:...                   in an OCI or docker archive, optionally compressed
 //
-// Without a tag or a digest, a layout or an archive must have one image. Of images for several platforms, the one for
-// the platform of the options is opened. The error advises what to do, and wraps ErrNotFound if there is no such image.
+// Without a tag or a digest, a layout or an archive must contain exactly one image. From a multi-platform image, Open
+// selects the platform in the options. The error includes advice, and wraps ErrNotFound if there is no such image.
 func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
 	img, err := o.open(ctx, ref)
 	if err != nil {
@@ -123,7 +122,7 @@ func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
 	return img, nil
 }
 
-// openError names the image that cannot be opened, with the words of upstream if it is one in a registry.
+// openError adds the image reference to err, with upstream's text for an image in a registry.
 func openError(ref string, err error) error {
 	doing := "open image"
 	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
@@ -174,7 +173,7 @@ func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name st
 	return img, nil
 }
 
-// resolve makes an image of the manifest or index that ref names.
+// resolve returns the image for the manifest or index that ref refers to.
 func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, root v1.Descriptor) (*Image, error) {
 	top, err := parseManifest(raw, root.MediaType)
 	if err != nil {
@@ -216,7 +215,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 	}
 }
 
-// spool returns where files are buffered: by default, in the directory of the cache.
+// spool returns the buffer options for files, by default in the directory of the cache.
 func (o *Opener) spool() spool.Options {
 	opts := o.opts.Spool.internal()
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)

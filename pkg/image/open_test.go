@@ -22,7 +22,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestSameEverywhere holds that an image is the same from wherever it comes.
+// TestSameEverywhere checks that an image is the same from every kind of source.
 func TestSameEverywhere(t *testing.T) {
 	labels := map[string]string{LabelConfigs: "/configs"}
 	img := imageOf(t, labels,
@@ -85,7 +85,7 @@ func TestSameEverywhere(t *testing.T) {
 	}
 }
 
-// tarDir writes a directory into an archive.
+// tarDir writes a directory to an archive.
 func tarDir(t testing.TB, dir, file string) {
 	t.Helper()
 	var entries []string
@@ -157,7 +157,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestNothingLeft holds that no goroutine outlives what it was started for.
+// TestNothingLeft checks that no goroutine is left after closing.
 func TestNothingLeft(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	registry := newRegistry(t)
@@ -184,7 +184,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// resize adds n to the sizes of some descriptors of a layout, and keeps its digests right otherwise.
+// resize adds n to the sizes in some descriptors of a layout, and updates the digests accordingly.
 func resize(t *testing.T, dir string, root, config, layer int64) {
 	t.Helper()
 	var index v1.IndexManifest
@@ -220,8 +220,8 @@ func readJSON(t *testing.T, name string, v any) {
 	}
 }
 
-// TestWrongSize checks that a descriptor with a wrong size is an error when a layout is opened, before its files are
-// read or an image is built on it, which would have the wrong sizes too.
+// TestWrongSize checks that a wrong size in a descriptor is an error when a layout is opened, before its files are
+// read or an image with the same wrong sizes is built on it.
 func TestWrongSize(t *testing.T) {
 	for name, sizes := range map[string][3]int64{
 		"manifest": {1, 0, 0}, "short manifest": {-1, 0, 0}, "negative size": {-1 << 10, 0, 0}, "config": {0, 1, 0},
@@ -254,7 +254,7 @@ type rawManifest []byte
 func (m rawManifest) RawManifest() ([]byte, error)        { return m, nil }
 func (m rawManifest) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
 
-// TestWrongSizeInCache checks that a wrong size is an error also if the content was downloaded for another image.
+// TestWrongSizeInCache checks that a wrong size is an error even if the content was downloaded for another image.
 func TestWrongSizeInCache(t *testing.T) {
 	registry := newRegistry(t)
 	img := oneFile(t, "1")

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxNesting is how deep indexes may be nested.
+	// maxNesting is the maximum depth of nested indexes.
 	maxNesting = 4
-	// maxIndexes is how many indexes of one image are read.
+	// maxIndexes is the maximum number of indexes read for one image.
 	maxIndexes = 32
 )
 
 // attestation is the annotation of attestations, which builders store next to images.
 const attestation = "vnd.docker.reference.type"
 
-// parsePlatform reads os/arch or os/arch/variant; the empty text is linux and the architecture of this program.
+// parsePlatform parses os/arch or os/arch/variant; "" means linux and the architecture of this program.
 func parsePlatform(text string) (v1.Platform, error) {
 	if text == "" {
 		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil
@@ -33,7 +33,8 @@ func parsePlatform(text string) (v1.Platform, error) {
 	return *p, nil
 }
 
-// CheckPlatform returns an error if the image is not for a platform, as an image that is in no index may be.
+// CheckPlatform returns an error if the image is not for this platform, which Open checks only for images in an
+// index.
 func (i *Image) CheckPlatform(platform string) error {
 	want, err := parsePlatform(platform)
 	if err != nil {
@@ -46,8 +47,8 @@ func (i *Image) CheckPlatform(platform string) error {
 	return nil
 }
 
-// satisfies reports whether an image for have runs where want is asked for. Without a variant, any will do; one that
-// have does not say is what its architecture implies, see
+// satisfies reports whether an image for platform have runs on platform want. If want has no variant, any will do. If
+// have has no variant, the default of its architecture applies, see
 // https://github.com/opencontainers/image-spec/blob/main/image-index.md#platform-variants.
 func satisfies(have, want v1.Platform) bool {
 	implied := map[string]string{"arm": "v7", "arm64": "v8", "amd64": "v1"}
@@ -60,17 +61,17 @@ type chooser struct {
 	source  source
 	limits  Limits
 	want    v1.Platform
-	read    int      // indexes so far
-	offered []string // the platforms that there are
+	read    int      // number of indexes read
+	offered []string // the available platforms
 }
 
-// A choice is a manifest of an image and its digest.
+// A choice is an image manifest and its digest.
 type choice struct {
 	*manifest
 	digest v1.Hash
 }
 
-// choose returns the manifest of m for the platform, which is m itself unless it is an index.
+// choose returns the manifest for the platform from an index m, or m itself if it is not an index.
 func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choice, error) {
 	found, err := c.search(ctx, m, digest, 0)
 	if err != nil || found.manifest != nil {
@@ -85,8 +86,8 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 		strings.Join(slices.Compact(c.offered), ", "))
 }
 
-// search returns the first manifest that suits, or an empty choice. Those with a platform come before those that do not
-// say theirs, which may be anything.
+// search returns the first suitable manifest, or an empty choice. Descriptors with a platform come before those
+// without, which may be for any platform.
 func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth int) (choice, error) {
 	if !m.isIndex() {
 		return choice{m, digest}, nil
@@ -95,7 +96,7 @@ func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth
 		return choice{}, limitError("indexes in indexes, more than %d or %d deep", maxIndexes, maxNesting)
 	}
 	var plain []v1.Descriptor
-	var images int // among them
+	var images int // in plain
 	for _, desc := range m.Manifests {
 		switch {
 		case isAttestation(desc):
@@ -124,10 +125,10 @@ func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth
 	return choice{}, nil
 }
 
-// enter reads what an entry of an index describes.
+// enter reads the manifest or index of an index entry and searches it.
 func (c *chooser) enter(ctx context.Context, desc v1.Descriptor, depth int) (choice, error) {
 	if !desc.MediaType.IsImage() && !desc.MediaType.IsIndex() {
-		return choice{}, nil // an artifact
+		return choice{}, nil // an artifact, not an image
 	}
 	raw, err := c.source.document(ctx, desc)
 	if err != nil {
@@ -140,7 +141,8 @@ func (c *chooser) enter(ctx context.Context, desc v1.Descriptor, depth int) (cho
 	return c.search(ctx, m, desc.Digest, depth+1)
 }
 
-// isAttestation reports whether desc is about an image, rather than one. Buildkit gives such an unknown platform.
+// isAttestation reports whether desc describes an attestation rather than an image. Buildkit gives it an unknown
+// platform.
 func isAttestation(desc v1.Descriptor) bool {
 	if desc.Annotations[attestation] != "" {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// indexOf returns an index of images by platform; "" leaves the platform out.
+// indexOf returns an index of images by platform; "" means a descriptor without a platform.
 func indexOf(t testing.TB, images map[string]mutate.Appendable) v1.ImageIndex {
 	t.Helper()
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)

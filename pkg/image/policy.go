@@ -16,25 +16,25 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// PolicyOptions say which signature policy applies. The zero value means the one that podman finds, if any.
+// PolicyOptions select the signature policy. The zero value means the policy that podman would use, if any.
 type PolicyOptions struct {
-	// Ignore skips the check: --ignore-signature-policy.
+	// Ignore disables the policy check (--ignore-signature-policy).
 	Ignore bool
 
-	// File is a policy.json; "" means the first of $CONTAINERS_POLICY_JSON, ~/.config/containers/policy.json,
-	// /etc/containers/policy.json and /usr/share/containers/policy.json that exists.
+	// File is a policy.json; "" means the first existing file of $CONTAINERS_POLICY_JSON,
+	// ~/.config/containers/policy.json, /etc/containers/policy.json and /usr/share/containers/policy.json.
 	File string
 
-	// Env returns environment variables; nil is os.Getenv.
+	// Env returns environment variables; nil means os.Getenv.
 	Env func(string) string
 }
 
-// A policyError says that a signature policy refuses an image.
+// A policyError reports that a signature policy refuses an image.
 type policyError struct {
 	File  string
 	Line  int
 	Scope string // key in the policy, such as registry.redhat.io; "default" if none matches the image
-	Type  string // of the requirement that is not met: reject, or one that requires signatures
+	Type  string // of the unmet requirement: reject, or a type that requires signatures
 }
 
 func (e *policyError) Error() string {
@@ -46,11 +46,11 @@ func (e *policyError) Error() string {
 		e.File, e.Line, e.Scope, what)
 }
 
-// checkHostPolicy returns an error unless the containers policy of the host, see containers-policy.json(5), allows an
-// image to a program that checks no signatures. Without a policy, all images are allowed. ref is the image as the user
-// gave it, not a mirror's.
+// checkHostPolicy returns an error if the host's policy, see containers-policy.json(5), does not allow an image
+// without verified signatures, because opm verifies none. Without a policy, all images are allowed. ref is the image
+// as given by the user, not its mirror.
 //
-// The error is a *policyError, or says why the policy cannot be read.
+// The error is a *policyError, or explains why the policy cannot be read.
 func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
 	if o.Ignore {
 		return nil
@@ -67,7 +67,7 @@ func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
 	return nil
 }
 
-// exists reports whether a file exists. It is false in a directory that is closed to us.
+// exists reports whether a file exists. It is false in a directory we may not access.
 func exists(file string) bool {
 	_, err := os.Lstat(file)
 	return err == nil
@@ -78,7 +78,7 @@ type policyFile struct {
 	must bool // a missing file is an error
 }
 
-// policyFiles returns the files that may have the policy. Only the first that exists is used.
+// policyFiles returns the possible policy files. Only the first that exists is used.
 func policyFiles(o PolicyOptions) []policyFile {
 	if o.File != "" {
 		return []policyFile{{o.File, true}}
@@ -94,16 +94,17 @@ func policyFiles(o PolicyOptions) []policyFile {
 	return slices.DeleteFunc(files, func(f policyFile) bool { return f.path == "" })
 }
 
-// A signaturePolicy is a policy.json: what images must meet, by transport and scope.
+// A signaturePolicy is a policy.json: the requirements for images, by transport and scope.
 type signaturePolicy struct {
 	Default    []requirement                       `json:"default"`
 	Transports map[string]map[string][]requirement `json:"transports"`
 }
 
-// A requirement of a policy; only its type matters here. An image must meet all those of its scope.
+// A requirement is a policy requirement, of which only the type matters here. An image must meet all requirements of
+// its scope.
 type requirement map[string]jsontext.Value
 
-// kind returns the type, "" if there is none.
+// kind returns the type, or "" if it is missing or not a string.
 func (r requirement) kind() string {
 	var s string
 	if json.Unmarshal(r["type"], &s) != nil {
@@ -114,7 +115,8 @@ func (r requirement) kind() string {
 
 var requirementTypes = []string{"insecureAcceptAnything", "reject", "signedBy", "signedBaseLayer", "sigstoreSigned"}
 
-// checkPolicy applies the policy in data. Unknown members are errors, as in podman: a typo must not allow an image.
+// checkPolicy applies the policy in data. Unknown members are errors, as in podman, so that a typo cannot allow an
+// image.
 func checkPolicy(ref name.Reference, file string, data []byte) error {
 	var p signaturePolicy
 	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
@@ -140,7 +142,7 @@ func checkPolicy(ref name.Reference, file string, data []byte) error {
 	return &policyError{file, policyLine(data, pointer), scope, requirements[i].kind()}
 }
 
-// requirements returns the requirements for an image, and their scope.
+// requirements returns the requirements for an image, their scope and its JSON pointer.
 func (p *signaturePolicy) requirements(ref name.Reference) (scope string, at jsontext.Pointer, all []requirement) {
 	for _, scope := range policyScopes(ref) {
 		if all, ok := p.Transports["docker"][scope]; ok {
@@ -150,8 +152,8 @@ func (p *signaturePolicy) requirements(ref name.Reference) (scope string, at jso
 	return "default", "/default", p.Default
 }
 
-// policyScopes returns the scopes of an image, most specific first: the reference, its repository, the namespaces above
-// it, the registry, its domains, and "" for all.
+// policyScopes returns the scopes of an image, most specific first: the reference, its repository, the parent
+// namespaces, the registry, its parent domains, and "" for all images.
 func policyScopes(ref name.Reference) []string {
 	target := newAuthTarget(ref.Context())
 	scopes := []string{podmanName(ref.Name())}
@@ -169,7 +171,7 @@ func policyScopes(ref name.Reference) []string {
 	}
 }
 
-// policyLine returns the line of a value's key.
+// policyLine returns the line of the key at a JSON pointer.
 func policyLine(data []byte, pointer jsontext.Pointer) int {
 	doc := document.Document{Text: data, Start: document.Place{Line: 1, Column: 1}}
 	return doc.Find(pointer)[0].Key.Line

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push stores img in a registry and returns the digest that it has there. ref names a repository and a tag, as in
-// quay.io/org/image:v1. The options and errors are those of a Pusher.
+// Push pushes img to a registry and returns its digest there. ref has a repository and a tag, such as
+// quay.io/org/image:v1. For the options and errors see Pusher.
 func Push(ctx context.Context, img Artifact, ref string, opts Options) (digest string, err error) {
 	p, err := NewPusher([]string{ref}, opts)
 	if err != nil {
@@ -29,9 +29,9 @@ func Push(ctx context.Context, img Artifact, ref string, opts Options) (digest s
 	return p.digest.String(), nil
 }
 
-// A Pusher pushes an image to tags, in steps: the repositories of all tags store it by its digest before any tag names
-// it, so that it can be signed in between, and a push that fails leaves the tags as they were. The steps share
-// connections and tokens. It is for one goroutine.
+// A Pusher pushes an image to tags in steps. All repositories store it by digest before any tag refers to it, so that
+// it can be signed in between, and a failed push leaves the tags unchanged. The steps share connections and tokens. A
+// Pusher must be used by one goroutine only.
 //
 //	p, err := image.NewPusher(tags, opts)
 //	defer p.Close()
@@ -39,8 +39,8 @@ func Push(ctx context.Context, img Artifact, ref string, opts Options) (digest s
 //	_, err = p.Store(ctx, img)
 //	_, err = p.Tag(ctx) // if it fails, p.Live() are the tags that name img
 //
-// It uses these options: Insecure, Keychain, Transport, InsecureTransport and, of Mirrors, what registries.conf says
-// about the registry itself, since mirrors are for pulling. Errors name the tag and advise what to do.
+// It uses the options Insecure, Keychain, Transport, InsecureTransport and, from Mirrors, only the registry's own
+// settings in registries.conf, since mirrors are for pulling. Errors have the tag and advice.
 type Pusher struct {
 	opener       *Opener
 	tags         []pushTag
@@ -51,20 +51,20 @@ type Pusher struct {
 	live   []string
 }
 
-// A pushTag is a tag that an image is pushed to.
+// A pushTag is a tag to push to.
 type pushTag struct {
 	text string // as given
 	ref  name.Reference
 	in   *repository
 }
 
-// A repository is a repository that an image is pushed to.
+// A repository is a repository to push to.
 type repository struct {
 	name.Repository
-	first     string // of its tags, as given
+	first     string // the first of its tags, as given
 	transport *confirmTransport
 	pusher    *remote.Pusher
-	has       bool // it had the image before it was pushed
+	has       bool // it already had the image
 }
 
 // NewPusher returns a Pusher for tags, each like quay.io/org/image:v1.
@@ -82,7 +82,7 @@ func pushError(tag string, err error) error {
 	return fmt.Errorf("push image %s: %w", printable(tag), err)
 }
 
-// add adds a tag.
+// add adds a tag and, if it is new, its repository.
 func (p *Pusher) add(text string) error {
 	parsed, err := parseRemote(text, p.opener.opts.Insecure)
 	if err != nil {
@@ -110,14 +110,14 @@ func (p *Pusher) add(text string) error {
 	return nil
 }
 
-// repository returns the repository of a place.
+// repository returns the repository at place.
 func (o *Opener) repository(place candidate, first string) (*repository, error) {
 	client, err := o.client(place)
 	if err != nil {
 		return nil, err
 	}
 	t := &confirmTransport{inner: client.transport}
-	// The transport retries requests; what the pusher retries is a whole upload that breaks off.
+	// The transport retries requests; the pusher retries a whole upload whose connection breaks.
 	pusher, err := remote.NewPusher(remote.WithTransport(t), remote.WithAuthFromKeychain(o.opts.Keychain),
 		remote.WithRetryStatusCodes())
 	return &repository{Repository: place.Ref.Context(), first: first, transport: t, pusher: pusher}, err
@@ -126,7 +126,7 @@ func (o *Opener) repository(place candidate, first string) (*repository, error) 
 // Close closes the connections.
 func (p *Pusher) Close() error { return p.opener.Close() }
 
-// Check asks the registry of each repository whether an image may be pushed to it. The error joins those of all.
+// Check asks the registry of each repository for permission to push. The error joins the errors of all registries.
 func (p *Pusher) Check(ctx context.Context) error {
 	var errs []error
 	for _, r := range p.repositories {
@@ -138,8 +138,8 @@ func (p *Pusher) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Store stores img in all repositories by its digest, and reports whether any did not have it. Blobs that a repository
-// has are not sent again. Afterwards each repository was asked whether it has the image, unless it may not be read.
+// Store stores img in all repositories by digest, and reports whether any of them did not have it. Existing blobs are
+// not sent again. After a push, the repository is checked for the image, unless the credentials do not allow reading.
 func (p *Pusher) Store(ctx context.Context, img Artifact) (changed bool, err error) {
 	if p.digest, err = img.Digest(); err != nil {
 		return false, err
@@ -159,12 +159,12 @@ func (p *Pusher) Store(ctx context.Context, img Artifact) (changed bool, err err
 	return changed, nil
 }
 
-// Tag makes the tags name the image that was stored, one after the other until one fails, and reports whether any did
-// not name it.
+// Tag sets the tags to the stored image, one after the other until one fails, and reports whether any of them
+// changed.
 func (p *Pusher) Tag(ctx context.Context) (changed bool, err error) {
 	for _, tag := range p.tags {
 		before := tag.in.transport.puts.Load()
-		// A repository that did not have the image has no tag that names it.
+		// If the repository did not have the image, none of its tags refers to it yet.
 		set := tag.in.pusher.Put
 		if tag.in.has {
 			set = tag.in.pusher.Push
@@ -179,10 +179,10 @@ func (p *Pusher) Tag(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// Live returns the tags that name the image since Tag, each with the digest: quay.io/org/image:v1@sha256:...
+// Live returns the tags that refer to the image after Tag, with the digest: quay.io/org/image:v1@sha256:...
 func (p *Pusher) Live() []string { return slices.Clone(p.live) }
 
-// ask calls fn with a context that names the registry of r, and returns its error as one about a tag, with advice.
+// ask calls fn with a context for requests caused by the registry of r, and adds the tag and advice to its error.
 func (p *Pusher) ask(ctx context.Context, r *repository, tag string, fn func(context.Context) error) error {
 	err := fn(withRegistry(ctx, r.RegistryStr()))
 	switch {
@@ -196,7 +196,7 @@ func (p *Pusher) ask(ctx context.Context, r *repository, tag string, fn func(con
 	return pushError(tag, err)
 }
 
-// A contextTransport sends requests with a context, where the library has one of its own.
+// A contextTransport sends requests with this context, because the library call takes none.
 type contextTransport struct {
 	ctx   context.Context
 	inner http.RoundTripper

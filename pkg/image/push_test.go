@@ -30,7 +30,7 @@ func newPusher(t testing.TB, tags ...string) *Pusher {
 	return p
 }
 
-// requests returns what a registry was asked, each kind with its number.
+// requests returns the requests to a registry as text, with a count for each kind.
 func requests(asked map[string]int) string {
 	kinds := map[string]int{}
 	for what, n := range asked {
@@ -53,14 +53,14 @@ func requests(asked map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestPushRequests checks how many requests a push costs: of an image of two blobs, of the same one again, to another
-// tag, and to another repository. A registry without logins is pinged once.
+// TestPushRequests checks the number of requests to push an image of two blobs, once and again, to another tag and to
+// another repository. A registry without logins is pinged once.
 func TestPushRequests(t *testing.T) {
 	registry := newRegistry(t)
 	img := oneFile(t, "1")
 	for _, tt := range []struct {
 		tags          []string
-		stored, named bool // whether something changed
+		stored, named bool // whether the step changed something
 		want          string
 	}{
 		{[]string{"a:v1"}, true, true, "1 GET, 2 HEAD blob, 2 HEAD digest, 2 PATCH blob, 2 POST blob, 2 PUT blob, 1 PUT digest, 1 PUT tag"},
@@ -94,7 +94,7 @@ func TestPushRequests(t *testing.T) {
 	}
 }
 
-// TestPushIsConfirmed checks that a registry is not believed that it has stored something.
+// TestPushIsConfirmed checks that a push fails if the registry has not stored the content.
 func TestPushIsConfirmed(t *testing.T) {
 	other := "sha256:" + strings.Repeat("0", 64)
 	isPut := func(r *http.Request, what string) bool {
@@ -165,8 +165,8 @@ func TestPushIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestTagsComeLast checks that all repositories have the image before any tag names it, and that a Pusher knows which
-// tags do if one fails.
+// TestTagsComeLast checks that all repositories have the image before any tag refers to it, and that after a failed
+// tag, Live returns the tags that do.
 func TestTagsComeLast(t *testing.T) {
 	registry := newRegistry(t)
 	var mu sync.Mutex
@@ -203,7 +203,7 @@ func TestTagsComeLast(t *testing.T) {
 	}
 }
 
-// TestTagComesLast holds that a tag is what it was until all that it names is there, and if something fails.
+// TestTagComesLast checks that a tag does not change until the whole image is stored, nor if the push fails.
 func TestTagComesLast(t *testing.T) {
 	registry := newRegistry(t)
 	var mu sync.Mutex
@@ -304,7 +304,7 @@ func TestPushErrors(t *testing.T) {
 	}
 }
 
-// TestPushGoesOn holds that an upload that breaks off is begun anew, and that what is there is not sent again.
+// TestPushGoesOn checks that an interrupted upload is repeated, and that existing blobs are not sent again.
 func TestPushGoesOn(t *testing.T) {
 	t.Parallel()
 	registry := newRegistry(t)

@@ -13,14 +13,14 @@ import (
 	"sync"
 )
 
-// A Destination is where registries may lead although it is in a network that is not theirs: a host, or a range of
-// addresses.
+// A Destination is a host or an address range that registries may redirect to even though it is not in their own
+// network.
 type Destination struct {
-	host      string // without a port; "" if it is a range
+	host      string // without a port; "" for a range
 	addresses netip.Prefix
 }
 
-// ParseDestination reads a host without a port, an address, or a range of addresses such as 10.0.0.0/8.
+// ParseDestination parses a host without a port, an address, or an address range such as 10.0.0.0/8.
 func ParseDestination(text string) (Destination, error) {
 	if addresses, err := netip.ParsePrefix(text); err == nil {
 		return Destination{addresses: addresses.Masked()}, nil
@@ -42,7 +42,7 @@ func (d Destination) has(host string, addr netip.Addr) bool {
 	return d.addresses.Contains(plainAddress(addr))
 }
 
-// A network is where an address can be reached from: "" is the internet, the others end at a host or a site.
+// A network is the reach of an address: "" is the internet, other networks are local to a host or a site.
 type network string
 
 const (
@@ -52,35 +52,35 @@ const (
 	multicast network = "multicast"
 )
 
-// networks are the ranges of addresses that are not the internet, see the registries of IANA for special-purpose
-// addresses. The first that has an address counts.
+// networks are the address ranges outside the internet, see the IANA registries for special-purpose addresses. The
+// first matching range applies.
 var networks = []struct {
 	addresses netip.Prefix
 	network   network
 }{
 	{netip.MustParsePrefix("127.0.0.0/8"), loopback},
-	{netip.MustParsePrefix("0.0.0.0/8"), loopback}, // a connection to 0.0.0.0 is one to this host
+	{netip.MustParsePrefix("0.0.0.0/8"), loopback}, // connecting to 0.0.0.0 reaches this host
 	{netip.MustParsePrefix("::1/128"), loopback},
 	{netip.MustParsePrefix("::/128"), loopback},
 	{netip.MustParsePrefix("169.254.0.0/16"), linkLocal},
 	{netip.MustParsePrefix("fe80::/10"), linkLocal},
-	{netip.MustParsePrefix("fd00:ec2::254/128"), linkLocal},  // where AWS has the secrets of a machine
-	{netip.MustParsePrefix("100.100.100.200/32"), linkLocal}, // where Alibaba Cloud has them
+	{netip.MustParsePrefix("fd00:ec2::254/128"), linkLocal},  // metadata service of AWS, with the secrets of a machine
+	{netip.MustParsePrefix("100.100.100.200/32"), linkLocal}, // metadata service of Alibaba Cloud
 	{netip.MustParsePrefix("10.0.0.0/8"), private},
 	{netip.MustParsePrefix("172.16.0.0/12"), private},
 	{netip.MustParsePrefix("192.168.0.0/16"), private},
-	{netip.MustParsePrefix("100.64.0.0/10"), private}, // behind the NAT of a carrier
+	{netip.MustParsePrefix("100.64.0.0/10"), private}, // carrier-grade NAT
 	{netip.MustParsePrefix("192.0.0.0/24"), private},
 	{netip.MustParsePrefix("198.18.0.0/15"), private},
 	{netip.MustParsePrefix("fc00::/7"), private},
 	{netip.MustParsePrefix("fec0::/10"), private},
-	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // NAT64 of a site
+	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // local-use NAT64
 	{netip.MustParsePrefix("224.0.0.0/4"), multicast},
-	{netip.MustParsePrefix("240.0.0.0/4"), multicast}, // broadcast is in it
+	{netip.MustParsePrefix("240.0.0.0/4"), multicast}, // includes broadcast
 	{netip.MustParsePrefix("ff00::/8"), multicast},
 }
 
-// embeddings are ranges of IPv6 addresses that have an IPv4 address in them, and where.
+// embeddings are IPv6 ranges whose addresses contain an IPv4 address, and its byte offset.
 var embeddings = []struct {
 	addresses netip.Prefix
 	at        int
@@ -90,7 +90,7 @@ var embeddings = []struct {
 	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible
 }
 
-// networkOf returns the network of an address, or of the IPv4 address that it embeds.
+// networkOf returns the network of an address, or of the IPv4 address embedded in it.
 func networkOf(addr netip.Addr) network {
 	addr = plainAddress(addr)
 	for _, n := range networks {
@@ -106,7 +106,7 @@ func networkOf(addr netip.Addr) network {
 	return ""
 }
 
-// parseAddress returns the address that a host is in itself: in digits, or as localhost.
+// parseAddress returns the address of a host that is an IP address or localhost.
 func parseAddress(host string) (netip.Addr, bool) {
 	if name := plainHost(host); name == "localhost" || strings.HasSuffix(name, ".localhost") && isHostName(name) {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
@@ -115,26 +115,26 @@ func parseAddress(host string) (netip.Addr, bool) {
 	return plainAddress(addr), err == nil
 }
 
-// plainAddress returns an address as it is compared.
+// plainAddress normalizes an address for comparison.
 func plainAddress(addr netip.Addr) netip.Addr { return addr.WithZone("").Unmap() }
 
-// plainHost returns a host as it is compared.
+// plainHost normalizes a host for comparison.
 func plainHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 var (
 	hostForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
-	// numberForm is that of the last part of an IPv4 address, which resolvers know in forms such as 0x7f.1.
+	// numberForm matches the last part of an IPv4 address, which resolvers accept in forms such as 0x7f.1.
 	numberForm = regexp.MustCompile(`(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)\.?$`)
 )
 
-// isHostName reports whether host is a name, which neither resolvers nor shells take for anything else.
+// isHostName reports whether host is unambiguously a name, to resolvers and shells.
 func isHostName(host string) bool { return hostForm.MatchString(host) && !numberForm.MatchString(host) }
 
-// A redirectError says that a registry leads to where it must not.
+// A redirectError reports a redirect of a registry that is not allowed.
 type redirectError struct {
 	registry string
-	host     string     // that it leads to
-	addr     netip.Addr // that it has; invalid if the host is neither a name nor an address
+	host     string     // the target of the redirect
+	addr     netip.Addr // the address of host; invalid if host is neither a name nor an address
 	network  network
 }
 
@@ -149,7 +149,7 @@ func (e *redirectError) Error() string {
 	return fmt.Sprintf("%s redirects to %s, a %s address", e.registry, to, e.network)
 }
 
-// destination returns the host as [ParseDestination] reads it.
+// destination returns the host in the form of [ParseDestination].
 func (e *redirectError) destination() string {
 	if isHostName(e.host) {
 		return e.host
@@ -157,7 +157,7 @@ func (e *redirectError) destination() string {
 	return plainAddress(e.addr).String()
 }
 
-// advice says how to allow it.
+// advice returns the flag that allows the redirect.
 func (e *redirectError) advice() string {
 	if !e.addr.IsValid() {
 		return ""
@@ -165,35 +165,36 @@ func (e *redirectError) advice() string {
 	return "if that is intended, pass --allow-redirect " + e.destination()
 }
 
-// errDowngrade is in the chain of errors about redirects from TLS to plain HTTP.
+// errDowngrade is wrapped by errors about redirects from TLS to plain HTTP.
 var errDowngrade = errors.New("plain HTTP is not allowed after TLS")
 
 func downgrade(to *url.URL) error { return fmt.Errorf("%s: %w", printable(to.Host), errDowngrade) }
 
-// A redirectPolicy decides where registries may lead: to the internet, to the network in which they are themselves, and
-// to the destinations that the user allows. All that they make us ask for is a redirect in this sense: also the server
-// of tokens, and the place to upload to.
+// A redirectPolicy restricts the targets of registries to the internet, their own network, and the destinations that
+// the user allows. Every request that a registry causes counts as a redirect, including requests to token servers and
+// upload locations.
 type redirectPolicy struct {
 	allowed []Destination
 
 	mu    sync.Mutex
-	homes map[string]network // by registry, of all connections to it; "" if they differ
+	homes map[string]network // by registry, the network of all its connections; "" if they differ
 }
 
-// A route is the way of a request.
+// A route is a host to send a request to, and the registry that the request is for.
 type route struct {
-	registry string // whose image or login it is about, as in URLs
+	registry string // the registry of the image or login, as in URLs
 	host     string // as in URLs
-	verified bool   // by TLS: whoever answers is that host
-	proxied  bool   // by a proxy that the user has chosen, which resolves the host
+	verified bool   // by TLS, so that only this host can answer
+	proxied  bool   // sent through the user's proxy, which resolves the host
 }
 
 func (r route) hostname() string { return (&url.URL{Host: r.host}).Hostname() }
 
-// isHome reports whether the route leads to the registry itself.
+// isHome reports whether the target of the route is the registry itself.
 func (r route) isHome() bool { return r.host == r.registry }
 
-// checkHost returns why a route must not be taken, as far as its host tells.
+// checkHost returns an error if the host of a route is not allowed. The addresses of a name are checked when dialing,
+// unless a proxy resolves it.
 func (p *redirectPolicy) checkHost(to route) error {
 	host := to.hostname()
 	addr, ok := parseAddress(host)
@@ -208,7 +209,7 @@ func (p *redirectPolicy) checkHost(to route) error {
 	return nil
 }
 
-// checkAddress returns why an address must not be connected to for a route.
+// checkAddress returns an error if connecting to an address is not allowed for a route.
 func (p *redirectPolicy) checkAddress(to route, addr netip.Addr) error {
 	n, host := networkOf(addr), to.hostname()
 	if n == "" || to.isHome() && to.verified {
@@ -225,7 +226,7 @@ func (p *redirectPolicy) checkAddress(to route, addr netip.Addr) error {
 	return &redirectError{to.registry, host, plainAddress(addr), n}
 }
 
-// home returns the network of a registry, if it was reached before or its name has the address.
+// home returns the network of a registry that was reached before, or whose host is an address.
 func (p *redirectPolicy) home(registry string) (home network, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,8 +237,8 @@ func (p *redirectPolicy) home(registry string) (home network, known bool) {
 	return networkOf(addr), ok
 }
 
-// connected notes the address at which a registry was reached. Whoever answers for its name can change that at any
-// time, so it is in a network only if all its addresses are.
+// connected records an address at which a registry was reached. Its owner can change the DNS entry at any time, so
+// the registry is in a network only if all its addresses are.
 func (p *redirectPolicy) connected(registry string, addr net.Addr) {
 	at, err := netip.ParseAddrPort(addr.String())
 	n := networkOf(at.Addr())
@@ -249,16 +250,16 @@ func (p *redirectPolicy) connected(registry string, addr net.Addr) {
 	p.homes[registry] = n
 }
 
-// A registryKey is the key of the registry in the context of requests.
+// A registryKey is the context key for the registry of a request.
 type registryKey struct{}
 
-// withRegistry returns a context for requests that a registry, as in URLs, may cause.
+// withRegistry returns a context for requests caused by a registry, given as in URLs.
 func withRegistry(ctx context.Context, registry string) context.Context {
 	return context.WithValue(ctx, registryKey{}, registry)
 }
 
-// registryOf returns the registry that a request was made for: that of the context or else, for callers of their own,
-// the host that was asked before any redirect.
+// registryOf returns the registry that a request is for: from the context or else, for external callers, the host of
+// the request before any redirect.
 func registryOf(r *http.Request) string {
 	if registry, ok := r.Context().Value(registryKey{}).(string); ok {
 		return registry
@@ -266,7 +267,7 @@ func registryOf(r *http.Request) string {
 	return redirectedFrom(r).URL.Host
 }
 
-// redirectedFrom returns the request that redirects began with.
+// redirectedFrom returns the original request of a chain of redirects.
 func redirectedFrom(r *http.Request) *http.Request {
 	for r.Response != nil && r.Response.Request != nil {
 		r = r.Response.Request

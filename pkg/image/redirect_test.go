@@ -66,17 +66,17 @@ func TestParseDestination(t *testing.T) {
 	}
 }
 
-// An internet has one server at all its addresses, and names for some of them.
+// An internet is one server reachable at all addresses, with a DNS.
 type internet struct {
 	server *httptest.Server
 
 	mu        sync.Mutex
-	names     map[string][]string // the addresses of a name, one for each time that it is looked up; the last stays
+	names     map[string][]string // addresses by name, one for each lookup; the last one is then repeated
 	connected []string
 }
 
-// newInternet returns one whose server answers /to?URL with a redirect, and anything else that it does not answer
-// itself with "fine".
+// newInternet returns an internet whose server first calls answer. If that returns false, the server redirects
+// /to?URL, and answers other requests with "fine".
 func newInternet(t *testing.T, answer func(w http.ResponseWriter, r *http.Request) bool) *internet {
 	t.Helper()
 	n := &internet{names: map[string][]string{
@@ -145,7 +145,7 @@ type connAt struct {
 
 func (c connAt) RemoteAddr() net.Addr { return c.addr }
 
-// stack returns all layers of transports in this internet.
+// stack returns all transport layers, connected to this internet.
 func (n *internet) stack(t *testing.T, o TransportOptions) *registryTransport {
 	t.Helper()
 	stack := newStack(t, o, t.TempDir())
@@ -156,7 +156,7 @@ func (n *internet) stack(t *testing.T, o TransportOptions) *registryTransport {
 	return stack
 }
 
-// follow gets a URL, and follows redirects as the library does, but for its checks.
+// follow gets a URL and follows redirects as go-containerregistry does, but without its checks.
 func follow(t *testing.T, stack http.RoundTripper, registry, address string) (string, error) {
 	t.Helper()
 	request := newRequest(withRegistry(t.Context(), registry), t, http.MethodGet, address, nil)
@@ -165,12 +165,13 @@ func follow(t *testing.T, stack http.RoundTripper, registry, address string) (st
 	return text, err
 }
 
-// TestRedirectPolicy holds that a registry leads to the internet, to its own network, and to where the user allows.
+// TestRedirectPolicy checks that a registry may redirect only to the internet, its own network, and allowed
+// destinations.
 func TestRedirectPolicy(t *testing.T) {
 	const public, corp, local = "registry.example.com", "corp.example.com", "127.0.0.1:5000"
 	for _, test := range []struct {
 		registry, to, allow string
-		want                string // of the error; "" for none
+		want                string // in the error; "" for none
 	}{
 		{public, "https://public.example.com/x", "", ""},
 		{public, "https://private.example.com/x", "", "registry.example.com redirects to private.example.com (10.0.0.5), " +
@@ -204,7 +205,7 @@ func TestRedirectPolicy(t *testing.T) {
 		{local, "https://private.example.com/x", "", "a private address"},
 	} {
 		n := newInternet(t, nil)
-		o := TransportOptions{Insecure: strings.Contains(test.to, "//10.0.0.5/")} // no certificate is for it
+		o := TransportOptions{Insecure: strings.Contains(test.to, "//10.0.0.5/")} // no certificate for it
 		if test.allow != "" {
 			to, err := ParseDestination(test.allow)
 			if err != nil {
@@ -233,7 +234,7 @@ func TestRedirectPolicy(t *testing.T) {
 	}
 }
 
-// TestRebinding holds that a name that means another address than before leads no further.
+// TestRebinding checks that a name that resolves to a new address does not bypass the policy.
 func TestRebinding(t *testing.T) {
 	refused := as[*redirectError]
 	n := newInternet(t, nil)
@@ -248,7 +249,7 @@ func TestRebinding(t *testing.T) {
 		t.Errorf("a host that has moved to this one: %v", err)
 	}
 
-	// A registry that is now here, now there is in no network.
+	// A registry with addresses in different networks is in none of them.
 	n.names["registry.example.com"] = []string{"127.0.0.1", "93.184.216.34"}
 	stack = n.stack(t, TransportOptions{})
 	for range 2 {
@@ -262,7 +263,7 @@ func TestRebinding(t *testing.T) {
 		t.Errorf("a registry that was here once: %v", err)
 	}
 
-	// Without a certificate, others may answer for its name.
+	// Without verified TLS, another server may answer for its name.
 	n.names["registry.example.com"] = []string{"93.184.216.34", "127.0.0.1"}
 	stack = n.stack(t, TransportOptions{Insecure: true})
 	if _, err := follow(t, stack, "registry.example.com", "https://registry.example.com/x"); err != nil {
@@ -274,7 +275,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreOfOneRegistry holds that a registry does not get at a connection that another was allowed.
+// TestConnectionsAreOfOneRegistry checks that a registry cannot reuse a connection allowed for another registry.
 func TestConnectionsAreOfOneRegistry(t *testing.T) {
 	n := newInternet(t, nil)
 	stack := n.stack(t, TransportOptions{})
@@ -287,7 +288,7 @@ func TestConnectionsAreOfOneRegistry(t *testing.T) {
 	}
 }
 
-// TestWhereRegistriesLead holds that the policy is for all that a registry makes us ask for.
+// TestWhereRegistriesLead checks that the policy applies to all requests that a registry causes.
 func TestWhereRegistriesLead(t *testing.T) {
 	const uploads = "/v2/x/blobs/uploads/"
 	img := imageOf(t, nil, tarOf(t, "a=1"))
@@ -352,11 +353,11 @@ func TestWhereRegistriesLead(t *testing.T) {
 	}
 }
 
-// TestTokenServers holds that the policy decides about servers of tokens at addresses, and nothing else does.
+// TestTokenServers checks that only the policy decides whether token servers at private addresses are allowed.
 func TestTokenServers(t *testing.T) {
 	for _, test := range []struct {
 		registry, server, allow string
-		want                    string // of the error; "" for none
+		want                    string // in the error; "" for none
 	}{
 		{"10.0.0.1:5000", "10.0.0.1:5001", "", ""},
 		{"10.0.0.1:5000", "10.9.9.9", "", ""},
@@ -380,7 +381,7 @@ func TestTokenServers(t *testing.T) {
 			}
 			return true
 		})
-		o := TransportOptions{Insecure: true} // no certificate is for addresses
+		o := TransportOptions{Insecure: true} // the server has no certificates for addresses
 		if test.allow != "" {
 			to, err := ParseDestination(test.allow)
 			if err != nil {
@@ -404,7 +405,7 @@ func TestTokenServers(t *testing.T) {
 	}
 }
 
-// TestPrintedErrors holds that signatures in URLs are not printed.
+// TestPrintedErrors checks that errors omit signatures in URLs.
 func TestPrintedErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`Get "https://h/p?X-Amz-Signature=s&x=y": EOF`:             `Get "https://h/p": EOF`,
@@ -419,7 +420,7 @@ func TestPrintedErrors(t *testing.T) {
 	}
 }
 
-// TestPlainUpload holds that what is pushed over TLS goes nowhere without it.
+// TestPlainUpload checks that an upload over TLS is never redirected to plain HTTP.
 func TestPlainUpload(t *testing.T) {
 	n := newInternet(t, func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.Method {
@@ -438,7 +439,7 @@ func TestPlainUpload(t *testing.T) {
 	}
 }
 
-// TestProxiedRedirect holds that what a proxy resolves is judged by what is known here.
+// TestProxiedRedirect checks that for hosts resolved by a proxy, the policy uses only the host in the URL.
 func TestProxiedRedirect(t *testing.T) {
 	proxy := func(*http.Request) (*url.URL, error) { return url.Parse("http://127.0.0.1:1") }
 	for to, refused := range map[string]bool{
@@ -448,13 +449,13 @@ func TestProxiedRedirect(t *testing.T) {
 		stack := newStack(t, TransportOptions{}, t.TempDir())
 		stack.inner.(*userAgent).base.Proxy = proxy
 		_, err := follow(t, stack, "registry.example.com", to)
-		if as[*redirectError](err) != refused || !refused && !errors.Is(err, syscall.ECONNREFUSED) { // of the proxy
+		if as[*redirectError](err) != refused || !refused && !errors.Is(err, syscall.ECONNREFUSED) { // by the proxy
 			t.Errorf("%s: got %v", to, err)
 		}
 	}
 }
 
-// TestEndlessAnswers holds that answers to all kinds of requests have an end.
+// TestEndlessAnswers checks that responses to all kinds of requests are bounded.
 func TestEndlessAnswers(t *testing.T) {
 	endless := func(w http.ResponseWriter, r *http.Request) {
 		for block := make([]byte, 1<<20); r.Context().Err() == nil; {

@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// errNotFull is wrapped by errors about references that do not name a registry.
+// errNotFull is wrapped by errors about references without a registry.
 var errNotFull = errors.New("not a full image reference")
 
-// dockerHub is how references call the registry of Docker, and the folder of the images that have none.
+// The host of Docker Hub in references, and its namespace for official images.
 const (
 	dockerHub     = "docker.io"
 	dockerLibrary = "library"
 )
 
-// parseRemote parses a reference to an image in a registry. It must be complete: what a short name means depends on the
-// host, and what no tag means may change.
+// parseRemote parses a reference to an image in a registry. It must be complete, because the meaning of a short name
+// depends on the host, and the meaning of a missing tag may change.
 func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	if before, after, ok := strings.Cut(ref, "://"); ok {
 		return nil, fmt.Errorf("remove %q: write %s", before+"://", after)
@@ -52,10 +52,11 @@ func parseReference(ref string, insecure bool) (name.Reference, error) {
 	return name.ParseReference(ref, name.StrictValidation)
 }
 
-// isHost reports whether the first part of a reference is a registry rather than a folder on Docker's.
+// isHost reports whether the first part of a reference is a registry rather than a namespace on Docker Hub.
 func isHost(part string) bool { return strings.ContainsAny(part, ".:") || part == "localhost" }
 
-// withoutHost says that a reference has no host, and what it would be on Docker's registry if it can be there.
+// withoutHost returns the message for a reference without a host, with the equivalent on Docker Hub if it is valid
+// there.
 func withoutHost(ref string) string {
 	const problem = "it must begin with the host of a registry"
 	full := dockerHub + "/" + ref

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// maxAnswer is how much is read of the answer to a ping, and of an error.
+	// maxAnswer is the number of bytes read from the response to a ping, and from an error response.
 	maxAnswer = 64 << 10
-	// maxHeader is how long the header of an answer may be, and the query of a request that a registry asks for.
+	// maxHeader is the maximum size of response headers, and of the query of a URL from a registry, in bytes.
 	maxHeader = 64 << 10
-	// maxSilence is how often a registry is asked that nobody answers for: each attempt may take as long as the timeout,
-	// and there may be thousands of images in it.
+	// maxSilence is the number of attempts to reach a registry that does not answer: each may take a full timeout,
+	// and there may be thousands of images in the registry.
 	maxSilence = 3
-	// maxRedirects is how often a request may be redirected.
+	// maxRedirects is the maximum number of redirects of a request.
 	maxRedirects = 10
 )
 
-// ErrPlainHTTP is in the chain of errors about requests that would go over plain HTTP, which Options.Insecure allows.
+// ErrPlainHTTP is wrapped by errors about requests over plain HTTP, which only Options.Insecure allows.
 var ErrPlainHTTP = errors.New("plain HTTP is not allowed")
 
-// A registryTransport is between the library that speaks to registries and a transport. The library sends a ping for
-// each repository, downloads without resuming, reads up to 100 MB of a manifest, follows redirects for ever, and tries
-// plain HTTP, with credentials, where the name of a registry looks local.
+// A registryTransport corrects the requests of go-containerregistry before they reach a transport. The library sends
+// a ping for each repository, does not resume downloads, reads up to 100 MB of a manifest, follows redirects without
+// limit, and tries plain HTTP, with credentials, for registries with a local name.
 type registryTransport struct {
 	inner    http.RoundTripper
-	insecure bool // plain HTTP is allowed
+	insecure bool // allow plain HTTP
 	limits   Limits
 	pings    sync.Map // of *ping, by registry, scheme and host
 }
@@ -52,7 +52,7 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	r.URL.Host = withoutStandIns(r.URL.Host)
-	r.Header.Set("Accept-Encoding", "identity") // a digest is of what is sent, not of what it decompresses to
+	r.Header.Set("Accept-Encoding", "identity") // a digest is of the bytes sent, not of the decompressed ones
 	resp, err := t.send(r)
 	if err != nil {
 		return nil, err
@@ -63,14 +63,14 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.RoundTrip(next)
 	}
 	if to, err := resp.Location(); err == nil && resp.StatusCode < http.StatusMultipleChoices && to.Host != r.URL.Host &&
-		r.URL.Scheme == "https" && to.Scheme == "http" { // to upload to
+		r.URL.Scheme == "https" && to.Scheme == "http" { // an upload location
 		discard(resp)
 		return nil, downgrade(to)
 	}
 	return resp, nil
 }
 
-// check returns why the request is refused.
+// check returns an error if the request is not allowed.
 func (t *registryTransport) check(r *http.Request) error {
 	if len(r.URL.RawQuery) > maxHeader {
 		return fmt.Errorf("%s asks for a request of more than %s", registryOf(r), bytesText(maxHeader))
@@ -91,8 +91,8 @@ func (t *registryTransport) check(r *http.Request) error {
 	return nil
 }
 
-// send sends a request, and bounds the answer: by the digest of a manifest, whoever reads a blob by its size, all else
-// by a number of bytes. What the request is for, redirects do not change.
+// send sends a request and bounds the response: manifests are verified by digest, readers of blobs enforce their
+// size, and other responses have a size limit. Redirects do not change the purpose of a request.
 func (t *registryTransport) send(r *http.Request) (*http.Response, error) {
 	const ping, manifest, blob = "/v2/", "manifests", "blobs"
 	origin := redirectedFrom(r).URL.Path
@@ -117,7 +117,7 @@ func (t *registryTransport) send(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bounded returns the body of an answer, at most as long as a manifest may be. Of an error, the beginning will do.
+// bounded returns the body of a response, limited to the size of a manifest. Error responses are truncated instead.
 func (t *registryTransport) bounded(resp *http.Response, what string) io.ReadCloser {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return &boundedBody{resp.Body, maxAnswer, io.EOF}
@@ -126,7 +126,7 @@ func (t *registryTransport) bounded(resp *http.Response, what string) io.ReadClo
 	return &boundedBody{resp.Body, limit + 1, limitError("%s has more than %s", what, bytesText(limit))}
 }
 
-// A boundedBody ends with an error after some bytes.
+// A boundedBody ends with the error end after a number of bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
@@ -142,9 +142,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// redirectToAddress returns the request that follows a redirect to an address of a private network, without
-// credentials. The library refuses these whatever the user allows, so they are not left to it. Whether such a redirect
-// may be followed is decided below, as for all others.
+// redirectToAddress returns the request, without credentials, that follows a redirect to an address in a private
+// network. The library refuses such redirects whatever the user allows, so they are followed here. The redirect
+// policy further down decides whether they are allowed, as for all redirects.
 func redirectToAddress(r *http.Request, resp *http.Response) (next *http.Request, ok bool) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
@@ -168,14 +168,14 @@ func redirectToAddress(r *http.Request, resp *http.Response) (next *http.Request
 	return next, true
 }
 
-// standIn ends names for hosts that the library refuses as servers of tokens, whatever the user allows: addresses of
-// private networks. Whether such a server may be asked is decided below, as for redirects.
+// standIn is the suffix of placeholder names for token servers at private addresses, which the library refuses
+// whatever the user allows. The redirect policy further down decides whether such a server may be contacted.
 const standIn = ".address.invalid"
 
-// realm is the URL of a server of tokens in a challenge.
+// realm matches the URL of the token server in a challenge.
 var realm = regexp.MustCompile(`(?i)(\brealm=")([^"]*)"`)
 
-// standInForRealms replaces these hosts in the challenges of an answer.
+// standInForRealms replaces token servers at private addresses by placeholders in the challenges of a response.
 func standInForRealms(r *http.Request, resp *http.Response) {
 	for i, challenge := range resp.Header["Www-Authenticate"] {
 		resp.Header["Www-Authenticate"][i] = realm.ReplaceAllStringFunc(challenge, func(match string) string {
@@ -195,7 +195,7 @@ func standInForRealms(r *http.Request, resp *http.Response) {
 
 var standIns = regexp.MustCompile(`\bx([0-9a-f]+)` + regexp.QuoteMeta(standIn))
 
-// withoutStandIns returns text with the hosts that names stand in for.
+// withoutStandIns replaces placeholder names in text by the original hosts.
 func withoutStandIns(text string) string {
 	return standIns.ReplaceAllStringFunc(text, func(name string) string {
 		host, err := hex.DecodeString(standIns.FindStringSubmatch(name)[1])
@@ -206,16 +206,16 @@ func withoutStandIns(text string) string {
 	})
 }
 
-// A ping is how a registry answered when it was asked how to log in.
+// A ping is the cached response of a registry to the request for its login method.
 type ping struct {
-	mu     sync.Mutex // held while it is asked, so that it is asked once
+	mu     sync.Mutex // held during the request, so that it is sent once
 	answer *http.Response
 	body   []byte
-	err    error // that it does not speak TLS, or the last of silence
-	silent int   // how often nobody answered
+	err    error // the registry does not speak TLS, or the last attempt had no answer
+	silent int   // number of attempts without an answer
 }
 
-// ping returns what the registry answered the first time.
+// ping returns the first response of the registry.
 func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
 	known, _ := t.pings.LoadOrStore(registryOf(r)+" "+r.URL.Scheme+r.URL.Host, &ping{})
 	p := known.(*ping)
@@ -232,7 +232,7 @@ func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
 	again := *p.answer
 	again.Request, again.Header, again.Body = r, p.answer.Header.Clone(), io.NopCloser(bytes.NewReader(p.body))
 	if again.StatusCode != http.StatusOK && again.StatusCode != http.StatusUnauthorized {
-		p.answer = nil // it may have another answer next time
+		p.answer = nil // the next response may differ
 	}
 	return &again, nil
 }
@@ -244,7 +244,7 @@ func (p *ping) ask(t http.RoundTripper, r *http.Request) error {
 	case err == nil:
 		defer resp.Body.Close()
 		p.silent = 0
-		// A truncated body does not matter: the headers say how to log in.
+		// A truncated body does not matter: the headers describe the login.
 		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		p.answer = resp
 		p.answer.ContentLength = int64(len(p.body))
@@ -263,7 +263,8 @@ func (p *ping) ask(t http.RoundTripper, r *http.Request) error {
 
 var isSilent = either(isTimeout, either(as[*net.DNSError], isAny(syscall.ECONNREFUSED)))
 
-// manifest reads a manifest, an index or why there is none, and asks again if it breaks off. name is a tag or a digest.
+// manifest reads a manifest, an index or an error response, and retries if the connection breaks. name is a tag or a
+// digest.
 func (t *registryTransport) manifest(r *http.Request, name string) (*http.Response, error) {
 	for try := 0; ; try++ {
 		resp, err := t.inner.RoundTrip(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// pipe puts a named pipe in the place of a file. Nobody writes to it: who opens it waits for ever.
+// pipe replaces a file by a named pipe without a writer: opening it would block for ever.
 func pipe(t *testing.T, path string) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)); err != nil {
@@ -28,7 +28,7 @@ func TestPipeInCertificates(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "me.cert"), certificate)
 		pipe(t, filepath.Join(dir, name))
 		_, err := NewTransport(TransportOptions{CertDir: dir})
-		if name == "me.cert" { // which is looked at first
+		if name == "me.cert" { // read first
 			writeFile(t, filepath.Join(dir, "me.key"), "")
 			_, err = NewTransport(TransportOptions{CertDir: dir})
 		}

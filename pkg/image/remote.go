@@ -20,17 +20,18 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A registryClient talks to registries, with or without verified TLS. Its puller logs in once for each repository.
+// A registryClient talks to registries, with or without verified TLS. Its puller logs in once per repository.
 type registryClient struct {
 	transport http.RoundTripper
 	puller    *remote.Puller
 }
 
-// pullsAtOnce bounds the downloads of a registryClient. Callers bound theirs, which are far fewer.
+// pullsAtOnce is the maximum number of concurrent downloads of a registryClient. Callers set much lower limits
+// themselves.
 const pullsAtOnce = 1 << 10
 
-// newClient returns a function that creates a client when it is first called, with the transport or else with one for
-// opts. insecure allows plain HTTP.
+// newClient returns a function that creates a client at the first call, with the given transport, or with a new one
+// for opts if it is nil. insecure allows plain HTTP.
 func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, insecure bool) func() (registryClient,
 	error) {
 	return sync.OnceValues(func() (registryClient, error) {
@@ -45,13 +46,13 @@ func (o *Opener) newClient(transport http.RoundTripper, opts TransportOptions, i
 		var err error
 		c.puller, err = remote.NewPuller(remote.WithTransport(c.transport), remote.WithAuthFromKeychain(o.opts.Keychain),
 			remote.WithJobs(pullsAtOnce),
-			// The transport retries; here, each of its attempts would become several.
+			// The transport retries; retries here would multiply its attempts.
 			remote.WithRetryStatusCodes(), remote.WithRetryPredicate(func(error) bool { return false }))
 		return c, err
 	})
 }
 
-// client returns the client for the registry of a place.
+// client returns the client for the registry of a candidate.
 func (o *Opener) client(place candidate) (registryClient, error) {
 	if place.Insecure || o.opts.Insecure {
 		return o.insecure()
@@ -63,7 +64,7 @@ func (o *Opener) client(place candidate) (registryClient, error) {
 type remoteSource struct {
 	opener *Opener
 	places []candidate
-	answer atomic.Int32 // the place that answered last, which is asked first
+	answer atomic.Int32 // index of the place that answered last, which is asked first
 }
 
 func (o *Opener) openRemote(ctx context.Context, text string) (*Image, error) {
@@ -83,7 +84,7 @@ func (o *Opener) openRemote(ctx context.Context, text string) (*Image, error) {
 	return img, nil
 }
 
-// remote parses a reference and finds its candidates.
+// remote parses a reference, checks the signature policy and finds the candidates.
 func (o *Opener) remote(text string) (name.Reference, *remoteSource, error) {
 	ref, err := parseRemote(text, o.opts.Insecure)
 	if err != nil {
@@ -99,8 +100,8 @@ func (o *Opener) remote(text string) (name.Reference, *remoteSource, error) {
 	return ref, &remoteSource{opener: o, places: places}, nil
 }
 
-// Digest asks a registry, or its mirrors, for the digest of what ref names: of the index where there is one. At most
-// the manifest is fetched. The error is as that of Open.
+// Digest returns the digest that ref refers to in a registry or its mirrors: the digest of the index if there is one.
+// It fetches at most the manifest. For errors see Open.
 func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	_, r, err := o.remote(ref)
 	if err != nil {
@@ -109,7 +110,7 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	var digest string
 	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 		desc, err := p.Head(ctx, at)
-		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // an answer without a digest
+		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // a response without a digest
 			_, desc, err = manifestAt(ctx, p, at)
 		}
 		if err == nil {
@@ -123,7 +124,7 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	return digest, nil
 }
 
-// manifestAt returns a manifest or an index, and its descriptor.
+// manifestAt returns a manifest or an index with its descriptor.
 func manifestAt(ctx context.Context, p *remote.Puller, ref name.Reference) ([]byte, *v1.Descriptor, error) {
 	got, err := p.Get(ctx, ref)
 	if err != nil {
@@ -135,7 +136,7 @@ func manifestAt(ctx context.Context, p *remote.Puller, ref name.Reference) ([]by
 	return got.Manifest, &desc, nil
 }
 
-// root returns the manifest or index that ref names, and its descriptor. A tag is resolved each time.
+// root returns the manifest or index that ref refers to, with its descriptor. A tag is resolved at every call.
 func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte, desc v1.Descriptor, err error) {
 	cache, at := r.opener.cache, ""
 	if digest, ok := ref.(name.Digest); ok {
@@ -154,7 +155,7 @@ func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte
 			}
 			return err
 		})
-		if err == nil { // it is kept for the time when it is asked for by digest
+		if err == nil { // cached for later requests by digest
 			err = cache.add(ctx, desc.Digest, raw)
 		}
 	}
@@ -168,7 +169,7 @@ func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte
 	return raw, desc, nil
 }
 
-// document returns a manifest, an index or a config. The size of a manifest may be unknown, and is then zero.
+// document returns a manifest, an index or a config. The size of a manifest may be zero if unknown.
 func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte, error) {
 	limits := r.opener.opts.Limits
 	if err := checkDescriptor(desc, limits); err != nil {
@@ -188,12 +189,12 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 		return nil, err
 	}
 	defer content.Close()
-	if desc.MediaType.IsConfig() { // the cache may have it from another image, which gives the right size
+	if desc.MediaType.IsConfig() { // it may be cached for another image, with another size
 		if err := checkSize(desc, content.Size()); err != nil {
 			return nil, err
 		}
 	}
-	desc.Size = content.Size() // the cache may have something else by that digest, such as a layer
+	desc.Size = content.Size() // the cached content may be something else, such as a layer
 	if err := checkDescriptor(desc, limits); err != nil {
 		return nil, err
 	}
@@ -216,7 +217,7 @@ func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadClo
 	}{io.NewSectionReader(content, 0, content.Size()), content}, nil
 }
 
-// fetch returns content by its digest, from the cache or else from the first place that has it.
+// fetch returns content by digest, from the cache or else from the first place that has it.
 func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
 	get func(context.Context, *remote.Puller, name.Digest, io.Writer) error,
 ) (stored, error) {
@@ -233,7 +234,7 @@ func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
 	return content, err
 }
 
-// download writes a blob to w. If its authorization expires before the end, it asks for a new one.
+// download writes a blob to w. If its authorization expires during the download, it logs in again.
 func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64, w io.Writer) error {
 	for done := int64(0); ; {
 		n, err := downloadFrom(ctx, p, ref, done, size, w)
@@ -245,7 +246,7 @@ func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64
 	}
 }
 
-// downloadFrom writes a blob without its first bytes, and returns how much it wrote.
+// downloadFrom writes a blob from offset start on, and returns the number of bytes written.
 func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start, size int64, w io.Writer) (int64,
 	error) {
 	layer, err := p.Layer(ctx, ref)
@@ -262,7 +263,7 @@ func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start,
 	}
 	n, err := io.CopyN(w, body, size-start)
 	if err == nil {
-		if extra, _ := body.Read(make([]byte, 1)); extra > 0 { // else w has all, and checks it
+		if extra, _ := body.Read(make([]byte, 1)); extra > 0 { // otherwise the content is complete, and w verifies it
 			err = fmt.Errorf("%w: the registry sends more than the %d bytes that the manifest says", errDigest, size)
 		}
 		return n, err
@@ -270,13 +271,13 @@ func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start,
 	if as[*brokenError](err) || as[*cacheError](err) || as[*gcr.Error](err) || ctx.Err() != nil {
 		return n, err
 	}
-	return n, fmt.Errorf("%w: %w", errDigest, err) // the library has found less, or something else
+	return n, fmt.Errorf("%w: %w", errDigest, err) // the library found less content, or a wrong digest
 }
 
-// An inquiry asks one place. Its context names the registry.
+// An inquiry asks one place. Its context has the registry.
 type inquiry func(ctx context.Context, p *remote.Puller, at name.Reference) error
 
-// each calls fn for one place after the other until it returns nil, beginning with the place that answered last.
+// each calls fn for the places in order until it returns nil, starting with the place that answered last.
 func (r *remoteSource) each(ctx context.Context, fn inquiry) error {
 	last := int(r.answer.Load())
 	order := slices.Concat(r.places[last:last+1], r.places[:last], r.places[last+1:])
@@ -305,28 +306,29 @@ func (r *remoteSource) try(ctx context.Context, place candidate, fn inquiry) err
 	}
 	asking := withRegistry(ctx, place.Ref.Context().RegistryStr())
 	err = fn(asking, client.puller, place.Ref)
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // of another image's login, which both wait for
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // from another image's login, which both wait for
 		err = fn(asking, client.puller, place.Ref)
 	}
 	return r.opener.advise(ctx, place.Ref.Context(), err, false)
 }
 
-// advise says what to do about the failure of a registry.
+// advise adds advice to the error of a registry.
 func (o *Opener) advise(ctx context.Context, repo name.Repository, err error, push bool) error {
 	if err == nil {
 		return nil
 	}
-	auth, _ := authn.Resolve(ctx, o.opts.Keychain, repo) // without an error, it was used
+	auth, _ := authn.Resolve(ctx, o.opts.Keychain, repo) // a failure would have been reported before
 	return access{repo, auth != nil && auth != authn.Anonymous, push}.advise(err)
 }
 
-// A placeError is why a place could not be used.
+// A placeError is the error of one place.
 type placeError struct {
 	place candidate
 	err   error
 }
 
-// A placesError has the errors of all places. It wraps that of the last: the registry of the reference itself.
+// A placesError has the errors of all places. It wraps the last one, which is from the registry of the reference
+// itself.
 type placesError []placeError
 
 func (p placesError) join() error {

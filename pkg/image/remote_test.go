@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 )
 
-// TestOnce holds that nothing is fetched twice, however many images share it.
+// TestOnce checks that nothing is fetched twice, however many images share it.
 func TestOnce(t *testing.T) {
 	registry := newRegistry(t)
 	shared := tarOf(t, "shared=1")
@@ -77,7 +77,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestOfflineByDigest holds that what is in the cache is not asked for.
+// TestOfflineByDigest checks that cached content is not requested.
 func TestOfflineByDigest(t *testing.T) {
 	registry := newRegistry(t)
 	img := imageOf(t, nil, tarOf(t, "a=1"))
@@ -175,7 +175,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestSilence holds that a registry that nobody answers for is not asked for each of many images.
+// TestSilence checks that a registry that does not answer is not contacted for each of many images.
 func TestSilence(t *testing.T) {
 	opts := testOptions(t)
 	opts.Insecure = false
@@ -198,7 +198,7 @@ func TestSilence(t *testing.T) {
 	}
 	open()
 	open()
-	answer = errors.New("else") // which is an answer
+	answer = errors.New("else") // counts as an answer
 	open()
 	answer, asked = &net.DNSError{Name: "silent.example"}, 0
 	for range 10 {
@@ -212,7 +212,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestEndlessPing holds that a registry cannot keep a program busy with the answer to its first question.
+// TestEndlessPing checks that the response to a ping is bounded.
 func TestEndlessPing(t *testing.T) {
 	registry := newRegistry(t)
 	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
@@ -228,7 +228,7 @@ func TestEndlessPing(t *testing.T) {
 	mustOpen(t, ref, testOptions(t))
 }
 
-// TestCanceledDownload holds that ^C leaves nothing in the cache.
+// TestCanceledDownload checks that a canceled download leaves nothing in the cache.
 func TestCanceledDownload(t *testing.T) {
 	registry := newRegistry(t)
 	img := imageOf(t, nil, tarOf(t, "a="+strings.Repeat("x", 1000)))
@@ -262,7 +262,7 @@ func TestCanceledDownload(t *testing.T) {
 	}
 }
 
-// TestDockerZstd opens a layer of the type that buildkit gives it.
+// TestDockerZstd opens a layer with buildkit's media type for zstd.
 func TestDockerZstd(t *testing.T) {
 	data := tarOf(t, "a=1")
 	img := withLayers(t, nil, mutate.Addendum{Layer: packedLayer{static.NewLayer(zstdOf(t, data), dockerZstd), data}})
@@ -274,7 +274,7 @@ func TestDockerZstd(t *testing.T) {
 	wantFiles(t, fsys, filesOf("a=1"))
 }
 
-// TestBlobAsManifest opens a layer that is in the cache as if it were an image.
+// TestBlobAsManifest opens a cached layer as if it were an image.
 func TestBlobAsManifest(t *testing.T) {
 	registry := newRegistry(t)
 	noise := make([]byte, 5<<20)
@@ -298,10 +298,10 @@ func TestBlobAsManifest(t *testing.T) {
 	}
 }
 
-// TestNowhereToWrite opens an image where neither a home, nor a place for files, nor a cache is to be had.
+// TestNowhereToWrite opens an image without a home directory, a directory for temporary files, or a cache.
 func TestNowhereToWrite(t *testing.T) {
 	registry := newRegistry(t)
-	noise := strings.Repeat("0123456789abcdefghij", 1<<18) // 5 MB, more than is held as it is
+	noise := strings.Repeat("0123456789abcdefghij", 1<<18) // 5 MB, more than is kept in memory uncompressed
 	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "x=1"), tarOf(t, "a="+noise)))
 	file := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
 	t.Setenv("TMPDIR", file)

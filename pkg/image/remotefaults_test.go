@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestFaults puts a proxy that fails between the registry and the reader.
+// TestFaults reads an image through a failing proxy.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("0123456789abcdef", 1<<17) // 2 MB
@@ -30,11 +30,11 @@ func TestFaults(t *testing.T) {
 	registry := newRegistry(t)
 	ref := registry.push(t, "org/image:v1", img)
 
-	// fault answers request number n, from 1, for the layer; false leaves it to the registry.
+	// fault answers the nth request for the layer, counted from 1; if it returns false, the registry answers.
 	tests := []struct {
 		name  string
 		fault func(w http.ResponseWriter, r *http.Request, n int) bool
-		want  string // of the error
+		want  string // in the error
 		asked int
 	}{
 		{"none", func(http.ResponseWriter, *http.Request, int) bool { return false }, "", 1},
@@ -138,7 +138,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// cut sends a part of what it promises.
+// cut sends only the first n bytes of a response.
 func cut(w http.ResponseWriter, data []byte, n int) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(data)))
 	_, _ = w.Write(data[:n])

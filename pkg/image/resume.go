@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxResumes is how often an answer that breaks off is asked for again without having got anywhere.
+	// maxResumes is the maximum number of retries of an interrupted download without progress.
 	maxResumes = 4
-	// progress is what counts as having got somewhere, in bytes.
+	// progress is the number of bytes that count as progress.
 	progress = 1 << 20
-	// resumeDelay is the time before it is asked for again; it doubles each time.
+	// resumeDelay is the delay before the first retry; it doubles with each retry.
 	resumeDelay = 100 * time.Millisecond
 )
 
-// A brokenError says that an answer broke off.
+// A brokenError reports that the connection broke during a response.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return "the connection broke off: " + e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// waitToResume waits before a broken answer is asked for again, unless there were too many attempts already. One that
-// has timed out is asked for once more only: it has taken its time.
+// waitToResume waits before an interrupted response is requested again, or returns an error after too many attempts.
+// After a timeout there is only one more attempt, because it has taken long enough.
 func waitToResume(ctx context.Context, broken error, try *int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -42,16 +42,16 @@ func waitToResume(ctx context.Context, broken error, try *int) error {
 	return sleep(ctx, delay)
 }
 
-// A resumedBody is the body of a download. The error of one that ends for good is a *brokenError, or what the registry
-// answered to be asked for the rest.
+// A resumedBody is the body of a download that resumes after interruptions. Its final error is a *brokenError, or the
+// registry's response to the request for the rest.
 type resumedBody struct {
 	transport http.RoundTripper
 	request   *http.Request
 	body      io.ReadCloser
-	size      int64 // -1 if it is not known
+	size      int64 // -1 if unknown
 	done      int64 // bytes read
-	mark      int64 // bytes read when it last got somewhere
-	try       int   // since then
+	mark      int64 // bytes read at the last progress
+	try       int   // retries since then
 }
 
 func (b *resumedBody) Read(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func (b *resumedBody) Read(p []byte) (int, error) {
 	}
 }
 
-// resume asks for what follows, after the failure of a read.
+// resume requests the rest after a failed read.
 func (b *resumedBody) resume(failure error) error {
 	for ; failure != nil; b.try++ {
 		if err := waitToResume(b.request.Context(), failure, &b.try); err != nil {
@@ -90,7 +90,8 @@ func (b *resumedBody) resume(failure error) error {
 	return nil
 }
 
-// next asks for the rest, and reports whether the registry sends the whole instead: it may not know how to send a part.
+// next requests the rest, and reports whether the registry sends the whole blob instead, because it does not support
+// ranges.
 func (b *resumedBody) next() (whole bool, err error) {
 	r := b.request.Clone(b.request.Context())
 	r.Header.Set("Range", fmt.Sprintf("bytes=%d-", b.done))

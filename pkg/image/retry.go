@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// How often and how long to wait for registries in trouble: some three seconds in all, unless they ask for more.
+// Retries of failing registries: about three seconds in total, unless the registry asks for more.
 const (
 	retryAttempts = 5
 	retryBase     = 200 * time.Millisecond
 	retryMax      = 10 * time.Second
 
-	// retryPatience is the longest time that a registry may ask to wait. If it wants more, its answer is the result: to
-	// ask earlier would be in vain.
+	// retryPatience is the longest accepted Retry-After. If the registry asks for more, its response is the result,
+	// because an earlier retry would fail.
 	retryPatience = time.Minute
 )
 
-// busyStatuses are those of registries that may be all right soon.
+// busyStatuses are the statuses of temporary failures.
 var busyStatuses = []int{
 	http.StatusTooManyRequests,
 	http.StatusInternalServerError,
@@ -32,7 +32,7 @@ var busyStatuses = []int{
 	http.StatusGatewayTimeout,
 }
 
-// A retryTransport asks again when a registry is busy or breaks off.
+// A retryTransport retries requests when a registry is busy or the connection breaks.
 type retryTransport struct {
 	inner http.RoundTripper
 	log   *slog.Logger
@@ -46,7 +46,7 @@ func newRetryTransport(inner http.RoundTripper, log *slog.Logger) *retryTranspor
 	return &retryTransport{inner: inner, log: log, now: time.Now, random: rand.Float64, sleep: sleep}
 }
 
-// RoundTrip implements [http.RoundTripper]. The last answer is the result, also if it is an error.
+// RoundTrip implements [http.RoundTripper]. It returns the last response, even if that is an error.
 func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		response, err := t.inner.RoundTrip(r)
@@ -70,8 +70,8 @@ func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// worthRetry reports whether the same request may have another outcome. One that changes something is repeated only if
-// the registry says that it did not act on it.
+// worthRetry reports whether a retry may have another result. A request that changes something is repeated only if
+// the registry says that it did not process it.
 func worthRetry(r *http.Request, response *http.Response, err error) bool {
 	if r.Context().Err() != nil || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 		return false
@@ -85,13 +85,13 @@ func worthRetry(r *http.Request, response *http.Response, err error) bool {
 	return slices.Contains(busyStatuses, response.StatusCode)
 }
 
-// isBroken reports whether a connection broke, as opposed to never having been there or having timed out.
+// isBroken reports whether a connection broke, rather than failed to open or timed out.
 var isBroken = isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE)
 
-// wait returns how long to wait before the next attempt, false if that is longer than anyone wants.
+// wait returns the delay before the next attempt, or false if it is too long.
 //
-// It doubles with each attempt, less up to a half at random, to spread clients that were rejected together. It is never
-// shorter than the registry asks for.
+// It doubles with each attempt, minus up to half at random, to spread clients that were rejected together. It is
+// never shorter than the registry's Retry-After.
 func (t *retryTransport) wait(ctx context.Context, response *http.Response, attempt int) (time.Duration, bool) {
 	backoff := min(retryBase<<(attempt-1), retryMax)
 	wait := backoff - time.Duration(t.random()*float64(backoff)/2)
@@ -110,8 +110,8 @@ func (t *retryTransport) wait(ctx context.Context, response *http.Response, atte
 	return wait, true
 }
 
-// retryAfter returns the time that the value of a Retry-After header asks for, in seconds or as a date (RFC 9110,
-// section 10.2.3), and 0 for all else.
+// retryAfter returns the duration in a Retry-After header, in seconds or as a date (RFC 9110, section 10.2.3), or 0
+// if the value is invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -122,7 +122,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// repeat returns the request once more, with its body from the start.
+// repeat returns a copy of the request, with its body rewound.
 func repeat(r *http.Request) (*http.Request, error) {
 	if r.GetBody == nil {
 		return r, nil
@@ -136,7 +136,7 @@ func repeat(r *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// logRetry logs why a request is repeated. It omits the query of the URL, which may have secrets.
+// logRetry logs the reason for a retry. It omits the query of the URL, which may contain secrets.
 func (t *retryTransport) logRetry(r *http.Request, response *http.Response, err error, wait time.Duration) {
 	attributes := []any{"registry", r.URL.Host, "path", r.URL.Path, "wait", wait.Round(time.Millisecond)}
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *retryTransport) logRetry(r *http.Request, response *http.Response, err 
 	t.log.Info("registry is busy, retrying", append(attributes, "status", response.StatusCode)...)
 }
 
-// discard reads the rest of a short answer, so that its connection can be used again.
+// discard reads the rest of a short response, so that its connection can be reused.
 func discard(response *http.Response) {
 	if response == nil {
 		return
@@ -155,7 +155,7 @@ func discard(response *http.Response) {
 	_ = response.Body.Close()
 }
 
-// sleep waits, and returns why the context ended if it does.
+// sleep waits, or returns the cause when the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// someTime is the time on the clock of the tests.
+// someTime is the current time in the tests.
 var someTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// A retryTest is a registry, and transports to it that note the waits instead of waiting.
+// A retryTest is a registry with transports to it that record the delays instead of waiting.
 type retryTest struct {
 	*retryTransport
 	stack  *registryTransport
 	server *httptest.Server
 	waits  []time.Duration
-	asked  atomic.Int32 // requests that the registry has seen
+	asked  atomic.Int32 // requests received by the registry
 }
 
-// newRetryTest returns a registry that answers each request with the next of the handlers, and then 200.
+// newRetryTest returns a registry that answers requests with the handlers in order, and then with 200.
 func newRetryTest(t *testing.T, answers ...http.HandlerFunc) *retryTest {
 	t.Helper()
 	r := &retryTest{}
@@ -56,7 +56,7 @@ func (r *retryTest) do(ctx context.Context, t *testing.T, method, path, body str
 	return read(r.stack.RoundTrip(newRequest(ctx, t, method, r.server.URL+path, strings.NewReader(body))))
 }
 
-// status answers with a status and perhaps a Retry-After.
+// status responds with a status and an optional Retry-After.
 func status(code int, after string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if after != "" {

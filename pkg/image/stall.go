@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// uploadPatience is how many times longer a registry may think about an upload than about anything else: it may have
-	// to move gigabytes.
+	// uploadPatience is the factor by which the timeout is longer after an upload: the registry may have to move
+	// gigabytes.
 	uploadPatience = 5
 
-	// leastSpeed is what a registry must send or take, in bytes per second, on average over every timeout: a fifth of a
-	// poor but honest link.
+	// leastSpeed is the minimum speed of transfers in bytes per second, on average over every timeout: a fifth of a
+	// poor but usable link.
 	leastSpeed = 4 << 10
-	// leastBytes is the most that a registry must send or take within a timeout. With a longer timeout, which has the
-	// same need, links may be slower.
+	// leastBytes is the upper bound of the bytes required within a timeout. With a longer timeout this bound stays
+	// the same, so links may be slower.
 	leastBytes = 128 << 10
 )
 
-// A stallError says that a registry was silent or slow for too long. It is a timeout to package net.
+// A stallError reports that a registry was silent or slow for too long. It implements net.Error's Timeout.
 type stallError struct {
 	Host    string
-	After   time.Duration // the time without any bytes, or else with too few
+	After   time.Duration // the duration without any bytes, or with too few
 	Bytes   int64         // of the body, received or sent before
-	Few     int64         // bytes within that time
-	Minimum int64         // bytes that must come within it
+	Few     int64         // bytes within After
+	Minimum int64         // bytes required within After
 }
 
 func (e *stallError) Error() string {
@@ -45,7 +45,7 @@ func (e *stallError) Error() string {
 
 func (*stallError) Timeout() bool { return true }
 
-// A stallTransport gives up on registries that are silent, or that send or take less than the least speed.
+// A stallTransport gives up on registries that are silent, or that send or accept data below the minimum speed.
 type stallTransport struct {
 	inner http.RoundTripper
 	limit time.Duration
@@ -72,27 +72,27 @@ func (t *stallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// A stallWatch cancels a request when the registry lets us wait for too long.
+// A stallWatch cancels a request when the registry keeps us waiting for too long.
 //
-// The time that we wait is divided into windows. One ends when enough bytes have come; one that lasts as long as the
-// limit is a stall. So a registry that sends enough in every span of that length passes, in whatever pieces, and the
-// time in which nobody waits for it does not count.
+// The waiting time is divided into windows. A window ends when enough bytes have arrived; a window as long as the
+// limit is a stall. So a registry that sends enough within every such period passes, however it splits the data, and
+// the time between reads does not count.
 //
-// To start and stop a timer for each read would halve the speed of large bodies. So a read notes only when it began,
-// and a timer looks at that, at first when the time can be up.
+// Starting and stopping a timer for each read would halve the speed of large bodies. Instead, a read records only its
+// start, and a timer checks this, at the earliest when the limit can be reached.
 type stallWatch struct {
-	ctx    context.Context // of the request, and ends with it
+	ctx    context.Context // derived from the request's; canceled with the watch
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	host   string
 
 	mu     sync.Mutex
 	limit  time.Duration
-	since  time.Time     // when the wait began; zero if nobody waits
-	waited time.Duration // in this window, before that
-	silent time.Duration // of it, since the last byte
+	since  time.Time     // start of the current wait; zero if nobody waits
+	waited time.Duration // earlier waits in this window
+	silent time.Duration // the part of waited since the last byte
 	few    int64         // bytes in this window
-	bytes  int64         // in all
+	bytes  int64         // bytes in total
 }
 
 func newStallWatch(r *http.Request, limit time.Duration) *stallWatch {
@@ -103,10 +103,10 @@ func newStallWatch(r *http.Request, limit time.Duration) *stallWatch {
 	return w
 }
 
-// least returns how many bytes end a window.
+// least returns the number of bytes that end a window.
 func (w *stallWatch) least() int64 { return min(int64(leastSpeed*w.limit.Seconds()), leastBytes) }
 
-// begin begins a window, in which nobody waits yet, and counts from zero. A limit of 0 is the one before.
+// begin starts a new window without a wait, and resets the counts. A limit of 0 keeps the current limit.
 func (w *stallWatch) begin(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,14 +114,14 @@ func (w *stallWatch) begin(limit time.Duration) {
 	w.timer.Reset(w.limit)
 }
 
-// wait notes that from now on the registry is waited for.
+// wait records the start of a wait.
 func (w *stallWatch) wait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
 }
 
-// rest notes that the wait has ended, with n bytes.
+// rest records the end of a wait, with n bytes.
 func (w *stallWatch) rest(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *stallWatch) rest(n int) {
 	}
 }
 
-// look cancels the request if its time is up, and looks again when it can be.
+// look cancels the request if its time is up, and otherwise sets the timer to the earliest time when it can be.
 func (w *stallWatch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,11 +152,11 @@ func (w *stallWatch) look() {
 		w.cancel(w.stall(silent))
 	}
 	if w.ctx.Err() == nil {
-		w.timer.Reset(max(left, 10*time.Millisecond)) // if nobody waits, it may already be less
+		w.timer.Reset(max(left, 10*time.Millisecond)) // without a wait it may already be zero or less
 	}
 }
 
-// stall returns why the request is given up.
+// stall returns the error for giving up.
 func (w *stallWatch) stall(silent time.Duration) error {
 	e := &stallError{w.host, w.limit, w.bytes, w.few, w.least()}
 	if silent > w.limit-w.limit/10 {
@@ -171,7 +171,7 @@ func (w *stallWatch) end() {
 	w.timer.Stop()
 }
 
-// explain returns the stall or another reason that ended the request, in place of err.
+// explain returns the stall or other cause that ended the request, or else err.
 func (w *stallWatch) explain(err error) error {
 	if cause := context.Cause(w.ctx); cause != nil {
 		return cause
@@ -179,25 +179,25 @@ func (w *stallWatch) explain(err error) error {
 	return err
 }
 
-// A watchedUpload is the body of a request. What is read of it has been taken when more is asked for.
+// A watchedUpload is a request body. The data of a Read counts as sent when the next Read begins.
 type watchedUpload struct {
 	io.ReadCloser
 	watch *stallWatch
 }
 
-// Read does not count the time that the upload's source takes.
+// Read does not count the time that the source of the upload takes.
 func (u *watchedUpload) Read(p []byte) (int, error) {
 	u.watch.rest(0)
 	defer u.watch.wait()
 	n, err := u.ReadCloser.Read(p)
 	u.watch.rest(n)
 	if err != nil {
-		u.watch.begin(0) // to think about what it got
+		u.watch.begin(0) // the registry now processes the upload
 	}
 	return n, err
 }
 
-// A watchedBody is the body of a response. The time between reads does not count.
+// A watchedBody is a response body. The time between reads does not count.
 type watchedBody struct {
 	io.ReadCloser
 	watch *stallWatch
@@ -207,7 +207,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	b.watch.wait()
 	n, err := b.ReadCloser.Read(p)
 	b.watch.rest(n)
-	if err != nil { // also at an orderly end: a server may send that when it sees that we hang up
+	if err != nil { // also for io.EOF, which a server may send because we hang up
 		err = b.watch.explain(err)
 	}
 	return n, err

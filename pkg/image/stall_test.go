@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// silent answers with a header and some bytes, as far as told, and then with nothing until the request ends.
+// silent sends a header and some bytes, each if set, and then nothing until the request ends.
 func silent(header, body bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if header {
@@ -31,8 +31,8 @@ func silent(header, body bool) http.Handler {
 	})
 }
 
-// bubble runs a test in a bubble of package synctest, where time passes only when everyone waits, with a server in
-// memory and the URL of it.
+// bubble runs a test with a server in memory and its URL in a synctest bubble, in which time advances only while all
+// goroutines wait.
 func bubble(t *testing.T, handler http.Handler, timeout time.Duration,
 	test func(t *testing.T, transport *registryTransport, url string)) {
 	t.Helper()
@@ -80,7 +80,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// slowly takes all, and gives a block now and then, for longer than the limit in all.
+// slowly reads the whole request, and then sends n blocks with pauses, for longer than the limit in total.
 func slowly(n, size int, pause time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -99,7 +99,7 @@ func TestSlowIsNoStall(t *testing.T) {
 		name    string
 		n, size int
 		pause   time.Duration
-		want    string // of the error
+		want    string // in the error
 	}{
 		{"20 KB a second", 15, 2 << 10, 100 * time.Millisecond, ""},
 		{"large blocks and pauses", 4, 1 << 20, 600 * time.Millisecond, ""},
@@ -142,7 +142,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	})
 }
 
-// TestSlowUploadIsNoStall allows a registry 5 s after an upload, and the source of the upload all the time it wants.
+// TestSlowUploadIsNoStall allows a registry 5 s after an upload, and the source of the upload any time.
 func TestSlowUploadIsNoStall(t *testing.T) {
 	for _, test := range []struct {
 		name             string
@@ -173,7 +173,7 @@ func TestSlowUploadIsNoStall(t *testing.T) {
 	}
 }
 
-// TestSlowUploadStalls holds that a registry must take what it is sent.
+// TestSlowUploadStalls checks that a registry that does not read an upload is given up.
 func TestSlowUploadStalls(t *testing.T) {
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = r.Body.Read(make([]byte, 1))

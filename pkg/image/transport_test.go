@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// newStack returns all layers of transports, as an Opener uses them, with certificates from dir only and plain HTTP.
+// newStack returns all transport layers of an Opener, with certificates from dir only and plain HTTP.
 func newStack(t testing.TB, o TransportOptions, dir string) *registryTransport {
 	t.Helper()
 	o.Env = func(s string) string { return map[string]string{"HOME": dir}[s] }
@@ -49,7 +49,7 @@ func get(t testing.TB, transport http.RoundTripper, url string) (string, error) 
 	return text, err
 }
 
-// read returns the status and the body of an answer.
+// read returns the status and the body of a response.
 func read(response *http.Response, err error) (int, string, error) {
 	if err != nil {
 		return 0, "", err
@@ -70,7 +70,7 @@ func TestUserAgent(t *testing.T) {
 }
 
 // newTLSServer returns a server with a certificate that the system does not trust, and the certificate in PEM. It
-// answers with how many certificates it was shown.
+// responds with a "c" for each client certificate.
 func newTLSServer(t *testing.T) (*httptest.Server, string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +204,7 @@ func TestOnInsecure(t *testing.T) {
 	for _, test := range []struct {
 		name, roots, url string
 		insecure         bool
-		want             func(error) bool // nil: nothing is reported
+		want             func(error) bool // nil if nothing is reported
 	}{
 		{"bad certificate", "", secure.URL, true, as[x509.UnknownAuthorityError]},
 		{"good certificate", trusted, secure.URL, true, nil},
@@ -233,7 +233,7 @@ func TestOnInsecure(t *testing.T) {
 	}
 }
 
-// TestPlainHTTP holds that nothing goes over plain HTTP, wherever that leads, unless it is asked for.
+// TestPlainHTTP checks that no host is reached over plain HTTP, not even a local one, unless it is allowed.
 func TestPlainHTTP(t *testing.T) {
 	reached := false
 	inner := roundTripFunc(func(*http.Request) (*http.Response, error) {
@@ -265,7 +265,7 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestRedirects holds that registries lead neither to where only this host can reach, nor round in circles.
+// TestRedirects checks that a registry cannot redirect to local addresses or in a loop.
 func TestRedirects(t *testing.T) {
 	registry := newRegistry(t)
 	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
@@ -298,7 +298,7 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestProxy runs itself in another process: package net/http looks at the environment only once.
+// TestProxy runs itself in another process, because net/http reads the environment only once.
 func TestProxy(t *testing.T) {
 	if os.Getenv("OPM_TEST_PROXY") != "" {
 		if got, err := get(t, newStack(t, TransportOptions{}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {

@@ -20,14 +20,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// An Artifact is what is pushed and written: a [v1.Image], or a [v1.ImageIndex] of such images.
+// An Artifact is an image to push or write: a [v1.Image], or a [v1.ImageIndex] of such images.
 type Artifact interface {
 	remote.Taggable
 	partial.Describable
 }
 
-// WriteArchive writes img as an OCI archive, a tar of an OCI layout in which it is called by tag; it may have no tag.
-// The same image gives the same bytes. If it fails, a part may be written.
+// WriteArchive writes img as an OCI archive, a tar of an OCI layout with this tag, which may be "". The same image
+// gives the same bytes. On failure, a part may have been written.
 func WriteArchive(w io.Writer, img Artifact, tag string) error {
 	if err := writeArchive(w, img, tag); err != nil {
 		return fmt.Errorf("write archive: %w", err)
@@ -80,8 +80,8 @@ func bytesEntry(name string, data []byte) layoutEntry {
 	}}
 }
 
-// layoutFiles returns the files of a layout with the images of index and one more: oci-layout, the index, and the blobs
-// of what is added by digest.
+// layoutFiles returns the files to write for a layout with img added to index: oci-layout, the index, and the blobs
+// of img by digest.
 func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, error) {
 	if err := checkTag(tag); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, e
 	return append([]layoutEntry{bytesEntry(layoutFile, []byte(layoutVersion)), bytesEntry(indexFile, raw)}, blobs...), nil
 }
 
-// blobsOf returns the manifest of an image, its configuration and its layers; of an index, also those of its images.
+// blobsOf returns the manifest, configuration and layers of an image, or an index with the blobs of its images.
 func blobsOf(img Artifact) ([]layoutEntry, error) {
 	manifest, err := img.RawManifest()
 	if err != nil {
@@ -146,7 +146,7 @@ func blobsOf(img Artifact) ([]layoutEntry, error) {
 	return all, nil
 }
 
-// layersOf returns the configuration of an image, and its layers.
+// layersOf returns the configuration of an image, followed by its layers.
 func layersOf(img v1.Image) ([]partial.Describable, error) {
 	config, err := partial.ConfigLayer(img)
 	if err != nil {
@@ -169,7 +169,7 @@ func blobOf(l v1.Layer) ([]layoutEntry, error) {
 	return []layoutEntry{{blobPath(digest), size, l.Compressed}}, errors.Join(digestErr, sizeErr)
 }
 
-// tagForm is what a name in an index may be, see org.opencontainers.image.ref.name in
+// tagForm is the format of a name in an index, see org.opencontainers.image.ref.name in
 // https://github.com/opencontainers/image-spec/blob/main/annotations.md.
 var tagForm = regexp.MustCompile(`^[A-Za-z0-9]+(?:(?:[-._:@+]|--|/)[A-Za-z0-9]+)*$`)
 
@@ -181,9 +181,9 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// A layoutIndex is the index.json of a layout. What it has that is not known here stays.
+// A layoutIndex is the index.json of a layout. Unknown members are preserved.
 type layoutIndex struct {
-	members   map[string]jsontext.Value // but for manifests
+	members   map[string]jsontext.Value // except manifests
 	manifests []jsontext.Value
 }
 
@@ -207,8 +207,8 @@ func parseLayoutIndex(raw []byte) (*layoutIndex, error) {
 	return &i, json.Unmarshal(list, &i.manifests)
 }
 
-// with returns the index in JSON with an entry more. Those that it replaces are gone: of that name or, without one, of
-// that digest and no name.
+// with returns the index in JSON with an added entry. It replaces entries with the same name or, if entry has no
+// name, unnamed entries with the same digest.
 func (i *layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
 	var manifests []jsontext.Value
 	for _, m := range i.manifests {

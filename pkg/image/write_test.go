@@ -21,7 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestWrittenEverywhere holds that what is built is what is opened, from wherever it was written to.
+// TestWrittenEverywhere checks that a built image can be opened unchanged from every kind of destination.
 func TestWrittenEverywhere(t *testing.T) {
 	img := mustBuild(t, bundleOptions(time.Now(), 0o600))
 	registry := newRegistry(t)
@@ -59,7 +59,7 @@ func TestWrittenEverywhere(t *testing.T) {
 	}
 }
 
-// oneFile returns an image of one file.
+// oneFile returns an image with one file.
 func oneFile(t testing.TB, body string) v1.Image {
 	t.Helper()
 	return mustBuild(t, BuildOptions{Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "a="+body)}}})
@@ -76,7 +76,7 @@ func readBack(t testing.TB, ref string) string {
 
 func TestWriteLayoutAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "layout")
-	if err := os.Mkdir(dir, 0o755); err != nil { // it may be there, and empty
+	if err := os.Mkdir(dir, 0o755); err != nil { // an empty directory is allowed
 		t.Fatal(err)
 	}
 	write := func(body, tag string) {
@@ -136,13 +136,13 @@ func TestWriteLayoutRepairs(t *testing.T) {
 	}
 }
 
-// listFiles returns all files below a directory and what is in them.
+// listFiles returns all files below a directory with their contents.
 func listFiles(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	return contents(t, os.DirFS(dir))
 }
 
-// TestWriteLayoutTogether has several goroutines make one layout.
+// TestWriteLayoutTogether creates one layout from several goroutines.
 func TestWriteLayoutTogether(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "layout")
 	var group sync.WaitGroup
@@ -166,7 +166,7 @@ func TestWriteLayoutTogether(t *testing.T) {
 	}
 }
 
-// A brokenLayer cannot be read to its end.
+// A brokenLayer fails before the end of its content.
 type brokenLayer struct{ v1.Layer }
 
 var errBroken = errors.New("broken")
@@ -179,7 +179,7 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errBroken }
 
-// brokenImage returns an image of which the layer cannot be read, though all that is told of it is right.
+// brokenImage returns an image with a layer that cannot be read, though its descriptor is correct.
 func brokenImage(t testing.TB) v1.Image {
 	t.Helper()
 	layers, err := oneFile(t, "x").Layers()
@@ -189,7 +189,7 @@ func brokenImage(t testing.TB) v1.Image {
 	return withLayers(t, nil, mutate.Addendum{Layer: brokenLayer{layers[0]}})
 }
 
-// TestFailedLayout holds that what fails leaves nothing.
+// TestFailedLayout checks that a failed write leaves no files.
 func TestFailedLayout(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "layout")
@@ -264,7 +264,7 @@ func TestLayoutIndexNames(t *testing.T) {
 	}
 }
 
-// realBundles returns the directories of bundles as maintainers commit them.
+// realBundles returns the directories of published bundles.
 func realBundles(t testing.TB) []string {
 	t.Helper()
 	return shared.Glob(t, "data/operators/*/*")
@@ -277,7 +277,7 @@ func realBundleOptions(dir string) BuildOptions {
 	}}
 }
 
-// TestRealBundles builds images of published bundles, and opens them.
+// TestRealBundles builds images of published bundles and opens them.
 func TestRealBundles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bundle.tar")
 	for _, dir := range realBundles(t) {

@@ -13,13 +13,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
-// WriteLayout writes img into an OCI layout, in which it is called by tag; it may have no tag. dir is made where there
-// is none, in a directory that exists. In a layout that is there, the image takes the name of one that has it, and
-// nothing is removed.
+// WriteLayout writes img into the OCI layout dir with this tag, which may be "". It creates dir if it does not exist,
+// but not its parent directory. In an existing layout, the image replaces an index entry with the same tag, and no
+// blob is removed.
 //
-// It appears as a whole or not at all: a new layout is written next to dir and renamed, and in an old one the index is
-// replaced last. Processes that write to one layout at once wait for each other, where the system can lock a directory.
-// A directory that holds anything else is an error.
+// The image appears completely or not at all: a new layout is written next to dir and renamed, and in an existing one
+// the index is replaced last. Processes that write to one layout concurrently wait for each other, if the system can
+// lock a directory. A directory with other content is an error.
 func WriteLayout(img Artifact, dir, tag string) error {
 	if err := writeLayout(img, filepath.Clean(dir), tag); err != nil {
 		return fmt.Errorf("write OCI layout %s: %w", dir, err)
@@ -38,7 +38,7 @@ func writeLayout(img Artifact, dir, tag string) error {
 			return err
 		}
 	}
-	return addToLayoutDir(img, dir, tag) // which may have come into being just now
+	return addToLayoutDir(img, dir, tag) // it may have been created just now
 }
 
 func newLayoutDir(img Artifact, dir, tag string) error {
@@ -49,7 +49,7 @@ func newLayoutDir(img Artifact, dir, tag string) error {
 	return atomicfile.NewDir(dir, func(root *os.Root) error { return writeEntries(root, files) })
 }
 
-// addToLayoutDir adds an image to the layout in a directory, which is empty or has one.
+// addToLayoutDir adds an image to a directory that is empty or an OCI layout.
 func addToLayoutDir(img Artifact, dir, tag string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func writeEntries(root *os.Root, files []layoutEntry) error {
 	return nil
 }
 
-// readLayoutIndex returns the index of a layout, a new one for an empty directory.
+// readLayoutIndex returns the index of a layout, or a new one for an empty directory.
 func readLayoutIndex(fsys fs.FS) (*layoutIndex, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
