@@ -1,5 +1,5 @@
-// Package imagecheck reports the images that a catalog names and that do not exist: those of its bundles, and the
-// related images that a cluster without access to the internet has to mirror.
+// Package imagecheck reports images that a catalog refers to and that do not exist: bundle images and related images,
+// which a cluster without internet access has to mirror.
 //
 //	references, err := imagecheck.Read(ctx, catalog.Sources...)
 //	if err != nil {
@@ -13,7 +13,7 @@
 //	}
 //	err = problem.WriteText(os.Stdout, report.Problems, false)
 //
-// Nothing is downloaded: registries and mirrors are asked for digests only.
+// It downloads nothing, and requests only digests from registries and mirrors.
 package imagecheck
 
 import (
@@ -33,37 +33,37 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Registries know which images exist. [image.Opener] implements it.
+// Registries look up digests of images. [image.Opener] implements it.
 type Registries interface {
-	// Digest returns the digest of the image named by ref. The error wraps [image.ErrNotFound] if whoever should have
-	// the image answers but has none. A report has the reason without what is wrapped around it, which names ref.
-	// Calls may run at once.
+	// Digest returns the digest of the image named by ref. The error wraps [image.ErrNotFound] if the registry or
+	// mirror responsible for the image answers that it does not exist. A report shows the unwrapped error, without
+	// the outer text that names ref. Calls may be concurrent.
 	Digest(ctx context.Context, ref string) (string, error)
 }
 
 // Options are the options of Check. The zero value is the default.
 type Options struct {
-	// Jobs is how many images are asked for at once; 0 means DefaultJobs. Retry-After is honoured as well.
+	// Jobs is the number of concurrent requests; 0 means DefaultJobs. Retry-After is honoured too.
 	Jobs int
 
-	// Checked is called with every reference that was checked; calls may run at once. It may be nil.
+	// Checked is called with every checked reference; calls may be concurrent. It may be nil.
 	Checked func(reference string)
 }
 
-// DefaultJobs is how many images are asked for at once by default. It is few, since most of a catalog is often in one
-// registry.
+// DefaultJobs is the default number of concurrent requests. It is low because most images of a catalog are often in
+// one registry.
 const DefaultJobs = 8
 
-// Unknown is the name of the rule about images that no registry could be asked for.
+// Unknown is the rule for images whose existence no registry could confirm or deny.
 const Unknown = "unknown"
 
 // A Report is the result of a check.
 type Report struct {
-	Images   int                // how many references there are, each counted once
-	Problems []*problem.Problem // one for each use of an image, by place; the reference is their name
+	Images   int                // the number of distinct references
+	Problems []*problem.Problem // one for each use of an image, sorted by position; Names has the reference
 }
 
-// Summary says how many images there are and how many of them have problems: "of 40 images 2 are missing, 1 cannot be
+// Summary returns the number of images and of images with problems: "of 40 images 2 are missing, 1 cannot be
 // checked".
 func (r *Report) Summary() string {
 	if len(r.Problems) == 0 {
@@ -89,13 +89,12 @@ func (r *Report) Summary() string {
 	return "of " + plural.Of(r.Images, "image") + " " + strings.Join(parts, ", ")
 }
 
-// Check asks for every reference once. References that are spelled differently but mean the same, such as with a tag in
-// addition to the digest, are asked for separately.
+// Check looks up every reference once. Different spellings of a reference, such as with a tag in addition to the
+// digest, are looked up separately.
 //
-// A registry that cannot be reached, is silent or has too much to do (429, 503) several times in a row, without an
-// answer about an image in between, is not asked any more; where it fails otherwise (5xx), that holds for the
-// repository only. The images that remain are unknown, as not asked, with the last failure. The error is that of ctx,
-// when it is done.
+// A registry is given up if it cannot be reached, times out or is overloaded (429, 503) several times in a row,
+// without an answer about an image in between. After other server errors (5xx), only the repository is given up. The
+// remaining images are reported as Unknown with the last error. The only error is ctx's, once ctx is done.
 func Check(ctx context.Context, references *References, registries Registries, opts Options) (*Report, error) {
 	refs := references.all()
 	found := make([]verdict, len(refs))
@@ -119,7 +118,7 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	return report, nil
 }
 
-// problem says what is wrong with the image.
+// problem returns the problem of a use of an image.
 func (u use) problem(v verdict) *problem.Problem {
 	what := u.kind() + " "
 	if u.name != "" {
@@ -143,7 +142,7 @@ func (u use) problem(v verdict) *problem.Problem {
 	return p
 }
 
-// each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done, and returns when all calls have ended.
+// each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done. It returns after all calls have returned.
 func each(ctx context.Context, n, jobs int, fn func(int)) {
 	if jobs <= 0 {
 		jobs = DefaultJobs
@@ -165,7 +164,7 @@ func each(ctx context.Context, n, jobs int, fn func(int)) {
 	}
 }
 
-// notAsked is before the reason why other images could not be checked.
+// notAsked is the prefix of the reason for images of a registry or repository that was given up.
 const notAsked = "not asked, since "
 
 type checker struct {
@@ -173,7 +172,7 @@ type checker struct {
 	places     places
 }
 
-// A verdict is the rule that a reference breaks, "" for none, and why it does or who says so.
+// A verdict is the rule that a reference breaks, or "", with the reason.
 type verdict struct{ rule, reason string }
 
 func (c *checker) check(ctx context.Context, text string) verdict {
@@ -195,8 +194,8 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 	return verdict{Unknown, reasonOf(err)}
 }
 
-// reasonOf returns the text of err without the reference around it, which a problem has already. The text is the same
-// for many images and kept once; the error is not kept.
+// reasonOf returns the text of err without the reference, which the problem already contains. Equal texts of many
+// images share memory, and the error itself is not retained.
 func reasonOf(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner

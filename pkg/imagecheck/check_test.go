@@ -25,12 +25,12 @@ func TestCheck(t *testing.T) {
 	host := registry.host
 	catalog := "{schema: olm.package, name: oak}\n" +
 		bundle("oak", "oak.v1", host+"/org/bundle:v1",
-			"="+host+"/org/bundle:v1", // not again
+			"="+host+"/org/bundle:v1", // the bundle image, not counted again
 			"by digest="+host+"/org/bundle@"+digest,
 			"both="+host+"/org/bundle:old@"+digest,
 			"latest="+host+"/org/latest",
 			"gone="+host+"/org/gone:v1",
-			"gone="+host+"/org/gone:v1", // said once
+			"gone="+host+"/org/gone:v1", // reported once
 		) +
 		bundle("oak", "oak.v2", host+"/org/gone:v1",
 			"no such digest="+host+"/org/bundle@"+noDigest,
@@ -68,7 +68,7 @@ c/catalog.yaml:31:1: error: package "pine": bundle "pine.v1": related image HOST
 	}
 }
 
-// withoutAdvice leaves out what package image has to say about answers.
+// withoutAdvice replaces the advice that package image adds to errors.
 func withoutAdvice(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -96,21 +96,21 @@ func TestCheckAllThere(t *testing.T) {
 	}
 }
 
-// TestDownRegistry holds that a registry which cannot be used is given up, and one that answers about images is not,
-// whatever the answers are.
+// TestDownRegistry checks that an unusable registry is given up, and that a registry that answers about images is
+// not, whatever its answers.
 func TestDownRegistry(t *testing.T) {
 	const images = 12
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.Close() // nobody answers there
+	listener.Close() // connections are refused
 	registry := newRegistry(t)
 	for _, tt := range []struct {
 		name, host string
 		status     int
-		asked      int // by HTTP
-		taken      int // not passed over
+		asked      int // HTTP requests
+		taken      int // images looked up before the registry is given up
 	}{
 		{"refuses", listener.Addr().String(), 0, 0, 3},
 		{"busy", registry.host, http.StatusTooManyRequests, 3, 3},
@@ -154,8 +154,8 @@ func TestDownRegistry(t *testing.T) {
 	}
 }
 
-// TestBrokenRepository holds that other repositories of a registry are asked for though one of them fails, even where
-// nothing in between shows that the registry is there.
+// TestBrokenRepository checks that other repositories of a registry are still asked while one of them fails, even if
+// no answer in between shows that the registry is up.
 func TestBrokenRepository(t *testing.T) {
 	registry := newRegistry(t)
 	registry.push(t, "org/sound:v1")
@@ -175,7 +175,7 @@ func TestBrokenRepository(t *testing.T) {
 	}
 }
 
-// TestFailuresInBetween holds that a registry is not given up as long as it answers now and then.
+// TestFailuresInBetween checks that a registry is not given up as long as it answers now and then.
 func TestFailuresInBetween(t *testing.T) {
 	registry := newRegistry(t)
 	var related []string
@@ -232,7 +232,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadUnreadable holds that a catalog that is not wholly read is not checked, and that all errors are told.
+// TestReadUnreadable checks that a catalog with unreadable parts is not checked, and that all errors are reported.
 func TestReadUnreadable(t *testing.T) {
 	catalog := "schema: olm.bundle\npackage: oak\nname: oak.v1\nimage: [1]\n---\ntext\n---\n" +
 		"schema: olm.bundle\nname: b\nrelatedImages: [{image: {}}]\n"

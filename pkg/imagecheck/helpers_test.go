@@ -22,13 +22,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A testRegistry counts what it is asked for.
+// A testRegistry counts its requests.
 type testRegistry struct {
 	host string
 
 	mu     sync.Mutex
 	asked  map[string]int // "HEAD /v2/org/image/manifests/v1"
-	status map[string]int // the answer to paths that begin so
+	status map[string]int // the response status, by path prefix
 }
 
 func newRegistry(t testing.TB) *testRegistry {
@@ -47,7 +47,7 @@ func newRegistry(t testing.TB) *testRegistry {
 	return r
 }
 
-// note counts a request, and returns the status to answer, 0 for that of the registry itself.
+// note counts a request, and returns the configured status, or 0 to let the registry answer.
 func (r *testRegistry) note(req *http.Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,14 +60,14 @@ func (r *testRegistry) note(req *http.Request) int {
 	return 0
 }
 
-// answer makes the registry answer all paths that begin with prefix with a status.
+// answer makes the registry answer all paths with this prefix with a status.
 func (r *testRegistry) answer(prefix string, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status[prefix] = status
 }
 
-// requests returns how often the registry was asked for manifests, by path below /v2, and forgets it.
+// requests returns the number of manifest requests by path below /v2, and resets the counts.
 func (r *testRegistry) requests() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,14 +76,14 @@ func (r *testRegistry) requests() map[string]int {
 		if path, ok := strings.CutPrefix(request, "HEAD /v2/"); ok {
 			manifests[path] = n
 		} else if request != "GET /v2/" {
-			manifests[request] = n // nothing else should be asked for
+			manifests[request] = n // unexpected
 		}
 	}
 	clear(r.asked)
 	return manifests
 }
 
-// push stores an image of that name and returns its digest.
+// push stores an image with this name and returns its digest.
 func (r *testRegistry) push(t testing.TB, path string) string {
 	t.Helper()
 	img, err := random.Image(10, 1)
@@ -105,7 +105,7 @@ func (r *testRegistry) push(t testing.TB, path string) string {
 	return digest.String()
 }
 
-// newOpener returns an opener that knows of no credentials and does not wait for registries in trouble.
+// newOpener returns an opener without credentials and without retries for overloaded registries.
 func newOpener(t testing.TB, mirrors *image.Mirrors) *image.Opener {
 	t.Helper()
 	opener := image.NewOpener(image.Options{
@@ -123,12 +123,12 @@ func newOpener(t testing.TB, mirrors *image.Mirrors) *image.Opener {
 	return opener
 }
 
-// source returns a catalog named c of one file, catalog.yaml.
+// source returns a catalog named c with one file, catalog.yaml.
 func source(text string) declcfg.Source {
 	return declcfg.Source{Name: "c", FS: fstest.MapFS{"catalog.yaml": &fstest.MapFile{Data: []byte(text)}}}
 }
 
-// bundle returns an object of three lines, and two for each related image, which is NAME=REFERENCE.
+// bundle returns a bundle in three lines, plus two for each related image, given as NAME=REFERENCE.
 func bundle(pkg, name, image string, related ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\n{schema: olm.bundle, package: %s, name: %s, image: %q,\nrelatedImages: [\n", pkg, name, image)
@@ -157,7 +157,7 @@ func mustCheck(t testing.TB, references *imagecheck.References, from imagecheck.
 	return report
 }
 
-// of returns the problems of a rule.
+// of returns the problems with this rule.
 func of(report *imagecheck.Report, rule string) (all []*problem.Problem) {
 	for _, p := range report.Problems {
 		if p.Rule == rule {
@@ -167,14 +167,14 @@ func of(report *imagecheck.Report, rule string) (all []*problem.Problem) {
 	return all
 }
 
-// reasonOf returns why an image cannot be checked, or who says that it does not exist.
+// reasonOf returns why an image is missing or cannot be checked.
 func reasonOf(p *problem.Problem) string {
 	message := strings.Replace(p.Message, " does not exist: ", " cannot be checked: ", 1)
 	_, reason, _ := strings.Cut(message, " cannot be checked: ")
 	return reason
 }
 
-// text returns the problems, with a host called HOST.
+// text returns the problems as text, with host replaced by HOST.
 func text(t testing.TB, report *imagecheck.Report, host string) string {
 	t.Helper()
 	var b strings.Builder

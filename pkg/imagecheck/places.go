@@ -12,25 +12,24 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// patience is how many failures in a row are taken for a registry, or a repository, that is down. One may be chance,
-// and each may take as long as a timeout, or all the retries of a busy registry.
+// patience is the number of consecutive failures after which a registry or a repository is given up. A single failure
+// may be chance, but each may take a full timeout or all retries of an overloaded registry.
 const patience = 3
 
-// places remember which registries and repositories are down, by their names in references. The zero value has none.
-// Calls may run at once.
+// places records failures of registries and repositories, by name. The zero value is empty. Calls may be concurrent.
 type places struct {
 	mu   sync.Mutex
 	down map[string]downtime
 }
 
-// A downtime is how often a place has failed without an answer in between, and how at last.
+// A downtime is the number of failures of a place since its last answer, and the reason of the last one.
 type downtime struct {
 	failures int
 	reason   string
 }
 
-// note records the answer of a registry about an image. Any answer about an image shows that its registry and its
-// repository are up.
+// note records the result of looking up an image. Any answer about an image shows that its registry and repository
+// are up.
 func (p *places) note(repo name.Repository, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +51,7 @@ func (p *places) fail(place string, err error) {
 	p.down[place] = downtime{p.down[place].failures + 1, reasonOf(err)}
 }
 
-// givenUp reports whether a repository or its registry is given up, and its last failure.
+// givenUp reports whether a repository or its registry is given up, with the last failure.
 func (p *places) givenUp(repo name.Repository) (reason string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,13 +63,13 @@ func (p *places) givenUp(repo name.Repository) (reason string, ok bool) {
 	return "", false
 }
 
-// A blamed is the cause of a failure to ask for an image.
+// A blamed is the party responsible for a failed lookup.
 type blamed int
 
 const (
 	nobody     blamed = iota // any answer about the image
-	registry                 // it cannot be reached, is silent, or has too much to do
-	repository               // a failure of the server, which may not affect other repositories
+	registry                 // unreachable, silent or overloaded
+	repository               // a server error, which may not affect other repositories
 )
 
 func blame(err error) blamed {
@@ -95,7 +94,7 @@ func blame(err error) blamed {
 	return nobody
 }
 
-// timeout is the interface of timeouts.
+// timeout is implemented by errors that may be timeouts, such as net.Error.
 type timeout interface {
 	error
 	Timeout() bool

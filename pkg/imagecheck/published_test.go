@@ -19,7 +19,7 @@ func publishedCatalog(t testing.TB, name string) declcfg.Source {
 	return declcfg.Source{Name: name, FS: os.DirFS(dir)}
 }
 
-// hostsOf returns the registries of all references of a catalog that are valid, each once.
+// hostsOf returns the registries, the valid references and the invalid ones of a catalog.
 func hostsOf(t testing.TB, catalog declcfg.Source) (hosts map[string]bool, references, invalid map[string]bool) {
 	t.Helper()
 	hosts, references, invalid = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -46,13 +46,14 @@ func hostsOf(t testing.TB, catalog declcfg.Source) (hosts map[string]bool, refer
 				continue
 			}
 			host, _, _ := strings.Cut(ref.Image, "/")
-			hosts[strings.TrimPrefix(host, "index.")] = true // mirrors of docker.io are those of index.docker.io
+			hosts[strings.TrimPrefix(host, "index.")] = true // mirrors of docker.io also apply to index.docker.io
 		}
 	}
 	return hosts, references, invalid
 }
 
-// onlyMirror returns mirrors that lead every image of the hosts to one registry, and to no other.
+// onlyMirror returns mirrors that redirect all images of the hosts to one registry, without falling back to the
+// source.
 func onlyMirror(t testing.TB, hosts map[string]bool, mirror string) *image.Mirrors {
 	t.Helper()
 	var objects strings.Builder
@@ -79,8 +80,8 @@ func onlyMirror(t testing.TB, hosts map[string]bool, mirror string) *image.Mirro
 	return mirrors
 }
 
-// TestPublishedCatalogs checks real catalogs by a mirror that has no image at all, so that every one is missing, and
-// then by one that has one of them.
+// TestPublishedCatalogs checks published catalogs against an empty mirror, so that every image is missing, and then
+// against a mirror with one image.
 func TestPublishedCatalogs(t *testing.T) {
 	for _, name := range []string{"v4.12", "v4.20"} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// aTag returns a missing image that is named by a tag alone.
+// aTag returns a missing image whose reference has no digest.
 func aTag(t testing.TB, report *imagecheck.Report) string {
 	t.Helper()
 	for _, p := range of(report, "missing") {

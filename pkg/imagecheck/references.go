@@ -10,28 +10,28 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// References are all references to images in a catalog, each with where it is used. Nothing else of the catalog is
-// held.
+// References are all references to images in a catalog, with their positions. Nothing else of the catalog is
+// retained.
 type References struct {
 	packages map[string]bool
-	uses     []use // by place, none twice
+	uses     []use // sorted by position, without duplicates
 }
 
-// A use is a bundle that names an image.
+// A use is one reference of a bundle to an image.
 type use struct {
 	pos       declcfg.Pos // of the bundle
 	pkg       string
 	bundle    string
-	related   bool   // the image is one of the related images; otherwise it is that of the bundle itself
-	name      string // of the related image, which may have none
-	reference string // as the catalog has it
+	related   bool   // a related image, not the bundle image
+	name      string // of the related image; may be ""
+	reference string // as in the catalog
 }
 
-// Read collects the references of all bundles. An empty image of a bundle is none: such a bundle carries its manifests
-// itself. A related image without a name that is the image of its bundle, as opm lists it, is not counted again.
+// Read collects the references of all bundles. It ignores an empty bundle image, since such a bundle contains its
+// manifests, and a related image without a name that is the bundle image, as opm lists it.
 //
-// The error joins all that cannot be read, sorted by place. There are no References then, since an image that is
-// missing could be lost with them.
+// The error joins all read errors, sorted by position. In this case References is nil, because a missing image could
+// be in the unreadable part.
 func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 	r := &References{packages: map[string]bool{}}
 	var failed []error
@@ -57,10 +57,10 @@ func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 // Packages returns the names of all packages of the catalog, sorted.
 func (r *References) Packages() []string { return slices.Sorted(maps.Keys(r.packages)) }
 
-// Len returns how many references there are, each counted once.
+// Len returns the number of distinct references.
 func (r *References) Len() int { return len(r.all()) }
 
-// Of returns the references of one package, none if there is no such package.
+// Of returns the references of one package. They are empty if there is no such package.
 func (r *References) Of(pkg string) *References {
 	of := &References{packages: map[string]bool{}}
 	if r.packages[pkg] {
@@ -70,7 +70,7 @@ func (r *References) Of(pkg string) *References {
 	return of
 }
 
-// Part returns those of the references that part returns of all, which are sorted and without duplicates.
+// Part returns the references that part selects from all references, which it gets sorted and without duplicates.
 func (r *References) Part(part func(refs []string) []string) *References {
 	refs := part(r.all())
 	return &References{packages: r.packages, uses: r.usesIf(func(u use) bool {
@@ -83,7 +83,7 @@ func (r *References) usesIf(ok func(use) bool) []use {
 	return slices.DeleteFunc(slices.Clone(r.uses), func(u use) bool { return !ok(u) })
 }
 
-// all returns the references, each once, sorted.
+// all returns the references, sorted and without duplicates.
 func (r *References) all() []string {
 	refs := make([]string, len(r.uses))
 	for i, u := range r.uses {
@@ -93,7 +93,7 @@ func (r *References) all() []string {
 	return slices.Compact(refs)
 }
 
-// An object has the parts of an object of the catalog that are needed here.
+// An object is the part of a catalog object that Read needs.
 type object struct {
 	owner string
 	uses  []use
@@ -127,7 +127,7 @@ func usesOf(pos declcfg.Pos, b *declcfg.Bundle) []use {
 	return all
 }
 
-// kind returns how the bundle uses the image.
+// kind returns the kind of the image for messages.
 func (u use) kind() string {
 	if u.related {
 		return "related image"
@@ -135,7 +135,7 @@ func (u use) kind() string {
 	return "image"
 }
 
-// compare orders uses by place; of one bundle, its own image is first.
+// compare orders uses by position, and the bundle image before the related images of a bundle.
 func (u use) compare(v use) int {
 	return cmp.Or(
 		u.pos.Compare(v.pos),

@@ -12,7 +12,7 @@ func TestSummary(t *testing.T) {
 		var all []*problem.Problem
 		for i, rule := range rules {
 			p := &problem.Problem{Rule: rule, Names: []string{string(rune('a' + i))}}
-			all = append(all, p, p) // two bundles name the image
+			all = append(all, p, p) // two bundles use the image
 		}
 		return all
 	}

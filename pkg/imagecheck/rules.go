@@ -10,5 +10,5 @@ import (
 //go:embed rules.txt
 var rulesText string
 
-// Rules returns the table of all rules: why an image that a catalog names cannot be pulled.
+// Rules returns all rules: the reasons why an image of a catalog cannot be pulled.
 var Rules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
 )
 
-// The bad example of each rule breaks it and no other, and the good one breaks none.
+// TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.
 func TestExamplesOfRules(t *testing.T) {
 	registry := newRegistry(t)
 	registry.push(t, "pottery/kiln-bundle:v1.0.0")
