@@ -14,28 +14,28 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Options say which rows are listed. The zero value lists all.
+// Options select the listed rows. The zero value lists all.
 type Options struct {
-	Channel    string // only rows of channels of this name; an error if there is none
-	Deprecated bool   // only what is itself deprecated
+	Channel    string // only rows of channels with this name; an error if there is none
+	Deprecated bool   // only rows that are themselves deprecated
 }
 
-// Packages lists packages, which must be those of a valid catalog.
+// Packages lists packages, which must be packages of a valid catalog.
 func Packages(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Package, error) {
 	return rows(ctx, of, o, (*lister).packages)
 }
 
-// Channels lists the channels of packages, which must be those of a valid catalog, by name.
+// Channels lists the channels of packages, sorted by name. The packages must be packages of a valid catalog.
 func Channels(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Channel, error) {
 	return rows(ctx, of, o, (*lister).channels)
 }
 
-// Bundles lists the bundles of packages, which must be those of a valid catalog, by channel and name.
+// Bundles lists the bundles of packages, sorted by channel and name. The packages must be packages of a valid catalog.
 func Bundles(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
 	return rows(ctx, of, o, (*lister).bundles)
 }
 
-// Versions lists the bundles of packages, which must be those of a valid catalog, the highest version first.
+// Versions lists the bundles of packages, the highest version first. The packages must be packages of a valid catalog.
 func Versions(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Version, error) {
 	return rows(ctx, of, o, (*lister).versions)
 }
@@ -60,7 +60,7 @@ func rows[R listed](
 		return result{rows, err}
 	}
 	var all []R
-	for p := range parallel.Map(ctx, 0, slices.Values(of), work) { // some objects are read again
+	for p := range parallel.Map(ctx, 0, slices.Values(of), work) { // decodes some objects again
 		if p.err != nil {
 			return nil, p.err
 		}
@@ -74,7 +74,7 @@ func rows[R listed](
 	}), nil
 }
 
-// checkChannel returns an error if no package has the named channel; "" is none.
+// checkChannel returns an error if no package has the named channel. "" stands for no channel, and is valid.
 func checkChannel(of []*declcfg.PackageIndex, name string) error {
 	var names []string
 	for _, x := range of {
@@ -88,8 +88,8 @@ func checkChannel(of []*declcfg.PackageIndex, name string) error {
 	return declcfg.NotFound("no channel", name, names)
 }
 
-// Choose returns the named packages, each once, or all without names. The error wraps
-// [declcfg.ErrNotFound] if there is no such package.
+// Choose returns the named packages, each once, or all packages if there are no names. The error wraps
+// [declcfg.ErrNotFound] if a package does not exist.
 func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, error) {
 	if len(names) == 0 {
 		return index.Packages(), nil

@@ -43,7 +43,7 @@ func read(t testing.TB) *declcfg.Index {
 	return x
 }
 
-// written returns rows in a format.
+// written returns the rows in a format.
 func written[R list.Row](
 	t testing.TB, rows func(context.Context, []*declcfg.PackageIndex, list.Options) ([]R, error), o list.Options,
 	f list.Format,
@@ -123,7 +123,7 @@ package kiln, channel stable, kiln.v1:
 	}
 }
 
-// Columns are as wide as their widest cell, also if the rows are too many to be held.
+// TestManyRows checks that columns are as wide as their widest cell, even with more rows than maxHeld.
 func TestManyRows(t *testing.T) {
 	for _, n := range []int{9_999, 10_000, 20_000} {
 		rows := func(yield func(list.Channel) bool) {

@@ -10,14 +10,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A listed is a row that Options can filter.
+// A listed is a row that Options can select.
 type listed interface {
 	Row
 	isIn(channel string) bool
 	isDeprecated() bool
 }
 
-// A Deprecation is whether something itself is deprecated, not its package or channel.
+// A Deprecation is the deprecation of the object of a row itself, as opposed to its package or channel.
 type Deprecation struct {
 	Deprecated bool   `json:"deprecated"`
 	Message    string `json:"deprecationMessage,omitempty"`
@@ -25,11 +25,11 @@ type Deprecation struct {
 
 func (d Deprecation) isDeprecated() bool { return d.Deprecated }
 
-// A lister makes the rows of a package of a valid catalog.
+// A lister builds the rows of a package of a valid catalog.
 type lister struct {
 	*declcfg.PackageIndex
 	byName     map[string]declcfg.Indexed[declcfg.BundleSummary]
-	deprecated map[[2]string]Deprecation // by schema and name; packages have none
+	deprecated map[[2]string]Deprecation // by schema and name; the name is "" for packages
 }
 
 func newLister(x *declcfg.PackageIndex) (*lister, error) {
@@ -40,7 +40,7 @@ func newLister(x *declcfg.PackageIndex) (*lister, error) {
 		l.byName[b.Value.Name] = b
 	}
 	for _, d := range x.Deprecations {
-		v, err := d.Meta.Decode() // again, since the index has no messages
+		v, err := d.Meta.Decode() // the index has no messages
 		if err != nil {
 			return nil, err
 		}
@@ -54,10 +54,10 @@ func newLister(x *declcfg.PackageIndex) (*lister, error) {
 // defaultChannel returns the name of the default channel.
 func (l *lister) defaultChannel() string { return l.Packages[0].Value.DefaultChannel }
 
-// headOf returns the head of a channel of a valid catalog, which has one.
+// headOf returns the head of a channel of a valid catalog, which has exactly one.
 func headOf(c *declcfg.Channel) string { return graph.New(c.Entries).Heads()[0] }
 
-// bundle returns the summary of a bundle, empty if it is not in the catalog.
+// bundle returns the summary of a bundle, or an empty one if the bundle is not in the catalog.
 func (l *lister) bundle(name string) declcfg.BundleSummary {
 	if b := l.byName[name].Value; b != nil {
 		return *b
@@ -65,7 +65,7 @@ func (l *lister) bundle(name string) declcfg.BundleSummary {
 	return declcfg.BundleSummary{}
 }
 
-// versionOf returns a version, which may be nil, and its release.
+// versionOf returns a version without its release, and the release. Both are "" if v is nil.
 func versionOf(v *declcfg.Version) (version, release string) {
 	if v == nil {
 		return "", ""
@@ -73,7 +73,7 @@ func versionOf(v *declcfg.Version) (version, release string) {
 	return v.Semver.String(), v.Release.String()
 }
 
-// fullVersion returns a version with its release.
+// fullVersion returns a version with its release, or "" if v is nil.
 func fullVersion(v *declcfg.Version) string {
 	if v == nil {
 		return ""
@@ -81,7 +81,7 @@ func fullVersion(v *declcfg.Version) string {
 	return v.String()
 }
 
-// sortedChannels returns the channels in the order of their names.
+// sortedChannels returns the channels, sorted by name with compare.
 func (l *lister) sortedChannels(compare func(a, b string) int) []*declcfg.Channel {
 	var all []*declcfg.Channel
 	for _, c := range l.PackageIndex.Channels {
@@ -98,8 +98,8 @@ type Package struct {
 	DefaultChannel string `json:"defaultChannel"`
 	Head           string `json:"head"`        // of the default channel
 	HeadVersion    string `json:"headVersion"` // with the release
-	Channels       int    `json:"channels"`    // how many
-	Bundles        int    `json:"bundles"`     // how many
+	Channels       int    `json:"channels"`    // number of channels
+	Bundles        int    `json:"bundles"`     // number of bundles
 	Deprecation
 
 	manifestName string // the display name that upstream shows
@@ -126,7 +126,7 @@ func (l *lister) packages() ([]Package, error) {
 	return []Package{p}, err
 }
 
-// displayNames returns the display name of a bundle in either form of its metadata, and the one in its manifests.
+// displayNames returns the display name of a bundle from either form of its metadata, and from its manifests only.
 func (l *lister) displayNames(bundle string) (either, manifest string, err error) {
 	indexed, ok := l.byName[bundle]
 	if !ok {
@@ -169,7 +169,7 @@ type Channel struct {
 	Head        string `json:"head"`
 	HeadVersion string `json:"headVersion"` // with the release
 	Default     bool   `json:"default"`
-	Bundles     int    `json:"bundles"` // how many
+	Bundles     int    `json:"bundles"` // number of bundles
 	Deprecation
 }
 

@@ -17,18 +17,18 @@ import (
 // An Update is a row of [Updates]: the updates of an installed bundle that follows a channel.
 type Update struct {
 	graph.Outlook
-	Dependencies []*resolve.Dependency `json:"dependencies,omitempty"` // of the installed bundle, as far as it is known
+	Dependencies []*resolve.Dependency `json:"dependencies,omitempty"` // of the installed bundle, as far as known
 
-	refused bool // OLM Classic refuses the channel
+	refused bool // OLM Classic rejects the channel
 }
 
-// Notable reports whether there is something to say about a row: OLM reports an error, the updates differ, do not reach
-// the end of the channel, never end, or are more than one. If by is not "", only the updates by that OLM count.
+// Notable reports whether OLM reports an error for a row, or its updates differ, do not reach the end of the channel,
+// never end, or are more than one. If by is not "", only the updates in these semantics count.
 func (u Update) Notable(by graph.Semantics) bool {
 	return by == "" && u.Differs || slices.ContainsFunc(u.fates(by), isNotable)
 }
 
-// fates returns what one OLM does, or for "" both.
+// fates returns the fates in the given semantics, or in both for "".
 func (u Update) fates(by graph.Semantics) []graph.Fate {
 	switch by {
 	case graph.Classic:
@@ -39,32 +39,32 @@ func (u Update) fates(by graph.Semantics) []graph.Fate {
 	return []graph.Fate{u.Classic, u.V1}
 }
 
-// updates reports whether there is an update.
+// updates reports whether the bundle has an update in either semantics.
 func (u Update) updates() bool {
 	return u.Classic.Outcome == graph.Update || u.V1.Outcome == graph.Update
 }
 
 func isNotable(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 
-// UpdateOptions say which updates are listed. The zero value lists those of every bundle in every channel.
+// UpdateOptions select the listed updates. The zero value lists the updates of every bundle in every channel.
 type UpdateOptions struct {
 	Channel string          // only this channel, which every package must have
-	None    bool            // without a channel, in the Subscription and the ClusterExtension; Channel is ignored
-	From    string          // only of the bundle of this name, or of this version, which some bundle must update
+	None    bool            // no channel in the Subscription and the ClusterExtension; Channel is ignored
+	From    string          // only the bundle with this name or version; a version must be known or have an update
 	V1      graph.V1Options // options of OLM v1; Channels is ignored
-	Paths   bool            // set the paths
-	Refused func(error)     // called for channels that OLM Classic rejects; may be nil
+	Paths   bool            // set the Path of each Fate
+	Refused func(error)     // called with the error for each channel that OLM Classic rejects; may be nil
 
-	// Dependencies returns those of a bundle in one of the packages; nil to ignore them.
+	// Dependencies returns the dependencies of a bundle in one of the packages; nil to ignore dependencies.
 	Dependencies func(bundle *declcfg.Meta) []*resolve.Dependency
 
-	By       graph.Semantics // what only this OLM does, in text; "" for both
-	Stranded bool            // only of bundles whose updates do not reach the end of the channel, in one OLM or By
-	Differs  bool            // only of bundles whose updates differ
+	By       graph.Semantics // the semantics shown in text; "" for both
+	Stranded bool            // only bundles whose updates do not reach the end of the channel, in either OLM or in By
+	Differs  bool            // only bundles whose updates differ
 }
 
-// Updates returns the updates of installed bundles, by package and channel, each found when it is asked for. The
-// packages need not be valid.
+// Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating.
+// The packages need not be valid.
 func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], error) {
 	var packages []iter.Seq[Update]
 	for _, x := range of {
@@ -88,7 +88,7 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], err
 	}, nil
 }
 
-// selects reports whether a row is listed.
+// selects reports whether the options list a row.
 func (o UpdateOptions) selects(u Update) bool {
 	isStranded := func(f graph.Fate) bool { return f.Stranded }
 	return (!o.Stranded || slices.ContainsFunc(u.fates(o.By), isStranded)) && (!o.Differs || u.Differs)
@@ -96,7 +96,8 @@ func (o UpdateOptions) selects(u Update) bool {
 
 // updates returns the updates in a package.
 func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error) {
-	if o.Channel == "" && o.From == "" { // nothing can be missing, and the graphs of all packages are too large
+	// Without these options, no object can be missing, and the graphs of all packages together are too large.
+	if o.Channel == "" && o.From == "" {
 		return func(yield func(Update) bool) {
 			p := graph.NewPackage(x)
 			channels := p.Channels
@@ -115,19 +116,19 @@ func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error
 	if err != nil {
 		return nil, err
 	}
-	rows := slices.Collect(o.rows(x, p, channels, from)) // one of each channel
+	rows := slices.Collect(o.rows(x, p, channels, from)) // at most one per channel
 	if !slices.ContainsFunc(rows, Update.updates) {
 		err = checkKnown(x, o.From)
 	}
 	return slices.Values(rows), err
 }
 
-// rows yields the updates of bundles that follow the channels, or only those of one bundle.
+// rows yields the updates of bundles that follow the channels, or only the updates of from if it is not nil.
 func (o UpdateOptions) rows(
 	x *declcfg.PackageIndex, p *graph.Package, channels []*graph.Channel, from *graph.Bundle,
 ) iter.Seq[Update] {
 	var always []*graph.Bundle
-	if from != nil && len(channels) == 1 && !from.Virtual { // it may be installed, even from elsewhere
+	if from != nil && len(channels) == 1 && !from.Virtual { // it may be installed, even from another catalog
 		always = append(always, from)
 	}
 	return func(yield func(Update) bool) {
@@ -149,7 +150,7 @@ func (o UpdateOptions) rows(
 	}
 }
 
-// dependencies returns a function that returns the dependencies of a bundle of a package, by name.
+// dependencies returns a function that returns the dependencies of a bundle of the package by name.
 func (o UpdateOptions) dependencies(x *declcfg.PackageIndex) func(name string) []*resolve.Dependency {
 	if o.Dependencies == nil {
 		return func(string) []*resolve.Dependency { return nil }
@@ -167,7 +168,7 @@ func (o UpdateOptions) dependencies(x *declcfg.PackageIndex) func(name string) [
 	}
 }
 
-// channels returns the channels to list; nil is for none.
+// channels returns the channels to list; a nil channel stands for no channel.
 func (o UpdateOptions) channels(p *graph.Package) ([]*graph.Channel, error) {
 	if o.None {
 		return []*graph.Channel{nil}, nil
@@ -175,7 +176,7 @@ func (o UpdateOptions) channels(p *graph.Package) ([]*graph.Channel, error) {
 	return channelsOf(p, o.Channel)
 }
 
-// checkKnown returns an error for a version that no bundle has.
+// checkKnown returns an error if no bundle has the version.
 func checkKnown(x *declcfg.PackageIndex, version string) error {
 	p := graph.NewPackage(x)
 	if len(p.Find(version)) > 0 {
@@ -190,7 +191,7 @@ func checkKnown(x *declcfg.PackageIndex, version string) error {
 	return declcfg.NotFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
 }
 
-// withVersions returns the graph of a package, with a virtual bundle for each text that is an unknown version.
+// withVersions returns the graph of a package, with a virtual bundle for each text that is a version without a bundle.
 func withVersions(x *declcfg.PackageIndex, texts ...string) *graph.Package {
 	p := graph.NewPackage(x)
 	var installed []declcfg.BundleSummary
@@ -205,7 +206,7 @@ func withVersions(x *declcfg.PackageIndex, texts ...string) *graph.Package {
 	return graph.NewPackage(x, installed...)
 }
 
-// channelsOf returns the channel of that name; all for "".
+// channelsOf returns the channel with the given name, or all channels for "".
 func channelsOf(p *graph.Package, name string) ([]*graph.Channel, error) {
 	if name == "" {
 		return p.Channels, nil
@@ -220,7 +221,7 @@ func channelsOf(p *graph.Package, name string) ([]*graph.Channel, error) {
 	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.Name), name, names)
 }
 
-// findBundle returns the bundle of that name or version.
+// findBundle returns the bundle with the given name or version. A version must have only one bundle.
 func findBundle(p *graph.Package, text string) (*graph.Bundle, error) {
 	found := p.Find(text)
 	if len(found) == 1 {
@@ -257,7 +258,7 @@ func (u Update) cells(bool) []string {
 	}
 }
 
-// An updateBy is a row with what one OLM does.
+// An updateBy is a row with the updates in one of the semantics.
 type updateBy struct {
 	Update
 	by graph.Semantics
@@ -276,7 +277,7 @@ func (u updateBy) cells(bool) []string {
 	return []string{u.Package, u.Channel, u.Installed, u.Version, next(f), hops(f), yesNo(f.Stranded), failure}
 }
 
-// next returns the next update, "" for none.
+// next returns the name of the next update, "error", or "" if there is none.
 func next(f graph.Fate) string {
 	if f.Outcome == graph.Failed {
 		return "error"
@@ -284,7 +285,8 @@ func next(f graph.Fate) string {
 	return f.Next
 }
 
-// stranded names the generations of OLM whose updates do not reach the end of the channel.
+// stranded returns the semantics in which the updates do not reach the end of the channel: "classic", "v1", "both" or
+// "no".
 func (u Update) stranded() string {
 	switch {
 	case u.Classic.Stranded && u.V1.Stranded:
@@ -297,7 +299,7 @@ func (u Update) stranded() string {
 	return "no"
 }
 
-// errors returns the errors about the bundle; that about its channel is reported elsewhere.
+// errors returns the errors for the bundle, but not for its channel, which is reported elsewhere.
 func (u Update) errors() string {
 	var all []string
 	if e := u.Classic.Error; e != "" && !u.refused {
@@ -316,8 +318,8 @@ func hops(f graph.Fate) string {
 	return strconv.Itoa(f.Hops)
 }
 
-// Explain explains for each channel of a package, or that of o, why the bundle From is or is not updated to the bundle
-// to next, by OLM Classic and by OLM v1. Both are names or versions.
+// Explain explains for each channel of a package, or for the channel in o, why the bundle o.From is or is not updated
+// to the bundle to next, in OLM Classic and in OLM v1. Both bundles are given by name or version.
 func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Explanation, error) {
 	p := withVersions(x, o.From, to)
 	channels, errChannel := o.channels(p)

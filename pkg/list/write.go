@@ -15,36 +15,36 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
-// A Format is how rows are written.
+// A Format is an output format for rows.
 type Format string
 
 // The formats.
 const (
 	Text  Format = "text" // a table
 	Wide  Format = "wide" // a table with more columns
-	Names Format = "name" // every name once, on a line of its own
+	Names Format = "name" // each name once, one per line
 	JSON  Format = "json" // a list of objects
-	YAML  Format = "yaml" // as JSON, with the keys sorted
+	YAML  Format = "yaml" // same as JSON, with sorted keys
 )
 
 // Formats returns all formats, the default first.
 func Formats() []Format { return []Format{Text, JSON, YAML, Wide, Names} }
 
-// A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Update] or [Match]. JSON
-// and YAML write its fields.
+// A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Update] or [Match]. JSON and YAML write its
+// fields.
 type Row interface {
 	title() string // the name
 	layout() layout
 	cells(wide bool) []string
 }
 
-// A layout is that of a table.
+// A layout is the columns of a table.
 type layout struct {
 	columns, wide []string
-	raw           bool // leave empty cells of columns empty, as upstream
+	raw           bool // leave empty cells of columns empty, like upstream
 }
 
-// Write writes rows. It holds a bounded number of them, unless they are written as YAML, and may range over them twice.
+// Write writes rows. It keeps a bounded number of rows in memory, except for YAML, and may iterate over them twice.
 func Write[R Row](w io.Writer, rows iter.Seq[R], f Format) error {
 	switch f {
 	case JSON:
@@ -101,8 +101,8 @@ func writeNames[R Row](w io.Writer, rows iter.Seq[R]) error {
 	return text.Flush()
 }
 
-// writeTable writes rows below a header. Cells are escaped for terminals. Unless the table is raw, an empty cell is a
-// dash, which keeps the number of columns constant for scripts.
+// writeTable writes rows below a header. Cells are escaped for terminals. Unless the table is raw, an empty cell is
+// written as a dash, so that the number of columns is constant for scripts.
 func writeTable[R Row](w io.Writer, rows iter.Seq[R], wide bool) error {
 	var zero R
 	l := zero.layout()
@@ -129,12 +129,12 @@ func writeTable[R Row](w io.Writer, rows iter.Seq[R], wide bool) error {
 	})
 }
 
-// maxHeld is how many rows of a table are held between finding the widths of its columns and writing it. If there are
-// more, it ranges over them again.
+// maxHeld is the maximum number of table rows kept in memory between computing the widths of the columns and writing
+// them. If there are more, align iterates over the rows again.
 const maxHeld = 10_000
 
-// align writes columns two spaces apart, the last one without padding. text/tabwriter, which upstream uses, is too slow
-// for 100,000 rows.
+// align writes columns two spaces apart, the last column without padding. text/tabwriter, which upstream uses, is too
+// slow for 100,000 rows.
 func align(w io.Writer, columns int, rows iter.Seq[[]string]) error {
 	widths := make([]int, columns)
 	var held [][]string

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A requirement is what a bundle depends on, as a row for people.
+// A requirement is a text row with a dependency of a bundle.
 type requirement struct {
 	bundle string
 	*resolve.Dependency
@@ -31,9 +31,9 @@ func (r requirement) cells(bool) []string {
 	return []string{r.bundle, legible.Value(r.Requires), by}
 }
 
-// WriteUpdates writes rows as [JSON] or [Text]; text ends with a table of what the bundles depend on, if any does. With
-// Paths, which the rows must have, text is every update of each row under both semantics or that of By. It may range
-// over the rows twice.
+// WriteUpdates writes rows as [JSON] or [Text]. Text ends with a table of the dependencies of the bundles, if they have
+// any. If o.Paths is set, the rows must have paths, and text lists every update of each row, in both semantics or in
+// o.By. It may iterate over the rows twice.
 func WriteUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions, f Format) error {
 	if f == JSON {
 		return Write(w, rows, f)
@@ -63,15 +63,15 @@ func WriteUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions, f Format)
 	return Write(w, slices.Values(required.all), f)
 }
 
-// requirements are what bundles depend on, each bundle once.
+// requirements are the dependencies of bundles, each bundle once.
 type requirements struct {
 	all  []requirement
-	seen map[bundleOf]bool // that depend on something
+	seen map[bundleOf]bool // bundles with dependencies
 }
 
 type bundleOf struct{ pkg, name string }
 
-// of yields rows, and adds the requirements of their bundles.
+// of yields rows, and collects the requirements of their bundles.
 func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
 	r.seen = map[bundleOf]bool{}
 	return func(yield func(Update) bool) {
@@ -89,7 +89,7 @@ func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
 	}
 }
 
-// writePaths writes every update of each row by one OLM, or for "" both.
+// writePaths writes every update of each row in the given semantics, or in both for "".
 func writePaths(w io.Writer, rows iter.Seq[Update], by graph.Semantics) error {
 	text := bufio.NewWriter(w)
 	for u := range rows {
