@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Baseline is problems that are known, so that only new ones count. A problem is known by what it is about, not by
-// its place: it may move in its file and in its list, and to another file. A problem without a rule is never known.
+// A Baseline lists known problems, so that only new ones count. A problem is identified by its subject, not by its
+// position: it may move within its file, within its list, and to another file. A problem without a rule is never known.
 type Baseline struct {
 	Problems []Known `json:"problems"`
 }
@@ -23,9 +23,9 @@ type Known struct {
 	Rule    string   `json:"rule"`
 	Package string   `json:"package,omitzero"`
 	Channel string   `json:"channel,omitzero"`
-	Path    string   `json:"path,omitzero"`   // without the indices of lists
-	Names   []string `json:"names,omitempty"` // that the problem is about: bundles, images, values
-	File    string   `json:"file,omitzero"`   // of problems without a path, which only differ by place
+	Path    string   `json:"path,omitzero"`   // without list indices
+	Names   []string `json:"names,omitempty"` // the bundles, images or values that the problem is about
+	File    string   `json:"file,omitzero"`   // for problems without a path, which only differ by position
 }
 
 func knownAs(p *Problem) Known {
@@ -39,8 +39,8 @@ func knownAs(p *Problem) Known {
 
 var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
-// names returns the names that p is about: those that it has, or else what its message quotes. A hint is not among
-// them, since it changes when something else gets a similar name.
+// names returns the names that p is about: its Names, or else the quoted strings of its message. They exclude the hint,
+// because it changes when another object gets a similar name.
 func (p *Problem) names() []string {
 	if len(p.Names) > 0 {
 		return p.Names
@@ -57,7 +57,7 @@ func (p *Problem) names() []string {
 
 var quotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// key returns the same text for equal ones only.
+// key returns a string that is the same for equal problems only.
 func (k Known) key() string {
 	return fmt.Sprintf("%q", []any{k.Rule, k.Package, k.Channel, k.Path, k.File, k.Names})
 }
@@ -79,7 +79,7 @@ func (k Known) String() string {
 	return fmt.Sprintf("%s [%s]", about, k.Rule)
 }
 
-// NewBaseline returns the baseline in which all problems are known.
+// NewBaseline returns the baseline that contains all problems with a rule.
 func NewBaseline(problems []*Problem) *Baseline {
 	b := &Baseline{Problems: []Known{}}
 	for _, p := range problems {
@@ -97,7 +97,7 @@ func (b *Baseline) Add(known []Known) {
 	slices.SortFunc(b.Problems, Known.compare)
 }
 
-// ReadBaseline reads what [Baseline.Write] wrote.
+// ReadBaseline reads the output of [Baseline.Write].
 func ReadBaseline(r io.Reader) (*Baseline, error) {
 	b := new(Baseline)
 	if err := json.UnmarshalRead(r, b, json.RejectUnknownMembers(true)); err != nil {
@@ -106,13 +106,13 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// Write writes the baseline as JSON, the same for the same problems.
+// Write writes the baseline as JSON. The same problems give the same bytes.
 func (b *Baseline) Write(w io.Writer) error {
 	return writeJSON(w, b)
 }
 
-// Filter returns the problems that are not known, and the known ones that no longer exist. One known problem is one
-// problem: of three that are alike, a baseline with two of them knows two.
+// Filter returns the problems that are not known, and the known problems that no longer exist. Each entry of the
+// baseline matches one problem: with two equal entries, the third equal problem is unknown.
 func (b *Baseline) Filter(problems []*Problem) (unknown []*Problem, stale []Known) {
 	left := make(map[string]int, len(b.Problems))
 	for _, k := range b.Problems {

@@ -14,7 +14,7 @@ func writeGitHub(w io.Writer, problems []*Problem) error {
 		for line := range strings.SplitSeq(p.text(), "\n") {
 			lines = append(lines, legible.Name(line))
 		}
-		text := strings.Join(lines, "\n") // which is escaped below
+		text := strings.Join(lines, "\n") // escaped below
 		if p.Path != "" {
 			text = legible.Name(legible.Message(p.Path)) + ": " + text
 		}

@@ -8,14 +8,14 @@ import (
 // Off is the level of a rule that is not reported.
 const Off Severity = "off"
 
-// Levels are the severities that a user gives to rules, by name. The zero value changes nothing.
+// Levels are the severities that a user sets for rules, by name. The zero value changes nothing.
 type Levels struct {
-	Rules    map[string]Severity            // of all packages
-	Packages map[string]map[string]Severity // of one package, by its name; before those of Rules
-	Strict   bool                           // makes warnings errors, after the others
+	Rules    map[string]Severity            // for all packages
+	Packages map[string]map[string]Severity // by package name; they override Rules
+	Strict   bool                           // turns warnings into errors, after the other levels apply
 }
 
-// of returns the severity that a problem gets.
+// of returns the severity of a problem at these levels.
 func (l Levels) of(p *Problem) Severity {
 	level, ok := l.Packages[p.Package][p.Rule]
 	if !ok {
@@ -30,7 +30,7 @@ func (l Levels) of(p *Problem) Severity {
 	return level
 }
 
-// Apply gives problems their severities and removes those that are [Off].
+// Apply sets the severities of problems and removes the problems that are [Off].
 func (l Levels) Apply(problems []*Problem) []*Problem {
 	for _, p := range problems {
 		p.Severity = l.of(p)
@@ -38,7 +38,7 @@ func (l Levels) Apply(problems []*Problem) []*Problem {
 	return slices.DeleteFunc(problems, func(p *Problem) bool { return p.Severity == Off })
 }
 
-// Errors returns the rules that are errors in some package at the wish of the user, in alphabetical order.
+// Errors returns the rules that the user made errors in some package, in alphabetical order.
 func (l Levels) Errors() []string {
 	var names []string
 	for _, rules := range append(slices.Collect(maps.Values(l.Packages)), l.Rules) {
@@ -52,7 +52,7 @@ func (l Levels) Errors() []string {
 	return slices.Compact(names)
 }
 
-// Always returns the names of those of the rules that have the severity in every package.
+// Always returns the names of the rules that have the severity in every package.
 func (l Levels) Always(s Severity, rules *Rules) []string {
 	var names []string
 	for i := range rules.all {

@@ -29,7 +29,7 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// markdown returns the problem as a line of a list.
+// markdown returns the problem as a list item.
 func (p *Problem) markdown() string {
 	line := fmt.Sprintf("- **%s** ", p.Severity)
 	if p.Pos.File != "" {

@@ -1,5 +1,5 @@
-// Package problem is what is wrong with a catalog, a bundle or an image: where, by which rule, and what to do about it.
-// Every check of opm reports a [Problem], and every one of them is printed by the writers of this package.
+// Package problem describes the problems of a catalog, a bundle or an image: their position, the rule they break, and
+// the fix. Every check of opm reports a [Problem], and the writers of this package print all of them.
 //
 //	problem.Sort(problems)
 //	report := problem.Report{Subject: "catalog", Problems: problems, Rules: validate.Rules()}
@@ -17,51 +17,52 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Severity says what a problem means.
+// A Severity is the severity of a problem.
 type Severity string
 
 const (
-	// Error is for what upstream rejects: no registry serves such a catalog, no cluster installs such a bundle.
+	// Error means that upstream rejects it: no registry serves such a catalog, no cluster installs such a bundle.
 	Error Severity = "error"
 
-	// Warning is for what upstream accepts and a cluster, a registry or a user trips over.
+	// Warning means that upstream accepts it, but a cluster, a registry or a user will have trouble with it.
 	Warning Severity = "warning"
 
-	// Info is for what is right and could be better.
+	// Info means that it is correct and could be better.
 	Info Severity = "info"
 )
 
-// severities are ordered, the worst first.
+// severities are sorted, the worst first.
 var severities = []Severity{Error, Warning, Info}
 
-// AtLeast reports whether a problem of severity s is as severe as one of severity t, or more.
+// AtLeast reports whether s is at least as severe as t.
 func (s Severity) AtLeast(t Severity) bool {
 	return slices.Index(severities, s) <= slices.Index(severities, t)
 }
 
-// A Problem is one thing that is wrong. It prints as
+// A Problem is one mistake. It prints as
 //
 //	catalog/foo.yaml:6:9: error: invalid package "foo": invalid channel "stable": entries[2].name: no olm.bundle blobs
 //	found in package "foo" for olm.channel entries [foo.v2.0.0]; add the olm.bundle, or remove the entry [entry-bundle]
 //
 // on one line.
 type Problem struct {
-	Rule     string      // the name of the rule that is broken, "" for none
-	Severity Severity    // of the rule, unless the user asked for another
-	Pos      declcfg.Pos // where the value starts; without a file where there is none
-	Package  string      // that it is about, "" for none
-	Channel  string      // that it is about, "" for none; printed as part of the path only
-	Names    []string    // of what else it is about and the path does not say: the image that does not exist
-	Path     string      // the way to the value, from the package or the top of the file down
-	Message  string      // what is wrong
+	Rule     string      // name of the broken rule; "" for none
+	Severity Severity    // the severity of the rule, unless the user chose another
+	Pos      declcfg.Pos // start of the value; without a file if it has no position
+	Package  string      // package it is about; "" for none
+	Channel  string      // channel it is about; "" for none; printed as part of the path only
+	Names    []string    // other names it is about that are not in the path, such as a missing image
+	Path     string      // path to the value, from the package or the top of the file
+	Message  string      // the problem in words
 	Rejected bool        // upstream calls the objects of the path invalid, unless the severity is not [Error]
-	Fix      string      // what to do about it, "" where the message says that
+	Fix      string      // what to do; "" if the message says that
 
-	// Cause is the same for problems with one cause outside the catalog, such as a registry that does not answer. Text has
-	// only the first of them, with their number. "" means a cause of its own.
+	// Cause is the same for problems with one cause, such as a registry that does not answer, or a change of a
+	// definition that several updates share. The text format prints only the first of them, with their number. "" means
+	// its own cause.
 	Cause string
 
-	Consequences []string // rules that are broken because of it and not reported by themselves; the message names them
+	Consequences []string // rules broken as a result and not reported on their own; the message names them
 }
 
 func (p *Problem) String() string {
@@ -80,10 +81,10 @@ func (p *Problem) String() string {
 	return b.String()
 }
 
-// object begins the name of an object in a path.
+// object matches the start of an object name in a path.
 var object = regexp.MustCompile(`(^|: )(package|channel|bundle) "`)
 
-// where returns the path, with the words by which upstream names invalid objects.
+// where returns the path, with upstream's wording for invalid objects.
 func (p *Problem) where() string {
 	path := p.Path
 	if p.Rejected && p.Severity == Error {
@@ -92,7 +93,7 @@ func (p *Problem) where() string {
 	return legible.Name(legible.Message(path))
 }
 
-// text returns what is wrong and what to do about it.
+// text returns the message and the fix.
 func (p *Problem) text() string {
 	if p.Fix == "" {
 		return p.message()
@@ -100,11 +101,11 @@ func (p *Problem) text() string {
 	return p.message() + "; " + p.Fix
 }
 
-// message returns what is wrong, without values that are too long to show.
+// message returns the message with long values cut.
 func (p *Problem) message() string { return legible.Message(p.Message) }
 
-// Sort orders problems by place, and at one place the worst first. What several rules say of a value in the same words,
-// it leaves to the first of them.
+// Sort sorts problems by position, and at one position by severity, the worst first. If several rules report a value in
+// the same words, it keeps only the first of them.
 func Sort(problems []*Problem) []*Problem {
 	slices.SortStableFunc(problems, func(p, q *Problem) int {
 		return cmp.Or(
@@ -128,7 +129,7 @@ func Sort(problems []*Problem) []*Problem {
 	})
 }
 
-// Count returns how many problems have the severity.
+// Count returns the number of problems with the severity.
 func Count(problems []*Problem, s Severity) (n int) {
 	for _, p := range problems {
 		if p.Severity == s {
@@ -138,17 +139,18 @@ func Count(problems []*Problem, s Severity) (n int) {
 	return n
 }
 
-// HasErrors reports whether what the problems are about is rejected.
+// HasErrors reports whether a problem is an error, which means that the checked object is rejected.
 func HasErrors(problems []*Problem) bool { return Count(problems, Error) > 0 }
 
-// FromError returns the errors that err joins as problems, by place. What is not a [declcfg.Error] has no place.
+// FromError converts the errors that err joins to problems, sorted by position. An error that is not a [declcfg.Error]
+// has no position.
 func FromError(rule string, err error) []*Problem {
 	all := Flatten(err)
 	slices.SortStableFunc(all, declcfg.CompareErrors)
 	problems := make([]*Problem, len(all))
 	for i, err := range all {
 		problems[i] = &Problem{Rule: rule, Severity: Error, Message: err.Error()}
-		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // one that is wrapped has more to say than its place
+		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapped one has more to say
 			problems[i].Pos, problems[i].Message = e.Pos, e.Err.Error()
 			if e.Pointer != "" {
 				problems[i].Path = declcfg.Path(e.Pointer)
@@ -158,7 +160,7 @@ func FromError(rule string, err error) []*Problem {
 	return problems
 }
 
-// Flatten returns the errors that err joins, in their order, and those that they join.
+// Flatten returns the errors that err joins, in order and recursively.
 func Flatten(err error) (all []error) {
 	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {

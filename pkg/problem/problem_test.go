@@ -23,7 +23,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// Problems are ordered by place, then severity, and nothing is said twice.
+// TestSort checks that problems are sorted by position, then severity, without duplicates.
 func TestSort(t *testing.T) {
 	at := func(line int, severity problem.Severity, rule, message string) *problem.Problem {
 		return &problem.Problem{Rule: rule, Severity: severity, Pos: declcfg.Pos{File: "f", Line: line}, Message: message}

@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Reason returns the first error among problems on one line, with its place and the number of errors: what a program
-// prints last, for callers that look for one line. It returns "" if there are no errors.
+// Reason returns the first error among problems on one line, with its position and the number of errors: the last line
+// that a program prints, for callers that look for one line. It returns "" if there are no errors.
 func Reason(problems []*Problem) string {
 	i := slices.IndexFunc(problems, func(p *Problem) bool { return p.Severity == Error })
 	if i < 0 {
@@ -25,7 +25,7 @@ func Reason(problems []*Problem) string {
 	return First(what, p.Pos, Count(problems, Error))
 }
 
-// First adds to the first of several errors its place, if it has one, and their number.
+// First adds the position and the number of errors to the text of the first one. It omits an unknown position.
 func First(what string, pos declcfg.Pos, errors int) string {
 	var about string
 	if pos.File != "" {

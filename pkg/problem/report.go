@@ -10,31 +10,31 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// A Report is what was found, and what it takes to write that.
+// A Report is the result of a check, with the data needed to write it.
 type Report struct {
-	Subject  string // what was checked, such as "catalog"
+	Subject  string // the checked object, such as "catalog"
 	Problems []*Problem
-	Rules    *Rules         // that were checked
-	Version  string         // of opm, "" for none
-	Counts   map[string]int // of what was checked, by key, for JSON and YAML; nil for none
-	Limit    int            // characters of the list in Markdown, which counts what it leaves out; 0 means no limit
+	Rules    *Rules         // the checked rules
+	Version  string         // of opm; "" for none
+	Counts   map[string]int // numbers of checked objects, by key, for JSON and YAML; nil for none
+	Limit    int            // maximum characters of the list in Markdown, which counts the rest; 0 means no limit
 }
 
-// A Format is a form in which reports are written.
+// A Format is an output format of reports.
 type Format string
 
-// The formats.
+// The output formats.
 const (
-	Text   Format = "text"   // a line for each problem; see [WriteText] for colours
-	JSON   Format = "json"   // passed and error.message as upstream's validate has them, and a list of problems
+	Text   Format = "text"   // one line per problem; see [WriteText] for colours
+	JSON   Format = "json"   // passed and error.message as in upstream's validate, and a list of problems
 	YAML   Format = "yaml"   // the same in YAML
 	SARIF  Format = "sarif"  // the Static Analysis Results Interchange Format, for code scanning
-	GitHub Format = "github" // commands of GitHub workflows, which shows them beside the lines of a pull request
+	GitHub Format = "github" // commands of GitHub workflows, shown next to the lines of a pull request
 
 	Markdown Format = "markdown" // a list for a comment on a pull request
 )
 
-// Formats are the names of all formats.
+// Formats returns the names of all formats.
 func Formats() []string {
 	return []string{string(Text), string(JSON), string(YAML), string(SARIF), string(GitHub), string(Markdown)}
 }
@@ -58,7 +58,7 @@ func (r *Report) Write(w io.Writer, format Format) error {
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// A Result is what upstream prints with -o json, and the problems one by one.
+// A Result is upstream's output with -o json, together with the list of problems.
 type Result struct {
 	Passed   bool           `json:"passed"`
 	Error    *resultError   `json:"error,omitzero"`
@@ -70,7 +70,7 @@ type resultError struct {
 	Message string `json:"message"`
 }
 
-// A printed is a problem with the keys that it is printed with.
+// A printed is a problem with its output keys.
 type printed struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
@@ -86,7 +86,7 @@ type printed struct {
 	Consequences []string `json:"consequences,omitempty"`
 }
 
-// Result returns what is written as JSON and YAML.
+// Result returns the value that is written as JSON and YAML.
 func (r *Report) Result() *Result {
 	res := &Result{Passed: !HasErrors(r.Problems), Counts: r.Counts}
 	var errors []*Problem
@@ -105,7 +105,7 @@ func (r *Report) Result() *Result {
 	return res
 }
 
-// writeJSON escapes what means something in HTML, since upstream does.
+// writeJSON escapes HTML characters, because upstream does.
 func (r *Report) writeJSON(w io.Writer) error {
 	return writeJSON(w, r.Result(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 }
@@ -120,7 +120,7 @@ func (r *Report) writeYAML(w io.Writer) error {
 	return err
 }
 
-// writeJSON writes JSON for people. Names of files in it need not be UTF-8.
+// writeJSON writes indented JSON. File names in it may be invalid UTF-8.
 func writeJSON(w io.Writer, v any, opts ...json.Options) error {
 	opts = append(opts, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
 	text, err := json.Marshal(v, opts...)

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// two are an error with everything and a warning with next to nothing.
+// two are an error with all fields and a warning with almost none.
 var two = []*problem.Problem{
 	{
 		Rule: "channel-head", Severity: problem.Error, Pos: declcfg.Pos{File: "c/a b.yaml", Line: 6, Column: 9},
@@ -52,7 +52,7 @@ has no use.
 ## icon: info: a package has an icon
 `)
 
-// written returns what a report about a catalog with the problems is written as.
+// written returns a report about a catalog with the given problems.
 func written(t *testing.T, format problem.Format, problems ...*problem.Problem) string {
 	t.Helper()
 	report := problem.Report{Subject: "catalog", Problems: problems, Rules: rules, Version: "v1.2.3"}
@@ -90,7 +90,7 @@ c/b,c:d.json: warning: odd [utf-8]
 	same(t, coloured, plain)
 }
 
-// Warnings of one rule about one package are one line; errors never are.
+// TestWriteTextFolds checks that warnings of one rule about one package share a line, and that errors never do.
 func TestWriteTextFolds(t *testing.T) {
 	at := func(line int, severity problem.Severity, pkg string) *problem.Problem {
 		return &problem.Problem{
@@ -133,7 +133,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Scripts look at passed and error.message, which are upstream's.
+// TestWriteJSON checks passed and error.message, which scripts read and which are the same as upstream's.
 func TestWriteJSON(t *testing.T) {
 	got := func(problems []*problem.Problem) string {
 		return written(t, problem.JSON, problems...)
@@ -217,7 +217,7 @@ func TestWriteGitHub(t *testing.T) {
 		"::notice file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n")
 }
 
-// A sarifLog is what of SARIF 2.1.0 code scanning demands.
+// A sarifLog is the part of SARIF 2.1.0 that code scanning requires.
 type sarifLog struct {
 	Schema  string `json:"$schema"`
 	Version string `json:"version"`
@@ -313,7 +313,7 @@ func TestWriteSARIF(t *testing.T) {
 	}
 }
 
-// level is what SARIF calls a severity.
+// level returns the SARIF level of a severity.
 func level(s problem.Severity) string {
 	if s == problem.Info {
 		return "note"
@@ -345,7 +345,7 @@ func TestSARIFLocations(t *testing.T) {
 	}
 }
 
-// Markdown lists as many problems as fit, and counts the others.
+// TestLimit checks that Markdown lists as many problems as fit, and counts the others.
 func TestLimit(t *testing.T) {
 	const a, b, c = "- **error** ä\n", "- **error** b\n", "- **error** c\n"
 	for limit, want := range map[int]string{0: a + b + c, 42: a + b + c, 41: a + b + "- and 1 more\n", 1: "- and 3 more\n"} {

@@ -11,46 +11,45 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
-// A Rule is something that what is checked should keep. Problems, the flags that mute them, the reference and tests all
-// come from it.
+// A Rule is a requirement on checked objects. Problems, the flags that mute them, the reference and tests all use it.
 type Rule struct {
 	Name     string
 	Severity Severity
-	Summary  string // what is asked for, as a sentence without an end
-	Reason   string // what goes wrong otherwise
-	Fix      string // what to do about a problem; "" where its message says that
+	Summary  string // the requirement, as a sentence without a full stop
+	Reason   string // the consequence of breaking it
+	Fix      string // how to fix a problem; "" if its message says that
 
-	// Bad and Good are files that, added to [Rules.Example], break or keep the rule. They hold YAML documents, each of
-	// which replaces the object with the same schema, package and name; what cannot be read replaces nothing.
+	// Bad and Good are files that, added to [Rules.Example], break or keep the rule. They contain YAML documents, each
+	// of which replaces the object with the same schema, package and name; an unreadable document replaces nothing.
 	Bad, Good string
 
-	// Abridged says why Bad only shows what breaks the rule and does not break it itself; "" where it does.
+	// Abridged explains why Bad only shows the mistake but does not break the rule itself; "" if it does break it.
 	Abridged string
 
-	// Schema is a CUE file of the user that the examples are about, and Config an opm.yaml; "" for none.
+	// Schema is a CUE file of the user for the examples, and Config an opm.yaml; "" for none.
 	Schema, Config string
 }
 
-// Rules are all rules about one kind of thing, such as catalogs. They do not change.
+// Rules are all rules about one kind of object, such as catalogs. They are immutable.
 type Rules struct {
-	Example string // a file that keeps every rule, "" for none
+	Example string // a file that keeps every rule; "" for none
 
 	groups []group
 	all    []Rule
 	byName map[string]*Rule
 }
 
-// A group is rules about one part of the thing: those from the first to that of the next group.
+// A group is a range of rules about one part of the object: from the first up to the first of the next group.
 type group struct {
 	title string
 	first int
 }
 
-// ParseRules reads a table of rules. It panics at mistakes, since tables are part of the program. A line is one of
+// ParseRules reads a table of rules. It panics on mistakes, because tables are part of the program. A line is one of
 //
-//	@NAME                        begins a part of examples, whose lines follow; the part example is [Rules.Example]
-//	# TITLE                      begins a group
-//	## NAME: SEVERITY: SUMMARY   begins a rule
+//	@NAME                        starts a part of examples, followed by its lines; the part example is [Rules.Example]
+//	# TITLE                      starts a group
+//	## NAME: SEVERITY: SUMMARY   starts a rule
 //	> FIX
 //	! ABRIDGED
 //	| a line of Schema
@@ -59,9 +58,9 @@ type group struct {
 //	+ a line of Good
 //	  a line of both, after one space
 //
-// and all others are words: below a rule its reason, and before the first rule for readers of the table only. What
-// follows the first character of a line of an example is @NAME for the lines of that part, or text, in which \t and
-// \xef are what they are in Go.
+// and all other lines are words: after a rule its reason, and before the first rule a comment on the table. The first
+// character of an example line is followed by @NAME, which stands for the lines of that part, or by text, in which \t
+// and \xef have the same meaning as in Go.
 func ParseRules(text string) *Rules {
 	p := parser{parts: map[string]string{}}
 	for line := range strings.Lines(text) {
@@ -76,7 +75,7 @@ func ParseRules(text string) *Rules {
 	return r
 }
 
-// Join returns the rules of both tables, whose names differ, with the example of the first.
+// Join returns the rules of both tables, whose names must differ, with the example of the first.
 func Join(a, b *Rules) *Rules {
 	joined := &Rules{Example: a.Example, all: slices.Concat(a.all, b.all), byName: map[string]*Rule{}}
 	joined.groups = slices.Clone(a.groups)
@@ -93,7 +92,7 @@ func Join(a, b *Rules) *Rules {
 type parser struct {
 	rules Rules
 	parts map[string]string // of examples
-	part  string            // the last one
+	part  string            // the current one
 }
 
 func (p *parser) line(line string) {
@@ -151,7 +150,7 @@ func (p *parser) rule(r *Rule, line string) {
 	}
 }
 
-// example returns the text that a line of an example means.
+// example returns the text for a line of an example.
 func (p *parser) example(line string) string {
 	if name, ok := strings.CutPrefix(line, "@"); ok {
 		part, known := p.parts[name]
@@ -167,7 +166,7 @@ var unescape = strings.NewReplacer(`\t`, "\t", `\xef`, "\xef")
 
 func join(text, line string) string { return strings.TrimSpace(text + " " + strings.TrimSpace(line)) }
 
-// All returns all rules, in the order of the reference: by what they are about.
+// All returns all rules, grouped by subject, in the order of the reference.
 func (r *Rules) All() []Rule { return slices.Clone(r.all) }
 
 // Names returns the names of all rules.
@@ -198,7 +197,7 @@ func (r *Rules) Group(title string) []Rule {
 	return r.all[r.groups[i].first:end]
 }
 
-// Of returns the rule of a problem. It panics if there is none.
+// Of returns the rule with the given name. It panics if there is none.
 func (r *Rules) Of(name string) *Rule {
 	rule := r.byName[name]
 	if rule == nil {
@@ -207,10 +206,10 @@ func (r *Rules) Of(name string) *Rule {
 	return rule
 }
 
-// Has reports whether there is a rule of that name.
+// Has reports whether a rule has the given name.
 func (r *Rules) Has(name string) bool { return r.byName[name] != nil }
 
-// CheckNames returns an error about the first name that is not that of a rule.
+// CheckNames returns an error about the first name that is not the name of a rule.
 func (r *Rules) CheckNames(names []string) error {
 	for _, name := range names {
 		if !r.Has(name) {
@@ -220,15 +219,15 @@ func (r *Rules) CheckNames(names []string) error {
 	return nil
 }
 
-// WriteRule explains a rule, which must exist: its severity, what it asks for and why, what to do, and a bad and a good
-// example.
+// WriteRule explains a rule, which must exist: its severity, the requirement and its reason, the fix, and a bad and a
+// good example.
 func (r *Rules) WriteRule(w io.Writer, name string) error {
 	out := bufio.NewWriter(w)
 	r.Of(name).write(out)
 	return out.Flush()
 }
 
-// WriteTable writes a line for each rule: its name, its severity and what it asks for.
+// WriteTable writes one line per rule: its name, its severity and its requirement.
 func (r *Rules) WriteTable(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range r.all {
@@ -266,10 +265,10 @@ func (r *Rule) write(out *bufio.Writer) {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// width is that of a paragraph, in bytes.
+// width is the width of a paragraph, in bytes.
 const width = 100
 
-// writeParagraph writes words, with indent before every line.
+// writeParagraph writes a wrapped paragraph, with indent before every line.
 func writeParagraph(out *bufio.Writer, indent, text string) {
 	line := indent
 	for word := range strings.FieldsSeq(text) {
@@ -286,7 +285,7 @@ func writeParagraph(out *bufio.Writer, indent, text string) {
 	fmt.Fprintln(out, line)
 }
 
-// writeExample writes a file. What is not UTF-8 in it on purpose is shown as terminals do.
+// writeExample writes a file. It shows intentionally invalid UTF-8 as a terminal would.
 func writeExample(out *bufio.Writer, text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\ufffd")) {
 		out.WriteString("    " + line)

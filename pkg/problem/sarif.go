@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// What follows is the part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a
-// linter need.
+// The part of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/) that the results of a linter need.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -87,7 +86,7 @@ func (r *Report) writeSARIF(w io.Writer) error {
 	return writeJSON(w, log)
 }
 
-// sarifLevel returns what SARIF calls a severity.
+// sarifLevel returns the SARIF level of a severity.
 func sarifLevel(s Severity) string {
 	if s == Info {
 		return "note"
@@ -108,7 +107,7 @@ func (r *Rule) sarif() sarifRule {
 	return rule
 }
 
-// sarifURI writes the name of a file as a URI: relative to where opm runs, or absolute.
+// sarifURI converts a file name to a URI: relative to the working directory, or absolute.
 func sarifURI(file string) string {
 	u := url.URL{Path: filepath.ToSlash(file)}
 	if filepath.IsAbs(file) {

@@ -25,8 +25,8 @@ const (
 
 var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 
-// WriteText writes problems one a line, as [Problem.String] has them, with colours if colour is set. The warnings of
-// one rule about one package, and its hints, are one line with their number, except those with consequences.
+// WriteText writes one problem per line, formatted by [Problem.String], with colours if colour is set. The warnings of
+// one rule about one package, and its hints, share one line with their number, except the ones with consequences.
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	out := bufio.NewWriter(w)
 	for _, g := range fold(problems) {
@@ -46,13 +46,13 @@ func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 // Folds reports whether WriteText writes fewer lines than there are problems.
 func Folds(problems []*Problem) bool { return len(fold(problems)) < len(problems) }
 
-// A folded is problems that are printed as one.
+// A folded is a group of problems that are printed as one.
 type folded struct {
 	first *Problem
 	more  int
 }
 
-// fold returns the problems as they are printed, in the order of the first of each.
+// fold groups the problems for printing, in the order of the first problem of each group.
 func fold(problems []*Problem) []*folded {
 	type group struct {
 		rule, pkg, cause string
@@ -79,7 +79,7 @@ func fold(problems []*Problem) []*folded {
 	return all
 }
 
-// Lines returns problems one a line, without the end of the last line.
+// Lines returns one problem per line, without a line break at the end.
 func Lines(problems []*Problem) string {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
@@ -96,7 +96,7 @@ func (p *Problem) coloured() string {
 	return strings.TrimSuffix(line, rule) + dim + rule + reset
 }
 
-// Summary says how many problems there are: "2 errors and 1 warning in 3 files".
+// Summary returns the numbers of problems: "2 errors and 1 warning in 3 files".
 func Summary(problems []*Problem) string {
 	if len(problems) == 0 {
 		return "no problems"
@@ -113,7 +113,7 @@ func Summary(problems []*Problem) string {
 	return fmt.Sprintf("%s and %s in %s", errors, warnings, in)
 }
 
-// WriteByRule writes how many problems break each rule, the most first, if there are several.
+// WriteByRule writes the number of problems per rule, the highest first. It writes nothing for fewer than two rules.
 func WriteByRule(w io.Writer, problems []*Problem) error {
 	type row struct {
 		severity Severity
@@ -121,7 +121,7 @@ func WriteByRule(w io.Writer, problems []*Problem) error {
 	}
 	counts := map[row]int{}
 	for _, p := range problems {
-		if p.Rule != "" { // unlike that there are too many
+		if p.Rule != "" { // the problem that there are too many has none
 			counts[row{p.Severity, p.Rule}]++
 		}
 	}
