@@ -20,34 +20,34 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// Options are what an image is made of, apart from its catalog.
+// Options configure a build.
 type Options struct {
-	// Platforms are those of the image, at least one. Several make an index.
+	// Platforms of the image, at least one. Several platforms make an index.
 	Platforms   []Platform
 	Labels      map[string]string // of the image
 	Annotations map[string]string // of its manifests, and of the index
 	Created     time.Time         // as in [image.BuildOptions]
-	HTTPAddr    string            // where the catalog is served over HTTP too; empty for gRPC only
-	Limits      image.Limits      // likewise
+	HTTPAddr    string            // the address of opm serve --http-addr; "" for gRPC only
+	Limits      image.Limits      // as in [image.BuildOptions]
 }
 
-// A Platform is a platform of an image, and what serves the catalog there: the program opm, a base image with opm, or
-// neither.
+// A Platform is a platform of an image, with the opm that serves the catalog on it: a binary, a base image that has
+// opm, or neither.
 type Platform struct {
 	Name   string // linux/arch or linux/arch/variant
 	Binary *Binary
 	Base   *Base
 }
 
-// An InvalidError says that a catalog is invalid.
+// An InvalidError reports that a catalog is invalid.
 type InvalidError struct{ Report *validate.Report }
 
 func (e *InvalidError) Error() string {
 	return "the catalog is invalid: " + plural.Of(len(e.Report.Problems), "problem")
 }
 
-// Build makes the image of a catalog. If that is invalid, the error is an *InvalidError. It writes to temporary files
-// only, which are gone when the image is closed.
+// Build builds the image of a catalog. If the catalog is invalid, the error is an *InvalidError. Build writes to
+// temporary files only; closing the image removes them.
 func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, error) {
 	key, err := store.KeyOf(ctx, catalog)
 	if err != nil {
@@ -73,14 +73,14 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 	return b.finish(err)
 }
 
-// BuildOpm makes the image of opm itself, which can be the base of catalog images, and the builder in a Dockerfile.
-// Every platform must have a Binary.
+// BuildOpm builds the image of opm itself. It can be the base of catalog images and the builder stage of a
+// Dockerfile. Every platform must have a Binary.
 func BuildOpm(ctx context.Context, o Options) (*Image, error) {
 	b := &builder{Options: o}
 	return b.finish(b.packPrograms(ctx))
 }
 
-// unchanged returns an error if the catalog no longer has the key that it had.
+// unchanged returns store.ErrChanged if the catalog no longer has this key.
 func unchanged(ctx context.Context, key store.Key, catalog declcfg.Source) error {
 	now, err := store.KeyOf(ctx, catalog)
 	if err == nil && now != key {
@@ -92,8 +92,8 @@ func unchanged(ctx context.Context, key store.Key, catalog declcfg.Source) error
 // A builder packs the layers of an image.
 type builder struct {
 	Options
-	programs []*image.Layer // of each platform, nil where it has no Binary
-	catalog  []*image.Layer // none in the image of opm
+	programs []*image.Layer // one per platform; nil if the platform has no Binary
+	catalog  []*image.Layer // nil in the image of opm
 	packages int            // in the catalog
 	store    *image.Layer
 
@@ -101,7 +101,7 @@ type builder struct {
 	all []*image.Layer
 }
 
-// pack packs a layer. The image closes it.
+// pack packs a layer, which is closed with the image.
 func (b *builder) pack(ctx context.Context, c image.Content) (*image.Layer, error) {
 	l, err := image.Pack(ctx, c, b.Created)
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *builder) packPrograms(ctx context.Context) (err error) {
 	return nil
 }
 
-// packStore builds the store, unless no platform can read it.
+// packStore builds the store and packs it, unless no platform can read it.
 func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.Source) error {
 	if !slices.ContainsFunc(b.Platforms, Platform.readsStore) {
 		return nil
@@ -151,7 +151,7 @@ func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.
 	return err
 }
 
-// packCatalog packs the files of the catalog, several layers at once.
+// packCatalog packs the files of the catalog, several layers concurrently.
 func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index *declcfg.Index) error {
 	parts, err := split(catalog, index)
 	if err != nil {
@@ -196,7 +196,7 @@ func (b *builder) assemble(img *Image) error {
 	return img.complete(b.Annotations)
 }
 
-// imageFor returns the options of the image for a platform, and what each of its layers contains.
+// imageFor returns the options of the image for a platform, and the content of each layer for the summary.
 func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOptions, content []string) {
 	opts = image.BuildOptions{
 		Platform: p.Name, Labels: b.Labels, Annotations: b.Annotations, Created: b.Created, Limits: b.Limits,

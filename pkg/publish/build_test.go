@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// catalog returns a catalog of a hundred packages, of which each has a directory, and of files of all other kinds.
+// catalog returns a catalog of 102 packages, a hundred of them in directories of their own, with files of all other
+// kinds.
 func catalog() map[string]string {
 	files := map[string]string{
 		"README.md": "# Ours\n", ".indexignore": "*.md\n", "two/catalog.yaml": graphtest.YAML("a", "1.0.0") + graphtest.YAML("b", "1.0.0"),
@@ -45,7 +46,7 @@ func source(files map[string]string) declcfg.Source {
 	return declcfg.Source{Name: "catalog", FS: fsys}
 }
 
-// fakeBinary returns a Binary that nothing checks.
+// fakeBinary returns a Binary without the checks of OpenBinary.
 func fakeBinary(text string) *Binary {
 	return &Binary{readerAt{strings.NewReader(text)}, int64(len(text))}
 }
@@ -76,7 +77,7 @@ func build(t *testing.T, s declcfg.Source, o Options) *Image {
 	return built
 }
 
-// opened writes an image to a layout, and opens it for a platform.
+// opened writes an image to a layout and opens it for a platform.
 func opened(t *testing.T, built *Image, platform string) *image.Image {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -100,7 +101,7 @@ func files(t *testing.T, img *image.Image, dir string) fs.FS {
 	return fsys
 }
 
-// TestBuild holds that every platform has the whole catalog, and a store that opm takes for that of the catalog.
+// TestBuild checks that every platform has the whole catalog and a store that opm accepts for the catalog.
 func TestBuild(t *testing.T) {
 	want := catalog()
 	built := build(t, source(want), options("linux/amd64", "linux/arm64"))
@@ -133,7 +134,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// wantStore fails the test if there is no store of the catalog in an image.
+// wantStore fails the test if the image has no store of the catalog.
 func wantStore(t *testing.T, root, configs fs.FS) {
 	t.Helper()
 	key, err := store.KeyOf(t.Context(), declcfg.Source{Name: "configs", FS: configs})
@@ -152,7 +153,7 @@ func wantStore(t *testing.T, root, configs fs.FS) {
 	s.Close()
 }
 
-// TestReproducible builds one catalog in two directories, with other modes, times, and directory orders.
+// TestReproducible builds one catalog from two directories with different file modes, times and orders.
 func TestReproducible(t *testing.T) {
 	write := func(mode fs.FileMode, modified time.Time) string {
 		dir := filepath.Join(t.TempDir(), modified.Format("x05"))
@@ -179,7 +180,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// layers returns the digests of the layers of an image with some content.
+// layers returns the digests of the layers with this content.
 func layers(built *Image, content string) (digests []string) {
 	for _, l := range built.Summary.Images[0].Layers {
 		if l.Content == content {
@@ -189,7 +190,7 @@ func layers(built *Image, content string) (digests []string) {
 	return digests
 }
 
-// TestUpdateIsSmall holds that an update of a package changes one layer of the catalog, and a new package one more.
+// TestUpdateIsSmall checks that an updated package changes one layer of the catalog, and so does a new package.
 func TestUpdateIsSmall(t *testing.T) {
 	old := build(t, source(catalog()), options("linux/amd64"))
 	if n := len(layers(old, "catalog")); n < maxCatalogLayers/2 || n > maxCatalogLayers {
@@ -206,7 +207,7 @@ func TestUpdateIsSmall(t *testing.T) {
 	}
 }
 
-// TestSplit holds that the files of a package are in one layer, wherever they are.
+// TestSplit checks that the files of a package are in one layer, whatever their directories.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	text := catalog()
@@ -247,7 +248,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestEmpty holds that an empty catalog is in its image, which serves it.
+// TestEmpty checks that the image of an empty catalog has the catalog and its store.
 func TestEmpty(t *testing.T) {
 	dir := t.TempDir()
 	built := build(t, declcfg.Source{Name: dir, FS: os.DirFS(dir)}, options("linux/amd64"))
@@ -276,7 +277,7 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
-// A changingFS is another one after a file was opened some times.
+// A changingFS switches to another file system after one of its files was opened a number of times.
 type changingFS struct {
 	fs.FS
 	changed fs.FS

@@ -1,7 +1,7 @@
-// Package publish makes an image of a catalog that serves it, without a container engine.
+// Package publish builds a catalog image that can serve the catalog, without a container engine.
 //
 //	catalog := declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")}
-//	binary, err := publish.Self("linux/amd64")
+//	binary, err := publish.Self(ctx, "linux/amd64", "")
 //	if err != nil {
 //		return err
 //	}
@@ -14,9 +14,9 @@
 //	defer built.Close()
 //	digest, err := image.Push(ctx, built.Artifact, "quay.io/org/catalog:v1", image.Options{})
 //
-// The image has the entry point, paths and labels of one that is built with the Dockerfile of opm generate dockerfile.
-// The same files, binaries and options give the same digest, wherever and by whomever it is built.
+// The image has the entry point, paths and labels of an image built with the Dockerfile of opm generate dockerfile.
+// The same files, binaries and options give the same digest, on any machine.
 //
-// The packages of a catalog are spread over at most 40 layers, so that an update of one of them leaves most layers as
-// they are. The store, from which opm serves at once, is a layer of its own.
+// The packages of a catalog are spread over at most 40 layers, so that an update of one package leaves most layers
+// unchanged. The store, from which opm serves without building one first, is a layer of its own.
 package publish

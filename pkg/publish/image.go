@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// An Image is an image that was built. It can be pushed and written until it is closed.
+// An Image is a built image. It can be pushed and written until it is closed.
 type Image struct {
 	Artifact image.Artifact // an image, or an index of several
 	Summary  Summary
@@ -21,7 +21,7 @@ type Image struct {
 	layers []*image.Layer
 }
 
-// A Summary says what is in an image.
+// A Summary describes a built image.
 type Summary struct {
 	Digest   string         `json:"digest"`
 	Size     int64          `json:"size"`              // of all manifests, configurations and layers, each once
@@ -29,14 +29,14 @@ type Summary struct {
 	Images   []ImageSummary `json:"images"`
 }
 
-// An ImageSummary says what is in the image for a platform.
+// An ImageSummary describes the image for one platform.
 type ImageSummary struct {
 	Platform string         `json:"platform"`
 	Digest   string         `json:"digest"`
-	Layers   []LayerSummary `json:"layers"` // the lowest first
+	Layers   []LayerSummary `json:"layers"` // lowest first
 }
 
-// A LayerSummary says what a layer is.
+// A LayerSummary describes a layer.
 type LayerSummary struct {
 	Content string `json:"content"` // base, opm, catalog or store
 	Digest  string `json:"digest"`
@@ -52,7 +52,7 @@ func (i *Image) Close() error {
 	return errors.Join(errs...)
 }
 
-// add adds the image for a platform. content says what is in the layers that opts adds to those of the base.
+// add adds the image for a platform. content lists the content of the layers that opts adds to the base.
 func (i *Image) add(platform string, opts image.BuildOptions, content []string) error {
 	img, err := image.Build(opts)
 	if err != nil {
@@ -80,7 +80,7 @@ func (i *Image) add(platform string, opts image.BuildOptions, content []string) 
 	return nil
 }
 
-// complete sets the artifact, and what the summary says about it.
+// complete sets the artifact, and its digest and size in the summary.
 func (i *Image) complete(annotations map[string]string) error {
 	i.Artifact = i.images[0]
 	if len(i.images) > 1 {
@@ -120,7 +120,7 @@ func newIndex(images []v1.Image, annotations map[string]string) (v1.ImageIndex, 
 	return mutate.Annotations(index, annotations).(v1.ImageIndex), nil
 }
 
-// size returns how many bytes a registry stores for the image.
+// size returns the number of bytes that a registry stores for the image.
 func (i *Image) size() (int64, error) {
 	sizes := map[v1.Hash]int64{}
 	size, err := i.Artifact.Size()

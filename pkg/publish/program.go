@@ -24,14 +24,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// Where things are in an image, as a generated Dockerfile puts them.
+// Paths in an image, the same as in a generated Dockerfile.
 const (
 	program    = "bin/opm"
 	catalogDir = "configs"
 	cacheDir   = "tmp/cache"
 )
 
-// user is what opm runs as, unless the base says otherwise. Any other can read the files too.
+// user is the user ID opm runs as, unless the base sets another one. Other users can read the files too.
 const user = "1001"
 
 var entrypoint = []string{"/" + program}
@@ -39,8 +39,8 @@ var entrypoint = []string{"/" + program}
 // opmPath is the package path of opm.
 const opmPath = "github.com/opm-toolchain/opm/cmd/opm"
 
-// command returns the entry point and the arguments of a catalog image, nothing if it has no opm. An opm that can read
-// our store refuses another one at once, as upstream does: the image is broken then.
+// command returns the entry point and the arguments of a catalog image, nil if it has no opm. An opm that can read
+// our store fails at once if the store does not match the catalog, as upstream does: the image is broken then.
 func (p Platform) command(httpAddr string) (entry, args []string) {
 	if p.Binary == nil && p.Base == nil {
 		return nil, nil
@@ -55,7 +55,7 @@ func (p Platform) command(httpAddr string) (entry, args []string) {
 	return entrypoint, args
 }
 
-// readsStore reports whether the opm that will serve the catalog can read our store. Upstream's opm cannot.
+// readsStore reports whether the opm that serves the catalog can read our store. Upstream's opm cannot.
 func (p Platform) readsStore() bool { return p.Base == nil || p.Base.IsOpm }
 
 func withLabel(labels map[string]string, key, value string) map[string]string {
@@ -66,12 +66,12 @@ func withLabel(labels map[string]string, key, value string) map[string]string {
 
 // A Base is an image with opm at /bin/opm.
 type Base struct {
-	IsOpm bool // its opm is any version of this one, not upstream's
+	IsOpm bool // its opm is this project's, in any version, not upstream's
 	image *image.Image
 }
 
-// NewBase checks that an image can be the base for a platform, and reads its opm. The image stays the caller's to
-// close, after the images that are built on it.
+// NewBase checks that an image can be the base for a platform, and inspects its opm. The caller closes the image,
+// after the images built on it.
 func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, error) {
 	if err := img.CheckPlatform(platform); err != nil {
 		return nil, fmt.Errorf("base image %s: %w", img.Ref, err)
@@ -84,7 +84,7 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 		return nil, fmt.Errorf("base image %s: /%s: %w", img.Ref, program, err)
 	}
 	defer f.Close()
-	info, err := buildinfo.Read(f.(io.ReaderAt)) // Files says so
+	info, err := buildinfo.Read(f.(io.ReaderAt)) // Files returns files that implement io.ReaderAt
 	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
 }
 
@@ -110,16 +110,18 @@ type programFile interface {
 }
 
 // OpenBinary opens a program for an image without a base. It must be opm for the platform (linux/arch or
-// linux/arch/variant) and need no libraries.
+// linux/arch/variant) and statically linked.
 func OpenBinary(name, platform string) (*Binary, error) {
 	return openProgram(name, platform, opmPath)
 }
 
-// ErrDynamic is wrapped by errors about programs that need libraries, which an image without a base does not have.
+// ErrDynamic is wrapped by errors about programs that need shared libraries, which an image without a base does not
+// have.
 var ErrDynamic = errors.New("needs libraries, which the image does not have: build opm with CGO_ENABLED=0")
 
-// Self opens this program, as OpenBinary does. If it needs libraries, Self opens the binary of a release in the same
-// directory, such as linux-amd64-opm, which must report the same version; "" has no release.
+// Self opens the running program, as OpenBinary does. If that needs shared libraries, Self opens a release binary in
+// the same directory, such as linux-amd64-opm, which must report this version. If version is "", the error wraps
+// ErrDynamic instead.
 func Self(ctx context.Context, platform, version string) (*Binary, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -147,7 +149,8 @@ func openStatic(ctx context.Context, name, platform, version string) (*Binary, e
 	return b, nil
 }
 
-// hasVersion runs a program, since nothing in the file says which version it is. If it has another, the file is closed.
+// hasVersion runs a program to check its version, which the file itself does not record. On an error it closes the
+// file.
 func (b *Binary) hasVersion(ctx context.Context, name, want string) error {
 	var have struct{ Version string }
 	out, err := exec.CommandContext(ctx, name, "version", "-o", "json").Output()
@@ -178,7 +181,7 @@ func openProgram(name, platform, main string) (*Binary, error) {
 	return b, nil
 }
 
-// check returns an error that follows the name of the program, such as "is not opm".
+// check returns an error that reads as the rest of a sentence after the name of the program, such as "is not opm".
 func (b *Binary) check(platform, main string) error {
 	program, err := elf.NewFile(b.file)
 	if err != nil {
@@ -215,10 +218,10 @@ func withoutVariant(platform string) string {
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
-// Close closes the file.
+// Close closes the program file.
 func (b *Binary) Close() error { return b.file.Close() }
 
-// tmp is where opm keeps a store that it has to build, and where a generated Dockerfile puts the cache.
+// tmp is the directory in which opm builds a missing store. A generated Dockerfile puts the cache there too.
 var tmp = image.File{Name: "tmp", Mode: fs.ModeDir | fs.ModeSticky | 0o777}
 
 func directory(name string) image.File { return image.File{Name: name, Mode: fs.ModeDir | 0o755} }
@@ -241,9 +244,9 @@ func text(name, content string) image.File {
 	return image.File{Name: name, Mode: 0o644, Size: int64(len(content)), Content: strings.NewReader(content)}
 }
 
-// certificates returns the certificate authorities that Mozilla trusts, in PEM, without those that are trusted for
-// older certificates only, since PEM cannot say so. All are part of opm, so that an image is the same wherever it is
-// built.
+// certificates returns the certificate authorities that Mozilla trusts, in PEM. It omits the ones with constraints,
+// such as trust in older certificates only, because PEM cannot express them. The certificates are compiled into opm,
+// so that the image does not depend on the build machine.
 func certificates() string {
 	var b strings.Builder
 	for root := range bundle.Roots() {

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// compile builds a program that does nothing, from a module, as its package cmd/opm.
+// compile builds an empty program as package cmd/opm of a module.
 func compile(t *testing.T, module, goos, arch string, flags ...string) string {
 	t.Helper()
 	return compileMain(t, "", module, goos, arch, flags...)
@@ -77,14 +77,14 @@ func TestOpenBinary(t *testing.T) {
 	}
 }
 
-// TestSelf checks that this program is not taken for one of another platform.
+// TestSelf checks that Self rejects a platform the running program is not built for.
 func TestSelf(t *testing.T) {
 	if _, err := Self(t.Context(), "linux/arm", "v1"); err == nil || !strings.Contains(err.Error(), "not for linux/arm") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestStatic checks that a program that needs libraries is replaced by the binary of its release.
+// TestStatic checks that a program that needs shared libraries is replaced by the binary of its release.
 func TestStatic(t *testing.T) {
 	platform := "linux/" + runtime.GOARCH
 	dynamic := compile(t, ours, "linux", runtime.GOARCH, "-buildmode=pie")
@@ -113,7 +113,7 @@ func TestStatic(t *testing.T) {
 	b.Close()
 }
 
-// baseWith returns an image with a program at /bin/opm, opened.
+// baseWith returns an opened image with a program at /bin/opm.
 func baseWith(t *testing.T, program string) *image.Image {
 	t.Helper()
 	text, err := os.ReadFile(program)
@@ -129,7 +129,7 @@ func baseWith(t *testing.T, program string) *image.Image {
 	return opened(t, built, "linux/amd64")
 }
 
-// TestBase holds that an image has a store only if the opm of its base can read that.
+// TestBase checks that an image has a store only if the opm of its base can read it.
 func TestBase(t *testing.T) {
 	for _, tt := range []struct {
 		module string
@@ -173,7 +173,7 @@ func TestNewBaseErrors(t *testing.T) {
 	}
 }
 
-// TestScratch holds that an image without opm has all that a CatalogSource extracts, and nothing to run.
+// TestScratch checks that an image without opm has everything a CatalogSource extracts, and no entry point.
 func TestScratch(t *testing.T) {
 	built := build(t, source(catalog()), Options{Platforms: []Platform{{Name: "linux/amd64"}}})
 	config, err := built.images[0].ConfigFile()

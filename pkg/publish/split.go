@@ -11,12 +11,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// maxCatalogLayers is how many layers a catalog has at most. Container runtimes mount 127, so there are enough left for
-// a base.
+// maxCatalogLayers is the maximum number of layers of a catalog. Container runtimes mount up to 127, so this leaves
+// enough for a base.
 const maxCatalogLayers = 40
 
-// split returns the files and empty directories of each layer of a catalog. The layer of a file depends on its package
-// alone or, if it has several or none, on its name.
+// split returns the files and empty directories of each layer of a catalog. The layer of a file depends only on its
+// package or, if the file has several packages or none, on its name.
 func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
 	packages := packagesOf(catalog, index)
 	names, err := list(catalog.FS)
@@ -43,7 +43,7 @@ func layerOf(key string) uint32 {
 	return h.Sum32() % maxCatalogLayers
 }
 
-// packagesOf returns the package of each file, "" if it has several.
+// packagesOf returns the package of each file, "" for a file with several.
 func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string {
 	packages := map[string]string{}
 	for _, p := range index.Packages() {
@@ -59,7 +59,8 @@ func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string 
 	return packages
 }
 
-// list returns everything that is not a directory, and the empty directories. The root may be one of them.
+// list returns the names of all files that are not directories, and of the empty directories, which may include the
+// root.
 func list(fsys fs.FS) (names []string, err error) {
 	inhabited := map[string]bool{}
 	var directories []string

@@ -18,17 +18,18 @@ const (
 	user     = 1001
 )
 
-// memoryRequest returns the memory to request for serving a catalog whose files have a number of bytes.
+// memoryRequest returns the memory to request for serving a catalog whose files have size bytes.
 //
-// It is what the benchmark of the server (make bench-serve) shows as resident after 64 callers have used all methods:
-// 64 MB with a catalog of a few kilobytes, 105 MB with one of 191 MiB, so 64 MiB and a quarter of the catalog.
+// The server benchmark (make bench-serve) measures the resident memory after 64 clients have called all methods: 64
+// MB for a catalog of a few kilobytes, 105 MB for one of 191 MiB. So the request is 64 MiB plus a quarter of the
+// catalog.
 func memoryRequest(size int64) resource.Quantity {
 	mebis := 64 + (size/4+mebi-1)/mebi
 	return *resource.NewQuantity(mebis*mebi, resource.BinarySI)
 }
 
-// resources has a memory limit of twice the request: the server without a store, which builds one, held 150 MB at most
-// with the large catalog of the benchmark. There is no limit on processors, which would only slow down answers.
+// resources sets the memory limit to twice the request: in the benchmark with the large catalog, a server that first
+// had to build the store took 150 MB at most. It sets no CPU limit, which would only slow down answers.
 func (o *Options) resources() corev1.ResourceRequirements {
 	request := memoryRequest(o.Size)
 	return corev1.ResourceRequirements{
@@ -45,7 +46,8 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// labels returns those of the pods. The Service of a Deployment must not find the pods of a Job of the same name.
+// labels returns the labels of the pods. The Service of a Deployment must not select the pods of a Job of the same
+// name.
 func (o *Options) labels() map[string]string {
 	if o.Kind == RenderJob {
 		return map[string]string{"app.kubernetes.io/part-of": o.Name, "app.kubernetes.io/component": "render"}
@@ -63,7 +65,7 @@ func (o *Options) labelled() metav1.ObjectMeta {
 	return meta
 }
 
-// autoscaled reports whether the number of replicas is left to an autoscaler.
+// autoscaled reports whether an autoscaler sets the number of replicas.
 func (o *Options) autoscaled() bool { return o.MaxReplicas > o.Replicas }
 
 func (o *Options) deployment() []object {
@@ -107,7 +109,7 @@ func (o *Options) deployment() []object {
 	return objects
 }
 
-// pod runs opm with the arguments of the image, unless it must serve HTTP.
+// pod returns the pod that serves the catalog, with the arguments of the image unless it must serve HTTP.
 func (o *Options) pod() corev1.PodSpec {
 	return corev1.PodSpec{
 		AutomountServiceAccountToken: new(false),
@@ -133,7 +135,7 @@ func (o *Options) pullPolicy() corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// podSecurity and containerSecurity are what the restricted level of Pod Security Standards demands, and more.
+// podSecurity and containerSecurity return the settings of the restricted Pod Security Standard, and stricter ones.
 func podSecurity() *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
@@ -154,7 +156,7 @@ func (o *Options) spread(over string) corev1.TopologySpreadConstraint {
 	}
 }
 
-// networkPolicy allows connections to the ports, and none from the pods.
+// networkPolicy allows ingress to the ports and denies all egress.
 func (o *Options) networkPolicy() *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: o.labelled(),

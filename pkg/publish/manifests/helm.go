@@ -8,10 +8,10 @@ import (
 
 const templates = "templates/"
 
-// A parameter is a value of the chart, and the places in the objects where it is used.
+// A parameter is a value of the chart and its paths in the objects.
 type parameter struct {
 	name       string
-	expression string   // of the template, for these places
+	expression string   // in the template, at these paths
 	places     []string // KIND/KEY/KEY
 }
 
@@ -23,7 +23,7 @@ var parameters = []parameter{
 	{"replicas", "toJson .Values.replicas", []string{
 		"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas",
 	}},
-	// An autoscaler with a maximum below its minimum is refused.
+	// The API server refuses an autoscaler whose maximum is below its minimum.
 	{"maxReplicas", "max (int .Values.maxReplicas) (int .Values.replicas)", []string{
 		"HorizontalPodAutoscaler/spec/maxReplicas",
 	}},
@@ -32,8 +32,8 @@ var parameters = []parameter{
 	}},
 }
 
-// at returns the map with the last key of a place in an object, and that key; ok is false if it has none. Of a list,
-// the first element counts.
+// at returns the map that contains the last key of a path, and that key; ok is false if the object has no such path.
+// In a list it takes the first element.
 func (t tree) at(place string) (in map[string]any, key string, ok bool) {
 	keys := strings.Split(place, "/")
 	if t["kind"] != keys[0] {
@@ -51,7 +51,7 @@ func (t tree) at(place string) (in map[string]any, key string, ok bool) {
 	return in, key, ok
 }
 
-// values returns the values of the chart, as they are in the objects.
+// values returns the default values of the chart, which are the values in the objects.
 func (s *Set) values() tree {
 	values := tree{}
 	for _, t := range s.trees {
@@ -66,8 +66,8 @@ func (s *Set) values() tree {
 	return values
 }
 
-// template returns an object as a template of the chart, whose parameters are printed as JSON, which is YAML too.
-// Braces that are text stay text.
+// template returns an object as a template of the chart. Parameters are printed as JSON, which is valid YAML. Braces
+// in the object itself are escaped.
 func (t tree) template() ([]byte, error) {
 	const open, end = `{{ `, ` }}`
 	text, err := json.Marshal(t)

@@ -14,7 +14,7 @@ import (
 
 const httpPortName = "http"
 
-// checkHTTP checks the options that need HTTP, and the namespaces of clients.
+// checkHTTP checks the options that need HTTP, and the namespaces of the clients.
 func (o *Options) checkHTTP() error {
 	switch {
 	case o.HTTPPort < 0 || o.HTTPPort > 65535:
@@ -34,8 +34,8 @@ func (o *Options) checkHTTP() error {
 	return nil
 }
 
-// args returns the arguments of opm, or nil for those of the image. An image that was built without HTTP ends with an
-// error that says so.
+// args returns the arguments of opm, or nil to keep the arguments of the image. If the image was built without HTTP,
+// opm exits with an error that says so.
 func (o *Options) args() []string {
 	if o.HTTPPort == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (o *Options) servicePorts() []corev1.ServicePort {
 	return ports
 }
 
-// probe returns a probe over gRPC or, if the options say so, of a path over HTTP.
+// probe returns a gRPC probe or, with HTTPProbes, an HTTP probe of path.
 func (o *Options) probe(path string, period, failures int32) *corev1.Probe {
 	handler := corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}}
 	if o.HTTPProbes {
@@ -79,7 +79,7 @@ func (o *Options) probe(path string, period, failures int32) *corev1.Probe {
 	return &corev1.Probe{ProbeHandler: handler, PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures}
 }
 
-// ingress allows the clients to connect to all ports.
+// ingress allows the clients to connect to all ports, from any namespace if AllowFrom is empty.
 func (o *Options) ingress() networkingv1.NetworkPolicyIngressRule {
 	var rule networkingv1.NetworkPolicyIngressRule
 	for _, port := range o.containerPorts() {
@@ -96,7 +96,7 @@ func (o *Options) ingress() networkingv1.NetworkPolicyIngressRule {
 	return rule
 }
 
-// A serviceMonitor is the ServiceMonitor of the Prometheus operator, as far as it is used here.
+// A serviceMonitor is the part of the Prometheus operator's ServiceMonitor that is used here.
 type serviceMonitor struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -106,7 +106,7 @@ type serviceMonitor struct {
 	} `json:"spec"`
 }
 
-// An endpoint is a port of the Service whose pods Prometheus asks, each by itself.
+// An endpoint is a port of the Service. Prometheus scrapes it on each pod.
 type endpoint struct {
 	Port string `json:"port"`
 	Path string `json:"path"`

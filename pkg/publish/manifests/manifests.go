@@ -1,4 +1,4 @@
-// Package manifests generates what a cluster needs to run the image of a catalog, or to render many images.
+// Package manifests generates the objects a cluster needs to run a catalog image, or to render many images.
 //
 //	set, err := manifests.New(manifests.Options{
 //		Kind: manifests.CatalogSource, Name: "crafts", Namespace: "olm", Image: "quay.io/org/catalog:v1",
@@ -24,58 +24,58 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A Kind is what is generated.
+// A Kind selects the objects to generate.
 type Kind string
 
 // The kinds.
 const (
 	CatalogSource  Kind = "catalogsource"  // for OLM Classic, which runs the catalog
 	ClusterCatalog Kind = "clustercatalog" // for OLM v1, which reads it
-	Deployment     Kind = "deployment"     // several replicas of opm serve, and what belongs to them
+	Deployment     Kind = "deployment"     // several replicas of opm, with a Service and so on
 	RenderJob      Kind = "render-job"     // an indexed Job that renders references in shards
 )
 
 // Kinds returns the kinds that run a catalog.
 func Kinds() []Kind { return []Kind{CatalogSource, ClusterCatalog, Deployment} }
 
-// Options say what is generated. The image, the name and the kind are required.
+// Options configure the generated objects. Kind, Name and Image are required.
 type Options struct {
 	Kind      Kind
 	Name      string
-	Namespace string // "" leaves it to kubectl
-	Image     string // of the catalog or, to render, of this opm; with a tag or a digest
-	Size      int64  // bytes of the catalog's files, from which memory requests follow
+	Namespace string // "" for the namespace of the kubectl context
+	Image     string // the catalog image or, to render, the image of this opm; with a tag or a digest
+	Size      int64  // of the catalog's files, in bytes; determines the memory request
 
-	// Of CatalogSources and ClusterCatalogs.
+	// For CatalogSources and ClusterCatalogs.
 	Priority     int32
-	PollInterval time.Duration // how often to look for a new image at the tag; 0 is never
+	PollInterval time.Duration // the interval between checks of the tag for a new image; 0 disables polling
 
-	// Of CatalogSources.
-	Security      string // legacy, restricted or, for what the namespace demands, ""
-	ImageTemplate string // with the version of the cluster, for another image; see [catalogsource.ResolveImage]
-	ClusterOpm    bool   // the opm that the cluster runs is this one, and uses the store in the image
+	// For CatalogSources.
+	Security      string // legacy, restricted, or "" to follow the namespace
+	ImageTemplate string // an image reference with the cluster version as a variable; see [catalogsource.ResolveImage]
+	ClusterOpm    bool   // the cluster runs this opm, which can use the store in the image
 	DisplayName   string
 	Publisher     string
 
-	// Of Deployments.
-	Replicas    int32 // at least
-	MaxReplicas int32 // with Replicas or less, there is no autoscaler
+	// For Deployments.
+	Replicas    int32 // minimum
+	MaxReplicas int32 // no autoscaler unless greater than Replicas
 
-	HTTPPort       int32    // where HTTP is served too; 0 is nowhere
-	HTTPProbes     bool     // the kubelet asks over HTTP, not over gRPC
-	ServiceMonitor bool     // the Prometheus operator collects the metrics
-	AllowFrom      []string // the namespaces whose pods may connect; nil is all
+	HTTPPort       int32    // the port to serve HTTP on too; 0 for gRPC only
+	HTTPProbes     bool     // probe over HTTP instead of gRPC
+	ServiceMonitor bool     // add a ServiceMonitor, for the metrics
+	AllowFrom      []string // the namespaces whose pods may connect; nil for all
 
-	// WithCatalogSource adds a CatalogSource to a Deployment, with the address of its Service. It needs a Namespace.
+	// WithCatalogSource adds a CatalogSource with the address of the Deployment's Service. It needs a Namespace.
 	WithCatalogSource bool
 
-	// Of Jobs that render.
-	References []string // to images in registries
-	Shards     int32    // how many pods render them
-	AuthSecret string   // of the type kubernetes.io/dockerconfigjson, with credentials for registries; "" for none
+	// For render Jobs.
+	References []string // of images in registries
+	Shards     int32    // the number of pods
+	AuthSecret string   // a secret of type kubernetes.io/dockerconfigjson with registry credentials; "" for none
 }
 
-// A Set is the objects that belong together.
+// A Set is a set of generated objects that belong together.
 type Set struct {
 	opts    Options
 	objects []object
@@ -87,7 +87,7 @@ type object struct {
 	value any
 }
 
-// New returns the objects. The error says what a cluster would refuse.
+// New generates the objects. It returns an error for options that a cluster would refuse.
 func New(opts Options) (*Set, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (o *Options) checkNames() error {
 	return nil
 }
 
-// checkImage returns what keeps ref from meaning the same image in every cluster.
+// checkImage checks that ref is complete, so that it names the same image in every cluster.
 func checkImage(ref string) error {
 	parsed, err := image.ParseReference(ref)
 	if err == nil && !strings.HasSuffix(ref, parsed.Identifier()) {

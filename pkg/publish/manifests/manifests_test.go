@@ -30,13 +30,13 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 const testImage = "registry.example/crafts/catalog:v1"
 
-// A row is options and the name of their golden.
+// A row is a set of options and the name of its golden file.
 type row struct {
 	name string
 	opts Options
 }
 
-// options has each option in a row at least; see TestOptions.
+// options sets each option in at least one row; see TestOptions.
 var options = []row{
 	{"catalogsource", Options{Kind: CatalogSource}},
 	{"catalogsource-namespace", Options{Kind: CatalogSource, Namespace: "olm"}},
@@ -72,13 +72,13 @@ var options = []row{
 
 var bundles = []string{"registry.example/kiln:v1", "registry.example/loom@sha256:" + strings.Repeat("b", 64)}
 
-// Every option is in a golden.
+// TestOptions checks that every option is in a golden file.
 func TestOptions(t *testing.T) {
 	for f := range reflect.TypeFor[Options]().Fields() {
 		used := slices.ContainsFunc(options, func(r row) bool {
 			return !reflect.ValueOf(r.opts).FieldByIndex(f.Index).IsZero()
 		})
-		if !used && f.Name != "Name" { // which newSet sets
+		if !used && f.Name != "Name" { // newSet sets the name
 			t.Errorf("no golden has the option %s", f.Name)
 		}
 	}
@@ -131,7 +131,7 @@ func compare(t *testing.T, name string, text []byte) {
 	}
 }
 
-// Every format of files has a golden with all of them.
+// TestFormats compares all files of every format with a golden file.
 func TestFormats(t *testing.T) {
 	set := newSet(t, Options{Kind: Deployment, Namespace: "olm", Replicas: 2, MaxReplicas: 4, WithCatalogSource: true})
 	for _, form := range []Format{JSON, Kustomize, Helm} {
@@ -149,7 +149,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// wantObject decodes text as a strict API server does, and compares.
+// wantObject decodes text as strictly as an API server, and compares the object.
 func wantObject(t *testing.T, text []byte, want any) {
 	t.Helper()
 	got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
@@ -164,7 +164,7 @@ func wantObject(t *testing.T, text []byte, want any) {
 	}
 }
 
-// TestTypes says which types the objects have, of those that the API knows.
+// TestTypes checks that the objects of types that a Go API defines decode into these types.
 func TestTypes(t *testing.T) {
 	for _, tt := range []struct {
 		opts Options
@@ -239,7 +239,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestHelm renders the charts as helm does, with its functions: with their own values they give the same objects.
+// TestHelm renders the charts as Helm does, with its template functions: the default values give the same objects.
 func TestHelm(t *testing.T) {
 	for _, tt := range options {
 		t.Run(tt.name, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestHelm(t *testing.T) {
 			if set.objects[0].kind == "Deployment" && !set.opts.autoscaled() && !strings.Contains(all, "replicas: 3\n") {
 				t.Errorf("the replicas are not those of the values:\n%s", all)
 			}
-			values["replicas"] = 9 // more than any maxReplicas
+			values["replicas"] = 9 // greater than every maxReplicas
 			for i, o := range set.objects {
 				if a, ok := o.value.(*autoscalingv2.HorizontalPodAutoscaler); ok {
 					want := a.DeepCopy()

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 )
 
-// Where the image of a catalog has it and its store.
+// Directories of the catalog and its store in a catalog image.
 const (
 	catalogDir = "/configs"
 	cacheDir   = "/tmp/cache"
@@ -20,13 +20,13 @@ func (o *Options) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace}
 }
 
-// catalogSource has extractContent, so that the opm of the cluster serves the catalog whatever the image contains.
+// catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image.
 func (o *Options) catalogSource() object {
 	pod := &v1alpha1.GrpcPodConfig{
 		SecurityContextConfig: v1alpha1.SecurityConfig(o.Security),
 		ExtractContent:        &v1alpha1.ExtractContentConfig{CatalogDir: catalogDir},
 	}
-	if o.ClusterOpm { // upstream's refuses our store, and needs more memory
+	if o.ClusterOpm { // upstream's opm refuses our store and needs more memory
 		pod.ExtractContent.CacheDir = cacheDir
 		memory := memoryRequest(o.Size)
 		pod.MemoryTarget = &memory
@@ -44,7 +44,7 @@ func (o *Options) catalogSource() object {
 	return object{v1alpha1.CatalogSourceKind, source}
 }
 
-// addressedCatalogSource is a CatalogSource of the Service of a Deployment.
+// addressedCatalogSource returns a CatalogSource with the address of the Deployment's Service.
 func (o *Options) addressedCatalogSource() object {
 	source := o.newCatalogSource()
 	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, grpcPort)
@@ -61,8 +61,8 @@ func (o *Options) newCatalogSource() *v1alpha1.CatalogSource {
 	}
 }
 
-// A clusterCatalog is a ClusterCatalog of OLM v1, as far as it is generated. The Go module of the API has too many
-// dependencies for one type.
+// A clusterCatalog is a ClusterCatalog of OLM v1, with the generated fields only. The Go module of the API has too
+// many dependencies for one type.
 type clusterCatalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/k8sname"
 )
 
-// Where a pod of the Job has what it reads and writes.
+// Paths of the inputs and outputs in a pod of the Job.
 const (
 	referencesDir  = "/references"
 	referencesFile = "references.txt"
@@ -52,7 +52,7 @@ func (o *Options) checkRenderJob() error {
 	return nil
 }
 
-// renderJob is a Job with a pod for each shard. The shards go to a volume that all pods write to.
+// renderJob returns a Job with a pod for each shard, its input and the volume that all pods write their shards to.
 func (o *Options) renderJob() []object {
 	text := strings.Join(o.References, "\n") + "\n"
 	return []object{
@@ -82,17 +82,17 @@ func (o *Options) renderJob() []object {
 	}
 }
 
-// shardsSize returns the space to request for the shards: of 89 published bundles, each takes 156 KB on average. Large
-// ones have manifests of 1 MB.
+// shardsSize returns the storage to request for the shards, 1 MiB per reference: 89 published bundles take 156 KB
+// each on average, and large bundles have manifests of 1 MB.
 func shardsSize(references int) resource.Quantity {
 	return *resource.NewQuantity(max(1024, int64(references))*mebi, resource.BinarySI)
 }
 
-// renderPod renders one shard. It requests what opm took for 1,068 references to images of published bundles, 154 MiB,
-// and may have twice that for larger ones.
+// renderPod returns a pod that renders one shard. It requests the memory that opm took for 1,068 images of published
+// bundles, 154 MiB, and its limit is twice that, for larger ones.
 func (o *Options) renderPod() corev1.PodSpec {
 	security := podSecurity()
-	security.FSGroup = new(int64(user)) // may write to the volume
+	security.FSGroup = new(int64(user)) // so that opm may write to the volume
 	c := corev1.Container{
 		Name: "render", Image: o.Image, ImagePullPolicy: o.pullPolicy(), Args: o.renderArgs(),
 		SecurityContext: containerSecurity(),
@@ -126,7 +126,7 @@ func (o *Options) renderArgs() []string {
 	return args
 }
 
-// A mount is a volume of a pod, and where its container has it.
+// A mount is a volume of a pod and its path in the container.
 type mount struct {
 	name, dir string
 	source    corev1.VolumeSource

@@ -8,27 +8,27 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// A Format is a form of a [Set].
+// A Format is an output format of a [Set].
 type Format string
 
-// The formats. Those for tools have files of their own, so they have no Text.
+// The formats. Kustomize and Helm need several files, so Text does not support them.
 const (
 	YAML      Format = "yaml"
-	JSON      Format = "json" // as Text, a List
+	JSON      Format = "json" // Text returns a List
 	Kustomize Format = "kustomize"
 	Helm      Format = "helm" // a chart
 )
 
 // A File is one file of a Set.
 type File struct {
-	Name string // with slashes
+	Name string // slash-separated
 	Text []byte
 }
 
-// Text returns the objects in one text, as YAML or JSON.
+// Text returns all objects as one text, in YAML or JSON.
 func (s *Set) Text(f Format) ([]byte, error) { return Encode(s.trees, f) }
 
-// Encode returns objects of Kubernetes in one text, as documents of YAML or as a List in JSON.
+// Encode returns Kubernetes objects as one text: a stream of YAML documents, or a List in JSON.
 func Encode(objects []map[string]any, f Format) (text []byte, err error) {
 	if f == JSON {
 		return encode(tree{"apiVersion": "v1", "kind": "List", "items": objects}, f)
@@ -44,7 +44,7 @@ func Encode(objects []map[string]any, f Format) (text []byte, err error) {
 	return text, nil
 }
 
-// Files returns a file for each object, and those of the tool that the format is for.
+// Files returns a file for each object, and the additional files of Kustomize or Helm.
 func (s *Set) Files(f Format) ([]File, error) {
 	var files []File
 	var names []string
@@ -87,10 +87,10 @@ func (s *Set) Files(f Format) ([]File, error) {
 	return files, err
 }
 
-// A tree is an object, or another value of JSON, by its keys.
+// A tree is an object, or another JSON value, by key.
 type tree map[string]any
 
-// tree returns an object without its status, and without the empty icon of a CatalogSource.
+// tree returns an object without its status and without the empty icon of a CatalogSource.
 func (o object) tree() (tree, error) {
 	text, err := json.Marshal(o.value)
 	if err != nil {

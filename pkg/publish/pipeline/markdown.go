@@ -13,14 +13,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// maxList is how many characters the problems of a step take, so that those of all steps fit into a comment.
+// maxList is the maximum length of a step's problems in characters, so that all steps fit into a comment.
 const maxList = 10_000
 
-// maxCommands is how many characters are left for the commands of sign.
+// maxCommands is the number of characters reserved for the commands of sign.
 const maxCommands = 4096
 
-// WriteMarkdown writes the summary for a comment on a pull request or the page of a pipeline: a table of the steps, and
-// then what they found, as far as it fits.
+// WriteMarkdown writes the summary for a comment on a pull request or for the page of a pipeline run: a table of the
+// steps, then their problems and changes, truncated to the size of a comment.
 func (s *Summary) WriteMarkdown(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "## %s\n\n", s.title())
@@ -62,7 +62,7 @@ func (s *Summary) title() string {
 	return "Not published: " + to
 }
 
-// codes returns a list of names.
+// codes returns names as a list of code spans.
 func codes(names []string) string {
 	var list []string
 	for _, n := range names {
@@ -78,7 +78,7 @@ func (r *Result) statusText() string {
 	return string(r.Status)
 }
 
-// writeDetails writes what the step found, the errors first and no hints, and what it changes in so many characters.
+// writeDetails writes the problems of the step, errors first and no hints, then its changes in up to most characters.
 func (r *Result) writeDetails(out *bytes.Buffer, most int) error {
 	report := problem.Report{Subject: string(r.Step), Limit: maxList}
 	for _, severity := range []problem.Severity{problem.Error, problem.Warning} {

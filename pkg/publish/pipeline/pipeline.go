@@ -1,4 +1,4 @@
-// Package pipeline is a run of opm publish: steps of which some need others, and a summary of what they did.
+// Package pipeline runs the steps of opm publish, some of which need others, and summarizes their results.
 //
 //	run := pipeline.New("catalog", tags, steps, skipped)
 //	run.Do(pipeline.Validate, validate)
@@ -8,7 +8,7 @@
 //	run.Do(pipeline.Tag, tag, pipeline.Push)
 //	err := run.Summary().WriteMarkdown(os.Stdout)
 //
-// A step runs unless one that it needs did not pass, so that one run reports as many problems as it can find.
+// A step runs unless a step it needs did not pass, so that one run reports as many problems as possible.
 package pipeline
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/publish"
 )
 
-// A Step is a part of a run, called as the command that does the same.
+// A Step is a part of a run, named after the command that does the same.
 type Step string
 
-// The steps, in their order.
+// The steps, in order.
 const (
-	Compose     Step = "compose"         // the catalog of references to others
-	Template    Step = "render-template" // the catalog of templates
+	Compose     Step = "compose"         // make the catalog from references to other catalogs
+	Template    Step = "render-template" // make the catalog from templates
 	Validate    Step = "validate"
 	Resolve     Step = "resolve"
 	CheckImages Step = "check-images"
-	Diff        Step = "diff" // with what is published
+	Diff        Step = "diff" // against the published catalog
 	Build       Step = "build"
 	Push        Step = "push" // by digest
 	Sign        Step = "sign"
@@ -44,7 +44,7 @@ const (
 // Optional returns the steps that can be skipped.
 func Optional() []Step { return []Step{Validate, Resolve, CheckImages, Diff, Build, Push} }
 
-// ParseSteps returns the steps to skip that are named, and those that have nothing to do without them.
+// ParseSteps returns the named steps to skip, with the steps that cannot run without them.
 func ParseSteps(names []string) ([]Step, error) {
 	var known []string
 	for _, s := range Optional() {
@@ -66,35 +66,35 @@ func ParseSteps(names []string) ([]Step, error) {
 	return steps, nil
 }
 
-// A Status says what became of a step.
+// A Status is the result of a step.
 type Status string
 
 // The statuses.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
-	Skipped Status = "skipped" // as the user asked for
-	Blocked Status = "blocked" // by a step that it needs and that did not pass
+	Skipped Status = "skipped" // by the user
+	Blocked Status = "blocked" // a step it needs did not pass
 )
 
-// A Result is what a step did.
+// A Result is the result of a step.
 type Result struct {
 	Step   Step   `json:"step"`
 	Status Status `json:"status"`
-	Note   string `json:"note,omitzero"` // what it found or did in a line, or why it did not
+	Note   string `json:"note,omitzero"` // one line: the result, or the reason the step did not run
 
-	Found    *problem.Result  `json:"found,omitzero"`    // what validate, resolve and check-images print
-	Changes  *diff.Report     `json:"changes,omitzero"`  // what diff prints
-	Image    *publish.Summary `json:"image,omitzero"`    // what build prints
-	Commands []string         `json:"commands,omitzero"` // that sign ran
-	Live     []string         `json:"-"`                 // the tags that tag has set, see Summary
+	Found    *problem.Result  `json:"found,omitzero"`    // the output of validate, resolve or check-images
+	Changes  *diff.Report     `json:"changes,omitzero"`  // the output of diff
+	Image    *publish.Summary `json:"image,omitzero"`    // the output of build
+	Commands []string         `json:"commands,omitzero"` // run by sign
+	Live     []string         `json:"-"`                 // the tags set by tag, see Summary
 
 	problems []*problem.Problem
-	rejected bool // something is wrong with the catalog
+	rejected bool // because of problems of the catalog
 }
 
-// Report adds what was found, and makes the step fail if there are errors among it. That a registry could not be asked
-// for an image is not the fault of the catalog.
+// Report adds the problems of a report; the step fails if there are errors among them. An image whose registry could
+// not be asked does not count against the catalog.
 func (r *Result) Report(report *problem.Report) {
 	r.problems, r.Found = report.Problems, report.Result()
 	r.Note = problem.Summary(report.Problems)
@@ -106,13 +106,13 @@ func (r *Result) Report(report *problem.Report) {
 	})
 }
 
-// Reject makes the step fail because of the catalog, though no problem with a place is an error.
+// Reject makes the step fail because of the catalog, for a reason that is not an error at a position.
 func (r *Result) Reject(why string) {
 	r.Status, r.Note, r.rejected = Failed, why, true
 }
 
-// fail makes the step one that failed. Errors with places are problems of the catalog, unless all are that registries
-// are not available.
+// fail sets the status to Failed. Errors with positions are problems of the catalog, unless all of them are about
+// unavailable registries.
 func (r *Result) fail(err error) {
 	problems := problem.FromError("", err)
 	if slices.ContainsFunc(problems, func(p *problem.Problem) bool { return p.Pos.File == "" }) {
@@ -123,7 +123,7 @@ func (r *Result) fail(err error) {
 	r.rejected = !unavailable(err)
 }
 
-// unavailable reports whether every error that err joins is one of a registry that is not available.
+// unavailable reports whether every error joined in err is about an unavailable registry.
 func unavailable(err error) bool {
 	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -132,7 +132,7 @@ func unavailable(err error) bool {
 	return !slices.ContainsFunc(many.Unwrap(), func(err error) bool { return !unavailable(err) })
 }
 
-// A Run is a run of the steps. It is for one goroutine.
+// A Run is a run of the steps. It must be used by one goroutine only.
 type Run struct {
 	catalog   string
 	tags      []string
@@ -140,8 +140,7 @@ type Run struct {
 	unchanged bool
 }
 
-// New returns a run of steps, some of which are to be skipped. What it publishes comes from the named catalog and goes
-// to the tags.
+// New returns a run of steps without the skipped ones. It publishes the named catalog to the tags.
 func New(catalog string, tags []string, steps, skipped []Step) *Run {
 	r := &Run{catalog: catalog, tags: tags}
 	for _, s := range steps {
@@ -154,7 +153,7 @@ func New(catalog string, tags []string, steps, skipped []Step) *Run {
 	return r
 }
 
-// result returns the result of a step, nil if the run does not have it.
+// result returns the result of a step, or nil if the run does not have it.
 func (r *Run) result(step Step) *Result { return resultOf(r.results, step) }
 
 func resultOf(results []*Result, step Step) *Result {
@@ -166,21 +165,21 @@ func resultOf(results []*Result, step Step) *Result {
 	return nil
 }
 
-// Runs reports whether a step is in the run, and not to be skipped.
+// Runs reports whether a step is in the run and not skipped.
 func (r *Run) Runs(step Step) bool {
 	result := r.result(step)
 	return result != nil && result.Status != Skipped
 }
 
-// Fail makes a step one that failed, before it is done or though it is skipped.
+// Fail sets a step to Failed before it runs, even if it is skipped. A nil err is ignored.
 func (r *Run) Fail(step Step, err error) {
 	if result := r.result(step); result != nil && err != nil {
 		result.fail(err)
 	}
 }
 
-// Do does a step. It fails if do returns an error or reports one. A step is not done if the run does not have it, it is
-// skipped or has failed already, or one that it needs has not passed.
+// Do runs a step. The step fails if do returns an error or reports one. Do does nothing if the run does not have the
+// step, or the step is skipped or has failed already. If a step it needs has failed or is blocked, it is blocked.
 func (r *Run) Do(step Step, do func(*Result) error, needs ...Step) {
 	result := r.result(step)
 	if result == nil || result.Status != "" {
@@ -198,5 +197,5 @@ func (r *Run) Do(step Step, do func(*Result) error, needs ...Step) {
 	}
 }
 
-// Unchanged notes that what the run would push is there already.
+// Unchanged records that the image to push already exists.
 func (r *Run) Unchanged() { r.unchanged = true }

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// finding returns a step that reports an error of a rule.
+// finding returns a step that reports an error with this rule.
 func finding(rule string) func(*Result) error {
 	return func(r *Result) error {
 		r.Report(&problem.Report{Problems: []*problem.Problem{{Rule: rule, Severity: problem.Error, Message: "wrong"}}})
@@ -73,7 +73,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// What is known to fail is not done, and a step that is skipped may still fail.
+// TestFail checks that a step that is known to fail does not run, and that a skipped step can fail.
 func TestFail(t *testing.T) {
 	run := New("catalog", nil, []Step{Build, Push}, []Step{Push})
 	run.Fail(Build, errors.New("no base"))
@@ -105,7 +105,7 @@ func TestParseSteps(t *testing.T) {
 	}
 }
 
-// Errors come first, hints are left out, and all of it fits into a comment.
+// TestMarkdown checks that errors come first, that hints are left out, and that everything fits into a comment.
 func TestMarkdown(t *testing.T) {
 	steps := []Step{Validate, Resolve, Diff, Push}
 	run := New("catalog", []string{"registry.example/a:v1"}, steps, nil)

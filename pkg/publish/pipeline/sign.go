@@ -26,17 +26,17 @@ func NewSigner(args []string) (*Signer, error) {
 	return &Signer{program, args}, nil
 }
 
-// command returns the arguments of cosign for an image, which is named by its digest.
+// command returns the arguments of cosign to sign an image, given by digest.
 func (s *Signer) command(image string) []string {
 	return slices.Concat([]string{"sign", "--yes"}, s.args, []string{image})
 }
 
-// CommandLine returns what Sign runs.
+// CommandLine returns the command that Sign runs, quoted for a shell.
 func (s *Signer) CommandLine(image string) string {
 	return shell.Join(append([]string{"cosign"}, s.command(image)...)...)
 }
 
-// Sign signs an image, which is named by its digest. What cosign prints goes to out.
+// Sign signs an image, given by digest. It writes the output of cosign to out.
 func (s *Signer) Sign(ctx context.Context, image string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, s.program, s.command(image)...)
 	cmd.Stdout, cmd.Stderr = out, out

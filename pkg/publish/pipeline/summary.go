@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// An Outcome is what a run came to.
+// An Outcome is the result of a run.
 type Outcome string
 
 // The outcomes.
 const (
 	Published Outcome = "published"
-	Unchanged Outcome = "unchanged" // the image is there already
-	Checked   Outcome = "checked"   // nothing is wrong, and nothing was to be pushed
+	Unchanged Outcome = "unchanged" // the image already exists
+	Checked   Outcome = "checked"   // no problems, and nothing to push
 	Rejected  Outcome = "rejected"  // the catalog has problems
-	Broken    Outcome = "failed"    // something else failed, such as a registry, and no problem was found
+	Broken    Outcome = "failed"    // a failure without problems in the catalog, such as of a registry
 )
 
-// A Summary is what a run did.
+// A Summary summarizes a run.
 type Summary struct {
 	Outcome Outcome   `json:"outcome"`
-	Catalog string    `json:"catalog"` // or what it is made of, as given
+	Catalog string    `json:"catalog"` // or its sources, as given
 	Tags    []string  `json:"tags"`
 	Digest  string    `json:"digest,omitzero"` // of the image, if it was built
-	Live    []string  `json:"live,omitzero"`   // the tags that name the image now, each as TAG@DIGEST
+	Live    []string  `json:"live,omitzero"`   // the tags that now refer to the image, as TAG@DIGEST
 	Steps   []*Result `json:"steps"`
 }
 
-// Summary returns what the run did.
+// Summary returns the summary of the run.
 func (r *Run) Summary() *Summary {
 	s := &Summary{Outcome: r.outcome(), Catalog: r.catalog, Tags: r.tags, Steps: r.results}
 	if built := r.result(Build); built != nil && built.Image != nil {
@@ -55,7 +55,7 @@ func (r *Run) outcome() Outcome {
 	return Published
 }
 
-// Err returns an error that joins those of the steps that failed, or nil.
+// Err returns an error that joins the errors of the failed steps, or nil.
 func (s *Summary) Err() error {
 	var errs []error
 	for _, r := range s.Steps {
