@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// checkTests are catalogs, and the problems with them without their beginning.
+// checkTests are catalogs with the expected problems, without the start of their lines.
 var checkTests = []struct{ name, scenario, want string }{
 	{"all is well", "has a.v2.0.0 package=d:>=3.0.0", ""},
 	{"what the head requires is nowhere", "has a.v2.0.0 package=d:>=9.0.0", `
@@ -114,7 +114,8 @@ func runCheck(t *testing.T, ns *Namespace, classic, v1 bool) *Checked {
 	return checked
 }
 
-// The bad example of each rule breaks it and, as far as one version of OLM goes, no other; the good one breaks none.
+// TestCheckRules checks that the bad example of each rule breaks that rule and no other rule of the same OLM version,
+// and that the good example breaks none.
 func TestCheckRules(t *testing.T) {
 	head := func(text string) string { return strings.Join(strings.SplitAfterN(text, "\n", 4)[:3], "") }
 	rulesOf := func(change string, classic, v1 bool) []string {
@@ -145,7 +146,7 @@ func TestCheckRules(t *testing.T) {
 	}
 }
 
-// A check counts what the questions give one by one.
+// TestCheckAgrees checks that the tallies of a Check equal the sum of its questions, asked one by one.
 func TestCheckAgrees(t *testing.T) {
 	for seed := range uint64(100) {
 		text := randomScenario(rand.New(rand.NewPCG(seed, 1)))
@@ -191,7 +192,7 @@ func compareCheck(t *testing.T, ns *Namespace) {
 	}
 }
 
-// askClassic asks one question. What should happen is what the plan says, which ignores dependencies.
+// askClassic asks one question. The expected answer is the plan, which ignores dependencies.
 func askClassic(t *testing.T, ns *Namespace, plan *graph.Plan, c *graph.Channel, b *graph.Bundle) Tally {
 	t.Helper()
 	catalog, one := ns.Catalogs[0], *ns

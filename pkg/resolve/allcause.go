@@ -9,36 +9,36 @@ import (
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A cause is a fact that keeps OLM from installing bundles of a package, and what follows from it.
+// A cause is a fact that keeps OLM from installing bundles of a package, with its effects.
 type cause struct {
 	rule string
-	key  string // by which a baseline knows it
+	key  string // identifies it in a baseline
 	pos  declcfg.Pos
 	fix  string
 
-	// The text is what is wrong. Where it is true of bundles, it comes after their names and a verb, in the singular or
-	// in the plural.
+	// The text describes the cause. If it is about bundles, it follows their names and a verb, in the singular or in
+	// the plural.
 	text         string
 	bundles      []string
 	verb, plural string
 
-	effects []*effects // in the order in which they were found
+	effects []*effects // in the order they were found
 }
 
-// An effect is what a cause does to one question.
+// An effect is the effect of a cause on one question.
 type effect struct {
 	channel     string
 	installed   string // "" for a new installation
-	got, wanted string // bundles; "" if OLM has an error
+	got, wanted string // bundles; "" if OLM reports an error
 }
 
-// effects are those of one kind: the first of them, and how many more there are.
+// effects are all effects of one kind: the first of them, and the number of the others.
 type effects struct {
 	effect
 	more int
 }
 
-// cause returns the cause of that key, which may be new. The same key is another cause for OLM v1.
+// cause returns the cause for a key, and adds it if it is new. OLM v1 has its own causes, even for the same key.
 func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
 	id := [2]string{key, ""}
 	if rule == v1Unresolved {
@@ -52,7 +52,7 @@ func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
 	return c, known
 }
 
-// affect adds an effect, which another cause may have too. What breaks both rules of OLM Classic breaks the worse one.
+// affect records an effect. A cause that breaks both rules of OLM Classic is reported under the worse rule.
 func (c *cause) affect(rule string, e effect) {
 	if rule == classicUnresolved {
 		c.rule = rule
@@ -67,15 +67,15 @@ func (c *cause) affect(rule string, e effect) {
 	c.effects = append(c.effects, &effects{effect: e})
 }
 
-// addBundle adds a bundle of which the text is true.
+// addBundle adds a bundle that the text applies to.
 func (c *cause) addBundle(name string) {
 	if !slices.Contains(c.bundles, name) {
 		c.bundles = append(c.bundles, name)
 	}
 }
 
-// blame adds an effect to the causes why OLM Classic installs none of the candidates: what they cannot have or, if that
-// is not all, the facts of the answer.
+// blame records an effect for the causes why OLM Classic installs none of the candidates: their unsatisfied
+// requirements or, if these do not explain all of them, the facts of the answer.
 func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classic, rule string, e effect) {
 	if !dead.explains(candidates) {
 		p.conflict(answer, rule).affect(rule, e)
@@ -92,10 +92,11 @@ func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classi
 	})
 }
 
-// maxCauses is how many causes of a package have a place, which takes as long to find as reading the bundle.
+// maxCauses is the maximum number of causes of a package that get a position. Finding one takes as long as reading the
+// bundle.
 const maxCauses = 100
 
-// missing returns the cause that nothing satisfies a dependency or, without one, that the bundle is deprecated.
+// missing returns the cause for a dependency without a provider or, if d is nil, for a deprecated bundle.
 func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
 	at := p.offered(v.entry)
 	if d == nil {
@@ -121,7 +122,7 @@ func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
 	return c
 }
 
-// offered returns the entry of the catalog for one that is assumed to be installed, and all others as they are.
+// offered returns the catalog entry of a bundle that is assumed to be installed, and any other entry unchanged.
 func (p *packageCheck) offered(e *entry) *entry {
 	if e.installed == nil {
 		return e
@@ -129,7 +130,7 @@ func (p *packageCheck) offered(e *entry) *entry {
 	return named(p.catalog.list().byPackage[p.x.Name], e.bundle.name)[0]
 }
 
-// conflict returns all facts of an answer together, or else its message.
+// conflict returns one cause for all facts of an answer, or for its message if it has no facts.
 func (p *packageCheck) conflict(answer *Classic, rule string) *cause {
 	facts := slices.DeleteFunc(slices.Clone(answer.Core), isGiven)
 	keys := []string{answer.Message}
@@ -154,7 +155,7 @@ func isGiven(f Fact) bool {
 	return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate
 }
 
-// key returns what is alike in facts about different bundles.
+// key returns the part of a fact that is the same for different bundles.
 func (f Fact) key() string {
 	switch f.Kind {
 	case FactRequirement:
@@ -167,7 +168,7 @@ func (f Fact) key() string {
 	return f.Message
 }
 
-// problem returns the cause as a problem of a package.
+// problem converts the cause to a problem of a package.
 func (c *cause) problem(pkg string) *problems.Problem {
 	text := c.text
 	if n := len(c.bundles); n == 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// chained returns packages of ten versions, each of which requires the next package, and a Subscription to the first.
+// chained returns packages of ten versions that each require the next package, and a Subscription to the first.
 func chained(packages int) string {
 	return packagesOf(packages, func(i, v int) string {
 		if i == packages-1 {
@@ -16,8 +16,8 @@ func chained(packages int) string {
 	}) + "sub s p0 s\n"
 }
 
-// diamonds returns packages that are all subscribed, each of which requires a version of the next two that others may
-// not accept.
+// diamonds returns packages that are all subscribed. Each version requires a version of the next two packages that
+// other packages may not accept.
 func diamonds(packages int) string {
 	var text strings.Builder
 	text.WriteString(packagesOf(packages, func(i, v int) string {
@@ -29,7 +29,7 @@ func diamonds(packages int) string {
 	return text.String()
 }
 
-// packagesOf returns packages of ten versions, with what each version requires.
+// packagesOf returns packages of ten versions with the given requirements.
 func packagesOf(packages int, requires func(i, v int) string) string {
 	var text, properties strings.Builder
 	for i := range packages {

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A place is where a fact is defined: a value of an object in a catalog or, without an object, a position.
+// A place is the location of a fact: a value of an object in a catalog or, without an object, a position.
 type place struct {
 	meta    *declcfg.Meta
 	pointer jsontext.Pointer
@@ -43,14 +43,14 @@ func (b *bundle) place() place {
 	return place{meta: b.meta}
 }
 
-// propertyPlace returns the place of the property of that index among those that are kept.
+// propertyPlace returns the place of a property, by its index in b.properties.
 func (b *bundle) propertyPlace(i int) place {
 	p := b.place()
 	p.pointer = jsontext.Pointer("/properties/" + strconv.Itoa(b.properties[i].Index))
 	return p
 }
 
-// A brokenError is something that prevents OLM from resolving, and where it is.
+// A brokenError is an error that keeps OLM from resolving, with its subject and its place.
 type brokenError struct {
 	error
 	subject string
@@ -59,7 +59,7 @@ type brokenError struct {
 
 func (e *brokenError) Unwrap() error { return e.error }
 
-// located adds a place to an error that has none.
+// located adds a place to an error unless it already has one.
 func located(err error, subject string, place place) error {
 	if _, ok := errors.AsType[*brokenError](err); ok {
 		return err
@@ -67,7 +67,7 @@ func located(err error, subject string, place place) error {
 	return &brokenError{err, subject, place}
 }
 
-// An aggregateError is several errors, as OLM prints them: each text once, in brackets unless there is only one.
+// An aggregateError is several errors, printed like in OLM: each text once, in brackets unless there is only one.
 type aggregateError []error
 
 func (e aggregateError) Error() string {
@@ -85,11 +85,11 @@ func (e aggregateError) Error() string {
 
 func (e aggregateError) Unwrap() []error { return e }
 
-// aggregate returns nil for no errors.
+// aggregate joins errors. It returns nil if there are none.
 func aggregate(errs []error) error {
 	var all aggregateError
 	for _, err := range errs {
-		if inner, ok := err.(aggregateError); ok { //nolint:errorlint // one that is wrapped is printed as a whole
+		if inner, ok := err.(aggregateError); ok { //nolint:errorlint // a wrapped one is printed as a whole
 			all = append(all, inner...)
 		} else {
 			all = append(all, err)

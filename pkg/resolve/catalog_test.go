@@ -7,7 +7,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A catalog keeps the properties of its bundles in order, without manifests.
+// TestReadCatalog checks that a catalog keeps the properties of its bundles in order, without manifests.
 func TestReadCatalog(t *testing.T) {
 	const text = `{"schema": "olm.bundle", "package": "p", "name": "p.v1", "properties": [
 		{"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}},

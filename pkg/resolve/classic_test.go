@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Details that the observed outcomes leave open, by what they are about.
+// TestClassic checks details that the observed outcomes do not cover.
 func TestClassic(t *testing.T) {
 	const (
 		sa   = "sub sa a stable\n"
@@ -107,7 +107,7 @@ func TestClassic(t *testing.T) {
 	}
 }
 
-// A catalog that nobody serves stops everything in the namespaces that see it.
+// TestCatalogFailure checks that a catalog that is not served blocks all namespaces that see it.
 func TestCatalogFailure(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable\ncatalog down 0 olm\n")
 	ns.Catalogs[1].Failure = errors.New("no registry client established for catalogsource olm/down")
@@ -122,7 +122,7 @@ func TestCatalogFailure(t *testing.T) {
 	}
 }
 
-// Errors have their place.
+// TestPlaces checks the positions of errors.
 func TestPlaces(t *testing.T) {
 	for _, tt := range []struct{ scenario, want string }{
 		{"has a.v2.0.0 package=d:bogus\nsub sa a stable", "c/catalog.json:8:171"},

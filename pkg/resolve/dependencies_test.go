@@ -8,7 +8,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Equal properties give the same dependency; what may not be installed provides nothing.
+// TestDependencies checks that equal properties share one dependency, and that a bundle that cannot be installed does
+// not satisfy it.
 func TestDependencies(t *testing.T) {
 	const text = `{"schema": "olm.package", "name": "p", "defaultChannel": "c"}
 		{"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "v2", "replaces": "v1"}, {"name": "v1"}]}

@@ -25,7 +25,7 @@ const crafts = `
   {type: olm.package, value: {packageName: kiln, version: 1.0.0}}]}
 `
 
-// A new version that requires a package no catalog has is not installed, and OLM Classic does not say why.
+// A new version requires a package that no catalog has. OLM Classic does not install it, and does not say why.
 func Example() {
 	ctx := context.Background()
 	catalog, err := resolve.ReadCatalog(ctx, declcfg.Source{FS: fstest.MapFS{"kiln.yaml": {Data: []byte(crafts)}}})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzClassic compares answers about random small catalogs with a search by brute force.
+// FuzzClassic compares answers for random small catalogs with a brute-force search.
 func FuzzClassic(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)
@@ -21,7 +21,7 @@ func FuzzClassic(f *testing.F) {
 	})
 }
 
-// randomScenario returns two catalogs of a few packages, some of which are installed or subscribed.
+// randomScenario returns two catalogs with a few packages, some of which are installed or subscribed.
 func randomScenario(r *rand.Rand) string {
 	var text strings.Builder
 	one := func(words ...string) string { return words[r.IntN(len(words))] }

@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Without the annotation, properties come from the APIs and the Subscriptions.
+// TestInferredProperties checks that without the annotation, properties come from the APIs and the Subscriptions.
 func TestInferredProperties(t *testing.T) {
 	ns := parseScenario(t, "installed a.v1.0.0 bare\ninstalled z.v0 bare\nsub s1 a x installed=a.v1.0.0\nsub s2 a y installed=a.v1.0.0\n"+
 		"sub s3 y - installed=z.v0\nsub s4 z - installed=z.v0")
@@ -24,7 +24,7 @@ func TestInferredProperties(t *testing.T) {
 		`olm.gvk{"group":"g.io","kind":"J","version":"v1"} olm.gvk{"group":"g.io","kind":"K","version":"v1"} ` +
 			`olm.gvk{"group":"s.io","kind":"S","version":"v1"} olm.gvk.required{"group":"r.io","kind":"R","version":"v2"} ` +
 			`olm.package{"packageName":"a","version":"1.0.0"}`,
-		"", // its Subscriptions disagree on the package
+		"", // its Subscriptions name different packages
 	} {
 		properties, err := ns.properties(&ns.Installed[i])
 		if err != nil {
@@ -55,7 +55,7 @@ func TestAnnotatedProperties(t *testing.T) {
 	}
 }
 
-// What is wrong with an installed operator stops everything.
+// TestBrokenInstalled checks that an error in an installed operator blocks the namespace.
 func TestBrokenInstalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -80,7 +80,7 @@ func TestBrokenInstalled(t *testing.T) {
 	}
 }
 
-// Failing forward, operators that were replaced by a failed one do not count.
+// TestFailForward checks that with fail-forward, operators that were replaced by a failed one are ignored.
 func TestFailForward(t *testing.T) {
 	replaced := func(ns *Namespace, phases ...string) {
 		for i, phase := range phases {
@@ -120,7 +120,7 @@ func TestFailForward(t *testing.T) {
 	}
 }
 
-// Names that are there twice are the mistake of the caller.
+// TestTwice checks that duplicate names are an error of the caller.
 func TestTwice(t *testing.T) {
 	ns := parseScenario(t, base+"installed a.v1.0.0\nsub sa a stable\n")
 	ns.Installed = append(ns.Installed, ns.Installed[0])

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A path leads from update to update; it ends where nothing is left to update, or where it was before.
+// TestPath checks that a path follows updates until there are no more, or until it is back at an earlier state.
 func TestPath(t *testing.T) {
 	const loop = "channel b s* b.v1.0.0 b.v2.0.0<b.v1.0.0 b.v3.0.0<b.v2.0.0\nrange b.v3.0.0 <3.0.0\nrange b.v2.0.0 >2.0.0\n"
 	tests := []struct {
@@ -43,7 +43,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// OLM v1 goes to the highest version that updates the installed one, and on from there.
+// TestV1Path checks that OLM v1 updates to the highest version with an edge from the installed one, and continues
+// there.
 func TestV1Path(t *testing.T) {
 	e := &Extension{Package: "p", Channels: []string{"c"}, Installed: at("v1.0.0")}
 	answers, loop := e.Path([]*Catalog{catalogOf(t, "c", chain)})

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An observation is what OLM's resolver answered; see the README next to the answers.
+// An observation is an answer of OLM's resolver; see the README next to the answers.
 type observation struct {
 	Catalog int
 	Mode    string
@@ -42,7 +42,7 @@ func (o *observation) namespace(c *Catalog) *Namespace {
 	return ns
 }
 
-// OLM Classic's own answers are ours.
+// TestObserved compares our answers with OLM Classic's own.
 func TestObserved(t *testing.T) {
 	smaller, every := 0, 1
 	if testing.Short() {
@@ -59,7 +59,7 @@ func TestObserved(t *testing.T) {
 	t.Logf("%d cores are smaller", smaller)
 }
 
-// observations calls f for every so many observations.
+// observations calls f for every n-th observation, n being the parameter every.
 func observations(t *testing.T, every int, f func(t *testing.T, name string, o *observation, ns *Namespace)) {
 	t.Helper()
 	catalogs := map[int]*Catalog{}
@@ -154,7 +154,7 @@ func readCatalog(t testing.TB, dir string) *Catalog {
 	return c
 }
 
-// sortCandidates sorts the candidates of the Subscription: OLM names the channels of one bundle in any order.
+// sortCandidates sorts the candidates of the Subscription, because OLM names the channels of one bundle in any order.
 func sortCandidates(message string) string {
 	const requires = "subscription sub requires at least one of "
 	before, after, ok := strings.Cut(message, requires)

@@ -2,7 +2,7 @@ package resolve
 
 import "testing"
 
-// The rows of the observed outcomes of OLM's resolver. Each row has the package a and d of base in catalog c.
+// TestOutcomes checks the observed outcomes of OLM's resolver. Each row has the packages a and d of base in catalog c.
 func TestOutcomes(t *testing.T) {
 	const (
 		sa   = "sub sa a stable\n"

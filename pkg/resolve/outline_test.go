@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// checkOutline compares the dependencies that an outline finds with those of the whole catalog, and returns how many
-// there are, and how many packages it read for them.
+// checkOutline compares the dependencies that an outline finds with the dependencies in the whole catalog. It returns
+// their number, and the number of packages that the outline read for them.
 func checkOutline(t *testing.T, source declcfg.Source) (total, read int) {
 	t.Helper()
 	c, err := ReadCatalog(t.Context(), source)
@@ -93,7 +93,7 @@ func TestOutlineOfPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// What an object no longer says is an error, not a dependency that nothing satisfies.
+// TestOutlineOfChangedFile checks that a changed file is an error, not a dependency that no bundle satisfies.
 func TestOutlineOfChangedFile(t *testing.T) {
 	const text = `{schema: olm.bundle, package: p, name: v1, properties: [
   {type: olm.package.required, value: {packageName: p, versionRange: ">0.0.0"}}]}`

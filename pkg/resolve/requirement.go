@@ -13,9 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A requirement is what a bundle requires of another one.
+// A requirement is a condition that a bundle sets on another bundle.
 type requirement interface {
-	// String returns what OLM writes after "requires an operator".
+	// String returns the text that OLM writes after "requires an operator".
 	String() string
 
 	// holds reports whether an entry satisfies the requirement.
@@ -67,7 +67,7 @@ func (r *requiredPackage) holds(_ context.Context, e *entry) (bool, error) {
 
 func (r *requiredPackage) among(l *listing) []*entry { return l.byPackage[r.PackageName] }
 
-// requiredAll holds where all terms do, for the same bundle.
+// requiredAll holds if one bundle satisfies all terms.
 type requiredAll []requirement
 
 func (r requiredAll) String() string { return join(r, " and ") }
@@ -91,7 +91,7 @@ func (r requiredAll) among(l *listing) []*entry {
 	return fewest
 }
 
-// requiredAny holds where a term does.
+// requiredAny holds if any term does.
 type requiredAny []requirement
 
 func (r requiredAny) String() string { return join(r, " or ") }
@@ -107,10 +107,10 @@ func (r requiredAny) holds(ctx context.Context, e *entry) (bool, error) {
 
 func (r requiredAny) among(l *listing) []*entry { return l.entries }
 
-// requiredNot holds where no term does.
+// requiredNot holds if no term does.
 type requiredNot struct{ requiredAny }
 
-func (r requiredNot) String() string { return join(r.requiredAny, " and not ") } // OLM writes no "not" before the first
+func (r requiredNot) String() string { return join(r.requiredAny, " and not ") } // like OLM, no leading "not"
 
 func (r requiredNot) holds(ctx context.Context, e *entry) (bool, error) {
 	ok, err := r.requiredAny.holds(ctx, e)
@@ -160,7 +160,7 @@ func (r *requiredCEL) holds(ctx context.Context, e *entry) (bool, error) {
 
 func (r *requiredCEL) among(l *listing) []*entry { return l.entries }
 
-// A requirementReader makes requirements of properties.
+// A requirementReader decodes requirements from properties.
 type requirementReader struct {
 	compiler *constraint.Compiler
 	known    map[string]*readRequirement // by type and value
@@ -170,13 +170,13 @@ func newRequirementReader() requirementReader {
 	return requirementReader{constraint.NewCompiler(), map[string]*readRequirement{}}
 }
 
-// another returns a reader for another goroutine. What evaluations of CEL rules may cost is shared.
+// another returns a reader for another goroutine. Both share the cost limit of CEL evaluations.
 func (r *requirementReader) another() requirementReader {
 	return requirementReader{r.compiler.Another(), map[string]*readRequirement{}}
 }
 
-// A readRequirement is the requirement of a property, and the candidates for it. Those of catalogs are the same in
-// other questions.
+// A readRequirement is the requirement of a property, with its candidates. The candidates in catalogs, unlike those in
+// the installed operators, are the same for other questions.
 type readRequirement struct {
 	requirement
 	err        error
@@ -188,10 +188,10 @@ type candidates struct {
 	err     error
 }
 
-// propertyKey tells properties apart by type and value.
+// propertyKey identifies a property by type and value.
 func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
 
-// read returns what a property requires, nil if that is nothing. The error has the words of OLM.
+// read returns the requirement of a property, or nil if it has none. The error has the words of OLM.
 func (r *requirementReader) read(p *declcfg.Property) (*readRequirement, error) {
 	parse := requirementParsers[p.Type]
 	if parse == nil {
@@ -246,7 +246,7 @@ func newRequiredPackage(p declcfg.PackageRequired) (requirement, error) {
 	return &requiredPackage{p, versions}, nil
 }
 
-// term returns the requirement of a constraint or of a term of one.
+// term returns the requirement of a constraint or of one of its terms.
 func (r *requirementReader) term(c *constraint.Constraint) (requirement, error) {
 	switch {
 	case c.GVK != nil:

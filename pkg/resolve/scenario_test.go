@@ -24,11 +24,11 @@ channel d beta d.v1.0.0 d.v3.0.0<d.v1.0.0
 
 // A scenario is a question, written in lines:
 //
-//	catalog NAME [PRIORITY [NAMESPACE]]      what follows is in that catalog; the first is c
+//	catalog NAME [PRIORITY [NAMESPACE]]      the next lines are about that catalog; the first is c
 //	channel PACKAGE NAME[*] ENTRY...         * marks the default; ENTRY is NAME[<REPLACES][~SKIPPED...]
 //	range BUNDLE RANGE                       the skipRange of the entries of the bundle
 //	has BUNDLE PROPERTY                      see property
-//	installed NAME PROPERTY...               PROPERTY "like" stands for those in the catalog, "bare" for no annotation
+//	installed NAME PROPERTY...               PROPERTY "like" is all in the catalog, "bare" is no annotation
 //	sub NAME PACKAGE CHANNEL [KEY=VALUE...]  CHANNEL - is none; keys: starting, installed, current, catalog
 type scenario struct {
 	ns       *Namespace
@@ -122,7 +122,7 @@ func packageOf(bundle, pkg string) declcfg.Property {
 	return p
 }
 
-// version returns that of a name like a.v1.0.0, and of a.v1.
+// version returns the version in a name such as a.v1.0.0 or a.v1.
 func version(name string) semver.Version {
 	_, text, _ := strings.Cut(name, ".v")
 	v, err := semver.ParseTolerant(text)
@@ -194,8 +194,8 @@ func (s *scenario) sub(name, pkg, channel string, options []string) {
 	s.ns.Subscriptions = append(s.ns.Subscriptions, sub)
 }
 
-// property makes a property of a word: gvk=K, requires-gvk=K, package=d:RANGE, label=l, requires-label=l or deprecated;
-// or of a constraint in JSON, or of TYPE=JSON.
+// property parses a property: gvk=K, requires-gvk=K, package=d:RANGE, label=l, requires-label=l, deprecated, a
+// constraint in JSON, or TYPE=JSON.
 func property(text string) declcfg.Property {
 	key, value, _ := strings.Cut(text, "=")
 	gvk := declcfg.GVK{Group: "g.io", Version: "v1", Kind: value}
@@ -223,7 +223,7 @@ func property(text string) declcfg.Property {
 	return p
 }
 
-// read turns the catalog into files and reads them.
+// read writes the catalog to files and reads them.
 func (c *scenarioCatalog) read(t testing.TB) {
 	t.Helper()
 	var text []byte
@@ -252,7 +252,7 @@ func (c *scenarioCatalog) read(t testing.TB) {
 	c.Catalog = read
 }
 
-// outcome writes an answer as the reference does.
+// outcome formats an answer like the reference.
 func outcome(a *Classic) string {
 	if a.Outcome != Resolved {
 		return a.Message

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What OLM does for the chosen bundles: bundles to install, Subscriptions to create, Subscriptions to update.
+// TestSteps checks OLM's actions for the chosen bundles: bundles to install, and Subscriptions to create and to update.
 func TestSteps(t *testing.T) {
 	for _, tt := range []struct{ name, scenario, want string }{
 		{"fresh", "sub sa a stable", "a.v2.0.0; ; sa:a.v2.0.0"},
@@ -38,7 +38,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Of two Subscriptions that constrain each other, OLM prefers either.
+// TestOrderSensitive checks that with two Subscriptions that constrain each other, OLM may prefer either.
 func TestOrderSensitive(t *testing.T) {
 	const diamond = "channel b s* b.v1.0.0 b.v2.0.0<b.v1.0.0\nsub sa a stable\nsub sb b s\nhas a.v2.0.0 package=d:>=2.0.0 <3.0.0\n"
 	for scenario, want := range map[string]bool{

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// catalogOf returns a catalog with the package p, written as graphtest does. A name such as "hi 10" has a priority.
+// catalogOf returns a catalog with the package p in the notation of graphtest. A name such as "hi 10" has a priority.
 func catalogOf(t testing.TB, name, lines string) *Catalog {
 	t.Helper()
 	c := &Catalog{Name: name, Index: &declcfg.Index{}}
@@ -37,7 +37,7 @@ func at(name string) *InstalledBundle {
 	return &InstalledBundle{Name: name, Version: version, Release: release}
 }
 
-// answerOf writes an answer as "catalog/bundle by edge in channels" or the error.
+// answerOf formats an answer as "catalog/bundle by edge in channels", or as its error.
 func answerOf(a *V1) string {
 	switch a.Outcome {
 	case Failed:
@@ -54,7 +54,7 @@ func answerOf(a *V1) string {
 
 const chain = "channel c ; v3.0.0 replaces v2.0.0 skips v1.0.0 ; v2.0.0 replaces v1.1.0 ; v1.1.0 replaces v1.0.0 ; v1.0.0"
 
-// What OLM v1 chooses among catalogs and bundles.
+// TestV1 checks the choice of OLM v1 among catalogs and bundles.
 func TestV1(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -236,7 +236,7 @@ func TestV1(t *testing.T) {
 				`version "1" is not a semantic version: want "1.0.0"`,
 		},
 
-		// Dependencies are refused after the choice.
+		// Dependencies are rejected after the choice.
 		{
 			"olm.gvk.required", Extension{}, []string{"x:" + chain + " ; requires v3.0.0 olm.gvk.required"},
 			`validating bundle "v3.0.0": bundle "v3.0.0" has a dependency declared via property "olm.gvk.required" ` +
@@ -270,7 +270,7 @@ func TestV1(t *testing.T) {
 	}
 }
 
-// Catalogs are selected by their labels, of which the name is one.
+// TestV1Selector checks that catalogs are selected by their labels, including the name label.
 func TestV1Selector(t *testing.T) {
 	a, b := catalogOf(t, "a", "channel c ; v1.0.0"), catalogOf(t, "b", "channel c ; v2.0.0")
 	a.Labels = map[string]string{"tier": "gold"}

@@ -9,12 +9,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// What a range means to OLM v1, and whether a cluster accepts it.
+// TestVersionRanges checks the meaning of a range in OLM v1, and whether a cluster accepts it.
 func TestVersionRanges(t *testing.T) {
 	for _, tt := range []struct {
 		text      string
-		in, out   string // versions; "" and "" if the library refuses the range
-		forbidden bool   // the cluster refuses it
+		in, out   string // versions; "" and "" if the library rejects the range
+		forbidden bool   // the cluster rejects it
 	}{
 		{"1.12.0", "1.12.0 1.12.0+1", "1.12.1 1.12.0-rc1", false},
 		{"=1.12.0", "1.12.0 1.12.0+2", "1.12.1", false},
@@ -92,7 +92,7 @@ func TestVersionRanges(t *testing.T) {
 	}
 }
 
-// Each error of a cluster is at its field.
+// TestAdmit checks that each error of a cluster is at its field.
 func TestAdmit(t *testing.T) {
 	long := strings.Repeat("a", 254)
 	for _, tt := range []struct {

@@ -45,7 +45,7 @@ entries:
 - {reference: {schema: olm.package}, message: of the second object}
 `
 
-// The conditions of a ClusterExtension.
+// TestV1Conditions checks the conditions of a ClusterExtension.
 func TestV1Conditions(t *testing.T) {
 	c, err := ReadCatalog(t.Context(), declcfg.Source{
 		Name: "x", FS: fstest.MapFS{"catalog.yaml": {Data: []byte(deprecatedCatalog)}},

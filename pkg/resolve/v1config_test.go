@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// withMetadata is a catalog with a bundle whose olm.csv.metadata is given; "" for none.
+// withMetadata returns a catalog with a bundle that has the given olm.csv.metadata; "" for none.
 func withMetadata(t *testing.T, metadata string) *Catalog {
 	t.Helper()
 	if metadata != "" {
@@ -38,7 +38,7 @@ func supporting(modes ...string) string {
 	return `{"installModes": [{"type": "MultiNamespace", "supported": false}, ` + strings.Join(list, ", ") + `]}`
 }
 
-// TestV1Config configures bundles in the namespace "ns". The sentences are those of OLM v1.
+// TestV1Config configures bundles in the namespace "ns". The messages are OLM v1's.
 func TestV1Config(t *testing.T) {
 	const (
 		all, own, single = "AllNamespaces", "OwnNamespace", "SingleNamespace"
@@ -141,7 +141,7 @@ func TestV1Config(t *testing.T) {
 	}
 }
 
-// TestV1Unrecorded resolves a bundle whose name is not a valid name of an object: OLM applies it, and its status stays empty.
+// TestV1Unrecorded resolves a bundle whose name is not a valid object name: OLM applies it, and its status stays empty.
 func TestV1Unrecorded(t *testing.T) {
 	c, err := ReadCatalog(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.json": {Data: []byte(
 		`{"schema": "olm.package", "name": "p", "defaultChannel": "c"}
@@ -158,7 +158,8 @@ func TestV1Unrecorded(t *testing.T) {
 	}
 }
 
-// An installed bundle stays where the next one cannot be configured, and its deprecation counts.
+// TestV1ConfigInstalled checks that an installed bundle stays if the next one cannot be configured, and that its
+// deprecation counts.
 func TestV1ConfigInstalled(t *testing.T) {
 	e := Extension{
 		Name: "e", Package: "p", Namespace: "ns", Config: jsontext.Value(`{"x": 1}`), SelfCertified: true,
@@ -169,7 +170,7 @@ func TestV1ConfigInstalled(t *testing.T) {
 		a.Conditions[5].Reason != "NotDeprecated" {
 		t.Errorf("%+v", a)
 	}
-	e.Namespace = "" // it is not known where the bundle is to be installed
+	e.Namespace = "" // the namespace of the operator is unknown
 	if a := e.V1([]*Catalog{withMetadata(t, supporting("AllNamespaces"))}); a.Outcome != Resolved {
 		t.Errorf("%+v", a)
 	}

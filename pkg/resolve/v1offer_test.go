@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A candidate says what is preferred to it.
+// TestV1Preference checks the reason why a candidate is not the first.
 func TestV1Preference(t *testing.T) {
 	a := (&Extension{Package: "p"}).V1([]*Catalog{catalogOf(t, "x", `channel c ; a ; b ; d ; e
 		bundle a 1.0.0+9 ; bundle b 1.0.0+10 ; bundle d 1.0.0+10 ; bundle e none`)})
@@ -26,7 +26,7 @@ func TestV1Preference(t *testing.T) {
 	}
 }
 
-// Each catalog says what it has and why nothing of it is chosen, and so does each bundle.
+// TestV1Reasons checks that each catalog has a result and a reason why it is not chosen, and so does each bundle.
 func TestV1Reasons(t *testing.T) {
 	labelled := catalogOf(t, "labelled", "channel c ; v1.0.0")
 	labelled.Labels = map[string]string{"old": ""}
@@ -84,7 +84,7 @@ empty 0: it has no package "p"
 	}
 }
 
-// Among random catalogs, the choice is that of going through them one by one, as OLM does.
+// TestV1AmongCatalogs checks that for random catalogs, the choice is the same as in OLM, which walks them one by one.
 func TestV1AmongCatalogs(t *testing.T) {
 	type best struct {
 		catalog    string

@@ -10,7 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// For every bundle of published catalogs, the answer is that of opm updates: the next update, the refusal, the error.
+// TestV1AgreesWithUpdates checks, for every bundle of published catalogs, that the answer equals the one of opm
+// updates: the next update, the refusal, the error.
 func TestV1AgreesWithUpdates(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		c, err := ReadCatalog(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
