@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// A Snapshot is what is served at one time.
+// A Snapshot is the content served at one time.
 type Snapshot struct {
 	Store *store.Store // of all catalogs
 	Key   store.Key
@@ -22,7 +22,7 @@ type Snapshot struct {
 	retired bool // of Live; another one is served
 }
 
-// Close lets go of what the snapshot reads.
+// Close closes the files of the snapshot.
 func (s *Snapshot) Close() error {
 	if s.Store == nil {
 		return nil
@@ -147,7 +147,7 @@ func (l *Live) Damaged(err error) {
 	}
 }
 
-// undamaged forgets what was told about the store.
+// undamaged clears a report of damage.
 func (l *Live) undamaged() {
 	select {
 	case <-l.damaged:

@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// MemoryLimit returns how many bytes of memory the program may use: what GOMEMLIMIT or the system says, whichever is
-// less, and the largest number where neither sets a limit.
+// MemoryLimit returns the memory limit of the program in bytes: GOMEMLIMIT or the limit of the system, whichever is
+// less, and the largest number if neither is set.
 func MemoryLimit() int64 { return min(debug.SetMemoryLimit(-1), systemMemoryLimit()) }
 
-// HonorMemoryLimit makes the garbage collector keep the program within the limit of the system, unless GOMEMLIMIT says
-// what to keep to. A part is left for what is not Go's: the program itself, and what the system does for it.
+// HonorMemoryLimit makes the garbage collector keep the program within the limit of the system, unless GOMEMLIMIT is
+// set. A part is left for memory outside of Go: the program's code, and kernel memory.
 func HonorMemoryLimit() {
 	if limit := systemMemoryLimit(); limit < math.MaxInt64 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - max(limit/10, min(reservedMemory, limit/2)))
 	}
 }
 
-// reservedMemory is how many bytes of a small limit are left for what is not Go's.
+// reservedMemory is the part of a small limit that is left for memory outside of Go, in bytes.
 const reservedMemory = 36 << 20
 
-// tidyEvery is how often memory is returned to the system after load. By then, pools have dropped what was in use.
+// tidyEvery is the interval at which memory is returned to the system after load. By then, pools have dropped their
+// buffers.
 const tidyEvery = 5 * time.Second
 
 // tidy returns memory to the system when load ends or a catalog was loaded, until ctx is done: a server without calls

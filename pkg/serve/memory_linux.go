@@ -16,8 +16,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// systemMemoryLimit returns the limit of the control group that the program is in, and of those around it, of either
-// version. It is the largest number where there is none.
+// systemMemoryLimit returns the lowest limit of the control group that the program is in and of the groups above it, of
+// either version. It is the largest number if there is no limit.
 func systemMemoryLimit() int64 {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -26,8 +26,8 @@ func systemMemoryLimit() int64 {
 	return groupLimit(os.DirFS("/sys/fs/cgroup"), string(groups))
 }
 
-// groupLimit is systemMemoryLimit for the file system of control groups and the list of those that the program is in. A
-// container may see its own group as the root, whatever the list says.
+// groupLimit is systemMemoryLimit for a file system of control groups and the list of the program's groups. A container
+// may see its own group as the root, whatever the list says.
 func groupLimit(fsys fs.FS, groups string) int64 {
 	limit := int64(math.MaxInt64)
 	for line := range strings.Lines(groups) {

@@ -45,7 +45,7 @@ func TestMemoryIsReturnedOnceAfterLoad(t *testing.T) {
 	})
 }
 
-// forcedCollections returns how often the garbage collector was called, as returning memory to the system does.
+// forcedCollections returns the number of forced garbage collections; returning memory to the system forces one.
 func forcedCollections() uint32 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

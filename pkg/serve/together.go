@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// together is what is known of all registries of a process.
+// together is the combined state of all registries of a process.
 type together struct {
 	// loading is held by the registry that is being loaded: one at a time, since loading takes memory.
 	loading sync.Mutex
@@ -37,7 +37,7 @@ func newTogether(registries []Registry, metrics *web.Metrics, ready func()) *tog
 	return all
 }
 
-// A state is in what a registry differs from the catalogs as they are now.
+// A state is the difference between a registry and the current catalogs.
 type state struct {
 	lacking bool      // HTTP content is not made yet
 	stale   time.Time // when it was first known that a changed catalog could not be served; zero for none

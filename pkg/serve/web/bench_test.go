@@ -106,7 +106,7 @@ func BenchmarkMetas(b *testing.B) {
 	}
 }
 
-// BenchmarkPage asks for what the page asks for.
+// BenchmarkPage sends the requests of the page.
 func BenchmarkPage(b *testing.B) {
 	dir := os.Getenv("OPM_BIG_CATALOG")
 	if dir == "" {

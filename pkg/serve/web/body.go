@@ -12,7 +12,7 @@ import (
 // smallest is the least number of bytes that are worth compressing, as in catalogd.
 const smallest = 1024
 
-// A body is what an answer carries, and what is known about it.
+// A body is the content of an answer, with its metadata.
 type body struct {
 	contentType string
 	tag         string    // see [Catalog].Tag
@@ -61,7 +61,7 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 	h.send(w, r, b, code)
 }
 
-// codingFor returns the coding to send a body in. Ranges are those of the plain text.
+// codingFor returns the coding to send a body in. Ranges refer to the uncompressed content.
 func (b *body) codingFor(r *http.Request) coding {
 	if b.size < smallest || b.seeker != nil && r.Header.Get("Range") != "" {
 		return identity
@@ -69,8 +69,7 @@ func (b *body) codingFor(r *http.Request) coding {
 	return negotiate(r.Header.Values("Accept-Encoding"))
 }
 
-// tagIn returns the ETag of a body in a coding, "" for none. It is a strong one where the same bytes are sent each
-// time.
+// tagIn returns the ETag of a body in a coding, "" for none. It is strong if the same bytes are sent each time.
 func (b *body) tagIn(code coding) string {
 	switch {
 	case b.tag == "":

@@ -47,7 +47,7 @@ type imageView struct {
 	Image string `json:"image"`
 }
 
-// csvView is what the ClusterServiceVersion says to people.
+// csvView is the part of a ClusterServiceVersion that is for people.
 type csvView struct {
 	DisplayName    string               `json:"displayName,omitempty"`
 	Description    string               `json:"description,omitempty"` // Markdown
@@ -73,7 +73,7 @@ type kindView struct {
 	Description string `json:"description,omitempty"`
 }
 
-// bundleOf reads what the page shows of a bundle, nil if the catalog does not have it.
+// bundleOf returns the view of a bundle for the page, nil if the catalog does not have it.
 func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, error) {
 	pkg, name := params.Get("package"), params.Get("name")
 	b, err := c.bundle(pkg, name)

@@ -14,7 +14,7 @@ import (
 
 const jsonLines = "application/jsonl"
 
-// connBytes is about what the connection of a request takes while it is answered.
+// connBytes is the approximate memory of a connection while a request is answered.
 const connBytes = 32 << 10
 
 // all answers with all objects of a catalog.
@@ -36,7 +36,7 @@ func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// onlyNamed returns an error if there are other parameters than those that are named.
+// onlyNamed returns an error if there are parameters with other names.
 func onlyNamed(params url.Values, names ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !slices.Contains(names, name) {
@@ -82,7 +82,7 @@ func copyOf(r *store.Reader) func(io.Writer) error {
 	}
 }
 
-// metas returns the body of what a query finds.
+// metas returns the body with the results of a query.
 func (c *Catalog) metas(q store.Query) body {
 	if q == (store.Query{}) {
 		b := c.all()

@@ -20,7 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// small is a catalog with all that /metas tells apart.
+// small is a catalog with objects of each kind that /metas distinguishes.
 const small = `schema: olm.package
 name: kiln
 defaultChannel: stable
@@ -49,7 +49,7 @@ package: kiln
 count: 10
 `
 
-// base is where the catalog of tests is.
+// base is the path of the test catalog.
 const base = "/catalogs/c/api/v1/"
 
 func TestPublished(t *testing.T) {
@@ -211,7 +211,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestRelease holds that what is acquired is released, once, after the answer.
+// TestRelease checks that every acquired catalog is released once, after the answer.
 func TestRelease(t *testing.T) {
 	c := catalogOf(t, "c", textSource(small))
 	held, released := 0, 0
@@ -233,7 +233,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestDamaged changes bytes of a store after it was opened: what cannot be read is never sent as if it were whole.
+// TestDamaged changes bytes of an open store: an answer from a damaged part must not look complete.
 func TestDamaged(t *testing.T) {
 	data, key := stored(t, dirSource(publishedCatalogs(t)[0]))
 	catalogs := opened(t, data, key, "c")

@@ -64,7 +64,7 @@ type encoders struct {
 	gzip, zstd *pool.Pool[encoder]
 }
 
-// An encoder compresses what is written to it.
+// An encoder is a compressing writer.
 type encoder interface {
 	io.WriteCloser
 	Reset(io.Writer)

@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// dependenciesView is what a bundle requires of the catalog.
+// dependenciesView has the dependencies of a bundle on the catalog.
 type dependenciesView struct {
 	All   []*resolve.Dependency `json:"all"`             // in the order of the properties
 	Error string                `json:"error,omitempty"` // why OLM cannot read them
@@ -24,7 +24,7 @@ func (c *Catalog) dependencies(ctx context.Context, b *declcfg.Bundle) (v depend
 	return v, err
 }
 
-// packages are those of a catalog.
+// packages are the packages of a catalog.
 type packages struct {
 	*Catalog
 	err error // the first of the store

@@ -15,14 +15,15 @@ type dependenciesView struct {
 	Error string
 }
 
-// viewOf returns what the page is told of the dependencies of a bundle.
+// viewOf returns the dependencies of a bundle that the page gets.
 func viewOf(t *testing.T, h http.Handler, catalog, pkg, bundle string) dependenciesView {
 	t.Helper()
 	type view struct{ Dependencies dependenciesView }
 	return decode[view](t, h, address("bundle", "catalog", catalog, "package", pkg, "name", bundle)).Dependencies
 }
 
-// TestPublishedDependencies compares what the page is told with what the whole catalog says.
+// TestPublishedDependencies compares the dependencies that the page gets with dependencies computed from the whole
+// catalog.
 func TestPublishedDependencies(t *testing.T) {
 	total := 0
 	for _, dir := range publishedCatalogs(t) {
@@ -57,7 +58,7 @@ func TestPublishedDependencies(t *testing.T) {
 	}
 }
 
-// requiring is a bundle a.v1 that requires what a property says.
+// requiring is a bundle a.v1 with a property that requires something.
 func requiring(property string) string {
 	return `{"schema": "olm.package", "name": "a", "defaultChannel": "c"}
 {"schema": "olm.channel", "package": "a", "name": "c", "entries": [{"name": "a.v1"}]}

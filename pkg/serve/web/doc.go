@@ -2,7 +2,7 @@
 //
 //	metrics := web.NewMetrics()
 //	handler := web.New(web.Options{
-//		Acquire: func() ([]web.Catalog, func()) { … }, // what is served now
+//		Acquire: func() ([]web.Catalog, func()) { … }, // the current catalogs
 //		Failed:  func(err error) { … },                 // log it; rebuild a damaged store
 //		Metrics: metrics,
 //	})
@@ -33,13 +33,15 @@
 //	/ui/page.css, /ui/page.js
 //	/ui/v1/catalogs                                       the names of the catalogs: see catalogList
 //	/ui/v1/packages?catalog=                              the packages of one: see packageList
+//	/ui/v1/search?catalog=&text=&package=                 what opm search finds: see searchView
 //	/ui/v1/package?catalog=&package=                      a package, its channels and updates: see packageView
 //	/ui/v1/icon?catalog=&package=                         its icon as a data: URL: see iconView
 //	/ui/v1/bundle?catalog=&package=&name=                 a bundle: see bundleView
 //	/ui/v1/graph?catalog=&package=&channel=&format=       the drawing of [draw.HTML], or, with format=svg, of [draw.SVG]
 //
-// The fragment of the URL says what the page shows, #catalog=&package=&channel=&bundle=, so that it can be linked to,
-// with any names.
+// The fragment of the URL selects the view, #catalog=&search= or #catalog=&package=&channel=&bundle=, so that views can
+// be linked to, with any names. The first search of a catalog makes an index of about a hundredth of its size, which is
+// kept as long as the catalog does not change.
 //
 // # Clients that do not read
 //

@@ -89,7 +89,7 @@ func handlerOf(t testing.TB, catalogs ...web.Catalog) http.Handler {
 	})
 }
 
-// failures collects what a handler tells.
+// failures collects the errors that a handler reports.
 type failures struct {
 	mu  sync.Mutex
 	all []error
@@ -139,7 +139,7 @@ func decode[T any](t testing.TB, h http.Handler, target string) T {
 	return v
 }
 
-// A line is an object as it is served, and what it can be asked for by.
+// A line is an object as it is served, and the values it can be queried by.
 type line struct {
 	schema, pkg, name string
 	text              string

@@ -29,7 +29,7 @@ import (
 //	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
-// and those of the Go runtime and the process that the Prometheus library has. Any number of goroutines may use them.
+// and the metrics of the Go runtime and the process. They are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -40,7 +40,7 @@ type Metrics struct {
 	packages, channels, bundles, entries prometheus.Gauge
 }
 
-// A State is what a store is in.
+// A State is the state of a store.
 type State string
 
 // The states of a store.
@@ -100,8 +100,8 @@ func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Call counts a call over gRPC: the name of its method, such as ListBundles, and that of its code, such as OK. Both
-// must be of a limited number, so methods that do not exist need one name together.
+// Call counts a call over gRPC, by the name of its method, such as ListBundles, and its code, such as OK. The number of
+// names must be limited, so methods that do not exist share one name.
 func (m *Metrics) Call(method, code string, took time.Duration) {
 	m.grpc.WithLabelValues(code, method).Observe(took.Seconds())
 }
@@ -131,7 +131,7 @@ type Load struct {
 	Withheld int       // packages that are not served
 }
 
-// Loaded says what is served, and that it is [Ready].
+// Loaded records the loaded catalogs, and sets the state to [Ready].
 func (m *Metrics) Loaded(l Load) {
 	result := "opened"
 	if l.Built {

@@ -27,8 +27,8 @@ type packageList struct {
 	Packages []*packageItem `json:"packages"` // by name
 }
 
-// A packageItem is a package as users choose between them. What is not its own is that of the head of its default
-// channel.
+// A packageItem is a package in the list that users choose from. Fields that a package does not have are taken from the
+// head of its default channel.
 type packageItem struct {
 	Name           string   `json:"name"`
 	DisplayName    string   `json:"displayName,omitempty"`
@@ -69,7 +69,7 @@ func (c *Catalog) list() (*packageList, error) {
 	return list, nil
 }
 
-// enter adds what an object says about its package. Packages come first.
+// enter adds the fields of an object to the item of its package. Packages come first.
 func enter(items map[string]*packageItem, o object) {
 	item := items[o.head.Owner()]
 	switch v := o.value.(type) {
@@ -97,7 +97,7 @@ func enter(items map[string]*packageItem, o object) {
 	}
 }
 
-// describe adds to a package what the head of its default channel says.
+// describe adds the metadata of the head of the default channel to a package.
 func (c *Catalog) describe(p *packageItem) error {
 	p.Summary = summary(p.description)
 	if p.head == "" {

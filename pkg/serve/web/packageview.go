@@ -5,7 +5,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// packageView is the answer of /ui/v1/package. What is not said in the package itself is that of the head of its
+// packageView is the answer of /ui/v1/package. Fields that a package does not have are taken from the head of its
 // default channel.
 type packageView struct {
 	Catalog        string        `json:"catalog"`
@@ -32,7 +32,7 @@ type channelView struct {
 	Bundles     []nodeView `json:"bundles"`           // what the channel names, the highest version first
 }
 
-// A nodeView is a bundle that a channel names, and what becomes of it where it is installed and follows the channel.
+// A nodeView is a bundle that a channel names, with its updates if it is installed and follows the channel.
 type nodeView struct {
 	Name        string      `json:"name"`
 	Version     string      `json:"version,omitempty"`
@@ -46,7 +46,7 @@ type nodeView struct {
 	V1          *graph.Fate `json:"v1,omitempty"`
 }
 
-// view returns what the page shows of a package.
+// view returns the view of a package for the page.
 func (op *operator) view(catalog string) *packageView {
 	v := &packageView{
 		Catalog: catalog, Name: op.Name, Description: op.Description, Icon: dataURL(op.Icon),
@@ -90,7 +90,7 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 	return v
 }
 
-// versionOf returns the version of a bundle, "" where it is not known.
+// versionOf returns the version of a bundle, "" if it is not known.
 func (op *operator) versionOf(name string) string {
 	if b := op.graph.Bundle(name); b != nil && b.Version != nil {
 		return b.Version.String()

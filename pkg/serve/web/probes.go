@@ -8,7 +8,7 @@ import (
 // healthz answers that the process lives.
 func (*handler) healthz(w http.ResponseWriter, _ *http.Request) { probe(w, http.StatusOK, "ok\n") }
 
-// readyz answers whether catalogs are served and, with the parameter verbose, what is to be known about them.
+// readyz answers whether catalogs are served and, with the parameter verbose, reports the state of each.
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, "ok\n"
 	if !h.isReady() {

@@ -16,7 +16,7 @@ type object struct {
 	value any // nil for other schemas; the texts of its properties are good until the next object
 }
 
-// decoded yields what a query finds. An error is the last.
+// decoded yields the results of a query. It stops after an error.
 func (c *Catalog) decoded(q store.Query) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		for line, err := range c.Objects.Query(q).Lines() {
@@ -56,10 +56,10 @@ func (c *Catalog) objectsOf(name string) iter.Seq2[object, error] {
 	}
 }
 
-// A deprecated names what a message of deprecation is about; see [declcfg.Reference].
+// A deprecated is the subject of a deprecation; see [declcfg.Reference].
 type deprecated struct{ schema, name string }
 
-// operator is all of a package but for what is bulky in its bundles.
+// operator is a package without the large properties of its bundles.
 type operator struct {
 	declcfg.Package
 	graph    *graph.Package
