@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// basic is a list of the objects of a catalog, in which bundles are named by their images.
+// basic is a basic template: a list of catalog objects in which bundles have only an image.
 type basic struct {
 	Schema  string           `json:"schema"`
 	Entries []jsontext.Value `json:"entries"`

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A channelType is what versions a channel has in common.
+// A channelType is the part of the version that the bundles of a channel share.
 type channelType string
 
 const (
@@ -22,15 +22,15 @@ const (
 
 // A generator generates the channels of a semver template.
 type generator struct {
-	major, minor bool // types to generate
+	major, minor bool // types of channels to generate
 	preferred    channelType
 	strict       bool // see StrictChannels
 
 	pkg    string
-	stages []stageBundles // the least stable first
+	stages []stageBundles // least stable first
 }
 
-// stageBundles are the bundles of a stage, the lowest version first.
+// stageBundles are the bundles of a stage, lowest version first.
 type stageBundles struct {
 	name    string
 	bundles []*bundle
@@ -53,7 +53,7 @@ func (g *generator) types() (types []channelType) {
 	return types
 }
 
-// channels returns the channels by name, and the name of the default channel.
+// channels returns the channels sorted by name, and the name of the default channel.
 func (g *generator) channels() (all []*declcfg.Channel, defaultChannel string) {
 	best := candidate{version: semver.Version{}}
 	for i, s := range g.stages {
@@ -82,17 +82,17 @@ func channelName(stage string, t channelType, v semver.Version) string {
 	return fmt.Sprintf("%s-v%d.%d", stage, v.Major, v.Minor)
 }
 
-// A candidate is a channel that may be the default one.
+// A candidate is a candidate for the default channel.
 type candidate struct {
 	name    string
 	stage   int
 	typ     channelType
-	version semver.Version // the lowest
+	version semver.Version // lowest version in the channel
 }
 
-// better returns the candidate that is preferred to the other. In upstream the version counts before the type, so that
-// stable-v1.2 is preferred to stable-v1 even if major channels are preferred, and a channel that begins before 0.0.0 is
-// worse than none.
+// better returns the better candidate for the default channel. As in upstream, the version counts before the type
+// unless g.strict: stable-v1.2 is better than stable-v1 even if major channels are preferred, and a channel whose
+// lowest version is below 0.0.0 is worse than none.
 func (g *generator) better(c, d candidate) candidate {
 	stage := cmp.Compare(c.stage, d.stage)
 	version := c.version.Compare(d.version)
@@ -107,7 +107,7 @@ func (g *generator) better(c, d candidate) candidate {
 	return d
 }
 
-// rank orders the types of channels by preference: none, another one, the preferred one.
+// rank returns the rank of a channel type: 0 for no type, 2 for the preferred type, 1 for the other type.
 func (g *generator) rank(t channelType) int {
 	switch t {
 	case "":
@@ -118,11 +118,11 @@ func (g *generator) rank(t channelType) int {
 	return 1
 }
 
-// connect connects the entries of the channels of one type. Of each minor version only the highest entry updates
-// others: it replaces the highest of the minor version before, and skips all lower ones of its major version.
+// connect sets the update edges of the channels of one type. Only the highest entry of each minor version has edges: it
+// replaces the highest entry of the previous minor version, and skips all other lower entries of its major version.
 func (g *generator) connect(bundles []*bundle, t channelType, stage string, byName map[string]*declcfg.Channel) {
-	var first, before string // of the major version; the highest of the minor version before
-	var lower []string       // of the major version
+	var first, before string // lowest version of the major version; highest name of the previous minor version
+	var lower []string       // lower bundles of the major version
 	for i, b := range bundles {
 		v := b.Version.Semver
 		if i > 0 && bundles[i-1].Version.Semver.Major != v.Major {
@@ -147,8 +147,8 @@ func (g *generator) connect(bundles []*bundle, t channelType, stage string, byNa
 
 func minorOf(b *bundle) [2]uint64 { return [2]uint64{b.Version.Semver.Major, b.Version.Semver.Minor} }
 
-// within makes an entry name entries of its channel only. Others that it named are in its range instead, so that users
-// who change to the channel are updated.
+// within removes the edges of an entry to bundles outside of its channel. A skip range covers these bundles instead, so
+// that users who switch to the channel are updated.
 func within(c *declcfg.Channel, e *declcfg.Entry, first string, v semver.Version) {
 	if len(outside(c, *e)) == 0 {
 		return
@@ -160,7 +160,7 @@ func within(c *declcfg.Channel, e *declcfg.Entry, first string, v semver.Version
 	e.SkipRange = fmt.Sprintf(">=%s <%s", first, v)
 }
 
-// outside returns what an entry names that is not in its channel.
+// outside returns the names that an entry replaces or skips and that are not in its channel.
 func outside(c *declcfg.Channel, e declcfg.Entry) (names []string) {
 	for _, name := range append([]string{e.Replaces}, e.Skips...) {
 		if name != "" && !has(c, name) {
@@ -174,7 +174,7 @@ func has(c *declcfg.Channel, name string) bool {
 	return slices.ContainsFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == name })
 }
 
-// warnOfSurprises names what would be different with StrictChannels.
+// warnOfSurprises warns about differences to the result with StrictChannels.
 func (r *rendering) warnOfSurprises(g *generator, channels []*declcfg.Channel, defaultChannel string) {
 	if g.strict {
 		return

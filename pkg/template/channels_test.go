@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// bundlesOf returns bundles of the versions, each called by its version.
+// bundlesOf returns a bundle for each version, named after the version.
 func bundlesOf(t *testing.T, versions ...string) (all []*bundle) {
 	t.Helper()
 	for _, text := range versions {
@@ -24,7 +24,7 @@ func bundlesOf(t *testing.T, versions ...string) (all []*bundle) {
 	return all
 }
 
-// generated returns channels as text: a line for each, the default one with a star.
+// generated returns the channels as text: one line per channel, with a star for the default channel.
 func generated(g *generator) string {
 	var out strings.Builder
 	channels, defaultChannel := g.channels()
@@ -104,7 +104,8 @@ stable-v1.1: 1.1.0( [] >=1.0.0 <1.1.0)
 	}
 }
 
-// Every channel has one head, which all of its bundles reach; and the default channel is one of them.
+// TestChannelsLeadToTheirHead checks that every channel has one head that all of its bundles reach, and that the
+// default channel is one of the channels.
 func TestChannelsLeadToTheirHead(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -19,14 +19,14 @@ import (
 //go:embed rules.txt
 var rulesText string
 
-// ownRules are the rules about templates only.
+// ownRules returns the rules that apply only to templates.
 var ownRules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })
 
-// Rules returns the table of the rules that [Check] knows: those about catalogs, since a template holds objects of one,
-// and those about templates.
+// Rules returns the rules of [Check]: the rules for templates, and the rules for catalogs, because a template contains
+// catalog objects.
 var Rules = sync.OnceValue(func() *problem.Rules { return problem.Join(validate.Rules(), ownRules()) })
 
-// Recognized reports whether the first document of a file has the schema of a template.
+// Recognized reports whether the first document of a file has a template schema.
 func Recognized(r io.ReaderAt, size int64) bool {
 	var schema string
 	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
@@ -46,8 +46,8 @@ func Recognized(r io.ReaderAt, size int64) bool {
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.schema == schema })
 }
 
-// Check returns everything that is wrong with a template, as far as that can be told without its bundles, by place. The
-// error is that of the options.
+// Check returns all problems of a template that can be found without its bundles, sorted by position. It returns an
+// error if the options are not valid.
 func Check(ctx context.Context, name string, text []byte, opts validate.Options) ([]*problem.Problem, error) {
 	c := &checker{ctx: ctx, opts: opts}
 	t, err := Parse(name, text, Detect, func(e *declcfg.Error) { c.addError("template-key", e) })
@@ -66,7 +66,7 @@ func Check(ctx context.Context, name string, text []byte, opts validate.Options)
 	return problem.Sort(c.problems), nil
 }
 
-// A checker collects what is wrong with one template.
+// A checker collects the problems of one template.
 type checker struct {
 	*Template
 	ctx      context.Context //nolint:containedctx // it lives as long as one call of Check
@@ -88,7 +88,7 @@ func (c *checker) addError(rule string, err *declcfg.Error) {
 	c.problems = append(c.problems, p)
 }
 
-// checkImages checks the references to images.
+// checkImages checks the references to bundle images.
 func (c *checker) checkImages() {
 	images, versions := map[string]reference{}, map[string]reference{}
 	for _, r := range c.spec.images() {
@@ -120,7 +120,7 @@ func (c *checker) checkImages() {
 	}
 }
 
-// list names the list that a reference is in: a stage of a semver template, or all of a template.
+// list returns the key of the list that a reference is in: the stage in a semver template, otherwise "".
 func (c *checker) list(r reference) string {
 	if c.Type != Semver {
 		return ""

@@ -22,7 +22,8 @@ func check(t testing.TB, text string) []*problem.Problem {
 	return problems
 }
 
-// The bad example of each rule breaks it and no other, and the good one breaks none.
+// TestRuleExamples checks that the bad example of each rule breaks only this rule, and that the good example breaks
+// none.
 func TestRuleExamples(t *testing.T) {
 	for _, r := range template.Rules().Group("Templates") {
 		t.Run(r.Name, func(t *testing.T) {
@@ -44,7 +45,8 @@ func TestRuleExamples(t *testing.T) {
 	}
 }
 
-// What is wrong with the objects of a template is reported at its place, whatever bundles turn out to be.
+// TestCheckObjects checks that problems of the objects in a template have positions, and do not depend on the content
+// of bundle images.
 func TestCheckObjects(t *testing.T) {
 	const text = `schema: olm.template.basic
 entries:
@@ -86,7 +88,7 @@ entries:
 	}
 }
 
-// Nothing that keeps a real template from being rendered is found, but images that lack.
+// TestCheckRealTemplates checks that real templates are recognized and have no errors.
 func TestCheckRealTemplates(t *testing.T) {
 	for _, path := range shared.Glob(t, "data/catalog-templates/*/*") {
 		text, err := os.ReadFile(path)
@@ -104,7 +106,7 @@ func TestCheckRealTemplates(t *testing.T) {
 	}
 }
 
-// Any text is checked without a panic, and what is wrong with it has a place.
+// FuzzCheck checks that no text causes a panic, and that every problem has a position.
 func FuzzCheck(f *testing.F) {
 	for _, r := range template.Rules().Group("Templates") {
 		f.Add(r.Bad)

@@ -32,59 +32,59 @@ const (
 	catalogsSchema  = "olm.composite.catalogs"
 )
 
-// A Composite is a type of template that upstream has dropped: a file of the owner of a package, with a component for
-// each catalog that the package is contributed to, and a file of the owner of the catalogs. Each component is built and
-// becomes a file.
+// A Composite is a composite template, a type that upstream has removed. It consists of the package owner's file, with
+// a component for each catalog that the package is contributed to, and the catalog owner's file. Each component is
+// built into one file.
 type Composite struct {
 	components []component
 }
 
-// A compositeContribution is the file of the owner of a package.
+// A compositeContribution is the file of the package owner.
 type compositeContribution struct {
 	Schema     string      `json:"schema"`
 	Components []component `json:"components"`
 }
 
-// A compositeCatalogs is the file of the owner of the catalogs.
+// A compositeCatalogs is the file of the catalog owner.
 type compositeCatalogs struct {
 	Schema   string             `json:"schema"`
 	Catalogs []compositeCatalog `json:"catalogs"`
 }
 
-// A component says how the package becomes part of one catalog.
+// A component describes the contribution of the package to one catalog.
 type component struct {
-	Name        string `json:"name"` // of the catalog
+	Name        string `json:"name"` // name of the catalog
 	Destination struct {
-		Path string `json:"path"` // below the directory of the catalog
+		Path string `json:"path"` // relative to the directory of the catalog
 	} `json:"destination"`
 	Strategy struct {
 		Name     string `json:"name"`
 		Template struct {
-			Schema string        `json:"schema"` // of the builder
+			Schema string        `json:"schema"` // schema of the builder
 			Config builderConfig `json:"config"`
 		} `json:"template"`
 	} `json:"strategy"`
 
 	file *strictyaml.File
 	ptr  jsontext.Pointer
-	dir  string // where the file goes
+	dir  string // directory of the output file
 }
 
 // A builderConfig is the configuration of a builder.
 type builderConfig struct {
-	Input   string   `json:"input"`   // file, of all builders but the custom one
-	Output  string   `json:"output"`  // file, below the directory
-	Command string   `json:"command"` // of the custom builder
+	Input   string   `json:"input"`   // input file of every builder except the custom one
+	Output  string   `json:"output"`  // output file, relative to the directory of the component
+	Command string   `json:"command"` // command of the custom builder
 	Args    []string `json:"args"`
 }
 
-// A compositeCatalog is a catalog that packages are contributed to.
+// A compositeCatalog is a catalog that accepts contributions.
 type compositeCatalog struct {
 	Name        string `json:"name"`
 	Destination struct {
 		WorkingDir string `json:"workingDir"`
 	} `json:"destination"`
-	Builders []string `json:"builders"` // schemas of those that may be used
+	Builders []string `json:"builders"` // schemas of the allowed builders
 }
 
 // The schemas of builders.
@@ -97,7 +97,7 @@ const (
 
 var builders = []string{basicBuilder, semverBuilder, rawBuilder, customBuilder}
 
-// objects makes the objects of the component.
+// objects builds the objects of the component.
 func (c *component) objects(ctx context.Context, o CompositeOptions) (*built, error) {
 	switch c.Strategy.Template.Schema {
 	case basicBuilder:
@@ -110,17 +110,17 @@ func (c *component) objects(ctx context.Context, o CompositeOptions) (*built, er
 	return c.custom(ctx, o)
 }
 
-// CompositeOptions say how a composite template is built.
+// CompositeOptions configure the build of a composite template.
 type CompositeOptions struct {
 	Options
-	Bundles   render.Options // how bundles are rendered
+	Bundles   render.Options // rendering of bundles
 	Format    declcfg.Format
 	AllowExec bool // run the commands of custom builders
-	Validate  bool // the directories that files are written to
+	Validate  bool // validate each output directory before it is written
 	Warn      func(*declcfg.Error)
 }
 
-// ParseComposite reads the two files of a composite template. The error joins everything that is wrong, by place.
+// ParseComposite reads the two files of a composite template. The error joins all mistakes, sorted by position.
 func ParseComposite(
 	contributionName string, contribution []byte, catalogsName string, catalogs []byte,
 ) (*Composite, error) {
@@ -149,7 +149,7 @@ func ParseComposite(
 	return &Composite{from.Components}, joinErrors(errs)
 }
 
-// check returns what is wrong with a component, and sets its directory.
+// check returns the mistakes in a component, and sets its directory.
 func (c *component) check(catalogs []compositeCatalog) (errs []error) {
 	fail := func(ptr jsontext.Pointer, format string, args ...any) {
 		errs = append(errs, c.file.Errorf(c.ptr+ptr, format, args...))
@@ -192,7 +192,7 @@ func (c *component) check(catalogs []compositeCatalog) (errs []error) {
 	return errs
 }
 
-// A built is the objects of a component, until it is closed.
+// A built has the objects of a component. They are valid until close is called.
 type built struct {
 	metas []*declcfg.Meta
 	edit  func(*declcfg.Bundle) error
@@ -200,7 +200,8 @@ type built struct {
 	lock  *render.Lock
 }
 
-// Build builds all components and writes their files, or none if there is an error. It returns the lock of all bundles.
+// Build builds all components and writes their files, or no file if there is an error. It returns the lock of all
+// bundles.
 func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render.Lock, err error) {
 	if err := c.checkOutputs(); err != nil {
 		return nil, err
@@ -211,7 +212,7 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
 	var errs []error
-	stages := map[string]string{} // of the directories, with their files as they will be
+	stages := map[string]string{} // by output directory: a copy with the new files
 	for i := range c.components {
 		part := &c.components[i]
 		if stages[part.dir] == "" {
@@ -243,11 +244,11 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 	return o.Bundles.Lock, err
 }
 
-// output returns the name of the file that the component becomes.
+// output returns the path of the output file of the component.
 func (c *component) output() string { return filepath.Join(c.dir, c.Strategy.Template.Config.Output) }
 
-// checkOutputs returns an error for each component that would overwrite the file of another one, also where the file
-// system takes names that differ in case only for one, or where links lead to the same directory.
+// checkOutputs returns an error for each component that would overwrite the file of another component. Paths that
+// differ only in case, or that lead to the same directory through links, count as the same file.
 func (c *Composite) checkOutputs() error {
 	var errs []error
 	first := map[string]*component{}
@@ -265,7 +266,7 @@ func (c *Composite) checkOutputs() error {
 	return joinErrors(errs)
 }
 
-// foldPath returns the absolute path of a file in lower case, without the links of the directories that exist.
+// foldPath returns the absolute path of a file in lower case, with the links of its existing directories resolved.
 func foldPath(name string) string {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
@@ -279,13 +280,13 @@ func foldPath(name string) string {
 	}
 }
 
-// build builds the component into a directory.
+// build writes the output file of the component into a directory.
 func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) error {
 	b, err := c.objects(ctx, *o)
 	if err != nil {
 		return err
 	}
-	defer b.close() //nolint:errcheck // nothing was written to it
+	defer b.close() //nolint:errcheck // it was only read
 	if b.lock != nil && o.Bundles.Lock != nil {
 		o.Bundles.Lock = b.lock
 	}
@@ -298,7 +299,7 @@ func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) 
 	})
 }
 
-// template builds a template.
+// template renders the basic or semver template of the component.
 func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) (*built, error) {
 	input := c.Strategy.Template.Config.Input
 	text, err := regular.ReadPath(input)
@@ -320,10 +321,10 @@ func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) 
 	return &built{catalog.Metas, catalog.Edit, bundles.Close, &bundles.Lock}, nil
 }
 
-// raw reads a catalog file.
+// raw reads the objects of a catalog file.
 func (c *component) raw(ctx context.Context, o CompositeOptions) (*built, error) {
 	input := c.Strategy.Template.Config.Input
-	if info, err := os.Stat(input); err == nil { // opening it has a better error if it is missing
+	if info, err := os.Stat(input); err == nil { // if the file is missing, Open below returns a better error
 		if err := regular.Check(info.Mode()); err != nil {
 			return nil, c.file.Errorf(c.ptr+"/strategy/template/config/input", "%s: %w", input, err)
 		}
@@ -339,7 +340,7 @@ func (c *component) raw(ctx context.Context, o CompositeOptions) (*built, error)
 	return &built{metas: metas, close: catalog.Close}, nil
 }
 
-// custom runs a command, which prints a catalog.
+// custom runs the command of the custom builder, which prints a catalog.
 func (c *component) custom(ctx context.Context, o CompositeOptions) (*built, error) {
 	const at = "/strategy/template/config/command"
 	config := c.Strategy.Template.Config
@@ -358,7 +359,7 @@ func (c *component) custom(ctx context.Context, o CompositeOptions) (*built, err
 	return &built{metas: metas, close: catalog.Close}, err
 }
 
-// validateDir returns what keeps the catalog in a directory from being valid. Positions begin with name.
+// validateDir returns the errors of the catalog in a directory. Positions begin with name.
 func validateDir(ctx context.Context, name, dir string) (errs []error) {
 	source := declcfg.Source{Name: name, FS: os.DirFS(dir)}
 	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, source)
@@ -371,7 +372,7 @@ func validateDir(ctx context.Context, name, dir string) (errs []error) {
 	return errs
 }
 
-// copyDir copies what is in a directory, if it exists.
+// copyDir copies the content of a directory, if it exists.
 func copyDir(to, from string) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err

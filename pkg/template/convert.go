@@ -15,11 +15,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Convertible are the types that a catalog can be converted to.
+// Convertible returns the types that a catalog can be converted to.
 func Convertible() []Type { return []Type{Basic, Substitutes} }
 
-// Convert returns a template of the objects of catalogs, in their order: all of each object, but for the bundles of a
-// basic template, which are named by their images. The error joins those of all objects that cannot be read.
+// Convert returns a template with the objects of the sources, in their order. Objects are complete, except that the
+// bundles of a basic template have only their image. The error joins the errors of all objects that cannot be read.
 func Convert(ctx context.Context, typ Type, f declcfg.Format, sources ...declcfg.Source) ([]byte, error) {
 	convert := func(o *declcfg.Object) (converted, error) {
 		if typ != Basic || o.Schema != declcfg.SchemaBundle {
@@ -29,7 +29,7 @@ func Convert(ctx context.Context, typ Type, f declcfg.Format, sources ...declcfg
 		if err != nil {
 			return converted{}, err
 		}
-		b := v.(*declcfg.Bundle) //nolint:forcetypeassert // by its schema
+		b := v.(*declcfg.Bundle) //nolint:forcetypeassert // because of its schema
 		raw, err := json.Marshal(struct {
 			Schema string `json:"schema"`
 			Image  string `json:"image"`
@@ -49,7 +49,7 @@ func Convert(ctx context.Context, typ Type, f declcfg.Format, sources ...declcfg
 	return write(typ, kinds[i].schema, entries, f)
 }
 
-// A converted is an object that became an entry.
+// A converted is an object converted to a template entry.
 type converted struct {
 	raw     jsontext.Value
 	ordered bool // the keys are in their final order in JSON
@@ -58,8 +58,7 @@ type converted struct {
 // MarshalJSON returns the entry.
 func (c converted) MarshalJSON() ([]byte, error) { return c.raw, nil }
 
-// write writes a template as upstream does: in JSON with the characters escaped that mean something in HTML, in YAML
-// with an empty line at the end.
+// write returns a template in the format of upstream: JSON escapes HTML characters, YAML ends with an empty line.
 func write(typ Type, schema string, entries []converted, f declcfg.Format) ([]byte, error) {
 	if f == declcfg.YAML {
 		all := map[string]any{"schema": schema, "entries": entries}
@@ -94,12 +93,12 @@ func write(typ Type, schema string, entries []converted, f declcfg.Format) ([]by
 	return escaped.Bytes(), nil
 }
 
-// appendEntry appends an entry of a template.
+// appendEntry appends an entry of a template as indented JSON.
 func appendEntry(text []byte, entry converted) []byte {
 	const depth = 2
 	if entry.ordered {
 		indent := strings.Repeat(" ", 4)
-		text, _ = jsontext.AppendFormat(text, entry.raw, // it is valid
+		text, _ = jsontext.AppendFormat(text, entry.raw, // valid JSON, so there is no error
 			jsontext.WithIndentPrefix(strings.Repeat(indent, depth)), jsontext.WithIndent(indent))
 	} else {
 		text = format.AppendJSON(text, entry.raw, depth)

@@ -11,16 +11,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An entry is an object of a catalog in a template.
+// An entry is a catalog object in a template.
 type entry struct {
 	*declcfg.Meta
 	ptr   jsontext.Pointer
-	value any            // as declcfg decodes it, nil for other schemas
-	raw   jsontext.Value // as it is in the template
+	value any            // decoded by declcfg; nil for a custom schema
+	raw   jsontext.Value // as in the template
 }
 
-// readEntries reads the list at /entries. Keys that the format does not define are dropped with a warning, as upstream
-// drops them. ByImage says that bundles are named by their images, and need no package.
+// readEntries reads the list at /entries. It drops keys that the format does not define, as upstream does, with a
+// warning. With byImage, bundles have only an image and need no package.
 func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []entry) {
 	for i, raw := range list {
 		e := entry{ptr: index("/entries", i), raw: raw}
@@ -51,7 +51,7 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 	return entries
 }
 
-// failAt notes an error about something in the value at ptr.
+// failAt records an error about the value at ptr, or about a part of it if err has a pointer.
 func (t *Template) failAt(ptr jsontext.Pointer, err error) {
 	if e, ok := errors.AsType[*declcfg.Error](err); ok {
 		ptr, err = ptr+e.Pointer, e.Err
@@ -59,7 +59,7 @@ func (t *Template) failAt(ptr jsontext.Pointer, err error) {
 	t.fail(ptr, "%w", err)
 }
 
-// object returns what is written for the entry.
+// object returns the value to write for the entry.
 func (e *entry) object() any {
 	if e.value == nil {
 		return e.raw

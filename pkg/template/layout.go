@@ -17,8 +17,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A layout is the entries of a template as a catalog file, in which each begins at its line in the template and is one
-// line long. So messages about other objects name the right line, and places within an object can be found.
+// A layout is a catalog file with the entries of a template. Each entry is one line long and begins at its line in the
+// template, so messages that refer to other objects have the right line, and positions within an object can be mapped
+// back to the template.
 type layout struct {
 	file *strictyaml.File
 	text []byte
@@ -56,7 +57,7 @@ func layOut(file *strictyaml.File, entries []entry) *layout {
 	return l
 }
 
-// standIn adds a bundle for each entry of a channel, behind the entries, in the place of those that are in images.
+// standIn appends a placeholder bundle for each channel entry, because the real bundles are in images.
 func (l *layout) standIn() {
 	seen := map[bundleName]bool{}
 	l.text = append(l.text, '\n')
@@ -75,7 +76,8 @@ func (l *layout) standIn() {
 	}
 }
 
-// place returns where something of the layout is in the template. It reports false for what is not in the template.
+// place maps a position in the layout to a position in the template. It returns false if the template has no such
+// position.
 func (l *layout) place(pos declcfg.Pos) (declcfg.Pos, bool) {
 	i := len(l.at) - 1
 	for i >= 0 && l.at[i].start.Compare(pos) > 0 {
@@ -88,7 +90,7 @@ func (l *layout) place(pos declcfg.Pos) (declcfg.Pos, bool) {
 	return l.file.Pos(e.ptr + pointerAt(e.text, pos.Column-e.start.Column))[0], true
 }
 
-// pointerAt returns the way to the value at a column of JSON in one line.
+// pointerAt returns the pointer to the value at a column of a JSON text of one line. Columns count from 0.
 func pointerAt(text []byte, column int) jsontext.Pointer {
 	offset := 0
 	for ; column > 0 && offset < len(text); column-- {
@@ -104,7 +106,7 @@ func pointerAt(text []byte, column int) jsontext.Pointer {
 	return d.StackPointer()
 }
 
-// problems returns the errors that the entries have as a catalog.
+// problems returns the errors of the entries when validated as a catalog.
 func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*problem.Problem, error) {
 	opts.ErrorsOnly = true
 	report, err := validate.Catalog(ctx, opts, render.Text(l.file.Name(), l.text))
@@ -121,7 +123,7 @@ func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*proble
 	return problem.Sort(problems), nil
 }
 
-// invalid returns what keeps the entries from being a valid catalog.
+// invalid returns the problems of the entries as errors with positions.
 func (l *layout) invalid(ctx context.Context) []error {
 	problems, err := l.problems(ctx, validate.Options{})
 	if err != nil {
@@ -134,7 +136,7 @@ func (l *layout) invalid(ctx context.Context) []error {
 	return errs
 }
 
-// asError returns a problem without its place.
+// asError returns a problem as an error without its position.
 func asError(p *problem.Problem) error {
 	at := *p
 	at.Pos = declcfg.Pos{}
@@ -142,7 +144,7 @@ func asError(p *problem.Problem) error {
 	return errors.New(text[len(string(p.Severity)+": "):])
 }
 
-// checkResult validates the catalog, and notes what is wrong with it at ptr.
+// checkResult validates the rendered catalog, and records its problems as errors at ptr.
 func (r *rendering) checkResult(ptr jsontext.Pointer) {
 	const name = "rendered catalog"
 	var text []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// WritePreview writes the channels of a catalog and their entries, the highest version first, with what each updates:
+// WritePreview writes the channels of a catalog and their entries, highest version first, with their update edges:
 //
 //	kiln
 //	  stable-v1 (default)

@@ -11,13 +11,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// Bundles are the rendered bundles of a template. Several renderings may share them.
+// Bundles are the rendered bundles of a template. Several calls of Render may share them.
 type Bundles struct {
 	Lock render.Lock // see [render.Catalog]
 
 	catalog *render.Catalog
-	byImage map[string]*bundle // by the reference in the template
-	changes render.Changes     // made to the bundles
+	byImage map[string]*bundle // by image reference in the template
+	changes render.Changes     // changes to make to the bundles
 }
 
 // A bundle is a rendered bundle of a template.
@@ -25,13 +25,13 @@ type bundle struct {
 	*declcfg.BundleSummary
 	meta         *declcfg.Meta
 	property     declcfg.PackageProperty
-	versionError error // why there is no version
+	versionError error // if not nil, the reason why Version is not set
 }
 
-// Pull renders each image of the template once, concurrently. The error joins one for everything that keeps a bundle
-// from being rendered, at the line of its image. Bundles are read with opts.Bundles; the caller closes what it returns.
+// Pull renders each image of the template once, concurrently. The error joins all reasons why bundles cannot be
+// rendered, each with the position of the image. Bundles are read with opts.Bundles; the caller must close the result.
 func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
-	failed := map[string][]error{} // by image
+	failed := map[string][]error{} // errors by image
 	opts.BundleImages = true
 	opts.Skipped = func(image string, err error) { failed[image] = append(failed[image], problem.Flatten(err)...) }
 	catalog, err := render.Open(ctx, t.Images(), opts)
@@ -45,7 +45,8 @@ func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, err
 	return b, nil
 }
 
-// read reads all bundles, so that nothing about them can fail later. Failed is called for those that cannot be changed.
+// read reads all bundles and tests the changes on them, so that no later step fails. It calls failed for each bundle
+// that cannot be changed.
 func (b *Bundles) read(ctx context.Context, failed func(image string, err error)) error {
 	type result struct {
 		*bundle
@@ -58,7 +59,7 @@ func (b *Bundles) read(ctx context.Context, failed func(image string, err error)
 		if err != nil {
 			return result{}, err
 		}
-		one := v.(*declcfg.Bundle) //nolint:forcetypeassert // an image of a bundle renders to nothing else
+		one := v.(*declcfg.Bundle) //nolint:forcetypeassert // a bundle image renders to a bundle only
 		p, err := one.PackageProperty()
 		if err == nil {
 			_, err = one.Version()
@@ -83,7 +84,7 @@ func (b *Bundles) read(ctx context.Context, failed func(image string, err error)
 	return nil
 }
 
-// failures returns the errors at the places of the images, and those that Render would find without the images.
+// failures returns the errors of images with their positions, and the errors that Render would find without the images.
 func (t *Template) failures(ctx context.Context, failed map[string][]error) error {
 	if len(failed) == 0 {
 		return nil
@@ -103,7 +104,7 @@ func (t *Template) failures(ctx context.Context, failed map[string][]error) erro
 	return joinErrors(errs)
 }
 
-// Close releases files and memory.
+// Close releases the files and memory of the bundles.
 func (b *Bundles) Close() error { return b.catalog.Close() }
 
 // decode returns the bundle of an image.
@@ -112,5 +113,5 @@ func (b *Bundles) decode(image string) (*declcfg.Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read bundle %q again: %w", image, err)
 	}
-	return v.(*declcfg.Bundle), nil //nolint:forcetypeassert // it was one before
+	return v.(*declcfg.Bundle), nil //nolint:forcetypeassert // read decoded the same object
 }

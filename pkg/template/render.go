@@ -11,13 +11,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// A Catalog is a rendered template. It is valid until the Bundles are closed.
+// A Catalog is the result of rendering a template. It is valid until its Bundles are closed.
 type Catalog struct {
-	Metas []*declcfg.Meta // in the order of [declcfg.Sort]
+	Metas []*declcfg.Meta // sorted by [declcfg.Sort]
 
 	bundles *Bundles
-	own     map[identity]bool // bundles that the template holds
-	form    render.Form       // of the target, "" for that of the bundles
+	own     map[identity]bool // bundles that the template itself contains
+	form    render.Form       // form of bundles for the target; "" keeps the form
 }
 
 // An identity identifies a bundle.
@@ -25,8 +25,8 @@ type identity struct{ pkg, name, image string }
 
 func identify(b *declcfg.Bundle) identity { return identity{b.Package, b.Name, b.Image} }
 
-// Edit makes the changes to a bundle before it is written. As in upstream, bundles that the template itself holds are
-// not migrated.
+// Edit applies the changes to a bundle before it is written. As in upstream, bundles that the template itself contains
+// are not migrated.
 func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	if c.own[identify(b)] {
 		return nil
@@ -37,8 +37,8 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return render.Changes{Form: c.form}.Edit(b)
 }
 
-// Index returns what relates the objects of the catalog to each other, unless check fails for one of them; it may be
-// nil.
+// Index returns the index of the catalog. If check is not nil, Index calls it for each object, and stops at its first
+// error.
 func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {
 	x := &declcfg.Index{}
 	for _, m := range c.Metas {
@@ -56,8 +56,8 @@ func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, e
 	return x, nil
 }
 
-// Render makes the catalog. As in upstream it need not be valid, except for a substitutes template. The error joins
-// everything that is wrong, by place.
+// Render renders the catalog. As in upstream, only the catalog of a substitutes template must be valid. The error joins
+// all problems, sorted by position.
 func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog, error) {
 	r := &rendering{Template: t, Options: o, ctx: ctx, bundles: b}
 	t.spec.render(r)
@@ -99,7 +99,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	return c, nil
 }
 
-// appendObject appends an object as it is written.
+// appendObject appends an object as JSON.
 func appendObject(text []byte, object any) []byte {
 	if raw, ok := object.(jsontext.Value); ok {
 		return append(format.AppendJSON(text, raw, 0), '\n')
@@ -107,7 +107,7 @@ func appendObject(text []byte, object any) []byte {
 	return declcfg.JSON.Append(text, object)
 }
 
-// changeOwn returns a bundle that the template holds, with the changes that upstream does not know.
+// changeOwn applies the changes to a copy of a bundle that the template itself contains.
 func changeOwn(b *declcfg.Bundle, c render.Changes) (*declcfg.Bundle, error) {
 	if c.Form == "" && len(c.Rewrites) == 0 {
 		return b, nil
@@ -117,7 +117,7 @@ func changeOwn(b *declcfg.Bundle, c render.Changes) (*declcfg.Bundle, error) {
 	return &changed, c.Edit(&changed)
 }
 
-// use adds the bundle of an image.
+// use adds the bundle of an image to the catalog.
 func (r *rendering) use(image string) {
 	r.used = append(r.used, r.bundles.byImage[image].meta)
 }

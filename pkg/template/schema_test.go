@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// The JSON Schemas for editors have the keys that are read.
+// TestJSONSchemas checks that the JSON Schemas for editors have exactly the keys that this package reads.
 func TestJSONSchemas(t *testing.T) {
 	for _, test := range []struct {
 		file, definition string
@@ -31,7 +31,7 @@ func TestJSONSchemas(t *testing.T) {
 	}
 }
 
-// They have the words that are read.
+// TestJSONSchemaWords checks that the JSON Schemas for editors have the enum values that this package reads.
 func TestJSONSchemaWords(t *testing.T) {
 	check := func(file, format, word string) {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// semverSpec names bundles by how stable they are; their versions make the channels.
+// semverSpec is a semver template: it groups bundles by stability, and generates channels from their versions.
 type semverSpec struct {
 	Schema     string `json:"schema"`
 	Major      bool   `json:"generateMajorChannels"`
@@ -20,7 +20,7 @@ type semverSpec struct {
 	Stable     stage  `json:"stable"`
 }
 
-// A stage is the bundles of one stability.
+// A stage lists the bundles of one stability.
 type stage struct {
 	Bundles []struct {
 		Image string `json:"image"`
@@ -29,14 +29,14 @@ type stage struct {
 
 var stageNames = []string{"candidate", "fast", "stable"}
 
-// Stages returns the stages of semver templates, the least stable first.
+// Stages returns the names of the stages of semver templates, least stable first.
 func Stages() []string { return stageNames }
 
 func (s *semverSpec) stages() []stage { return []stage{s.Candidate, s.Fast, s.Stable} }
 
-// Stage returns the images in one of the [Stages] of a semver template.
+// Stage returns the bundle images in one of the [Stages]. The template must be a semver template.
 func (t *Template) Stage(name string) (images []string) {
-	s := t.spec.(*semverSpec) //nolint:forcetypeassert // by its type
+	s := t.spec.(*semverSpec) //nolint:forcetypeassert // a semver template
 	for _, b := range s.stages()[slices.Index(stageNames, name)].Bundles {
 		images = append(images, b.Image)
 	}
@@ -101,7 +101,7 @@ func (s *semverSpec) render(r *rendering) {
 	}
 }
 
-// stage returns the bundles of one stage, which must be of one package and have different names and versions.
+// stage returns the bundles of one stage. They must belong to one package and have different names and versions.
 func (r *rendering) stage(g *generator, images []reference) []*bundle {
 	var all []*bundle
 	names, versions := map[string]reference{}, map[string]reference{}
@@ -115,7 +115,7 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 			continue
 		}
 		version := *b.Version
-		version.Semver.Build, version.Release = nil, nil // which upstream ignores, too
+		version.Semver.Build, version.Release = nil, nil // upstream ignores them, too
 		if g.pkg == "" {
 			g.pkg = b.property.PackageName
 		}
@@ -137,14 +137,14 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 	return all
 }
 
-// useOnce adds the bundle of an image unless it is there already.
+// useOnce adds the bundle of an image to the catalog, unless it is already in it.
 func (r *rendering) useOnce(image string) {
 	if !slices.Contains(r.used, r.bundles.byImage[image].meta) {
 		r.use(image)
 	}
 }
 
-// packageOf returns the package, with what the bundle says that is the last of the default channel.
+// packageOf returns the package, with the description and icon of the last bundle in the default channel.
 func (r *rendering) packageOf(name string, channels []*declcfg.Channel, defaultChannel string) *declcfg.Package {
 	p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: name, DefaultChannel: defaultChannel}
 	i := slices.IndexFunc(channels, func(c *declcfg.Channel) bool { return c.Name == defaultChannel })

@@ -2,8 +2,8 @@ package template
 
 import "reflect"
 
-// Shapes returns, by schema, what the files of templates are read into: structs with json tags, whose fields are in the
-// order in which people write the keys. A [jsontext.Value] in a list is an object of a catalog.
+// Shapes returns the Go types of template files by schema: structs with json tags, whose fields are in the order in
+// which authors write the keys. A [jsontext.Value] in a list is a catalog object.
 func Shapes() map[string]reflect.Type {
 	shapes := map[string]reflect.Type{
 		CompositeSchema: reflect.TypeFor[compositeContribution](),

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// substitutes is a whole catalog, and bundles that are put in the place of others.
+// substitutes is a substitutes template: a complete catalog, and bundles that substitute other bundles in it.
 type substitutes struct {
 	Schema        string           `json:"schema"`
 	Entries       []jsontext.Value `json:"entries"`
@@ -22,7 +22,7 @@ type substitutes struct {
 	entries []entry
 }
 
-// A substitution puts a bundle in the place of another one.
+// A substitution substitutes one bundle for another.
 type substitution struct {
 	Name string `json:"name"` // the image of the new bundle
 	Base string `json:"base"` // the name of the old one
@@ -30,7 +30,7 @@ type substitution struct {
 
 func (s *substitutes) check(t *Template) {
 	s.entries = t.readEntries(s.Entries, false)
-	used := map[string]jsontext.Pointer{} // by key and value
+	used := map[string]jsontext.Pointer{} // key and value of a substitution, such as "base kiln.v1.0.0"
 	for i, sub := range s.Substitutions {
 		ptr := index("/substitutions", i)
 		switch {
@@ -61,7 +61,8 @@ func (s *substitutes) images() (all []reference) {
 	return all
 }
 
-// invalid returns what Render can find without the images: problems of the entries as a catalog, and the first base.
+// invalid returns the errors that Render can find without the images: problems of the entries as a catalog, and an
+// unknown first base.
 func (s *substitutes) invalid(ctx context.Context, file *strictyaml.File) []error {
 	errs := layOut(file, s.entries).invalid(ctx)
 	if err := s.firstBase(file); err != nil {
@@ -70,8 +71,8 @@ func (s *substitutes) invalid(ctx context.Context, file *strictyaml.File) []erro
 	return errs
 }
 
-// firstBase returns an error if the first base is not a bundle of the catalog. Another base may be a substitute, whose
-// name is in its image.
+// firstBase returns an error if the first base is not a bundle of the catalog. Later bases may be substitutes, whose
+// names are only known from their images.
 func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 	if len(s.Substitutions) == 0 {
 		return nil
@@ -83,9 +84,9 @@ func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 	return file.Errorf(index("/substitutions", 0).AppendToken("base"), noBase, base, nearest.Hint(base, names))
 }
 
-const noBase = "no bundle %q%s" // the base, the hint
+const noBase = "no bundle %q%s" // base, hint
 
-// names returns the names of the bundles among the entries.
+// names returns the names of the bundles in the entries.
 func (s *substitutes) names() (names []string) {
 	for _, e := range s.entries {
 		if e.Schema == declcfg.SchemaBundle {
@@ -119,7 +120,7 @@ func (s *substitutes) render(r *rendering) {
 	}
 }
 
-// cloneChannel copies what substitutions change.
+// cloneChannel returns a copy of a channel whose entries and skips can be changed.
 func cloneChannel(c *declcfg.Channel) *declcfg.Channel {
 	clone := *c
 	clone.Entries = slices.Clone(c.Entries)
@@ -129,7 +130,7 @@ func cloneChannel(c *declcfg.Channel) *declcfg.Channel {
 	return &clone
 }
 
-// substituting is a catalog in which substitutions are made, one after the other.
+// substituting is a rendering that applies substitutions to a catalog, one after the other.
 type substituting struct {
 	*rendering
 	channels []*declcfg.Channel
@@ -167,7 +168,7 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 	}
 }
 
-// checkOrder returns an error unless the substitute is newer than the base.
+// checkOrder returns an error unless the version of the substitute is higher than the version of the base.
 func checkOrder(base, by *declcfg.Bundle) error {
 	old, err := versionWithRelease(base)
 	if err != nil {
@@ -184,8 +185,8 @@ func checkOrder(base, by *declcfg.Bundle) error {
 	return nil
 }
 
-// versionWithRelease returns the version of b. Before there were releases, the build metadata of a bundle that is a
-// substitute for another one was its release.
+// versionWithRelease returns the version of b. If b has no release but the annotation olm.substitutesFor, its build
+// metadata is its release, as was common before releases existed.
 func versionWithRelease(b *declcfg.Bundle) (declcfg.Version, error) {
 	v, err := b.Version()
 	if err != nil || len(v.Release) > 0 || len(v.Semver.Build) == 0 ||
@@ -197,8 +198,8 @@ func versionWithRelease(b *declcfg.Bundle) (declcfg.Version, error) {
 	return v, err
 }
 
-// substitute puts a bundle in the place of the base, if the channel has it. The bundle gets the edges of the base, and
-// skips it.
+// substitute adds a substitute for the base to a channel that has the base. The substitute takes over the edges of the
+// base, and skips the base.
 func substitute(c *declcfg.Channel, base, by string) {
 	i := slices.IndexFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == base })
 	if i < 0 {

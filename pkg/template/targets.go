@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// Targets say how one template is rendered for several versions of a platform:
+// Targets configure the rendering of one template for several versions of a platform:
 //
 //	targets:
 //	- name: v4.16
@@ -30,21 +30,21 @@ type Targets struct {
 	list []target
 }
 
-// A target is one of the versions.
+// A target configures the catalog for one version of the platform.
 type target struct {
-	Name           string   `json:"name"`           // of the directory
-	Target         string   `json:"target"`         // decides the form of the bundles; see [render.TargetForm]
-	Form           string   `json:"bundleFormat"`   // decides it, too
-	Include        []string `json:"include"`        // the only bundles, by name or image; nil for all
-	Exclude        []string `json:"exclude"`        // bundles to leave out, by name or image
-	DefaultChannel string   `json:"defaultChannel"` // of the package, "" for that of the template
+	Name           string   `json:"name"`           // name of the output directory
+	Target         string   `json:"target"`         // version that decides the form of bundles; see [render.TargetForm]
+	Form           string   `json:"bundleFormat"`   // form of bundles, instead of Target
+	Include        []string `json:"include"`        // bundles to include, by name or image; nil for all
+	Exclude        []string `json:"exclude"`        // bundles to exclude, by name or image
+	DefaultChannel string   `json:"defaultChannel"` // default channel of the package; "" keeps the template's
 
 	file *strictyaml.File
 	ptr  jsontext.Pointer
 	form render.Form
 }
 
-// ReadTargets reads the targets. The error joins everything that is wrong, by place.
+// ReadTargets reads a targets file. The error joins all mistakes, sorted by position.
 func ReadTargets(name string, text []byte) (*Targets, error) {
 	var top struct {
 		Targets []target `json:"targets"`
@@ -71,7 +71,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 	return &Targets{file, top.Targets}, joinErrors(errs)
 }
 
-// check returns what is wrong with a target, and sets its form.
+// check returns the mistakes in a target, and sets its form.
 func (t *target) check() (errs []error) {
 	fail := func(key, format string, args ...any) {
 		errs = append(errs, t.file.Errorf(t.ptr.AppendToken(key), format, args...))
@@ -103,7 +103,7 @@ type Rendered struct {
 	*Catalog
 }
 
-// Render renders the template for each target, in order.
+// Render renders the template for each target, in order. The error joins the problems of all targets.
 func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Options) ([]Rendered, error) {
 	var all []Rendered
 	var errs []error
@@ -118,10 +118,10 @@ func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Option
 	return all, joinErrors(errs)
 }
 
-// A bundleName names a bundle.
+// A bundleName identifies a bundle or channel by its package and name.
 type bundleName struct{ pkg, name string }
 
-// wants reports whether the target has the bundle.
+// wants reports whether the target includes the bundle, and records the answer. Without a target, it is always true.
 func (r *rendering) wants(pkg, name, image string) bool {
 	if r.target == nil {
 		return true
@@ -138,7 +138,8 @@ func (r *rendering) wants(pkg, name, image string) bool {
 	return true
 }
 
-// fit makes the objects fit the target: bundles that are left out leave their channels, and updates lead past them.
+// fit adapts the objects to the target. It removes excluded bundles from their channels, and reconnects the updates
+// around them.
 func (r *rendering) fit() {
 	t := r.target
 	for key, list := range map[string][]string{"include": t.Include, "exclude": t.Exclude} {
@@ -155,7 +156,7 @@ func (r *rendering) fit() {
 	if len(r.errs) > 0 {
 		return
 	}
-	channels := map[bundleName]bool{} // by package
+	channels := map[bundleName]bool{} // remaining channels
 	var kept []any
 	for _, object := range r.objects {
 		if c, ok := object.(*declcfg.Channel); ok {
@@ -179,7 +180,8 @@ func (r *rendering) fit() {
 	}
 }
 
-// past returns a channel without the bundles that are left out. What replaced one of them replaces what that replaced.
+// past returns a copy of a channel without excluded bundles. An entry that replaced an excluded bundle replaces the
+// predecessor of that bundle, and skips that bundle and everything it skipped.
 func (r *rendering) past(c *declcfg.Channel) *declcfg.Channel {
 	clone := cloneChannel(c)
 	for _, e := range c.Entries {
@@ -205,7 +207,7 @@ func (r *rendering) past(c *declcfg.Channel) *declcfg.Channel {
 	return clone
 }
 
-// withDefault returns a package with the default channel of the target.
+// withDefault returns a copy of a package with the default channel of the target.
 func (r *rendering) withDefault(p *declcfg.Package, channels map[bundleName]bool) *declcfg.Package {
 	clone, t := *p, r.target
 	key := t.ptr
@@ -226,7 +228,8 @@ func (r *rendering) withDefault(p *declcfg.Package, channels map[bundleName]bool
 	return &clone
 }
 
-// stillThere returns deprecations without those of bundles that are left out, and of channels that only had those.
+// stillThere returns a copy of deprecations without the entries for excluded bundles and for channels that became
+// empty.
 func (r *rendering) stillThere(d *declcfg.Deprecations, channels map[bundleName]bool) *declcfg.Deprecations {
 	clone := *d
 	clone.Entries = slices.DeleteFunc(slices.Clone(d.Entries), func(e declcfg.Deprecation) bool {

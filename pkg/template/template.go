@@ -1,5 +1,5 @@
-// Package template renders templates: short files, kept in git, from which a catalog is generated. They name images of
-// bundles; a template says what to make of them.
+// Package template renders catalog templates: short files, kept in git, that name bundle images and from which a
+// catalog is generated.
 //
 //	t, err := template.Parse("kiln.yaml", text, template.Detect, warn)
 //	bundles, err := t.Pull(ctx, render.Options{Images: opener})
@@ -7,8 +7,7 @@
 //	catalog, err := t.Render(ctx, bundles, template.Options{})
 //	err = declcfg.Write(ctx, os.Stdout, catalog.Metas, declcfg.WriteOptions{Edit: catalog.Edit})
 //
-// Every mistake in a template is an error at its place, and all of them are reported. The catalogs are those of
-// upstream, byte for byte.
+// Every mistake in a template is reported, with its position. The catalogs are identical to upstream's, byte for byte.
 package template
 
 import (
@@ -30,15 +29,15 @@ import (
 // A Type is a type of template.
 type Type string
 
-// The types.
+// The types of templates.
 const (
-	Detect      Type = "" // by the schema
+	Detect      Type = "" // detects the type by the schema
 	Basic       Type = "basic"
 	Semver      Type = "semver"
 	Substitutes Type = "substitutes"
 )
 
-// kinds are the types and what is known of them.
+// kinds lists the types of templates and their schemas.
 var kinds = []kind{
 	{Basic, "olm.template.basic", func() spec { return &basic{} }, true},
 	{Semver, "olm.semver", func() spec { return &semverSpec{} }, false},
@@ -50,25 +49,25 @@ type kind struct {
 	schema string
 	spec   func() spec
 
-	tolerant bool // unknown and repeated keys are ignored, as upstream does
+	tolerant bool // ignore unknown and repeated keys, as upstream does
 }
 
-// A spec is what a template of one type says. It has the keys of the template as fields.
+// A spec is the decoded content of a template of one type. Its fields are the keys of the template.
 type spec interface {
-	// check reports what is wrong with it, as far as that can be told without bundles.
+	// check reports the errors that can be found without the bundles.
 	check(t *Template)
-	// lint adds what else is wrong to the problems. The error is that of the options of the checker.
+	// lint adds further problems to c. It returns an error if the options of the checker are not valid.
 	lint(c *checker) error
-	// images returns the images of bundles that it names, in order.
+	// images returns the references to bundle images, in order.
 	images() []reference
-	// render makes the objects of the catalog.
+	// render adds the objects of the catalog to r.
 	render(r *rendering)
 }
 
-// A reference is the image of a bundle that a template names.
+// A reference is a reference to a bundle image in a template.
 type reference struct {
 	image string
-	ptr   jsontext.Pointer // to it in the template
+	ptr   jsontext.Pointer // pointer to the reference in the template
 }
 
 // Types returns all types.
@@ -80,18 +79,18 @@ func Types() []Type {
 	return types
 }
 
-// A Template is a template that was read without errors. It does not change.
+// A Template is a template that was read without errors. It is immutable.
 type Template struct {
 	Type Type
 
 	file *strictyaml.File
 	spec spec
-	errs []error // while it is read
+	errs []error // collected while the template is read
 	warn func(*declcfg.Error)
 }
 
-// Parse reads the first document of a file. The error joins a [*declcfg.Error] for everything that is wrong with it, by
-// place; warn is called for what is ignored. Positions begin with name.
+// Parse reads the first document of a file. The error joins a [*declcfg.Error] for each mistake, sorted by position.
+// Parse calls warn for each ignored key. Positions begin with name.
 func Parse(name string, text []byte, typ Type, warn func(*declcfg.Error)) (*Template, error) {
 	file, err := strictyaml.Read(name, withoutEmpty(text))
 	if err != nil {
@@ -112,7 +111,8 @@ func Parse(name string, text []byte, typ Type, warn func(*declcfg.Error)) (*Temp
 	return t, nil
 }
 
-// withoutEmpty makes comments of the separator behind a document of comments, so that the next document is the first.
+// withoutEmpty turns the separator after a leading document of comments into a comment, so that the next document
+// becomes the first.
 func withoutEmpty(text []byte) []byte {
 	comment := false
 	at := 0
@@ -134,7 +134,7 @@ func withoutEmpty(text []byte) []byte {
 	return text
 }
 
-// kindOf returns the kind of a template by its schema, which must be that of the type, if one is given.
+// kindOf returns the kind of a template by its schema. If a type is given, the schema must be the schema of the type.
 func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 	schema := schemaOf(file.JSON())
 	var schemas []string
@@ -158,29 +158,29 @@ func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 	return nil, file.Errorf("/schema", "unknown schema %q%s", schema, nearest.Hint(schema, schemas))
 }
 
-// schemaOf returns the schema of a document, "" if it has none.
+// schemaOf returns the schema of a document, or "" if it has none.
 func schemaOf(doc jsontext.Value) (schema string) {
 	var head struct {
 		Schema jsontext.Value `json:"schema"`
 	}
 	_ = json.Unmarshal(doc, &head, document.Lenient, json.MatchCaseInsensitiveNames(true)) // not an object
-	_ = json.Unmarshal(head.Schema, &schema)                                               // missing, or not text
+	_ = json.Unmarshal(head.Schema, &schema)                                               // missing, or not a string
 	return schema
 }
 
-// fail notes an error about the value at ptr.
+// fail records an error about the value at ptr.
 func (t *Template) fail(ptr jsontext.Pointer, format string, args ...any) {
 	t.errs = append(t.errs, t.file.Errorf(ptr, format, args...))
 }
 
-// warnf warns of the value at ptr.
+// warnf warns about the value at ptr.
 func (t *Template) warnf(ptr jsontext.Pointer, format string, args ...any) {
 	if t.warn != nil {
 		t.warn(t.file.Errorf(ptr, format, args...))
 	}
 }
 
-// Images returns the images of bundles that the template names, each once, in their order.
+// Images returns the bundle images that the template names, each once, in template order.
 func (t *Template) Images() []string {
 	var images []string
 	for _, r := range t.distinct() {
@@ -199,16 +199,16 @@ func (t *Template) distinct() []reference {
 	})
 }
 
-// Options say how a template is rendered. The zero value renders it as upstream does.
+// Options configure the rendering of a template. The zero value renders as upstream does.
 type Options struct {
-	// StrictChannels generates the channels of semver templates as their authors expect: the default channel is of the
-	// preferred type, and entries update entries of their channel only.
+	// StrictChannels generates the channels of semver templates as their authors expect: the default channel has the
+	// preferred type, and entries update only entries of their own channel.
 	StrictChannels bool
 
 	target *target // nil for none
 }
 
-// A rendering is a template that is being rendered.
+// A rendering is the state of one call of Render.
 type rendering struct {
 	*Template
 	Options
@@ -216,16 +216,16 @@ type rendering struct {
 	bundles *Bundles
 	errs    []error
 
-	objects []any           // *declcfg.Package and so on, or jsontext.Value
-	used    []*declcfg.Meta // bundles that are rendered
+	objects []any           // *declcfg.Package, another type of declcfg, or jsontext.Value
+	used    []*declcfg.Meta // rendered bundles of the catalog
 
-	// Of a target:
-	left   map[bundleName]bool // bundles that are left out
+	// Only for a target:
+	left   map[bundleName]bool // bundles that the target leaves out
 	known  []string            // names and images of all bundles
-	wanted int                 // how many are not left out
+	wanted int                 // number of bundles that are not left out
 }
 
-// fail notes an error about the value at ptr.
+// fail records an error about the value at ptr.
 func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
 	r.errs = append(r.errs, r.file.Errorf(ptr, format, args...))
 }
@@ -233,7 +233,7 @@ func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
 // add adds an object of the catalog.
 func (r *rendering) add(object any) { r.objects = append(r.objects, object) }
 
-// joinErrors joins errors by place, nil for none.
+// joinErrors joins errors, sorted by position. It returns nil if there are none.
 func joinErrors(errs []error) error {
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
 	return errors.Join(errs...)

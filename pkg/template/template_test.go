@@ -30,7 +30,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A bundles is a registry with images of bundles.
+// A bundles is a registry with bundle images.
 type bundles struct {
 	host string
 	opts render.Options
@@ -47,7 +47,7 @@ func newBundles(t testing.TB) *bundles {
 	}}
 }
 
-// put puts the image of a bundle there, and returns its reference.
+// put pushes a bundle image to the registry, and returns its reference.
 func (b *bundles) put(t testing.TB, path, pkg, csvName, spec string) string {
 	t.Helper()
 	img, err := image.Build(image.BuildOptions{
@@ -72,7 +72,8 @@ func (b *bundles) put(t testing.TB, path, pkg, csvName, spec string) string {
 	return ref
 }
 
-// rendered returns what a template renders to, and its errors and warnings, by line. The host of the registry is HOST.
+// rendered returns the output of a template, and its errors and warnings, one per line. HOST replaces the host of the
+// registry.
 func (b *bundles) rendered(ctx context.Context, text string, o template.Options) (out string, said []string) {
 	say := func(what string, err error) {
 		said = append(said, strings.ReplaceAll(what+err.Error(), b.host, "HOST"))
@@ -136,7 +137,7 @@ entries:
 `
 	tests := []struct {
 		name, text string
-		want       []string // each is a part of what is said
+		want       []string // parts of the expected errors and warnings
 	}{
 		{"no document", "# nothing\n", []string{"t.yaml:1:1: the file is empty"}},
 		{"list", "- a\n", []string{"t.yaml:1:1: the template has no schema"}},
@@ -268,7 +269,8 @@ name: e
 	}
 }
 
-// The package of a semver template has what the last bundle of its default channel says.
+// TestSemverPackage checks that the package of a semver template has the description and icon of the last bundle in its
+// default channel.
 func TestSemverPackage(t *testing.T) {
 	b := newBundles(t)
 	b.put(t, "oak:1", "oak", "oak.v1", "{version: 1.0.0, description: old}")
@@ -290,7 +292,8 @@ func TestSemverPackage(t *testing.T) {
 
 var imageLine = regexp.MustCompile(`(?i)image: *\n? *\S+`)
 
-// Every real template renders, with stand-ins for its images, to a valid catalog, and to the same one again.
+// TestRealTemplates checks that every real template, with placeholder images, renders to a valid catalog, and that
+// rendering is reproducible.
 func TestRealTemplates(t *testing.T) {
 	b := newBundles(t)
 	known := map[string]string{}
@@ -335,15 +338,15 @@ func TestRealTemplates(t *testing.T) {
 	}
 }
 
-// incomplete are the packages whose template lacks the images of some entries.
+// incomplete lists the packages whose templates lack the images of some entries.
 var incomplete = map[string]bool{"ecr-secret-operator": true, "streamshub-console-operator": true}
 
 type standIn struct{ name, version string }
 
 var versionInName = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+.*$`)
 
-// standIns returns a bundle for each image of a template: the one of the channels that has the version of its tag, or
-// one that is left.
+// standIns returns a placeholder bundle for each image of a template: the channel entry with the version of the tag, or
+// one of the remaining entries.
 func standIns(t *testing.T, text []byte, images []string) map[string]standIn {
 	t.Helper()
 	var file struct {

@@ -12,11 +12,11 @@ import (
 
 // An unknownKey is a key that the format does not define.
 type unknownKey struct {
-	ptr   jsontext.Pointer // to its value in the object
-	known []string         // the keys that its object may have
+	ptr   jsontext.Pointer // pointer to its value in the object
+	known []string         // keys that the format defines for its object
 }
 
-// dropUnknown removes the keys from a decoded object that the format does not define, and returns them.
+// dropUnknown removes the keys that the format does not define from a decoded object, and returns them.
 func dropUnknown(object any) (dropped []unknownKey) {
 	if object != nil {
 		drop(reflect.ValueOf(object).Elem(), "", &dropped)
@@ -41,7 +41,7 @@ func drop(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 	}
 }
 
-// dropMembers goes through a struct, of which the field Unknown has the keys that are no other field.
+// dropMembers drops the unknown keys of a struct and of its fields. The field Unknown has the keys without a field.
 func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 	var known []string
 	var unknown *jsontext.Value
@@ -59,7 +59,7 @@ func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 		return
 	}
 	var members map[string]jsontext.Value
-	_ = json.Unmarshal(*unknown, &members) // it was decoded before
+	_ = json.Unmarshal(*unknown, &members) // already decoded once
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		*dropped = append(*dropped, unknownKey{at.AppendToken(key), known})
 	}
