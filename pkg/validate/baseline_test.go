@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// rewritten returns the baseline as it is after writing and reading.
+// rewritten returns the baseline of the problems after a round trip through its file format.
 func rewritten(t *testing.T, problems []*problem.Problem) *problem.Baseline {
 	t.Helper()
 	var text bytes.Buffer
@@ -35,7 +35,7 @@ func TestBaseline(t *testing.T) {
 	baseline := rewritten(t, problems)
 	expect(t, unknown(baseline, problems))
 
-	// Problems that moved are known; new ones are not.
+	// Problems that moved to another line are in the baseline; new ones are not.
 	moved := maps.Clone(files)
 	moved[pkgFile] = strings.Replace(files[pkgFile], "---\n", "---\n# a comment\n", 1)
 	moved["oak/all-bundles.yaml"] = "---\n" + files[bundleFile]
@@ -43,7 +43,7 @@ func TestBaseline(t *testing.T) {
 	edit{deprFile, "message: old", "message: ''"}.apply(t, moved)
 	expect(t, unknown(baseline, check(t, validate.Options{}, moved)), "oak/deprecations.yaml:7:12 deprecation-message")
 
-	// What has no path is known by its file.
+	// Problems without a path are identified by their file.
 	delete(moved, "more/README.md")
 	moved["README.md"] = files["more/README.md"]
 	expect(t, unknown(baseline, check(t, validate.Options{}, moved)),

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// bundle checks an olm.bundle by itself.
+// bundle checks an olm.bundle on its own.
 func (s *scope) bundle(b *declcfg.Bundle) {
 	if b.Package == "" {
 		s.add("bundle-package", "/package", "package name must be set for bundle %q", b.Name)
@@ -29,7 +29,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 	s.kinds(b.Properties)
 }
 
-// properties checks the types of properties, and that values can be decoded as their type.
+// properties checks the types of properties, and that each value can be decoded as its type.
 func (s *scope) properties(b *declcfg.Bundle) {
 	for i := range b.Properties {
 		p := &b.Properties[i]
@@ -59,7 +59,7 @@ func (s *scope) properties(b *declcfg.Bundle) {
 
 func (s *scope) refuse(property int) { s.refused = with(s.refused, itoa(property)) }
 
-// badValue reports what in the value of p cannot be decoded.
+// badValue reports the parts of the value of p that cannot be decoded.
 func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
 	check := func(value jsontext.Value) (jsontext.Pointer, error) {
 		err := (&declcfg.Property{Type: p.Type, Value: value}).Check()
@@ -77,7 +77,7 @@ func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
 func (s *scope) packageProperty(b *declcfg.Bundle) {
 	value, err := b.PackageProperty()
 	if err != nil {
-		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // that was reported by properties
+		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // properties reports a bad value
 			s.add("package-property", "/properties", "package %q bundle %q must have exactly 1 %q property, found %d",
 				b.Package, b.Name, declcfg.PropertyPackage, count(b, declcfg.PropertyPackage))
 		}
@@ -116,7 +116,7 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	}
 }
 
-// propertyAt returns the place of the value of the first property of that type.
+// propertyAt returns the pointer to the value of the first property of the type, or to the properties if there is none.
 func (s *scope) propertyAt(b *declcfg.Bundle, typ string) jsontext.Pointer {
 	for i := range b.Properties {
 		if b.Properties[i].Type == typ {
@@ -130,7 +130,7 @@ func (s *scope) image(b *declcfg.Bundle) {
 	if b.Image == "" {
 		rule := "bundle-image"
 		if count(b, declcfg.PropertyBundleObject) > 0 {
-			rule = "schema" // the manifests can be installed
+			rule = "schema" // the bundle can be installed from its manifests
 		}
 		s.add(rule, "/image", "bundle image must be set: bundle %q has none", b.Name)
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// What people read: the place, the way to the value, what is wrong with a hint or the other place, what to do, the
-// rule.
+// TestMessages checks the text of problems: the position, the path, the message with a hint or the other position, the
+// fix, the rule.
 func TestMessages(t *testing.T) {
 	tests := []struct {
 		edit edit
@@ -108,7 +108,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// OLM takes constraints up to 131,072 bytes.
+// TestConstraintSize checks that constraints may have up to 131,072 bytes, as in OLM.
 func TestConstraintSize(t *testing.T) {
 	const around = len(`{"failureMessage":"","cel":{"rule":"true"}}`)
 	for size, want := range map[int][]string{131_072: {"v1-dependency"}, 131_073: {"constraint", "v1-dependency"}} {
@@ -132,13 +132,14 @@ func TestObjectSize(t *testing.T) {
 	}
 }
 
-// manifest returns a manifest of that kind and size, in base64.
+// manifest returns a manifest of the kind with a size in bytes, encoded as base64.
 func manifest(kind string, size int) string {
 	head := `{"kind":"` + kind + `","text":"`
 	return base64.StdEncoding.EncodeToString([]byte(head + strings.Repeat("x", size-len(head)-2) + `"}`))
 }
 
-// A registry sends the manifests of a bundle, and its ClusterServiceVersion once more.
+// TestMessageSize checks the size limit of a gRPC message. A registry sends all manifests of a bundle, and its
+// ClusterServiceVersion a second time.
 func TestMessageSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads megabytes")
@@ -196,7 +197,7 @@ func TestUserSchemas(t *testing.T) {
 	}
 }
 
-// broken is valid with problems of both severities in several files.
+// broken returns the valid catalog with errors and warnings added in several files.
 func broken(t *testing.T) map[string]string {
 	t.Helper()
 	files := maps.Clone(valid)
@@ -215,7 +216,8 @@ func broken(t *testing.T) map[string]string {
 	return files
 }
 
-// Of what is unreadable, the README mentions no package, and what is lost in pine.json says it belongs to another.
+// brokenWant lists the problems of broken. The unreadable README mentions no package, and the unreadable part of
+// pine.json names another package.
 var brokenWant = []string{
 	"more/README.md:1:1 read",
 	"oak/bundles.yaml:9:14 bundle-version",
@@ -237,7 +239,8 @@ func TestDisable(t *testing.T) {
 	}
 }
 
-// Problems that nobody will see are at their objects; those of other rules are where they were.
+// TestUnplaced checks that problems of rules in Unplaced have the position of their object, and other problems keep
+// their position.
 func TestUnplaced(t *testing.T) {
 	opts := validate.Options{Unplaced: []string{"related-image-empty", "default-channel"}}
 	expect(t, check(t, opts, broken(t)),
@@ -252,7 +255,7 @@ func TestUnplaced(t *testing.T) {
 	)
 }
 
-// Lists ask for the errors only. They are those of a full run.
+// TestErrorsOnly checks that ErrorsOnly reports the same errors as a full run.
 func TestErrorsOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs all of TestRules twice")
@@ -287,7 +290,8 @@ func TestSameReportEachTime(t *testing.T) {
 	}
 }
 
-// What only seems to be missing because a file cannot be read is not reported; what has nothing to do with it is.
+// TestUnreadableFiles checks that objects are not reported as missing if they may be in an unreadable file, and that
+// unrelated problems are still reported.
 func TestUnreadableFiles(t *testing.T) {
 	tests := []struct {
 		name string
@@ -314,7 +318,7 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
-// Of a file that cannot be opened nothing is known: packages with objects beside it may miss some.
+// TestUnknownFiles checks that a file that cannot be opened may contain objects of any package in its directory.
 func TestUnknownFiles(t *testing.T) {
 	oakWithoutChannels := func(fsys fstest.MapFS) { delete(fsys, channelFile) }
 	tests := []struct {
@@ -345,8 +349,8 @@ func TestUnknownFiles(t *testing.T) {
 	}
 }
 
-// Ten thousand problems all come back, whether they are in one object or in as many; time that grew with their square would
-// not let this test end.
+// TestManyProblems checks that 10,000 problems are all reported, whether they are in one object or in many. With
+// quadratic time this test would not finish.
 func TestManyProblems(t *testing.T) {
 	n := 10_000
 	if testing.Short() { // the race detector is on
@@ -406,7 +410,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Published catalogs were accepted by upstream, so they have no errors.
+// TestPublishedCatalogs checks that published catalogs, which upstream accepted, have no errors.
 func TestPublishedCatalogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads megabytes")

@@ -12,23 +12,24 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A celRule is a CEL rule of a constraint, and its place in an object.
+// A celRule is a CEL rule of a constraint, and the pointer to it in its object.
 type celRule struct {
 	at   jsontext.Pointer
 	rule string
 }
 
-// celRules are the CEL rules of a catalog, checked in its order, so that the limit is the same on every run.
+// celRules checks the CEL rules of a catalog, in catalog order, so that the cost limit is reached at the same rule on
+// every run.
 type celRules struct {
 	compiler *constraint.Compiler
-	errors   map[string]error // by rule, since the bundles of a package repeat them
+	errors   map[string]error // results by rule, because the bundles of a package repeat rules
 }
 
 func newCELRules() *celRules {
 	return &celRules{constraint.NewCompiler(), map[string]error{}}
 }
 
-// check returns what is wrong with a rule.
+// check returns an error if a rule is not valid.
 func (c *celRules) check(rule string) error {
 	err, known := c.errors[rule]
 	if known {
@@ -57,7 +58,7 @@ func (c *celRules) compile(rule string) error {
 	return nil
 }
 
-// celRules checks the rules of the constraints of an object.
+// celRules checks the CEL rules of the constraints of an object.
 func (r *relations) celRules(m *declcfg.Meta, rules []celRule) {
 	for _, rule := range rules {
 		if err := r.cel.check(rule.rule); err != nil {

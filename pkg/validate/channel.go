@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// channel checks an olm.channel by itself.
+// channel checks an olm.channel on its own.
 func (s *scope) channel(c *declcfg.Channel) {
 	if c.Package == "" {
 		s.add("channel-package", "/package", "unknown package %q for channel %q: the channel has no package", "", c.Name)
@@ -57,7 +57,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 	}
 }
 
-// graphRules maps what package graph finds to rules. Upstream accepts a cycle that replaces do not reach.
+// graphRules maps the problem kinds of package graph to rules. Upstream accepts a cycle that no replaces edge reaches.
 var graphRules = map[graph.Kind]string{
 	graph.NoHead:       "channel-head",
 	graph.SeveralHeads: "channel-head",
@@ -66,7 +66,7 @@ var graphRules = map[graph.Kind]string{
 }
 
 func (s *scope) graph(entries []declcfg.Entry) {
-	var cycle []jsontext.Pointer // that leaves no head
+	var cycle []jsontext.Pointer // the cycle because of which there is no head
 	for _, p := range graph.New(entries).Check() {
 		if p.Kind == graph.NoHead {
 			cycle = p.At
@@ -82,14 +82,14 @@ func (s *scope) graph(entries []declcfg.Entry) {
 	}
 }
 
-// misnamedHeads reports entries that replace a missing entry, if a head of nearly that name and a lower version must
-// have been meant. It returns false if the channel has several heads for another reason.
+// misnamedHeads reports entries that replace a missing entry, if its name is likely a typo of a head with a lower
+// version. It returns false if the channel has several heads for another reason.
 func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
 	exists := map[string]bool{}
 	for _, e := range entries {
 		exists[e.Name] = true
 	}
-	meant := map[int]string{} // by the index of the entry
+	meant := map[int]string{} // head that each entry likely replaces, by index of the entry
 	heads := slices.Clone(p.Names)
 	for i, e := range entries {
 		if e.Replaces == "" || exists[e.Replaces] {
@@ -113,7 +113,7 @@ func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
 	return true
 }
 
-// isLower reports whether two names of bundles end in versions, of which the first is lower.
+// isLower reports whether both bundle names end in a version, and the version of a is lower.
 func isLower(a, b string) bool {
 	versionOf := func(name string) (declcfg.Version, error) {
 		_, text, _ := strings.Cut(name, ".v")

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A requirement is what is checked here of the value of an olm.constraint; package schemas states its shape.
+// A requirement has the fields of an olm.constraint that this package checks; package schemas defines its shape.
 type requirement struct {
 	Package *struct {
 		VersionRange string `json:"versionRange"`
@@ -28,7 +28,8 @@ type terms struct {
 	Constraints []requirement `json:"constraints"`
 }
 
-// constraint checks what stops OLM Classic from resolving a namespace: a constraint that it cannot read.
+// constraint reports a constraint that OLM Classic cannot read. One of them is enough to stop the resolution of a
+// namespace.
 func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	if n := len(p.Value); n > constraint.MaxSize {
 		s.add("constraint", at, "the constraint has %d bytes; OLM accepts %d", n, constraint.MaxSize)
@@ -37,7 +38,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	var c requirement
 	err := json.Unmarshal(p.Value, &c)
 	if _, wrongType := errors.AsType[*json.SemanticError](err); wrongType {
-		return // the shape is wrong
+		return // the CUE schema reports the wrong shape
 	}
 	if err != nil {
 		s.add("constraint", at, "not a valid constraint: %v", err)
@@ -46,7 +47,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	s.term(at, &c)
 }
 
-// term checks one constraint, and those in it.
+// term checks one constraint and the constraints nested in it.
 func (s *scope) term(at jsontext.Pointer, c *requirement) {
 	if c.Package != nil && c.Package.VersionRange != "" {
 		s.requiredRange("constraint", at+"/package/versionRange", c.Package.VersionRange)

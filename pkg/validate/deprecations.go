@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// deprecations checks an olm.deprecations by itself.
+// deprecations checks an olm.deprecations on its own.
 func (s *scope) deprecations(d *declcfg.Deprecations) {
 	if d.Package == "" {
 		s.add("deprecations-package", "/package", "package name must be set for deprecation item")
@@ -33,10 +33,10 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 	}
 }
 
-// deprecable holds the schemas of what can be deprecated.
+// deprecable lists the schemas of objects that can be deprecated.
 var deprecable = []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
 
-// reference checks what a deprecation refers to, except whether it exists.
+// reference checks the reference of a deprecation, but not whether the referenced object exists.
 func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
 	const rule = "deprecation-reference"
 	switch {
@@ -52,7 +52,7 @@ func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
 	}
 }
 
-// target describes what a deprecation refers to.
+// target describes the object that a deprecation refers to.
 func target(ref declcfg.Reference) string {
 	if ref.Schema == declcfg.SchemaPackage {
 		return "the package"

@@ -10,8 +10,8 @@ import (
 // NoObjects is the name of the rule about catalogs without objects.
 const NoObjects = "no-objects"
 
-// noObjects reports sources that have no objects. Where other problems may be the reason, it only names a source that
-// is something else than a catalog.
+// noObjects reports sources that have no objects. If other problems may be the reason, it reports only a source that is
+// a bundle.
 func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.Problem {
 	if v.off[NoObjects] {
 		return nil
@@ -30,7 +30,7 @@ func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.
 	return problems
 }
 
-// isBundle reports whether a source has the directories of a bundle.
+// isBundle reports whether a source has the manifests and metadata directories of a bundle.
 func isBundle(s declcfg.Source) bool {
 	for _, dir := range []string{"manifests", "metadata"} {
 		if info, err := fs.Stat(s.FS, dir); s.File != "" || err != nil || !info.IsDir() {

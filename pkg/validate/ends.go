@@ -12,17 +12,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// One mistake in a channel may have consequences for many bundles, each of which breaks further rules. They are part of
-// the problem that is their cause, unless the user asks for them by themselves; see [Options].
+// One mistake in a channel may have consequences for many bundles, each of which breaks further rules. A consequence is
+// part of the problem that caused it, unless [Options] lists its rule in Alone.
 
-// An affected is a bundle that breaks a rule about updates, and what the message says of it.
+// An affected is a bundle that breaks an update rule, and its description for the message.
 type affected struct {
 	bundle *graph.Bundle
 	text   string
 }
 
-// checkEnds follows every bundle to where its updates end, and reports those that do not end at the head or at the
-// highest version, and those that OLM Classic and OLM v1 update to different bundles.
+// checkEnds follows the updates of every bundle to their end. It reports the bundles that do not end at the head (OLM
+// Classic) or at the highest version (OLM v1), and the bundles that OLM Classic and OLM v1 update differently.
 func (u *channelUpdates) checkEnds() {
 	latest, links := u.latestOfMinors(), u.skippedLinks()
 	var classic, v1, loops, stuck, differing []affected
@@ -54,7 +54,7 @@ func (u *channelUpdates) checkEnds() {
 		}
 	}
 	u.report(stuck, len(stuck), "z-release", "", "")
-	for _, a := range classic { // what stops one bundle stops all that come there
+	for _, a := range classic { // a problem that stops one bundle stops every bundle that ends at the same one
 		at, _, _ := u.classic.End(a.bundle)
 		if i, ok := u.causes[stuckAt[at.Name]]; ok {
 			u.blame(i, a.bundle)
@@ -77,8 +77,8 @@ func (u *channelUpdates) checkEnds() {
 	}
 }
 
-// skippedLinks returns the problems of entries that are replaced and skipped, by the names of the bundles that only
-// such an entry updates.
+// skippedLinks returns the problems about entries that are both replaced and skipped. The key is the name of a bundle
+// that such an entry updates.
 func (u *channelUpdates) skippedLinks() map[string]int {
 	links := map[string]int{}
 	for _, e := range u.channel.Entries() {
@@ -93,7 +93,7 @@ func (u *channelUpdates) skippedLinks() map[string]int {
 	return links
 }
 
-// deprecatedAfter names the deprecated bundles of entries that replace or skip one of these bundles.
+// deprecatedAfter lists the deprecated bundles whose entries replace or skip one of the named bundles, as text.
 func (u *channelUpdates) deprecatedAfter(names map[string]bool) string {
 	var deprecated []string
 	for _, e := range u.channel.Entries() {
@@ -109,7 +109,8 @@ func (u *channelUpdates) deprecatedAfter(names map[string]bool) string {
 	return "; deprecated in between: " + strings.Join(deprecated, ", ")
 }
 
-// cause reports a problem of how an entry updates the bundle of that name, which may be the cause of others.
+// cause reports a problem of the update from the named bundle to an entry, and records it in causes as a possible cause
+// of other problems.
 func (u *channelUpdates) cause(
 	causes map[string]int, entry, name, rule string, ptr jsontext.Pointer, format string, args ...any,
 ) {
@@ -119,23 +120,23 @@ func (u *channelUpdates) cause(
 	}
 }
 
-// because makes the problem about the bundle of that name, if there is one, the cause of what becomes of b.
+// because makes the problem about the named bundle, if there is one, the cause of the problems of b.
 func (u *channelUpdates) because(b *graph.Bundle, causes map[string]int, name string) {
 	if i, ok := causes[name]; ok {
 		u.blame(i, b)
 	}
 }
 
-// blame makes a problem the cause of what becomes of b, unless another one is.
+// blame makes a problem the cause of the problems of b, unless they already have a cause.
 func (u *channelUpdates) blame(problem int, b *graph.Bundle) {
 	if _, known := u.causes[b]; !known {
 		u.causes[b] = problem
 	}
 }
 
-// report reports the bundles that break a rule: those whose cause is known as a consequence of that, unless it is less
-// severe, and the others in one problem, which is then the cause of what else becomes of them. The message names so
-// many of them.
+// report reports the bundles that break a rule. A bundle with a known cause becomes a consequence of it, unless the
+// cause is less severe. The other bundles share one problem, which becomes the cause of their later problems. Its
+// message names at most limit of them.
 func (u *channelUpdates) report(all []affected, limit int, rule, what, why string) {
 	if u.v.off[rule] {
 		return
@@ -164,10 +165,11 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 	}
 }
 
-// maxConsequences is how many bundles the message of a problem names that are not what it is about.
+// maxConsequences is the maximum number of bundles that a message names as a consequence of its problem.
 const maxConsequences = 5
 
-// leadsTo adds a consequence to a problem: the rule and, unless the message is about the same, the first one in words.
+// leadsTo adds a consequence to a problem. It records the rule, and describes the first consequence in the message
+// unless the message already describes the end of updates.
 func (f *finding) leadsTo(all []affected, rule, what string) {
 	if len(f.rules) == 0 && !f.ends {
 		f.msg += ", so that " + legible.Value(what+list(all, maxConsequences))
@@ -178,7 +180,7 @@ func (f *finding) leadsTo(all []affected, rule, what string) {
 	}
 }
 
-// list returns the texts of the first bundles, and how many more there are.
+// list returns the texts of the first bundles, up to limit, and the number of the others.
 func list(all []affected, limit int) string {
 	var texts []string
 	for _, a := range all[:min(limit, len(all))] {

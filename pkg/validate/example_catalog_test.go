@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// brokenCatalog has a default channel that does not exist, an entry without a bundle, and an API without a kind.
+// brokenCatalog has a missing default channel, an entry without a bundle, and an API without a kind.
 var brokenCatalog = fstest.MapFS{"demo.yaml": {Data: []byte(`schema: olm.package
 name: demo
 defaultChannel: stabel
@@ -55,7 +55,7 @@ func ExampleCatalog() {
 	// - is required (#PropertyGVK)
 }
 
-// Definitions in CUE add rules of your own.
+// CUE definitions add custom rules.
 func ExampleCatalog_schemas() {
 	opts := validate.Options{
 		ErrorsOnly: true,

@@ -17,7 +17,7 @@ func TestExampleKeepsEveryRule(t *testing.T) {
 	expect(t, check(t, validate.Options{}, map[string]string{"catalog.yaml": validate.Rules().Example}))
 }
 
-// companions are the rules that the bad example of a rule cannot but break too, and those that the good one does.
+// companions lists the other rules that the bad and the good example of a rule break inevitably.
 var companions = map[string]struct{ bad, good []string }{
 	"package-name":   {bad: []string{"package-channels"}}, // the renamed package is another one, and empty
 	"required-range": {[]string{"v1-dependency"}, []string{"v1-dependency"}},
@@ -45,7 +45,7 @@ func TestExamplesOfRules(t *testing.T) {
 	}
 }
 
-// changed validates the catalog of the examples with a change.
+// changed validates the example catalog with the objects of change added or replaced.
 func changed(t *testing.T, r problem.Rule, change string) []*problem.Problem {
 	t.Helper()
 	replaced := map[[3]string]bool{}
@@ -72,7 +72,7 @@ func changed(t *testing.T, r problem.Rule, change string) []*problem.Problem {
 
 func identity(m *declcfg.Meta) [3]string { return [3]string{m.Schema, m.Package, m.Name} }
 
-// objects returns what of a file can be read.
+// objects returns the readable objects of a file.
 func objects(t *testing.T, text string) []*declcfg.Meta {
 	t.Helper()
 	var metas []*declcfg.Meta
@@ -114,7 +114,7 @@ func TestCheckNames(t *testing.T) {
 	}
 }
 
-// Names end up in flags, baselines and the settings of code scanning.
+// TestNamesOfRules checks the names of rules, which are used in flags, baselines and code scanning settings.
 func TestNamesOfRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range validate.Rules().All() {

@@ -12,8 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// Whatever a catalog holds, there is a report, it is the same each time, every problem has a place in a file and a
-// rule, and its errors do not depend on whether warnings are asked for.
+// FuzzCatalog checks that any input gets a report, that the report is the same on each run, that every problem has a
+// rule and a position in a file, and that the errors do not depend on ErrorsOnly.
 func FuzzCatalog(f *testing.F) {
 	f.Add([]byte(validate.Rules().Example), []byte("{}"))
 	f.Add([]byte("schema: olm.deprecations\nentries: [{reference: {}}, 1]\n"),
@@ -46,7 +46,7 @@ func FuzzCatalog(f *testing.F) {
 	})
 }
 
-// The largest published catalog.
+// BenchmarkCatalog validates the largest published catalog.
 func BenchmarkCatalog(b *testing.B) {
 	dir := shared.Path(b, "data/catalogs/v4.20")
 	shared.SetBytes(b, os.DirFS(dir))

@@ -15,8 +15,8 @@ import (
 
 const digest = "sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
 
-// valid is a catalog without problems. It has a package in YAML, block and flow style and several documents a file, and
-// one in JSON.
+// valid is a catalog without problems. One package is in YAML, with block style, flow style and several documents per
+// file; the other is in JSON.
 var valid = map[string]string{
 	"oak/package.yaml": `---
 # The package.
@@ -110,7 +110,7 @@ entries:
 `,
 }
 
-// check validates the files of a catalog that is called "c".
+// check validates the files as a catalog named "c".
 func check(t testing.TB, opts validate.Options, files map[string]string) []*problem.Problem {
 	t.Helper()
 	report, err := validate.Catalog(t.Context(), opts, declcfg.Source{Name: "c", FS: mapFS(files)})
@@ -128,7 +128,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
-// brief writes a problem as file:line:col rule.
+// brief formats a problem as "file:line:col rule".
 func brief(p *problem.Problem) string {
 	return strings.TrimPrefix(p.Pos.String(), "c/") + " " + p.Rule
 }
@@ -141,7 +141,7 @@ func briefs(problems []*problem.Problem) []string {
 	return all
 }
 
-// expect fails unless the problems are those in want, in this order.
+// expect fails the test unless the problems are equal to want, in this order.
 func expect(t testing.TB, problems []*problem.Problem, want ...string) {
 	t.Helper()
 	if !slices.Equal(briefs(problems), want) {
@@ -157,7 +157,7 @@ func listing(problems []*problem.Problem) string {
 	return b.String()
 }
 
-// rulesOf returns the rules that are broken, each once, sorted.
+// rulesOf returns the sorted names of the broken rules, without repetitions.
 func rulesOf(problems []*problem.Problem) []string {
 	var names []string
 	for _, p := range problems {

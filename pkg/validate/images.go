@@ -6,18 +6,18 @@ import (
 	"github.com/distribution/reference"
 )
 
-// images reads references to images. It remembers the repositories of valid ones, because most references of a catalog
-// repeat one of them, and the regular expressions of the library take long.
+// images parses image references. It caches the repositories of valid references, because most references of a catalog
+// repeat a repository, and the regular expressions of the library are slow.
 type images struct {
 	repositories map[string]bool
 }
 
 const (
-	maxRepositories = 10_000 // that are remembered; a large catalog has 1,500
-	maxRepository   = 255    // bytes of one that is remembered
+	maxRepositories = 10_000 // maximum size of the cache; a large catalog has 1,500
+	maxRepository   = 255    // maximum length of a cached repository in bytes
 )
 
-// parse reports whether a reference has a digest. The error is that of the library.
+// parse reports whether a reference has a digest. The error comes from the library.
 func (r *images) parse(image string) (hasDigest bool, err error) {
 	repository, hasDigest := repositoryOf(image)
 	if r.repositories[repository] {
@@ -37,8 +37,8 @@ func (r *images) parse(image string) (hasDigest bool, err error) {
 	return hasDigest, nil
 }
 
-// repositoryOf returns the repository of a reference that ends with a valid tag, a valid SHA-256 digest, or both. For
-// all others, whose validity may depend on more than the repository, it returns "".
+// repositoryOf returns the repository of a reference that ends with a valid tag, a valid SHA-256 digest, or both. It
+// returns "" for other references, because their validity may depend on more than the repository.
 func repositoryOf(image string) (repository string, hasDigest bool) {
 	name, digest, hasDigest := strings.Cut(image, "@")
 	if hasDigest && !isSHA256(digest) {

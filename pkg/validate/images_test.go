@@ -7,7 +7,7 @@ import (
 	"github.com/distribution/reference"
 )
 
-// FuzzImages holds that what is remembered of one reference does not change the verdict on another.
+// FuzzImages checks that the cached repository of one reference does not change the result for another.
 func FuzzImages(f *testing.F) {
 	const sum = "2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
 	for _, image := range []string{

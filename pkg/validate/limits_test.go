@@ -23,7 +23,7 @@ func problemsOf(t *testing.T, opts Options, text string) []*problem.Problem {
 	return report.Problems
 }
 
-// However many problems a catalog has, so many are reported, and then that there may be more.
+// TestProblemLimit checks that at most maxProblems problems are reported, followed by an error that there may be more.
 func TestProblemLimit(t *testing.T) {
 	defer func(n int) { maxProblems = n }(maxProblems)
 	maxProblems = 20
@@ -53,7 +53,8 @@ func TestProblemLimit(t *testing.T) {
 	}
 }
 
-// A catalog with more warnings and hints than are listed is valid, and errors behind them are found.
+// TestManyWarnings checks that a catalog with more warnings than the limit is valid, and that later errors are still
+// found.
 func TestManyWarnings(t *testing.T) {
 	defer func(n int) { maxProblems = n }(maxProblems)
 	maxProblems = 5
@@ -74,7 +75,7 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// A long name is not repeated whole in every message about what it contains.
+// TestLongValues checks that messages shorten long names.
 func TestLongValues(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for _, text := range []string{
@@ -96,11 +97,12 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// What compiling CEL may cost is limited for all of a catalog, and real rules are far from it.
+// TestCostOfCEL checks that the total cost of compiling CEL is limited per catalog, and that realistic rules stay far
+// below the limit.
 func TestCostOfCEL(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rule  func(i int) string
-		check int // rules that are checked, at least and at most
+		check int // minimum number of rules that are checked; most is the maximum
 		most  int
 	}{
 		"as people write them": {func(i int) string {

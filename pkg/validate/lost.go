@@ -7,11 +7,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A lost is what could not be read: what it may contain is not reported as missing.
+// A lost records the unreadable parts of a catalog. Objects that may be in them are not reported as missing.
 type lost struct {
 	everything bool            // anything may be missing from any package
-	packages   map[string]bool // that unreadable documents mention
-	dirs       map[string]bool // that hold files of which nothing is known
+	packages   map[string]bool // packages that unreadable documents mention
+	dirs       map[string]bool // directories of files whose packages are unknown
 }
 
 // add records a read error.
@@ -29,8 +29,8 @@ func (l *lost) add(err error) {
 	}
 }
 
-// settle decides, once everything else was read, to which packages unreadable files belong: to those with objects in
-// the same directory or, in a directory without objects, to all.
+// settle decides which packages an unreadable file may belong to, once everything else is read: the packages with
+// objects in its directory or, if the directory has no objects, all packages.
 func (l *lost) settle(x *declcfg.Index) {
 	if len(l.dirs) == 0 {
 		return
@@ -52,7 +52,7 @@ func (l *lost) settle(x *declcfg.Index) {
 	}
 }
 
-// from reports whether objects of the package may be missing because they could not be read.
+// from reports whether objects of the package may be in unreadable files or documents.
 func (l *lost) from(pkg string) bool { return l.everything || l.packages[pkg] }
 
 func with(set map[string]bool, name string) map[string]bool {

@@ -14,22 +14,23 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// A checked is one object after the checks that need no other.
+// A checked is an object and the results of the checks that need no other object.
 type checked struct {
 	meta     *declcfg.Meta
-	value    any // for the index
+	value    any // goes into the index; nil for a custom schema, or if decoding failed
 	problems []*problem.Problem
 	rules    []celRule
-	wrong    bool // it breaks a rule that is an error, be it checked or not
+	wrong    bool // the object breaks a rule of severity error, even if that rule is disabled
 }
 
-// object checks one object by itself.
+// object decodes and checks one object on its own.
 func (v *validator) object(o *declcfg.Object) (checked, error) {
 	value, err := o.Decode()
 	return v.decoded(o, value, err), nil
 }
 
-// decoded checks one object by itself, which Decode returned. Its text is in memory, so problems are placed now.
+// decoded checks one object on its own; value and err are the results of its Decode method. Problems get their
+// positions here, while the text of the object is in memory.
 func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
 	room := maxProblems
 	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get()}
@@ -51,7 +52,7 @@ func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
 	return c
 }
 
-// flaws reports what of m is read in a way that its author may not expect.
+// flaws reports duplicate keys and invalid UTF-8 in m, which are read in a way that the author may not expect.
 func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 	if v.off["duplicate-key"] && v.off["utf-8"] {
 		return nil
@@ -72,11 +73,11 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 	return problems
 }
 
-// maxTypo is the number of edits up to which an unknown key counts as a typo of a defined one.
+// maxTypo is the maximum edit distance between a typo and the intended name.
 const maxTypo = 2
 
-// unknownKey reports a key that the format does not define. Upstream ignores it, or reads it as the one that differs in
-// case only; other readers know exact keys only.
+// unknownKey reports a key that the format does not define. Upstream ignores such a key, unless it differs from a
+// defined key only in case: then it reads it as the defined key, while other readers ignore it.
 func (s *scope) unknownKey(key jsontext.Pointer, defined []string) {
 	name := key.LastToken()
 	fold := func(d string) bool { return strings.EqualFold(d, name) }
@@ -89,8 +90,7 @@ func (s *scope) unknownKey(key jsontext.Pointer, defined []string) {
 	}
 }
 
-// located turns an error of package declcfg into a problem, by the rule of that name. m is nil where the object is not
-// known.
+// located turns an error of package declcfg into a problem of the named rule. m is nil if the object is not known.
 func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.Problem {
 	if v.off[rule] {
 		return nil
@@ -102,10 +102,10 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.
 	return []*problem.Problem{v.problem(Rules().Of(rule), e.Pos, m, e.Pointer, e.Err.Error())}
 }
 
-// Unreadable is the name of the rule about what cannot be read.
+// Unreadable is the name of the rule about files and documents that cannot be read.
 const Unreadable = "read"
 
-// unreadable reports what could not be read as an object at all.
+// unreadable reports a file or document that could not be read as an object.
 func (v *validator) unreadable(err error) []*problem.Problem { return v.located(Unreadable, nil, err) }
 
 func (s *scope) value(value any) {
@@ -127,7 +127,7 @@ var reserved = []string{
 	declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle, declcfg.SchemaDeprecations,
 }
 
-// other checks an object whose schema the format does not define.
+// other checks an object of a custom schema.
 func (s *scope) other() {
 	switch schema := s.meta.Schema; {
 	case schema == declcfg.SchemaShard:
@@ -138,7 +138,8 @@ func (s *scope) other() {
 	s.servedNames()
 }
 
-// schema reports what the CUE schemas say of the shape of the object. Wrong types are left to decoding where it failed.
+// schema reports the findings of the CUE schemas. If decoding failed, it reports only findings of the user's schemas,
+// because the decoding errors cover the rest.
 func (s *scope) schema(findings []schemas.Finding, decoded bool) {
 	for _, f := range findings {
 		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && decoded {

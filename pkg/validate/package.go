@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// pkg checks an olm.package by itself.
+// pkg checks an olm.package on its own.
 func (s *scope) pkg(p *declcfg.Package) {
 	if p.Name == "" {
 		s.add("package-name", "/name", "config contains package with no name")

@@ -10,21 +10,21 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Policy is what the maintainers of a catalog demand of it beyond the format. The zero value demands nothing.
+// A Policy states requirements of the catalog maintainers beyond the format. The zero value has no requirements.
 type Policy struct {
-	DefaultChannel string         `json:"defaultChannel"` // of every package; "" is any
-	ChannelNames   *regexp.Regexp `json:"channelNames"`   // which the names of channels match; nil is any
-	LargestSkip    *Skip          `json:"largestSkip"`    // how far an update may reach; nil is any
-	Registries     []string       `json:"registries"`     // of images, as HOST or HOST/PATH; empty is all
+	DefaultChannel string         `json:"defaultChannel"` // of every package; "" allows any
+	ChannelNames   *regexp.Regexp `json:"channelNames"`   // pattern of channel names; nil allows any
+	LargestSkip    *Skip          `json:"largestSkip"`    // largest version step of an update; nil allows any
+	Registries     []string       `json:"registries"`     // of images, as HOST or HOST/PATH; empty allows all
 }
 
-// A Skip is how far an update may reach: from 1.2.3, one minor version reaches every 1.3 but not 1.4.
+// A Skip is the largest version step of an update: with one minor version, 1.2.3 can update to any 1.3 but not to 1.4.
 type Skip struct {
 	Major uint64 `json:"major"` // major versions
-	Minor uint64 `json:"minor"` // minor versions, within a major one
+	Minor uint64 `json:"minor"` // minor versions within the same major version
 }
 
-// allows reports whether an update may reach as far as from one version to the other.
+// allows reports whether the policy allows an update from version a to version b.
 func (s *Skip) allows(a, b *declcfg.Version) bool {
 	switch from, to := a.Semver, b.Semver; {
 	case to.Major > from.Major:
@@ -35,7 +35,7 @@ func (s *Skip) allows(a, b *declcfg.Version) bool {
 	return true
 }
 
-// policy checks a package against the policy of the catalog.
+// policy checks a package against the policy.
 func (r *relations) policy(p *declcfg.PackageIndex) {
 	policy := r.validator.opts.Policy
 	for _, o := range p.Packages {
@@ -55,7 +55,7 @@ func (r *relations) policy(p *declcfg.PackageIndex) {
 	}
 }
 
-// skips reports entries that replace or skip bundles of versions too far below their own.
+// skips reports entries that replace or skip a bundle if the update from its version is larger than the policy allows.
 func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 	versions := versionsOf(p)
 	for _, c := range p.Channels {
@@ -76,7 +76,7 @@ func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 	}
 }
 
-// registry reports an image that comes from elsewhere than the policy allows.
+// registry reports an image from a registry that the policy does not allow.
 func (s *scope) registry(image string, at jsontext.Pointer) {
 	allowed := s.v.opts.Policy.Registries
 	within := func(registry string) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// portable returns the sources, with a call of keep for what upstream refuses but is read here.
+// portable returns copies of the sources that call keep for each input that opm reads but upstream rejects.
 func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Problem)) []declcfg.Source {
 	const rule = "portable"
 	if v.off[rule] {
@@ -22,8 +22,8 @@ func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Pro
 	return sources
 }
 
-// servedNames checks the names by which clients of upstream's registry ask for objects of a custom schema, which begin
-// with a letter or digit.
+// servedNames checks the schema and package of an object of a custom schema. Upstream's registry serves the object only
+// if both names begin with a letter or digit and have no other characters than letters, digits, '.', '-' and '_'.
 func (s *scope) servedNames() {
 	const rule, why = "portable", "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
 	if !isServed(s.meta.Schema) {

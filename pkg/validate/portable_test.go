@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// tree makes a directory of files, and of links: NAME -> TARGET.
+// tree returns a new directory with the files. A name "NAME -> TARGET" makes a symbolic link.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// valueChecks are the checks of values, by property type, beyond their shape.
+// valueChecks maps property types to checks of the value beyond its shape.
 var valueChecks = map[string]func(*scope, jsontext.Pointer, *declcfg.Property){
 	declcfg.PropertyPackageRequired:     (*scope).packageRequired,
 	declcfg.PropertyConstraint:          (*scope).constraint,
@@ -19,7 +19,7 @@ var valueChecks = map[string]func(*scope, jsontext.Pointer, *declcfg.Property){
 	declcfg.PropertyDeprecated:          (*scope).deprecated,
 }
 
-// knownProperties are the types that OLM or upstream's opm knows.
+// knownProperties lists the property types that OLM or upstream's opm knows.
 var knownProperties = []string{
 	declcfg.PropertyPackage, declcfg.PropertyGVK, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject,
 	declcfg.PropertyPackageRequired, declcfg.PropertyGVKRequired, declcfg.PropertyConstraint,
@@ -27,14 +27,14 @@ var knownProperties = []string{
 	"olm.substitutesFor",
 }
 
-// propertyType checks that a type with the prefix of OLM is one that OLM knows.
+// propertyType reports a property type that has the prefix olm. but is not known.
 func (s *scope) propertyType(at jsontext.Pointer, typ string) {
 	if strings.HasPrefix(typ, "olm.") && !slices.Contains(knownProperties, typ) {
 		s.add("unknown-property", at+"/type", "unknown property type %q%s", typ, nearest.Hint(typ, knownProperties))
 	}
 }
 
-// otherProperties checks the properties of packages and channels, of which OLM uses none.
+// otherProperties checks the properties of packages and channels; OLM uses none of them.
 func (s *scope) otherProperties(properties []declcfg.Property) {
 	for i := range properties {
 		s.propertyType(index("/properties", i), properties[i].Type)
@@ -43,7 +43,7 @@ func (s *scope) otherProperties(properties []declcfg.Property) {
 
 func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 	var required declcfg.PackageRequired
-	if p.Unmarshal(&required) != nil { // was checked
+	if p.Unmarshal(&required) != nil { // properties checked this
 		return
 	}
 	s.requiredRange("required-range", at+"/versionRange", required.VersionRange)
@@ -54,7 +54,8 @@ func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
 		declcfg.PropertyDeprecated)
 }
 
-// maxOpenShiftVersion checks that a number is X.Y, as OLM Classic and OLM v1 both read it; package schemas checks text.
+// maxOpenShiftVersion checks that a number has the form X.Y, which OLM Classic and OLM v1 read alike; package schemas
+// checks strings.
 func (s *scope) maxOpenShiftVersion(at jsontext.Pointer, p *declcfg.Property) {
 	if p.Value.Kind() != '0' {
 		return
@@ -73,7 +74,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// metadata checks that a bundle has its metadata in one form.
+// metadata checks that a bundle has its metadata in exactly one form, and at most one olm.maxOpenShiftVersion.
 func (s *scope) metadata(b *declcfg.Bundle) {
 	objects := count(b, declcfg.PropertyBundleObject)
 	metadata := count(b, declcfg.PropertyCSVMetadata)
@@ -95,7 +96,7 @@ func (s *scope) metadata(b *declcfg.Bundle) {
 	}
 }
 
-// dependencies reports what OLM v1 does not install.
+// dependencies reports a bundle with dependencies, which OLM v1 does not install.
 func (s *scope) dependencies(properties []declcfg.Property) {
 	var types []string
 	first := 0
@@ -116,7 +117,7 @@ func (s *scope) dependencies(properties []declcfg.Property) {
 	}
 }
 
-// kinds reports a kind that a bundle lists twice: OLM Classic takes it for two providers of one kind.
+// kinds reports a kind that a bundle lists twice: OLM Classic treats this as two providers of the kind.
 func (s *scope) kinds(properties []declcfg.Property) {
 	if !mayRepeatKinds(properties) {
 		return
@@ -136,7 +137,7 @@ func (s *scope) kinds(properties []declcfg.Property) {
 	}
 }
 
-// mayRepeatKinds reports whether two kinds may be the same, without the cost of decoding them.
+// mayRepeatKinds reports whether two kinds may be equal, without the cost of decoding them.
 func mayRepeatKinds(properties []declcfg.Property) bool {
 	var buffer [64]uint32
 	sums := buffer[:0]
@@ -154,8 +155,8 @@ func mayRepeatKinds(properties []declcfg.Property) bool {
 	return len(slices.Compact(sums)) < len(sums)
 }
 
-// sumOfKind returns a sum that is the same for the same kind, whatever the order of keys and the spaces. It returns
-// false for one that is written in an unusual way.
+// sumOfKind returns a checksum that is equal for equal kinds, whatever the order of keys and the whitespace. It returns
+// false for a value with escapes or other than the usual keys, which must be decoded.
 func sumOfKind(value jsontext.Value) (sum uint32, ok bool) {
 	quotes := 0
 	for _, b := range value {
@@ -167,7 +168,7 @@ func sumOfKind(value jsontext.Value) (sum uint32, ok bool) {
 		case '"':
 			quotes++
 		}
-		sum += uint32(b) * uint32(b) // letters of names are often the same ones in another order
+		sum += uint32(b) * uint32(b) // squared, because names often have the same letters in another order
 	}
 	ok = quotes == 12 && bytes.Contains(value, []byte(`"group"`)) && bytes.Contains(value, []byte(`"kind"`)) &&
 		bytes.Contains(value, []byte(`"version"`))

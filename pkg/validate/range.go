@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// parseRange reads a range of versions as OLM does. The error says what is wrong with text.
+// parseRange parses a version range as OLM does. The error is the reason without text itself.
 func parseRange(text string) (graph.Range, error) {
 	why := "it is empty"
 	if text != "" {
@@ -25,7 +25,7 @@ func parseRange(text string) (graph.Range, error) {
 	return graph.Range{}, errors.New(why)
 }
 
-// requiredRange checks a range of versions that something requires.
+// requiredRange checks the version range of a dependency.
 func (s *scope) requiredRange(rule string, at jsontext.Pointer, text string) {
 	switch in, err := parseRange(text); {
 	case err != nil:

@@ -13,20 +13,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// relations checks what relates objects to each other, once all of them were read.
+// relations checks the relations between objects, once all objects are read.
 type relations struct {
 	validator *validator
 	index     declcfg.Index
 	scopes    map[*declcfg.Meta]*scope
-	wrong     map[string]bool // packages of which an object breaks a rule that is an error
+	wrong     map[string]bool // packages with an object that breaks a rule of severity error
 
-	room  int // how many more problems are collected
+	room  int // number of problems that can still be added
 	cel   *celRules
 	lost  lost
 	hints nearest.Finder
 }
 
-// of returns the scope of m.
+// of returns the scope of m, which it creates if needed.
 func (r *relations) of(m *declcfg.Meta) *scope {
 	s := r.scopes[m]
 	if s == nil {
@@ -36,7 +36,7 @@ func (r *relations) of(m *declcfg.Meta) *scope {
 	return s
 }
 
-// problems places what was found.
+// problems returns the findings as problems with positions, in the order of their objects.
 func (r *relations) problems(ctx context.Context) []*problem.Problem {
 	byPlace := slices.SortedFunc(maps.Values(r.scopes), func(a, b *scope) int {
 		return a.meta.Pos.Compare(b.meta.Pos)
@@ -58,7 +58,7 @@ func (r *relations) check(ctx context.Context) {
 	}
 	for _, p := range r.index.Packages() {
 		switch {
-		case p.Name == "": // each object without a package is reported by itself
+		case p.Name == "": // each object without a package has a problem of its own
 			continue
 		case len(p.Packages) == 0:
 			r.unknownPackage(p, known)
@@ -70,7 +70,7 @@ func (r *relations) check(ctx context.Context) {
 	r.updates(ctx)
 }
 
-// duplicates reports what is defined more than once.
+// duplicates reports packages, channels, bundles and deprecations that are defined more than once.
 func (r *relations) duplicates(p *declcfg.PackageIndex) {
 	repeated(r, "duplicate-package", "duplicate package", p.Packages)
 	repeated(r, "duplicate-channel", fmt.Sprintf("package %q has duplicate channel", p.Name), p.Channels)
@@ -131,10 +131,10 @@ func (r *relations) pkg(p *declcfg.PackageIndex) {
 	r.policy(p)
 }
 
-// names are those of the channels or the bundles of a package.
+// names are the names of the channels or bundles of a package.
 type names struct {
 	set  map[string]bool
-	list []string // without repetitions, as they were read
+	list []string // without repetitions, in the order read
 }
 
 func namesOf[T any](all []declcfg.Indexed[T]) names {
@@ -150,7 +150,7 @@ func namesOf[T any](all []declcfg.Indexed[T]) names {
 
 func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	for _, o := range p.Packages {
-		if len(channels.list) == 0 { // then no default channel exists either
+		if len(channels.list) == 0 { // so the default channel cannot exist either
 			r.of(o.Meta).add("package-channels", "/name", "package must contain at least one channel: %q has none", p.Name)
 			continue
 		}
@@ -162,7 +162,7 @@ func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	}
 }
 
-// entryBundles reports entries without a bundle, in any channel.
+// entryBundles reports channel entries without a bundle.
 func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	for _, c := range p.Channels {
 		if c.Value == nil {
@@ -178,12 +178,12 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	}
 }
 
-// bundleChannels reports bundles that are in no channel.
+// bundleChannels reports bundles that no channel lists.
 func (r *relations) bundleChannels(p *declcfg.PackageIndex) {
 	listed := map[string]bool{}
 	for _, c := range p.Channels {
 		if c.Value == nil {
-			return // whatever is missing may be listed there
+			return // the channel that cannot be decoded may list any bundle
 		}
 		for _, e := range c.Value.Entries {
 			listed[e.Name] = true
@@ -219,7 +219,7 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 	}
 }
 
-// versions reports bundles that share a version.
+// versions reports bundles with the same version.
 func (r *relations) versions(p *declcfg.PackageIndex) {
 	first := make(map[string]*declcfg.Meta, len(p.Bundles))
 	for _, b := range p.Bundles {
@@ -230,7 +230,7 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 		switch other := first[version]; {
 		case other == nil:
 			first[version] = b.Meta
-		case other.Name != b.Meta.Name: // a bundle that is defined twice is reported as that
+		case other.Name != b.Meta.Name: // duplicates reports a bundle that is defined twice
 			r.of(b.Meta).addAbout([]string{other.Name, b.Meta.Name}, "duplicate-version", "/properties",
 				"duplicate versions found in bundles: [{%s: [%s, %s]}]; the first is at %s",
 				version, other.Name, b.Meta.Name, other.Pos)
@@ -238,7 +238,7 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 	}
 }
 
-// versionsOf returns the versions of bundles by name, without those that cannot be parsed.
+// versionsOf returns the versions of the bundles by name, without versions that cannot be parsed.
 func versionsOf(p *declcfg.PackageIndex) map[string]*declcfg.Version {
 	versions := make(map[string]*declcfg.Version, len(p.Bundles))
 	for _, b := range p.Bundles {
@@ -249,7 +249,8 @@ func versionsOf(p *declcfg.PackageIndex) map[string]*declcfg.Version {
 	return versions
 }
 
-// ownRanges reports entries whose skipRange includes their own version: OLM Classic then finds the bundle itself.
+// ownRanges reports entries whose skipRange includes their own version: OLM Classic then finds the bundle itself as its
+// update.
 func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 	versions := versionsOf(p)
 	for _, c := range p.Channels {

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// An edit puts another text in place of one that stands once in a file; old == "" appends.
+// An edit replaces a text that occurs once in a file; with old == "" it appends.
 type edit struct{ file, old, new string }
 
 func (e edit) apply(t *testing.T, files map[string]string) {
@@ -34,7 +34,7 @@ const (
 	jsonFile    = "pine.json"
 )
 
-// The catalog stays valid but for what each row changes. A problem is written as file:line:col rule.
+// breaks lists edits of the valid catalog, and the problems they cause as "file:line:col rule".
 var breaks = []struct {
 	name  string
 	edits []edit
@@ -361,13 +361,13 @@ var breaks = []struct {
 		[]string{"oak/deprecations.yaml:8:3 deprecation-message"}},
 }
 
-// bundle returns an olm.bundle with its head and version.
+// bundle returns an olm.bundle that begins with head, with an olm.package property and empty metadata.
 func bundle(head, pkg, version string) string {
 	return "schema: olm.bundle\n" + head + "\nproperties:\n- {type: olm.package, value: {packageName: " + pkg +
 		", version: " + version + "}}\n- {type: olm.csv.metadata, value: {}}\n"
 }
 
-// property adds a property to oak.v1.1.0, as line 24 of the file.
+// property returns the edit that adds a property to oak.v1.1.0, at line 24 of the file.
 func property(text string) edit {
 	const last = "- {type: olm.csv.metadata, value: {}}\n"
 	return edit{bundleFile, last, last + "- " + text + "\n"}
@@ -388,7 +388,8 @@ func TestRules(t *testing.T) {
 			broken[rule] = true
 		}
 	}
-	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema", "no-objects"} // tested by themselves
+	// These rules have tests of their own.
+	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema", "no-objects"}
 	elsewhere = append(elsewhere, updateRules...)
 	elsewhere = append(elsewhere, policyRules...)
 	for _, r := range validate.Rules().All() {
@@ -398,16 +399,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// policyRules are errors since the user asked for them. They are tested by their examples.
+// policyRules are errors because the user asks for them. Their examples test them.
 var policyRules = []string{"policy-default-channel", "policy-channel-name", "policy-skip", "policy-registry"}
 
-// What upstream accepts is a warning or, if it is style or advice, info; everything else is an error.
+// TestSeverities checks that problems upstream accepts are warnings or, for style and advice, info, and that all others
+// are errors.
 func TestSeverities(t *testing.T) {
 	accepted := []string{
-		"portable", // which only our opm accepts
+		"portable", // only this opm accepts it
 		"no-objects", "empty-range", "unknown-property",
-		"duplicate-key", "utf-8", "unknown-schema", "schema", // of any object
-		"icon-data", "icon-type", // upstream looks at neither
+		"duplicate-key", "utf-8", "unknown-schema", "schema", // reported for any object
+		"icon-data", "icon-type", // upstream checks neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
 		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size", "misspelled-key", "unknown-key",

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// A validator is what all checks share. It may be used by several goroutines.
+// A validator is the state that all checks share. Several goroutines may use it.
 type validator struct {
 	opts     Options
 	off      map[string]bool // rules that are not checked
@@ -36,7 +36,7 @@ func newValidator(opts Options) (*validator, error) {
 	}
 	v.checkers = pool.New(runtime.GOMAXPROCS(0), func() *objectChecker {
 		c, err := v.newChecker()
-		if err != nil { // the same files compiled before
+		if err != nil { // cannot happen: the same files compiled before
 			panic(err)
 		}
 		return c
@@ -45,7 +45,7 @@ func newValidator(opts Options) (*validator, error) {
 	return v, nil
 }
 
-// An objectChecker is what one goroutine at a time checks objects with. It remembers much of what it has seen.
+// An objectChecker checks objects on their own, for one goroutine at a time. It caches results, so it should be reused.
 type objectChecker struct {
 	*schemas.Checker
 	images images
@@ -67,43 +67,44 @@ func set(names []string) map[string]bool {
 	return set
 }
 
-// shapes reports whether CUE has anything to check.
+// shapes reports whether any enabled rule needs CUE.
 func (v *validator) shapes() bool {
 	return !v.off["schema"] || !v.off["constraint"] || !v.off["max-openshift-version"] || len(v.opts.Schemas) > 0
 }
 
-// A scope collects what is wrong with one object.
+// A scope collects the findings of one object.
 type scope struct {
 	v       *validator
 	meta    *declcfg.Meta
-	text    placer         // the object while it is in memory, or else its meta
-	checker *objectChecker // of the object while it is in memory
+	text    placer         // finds positions: the object while it is in memory, otherwise its meta
+	checker *objectChecker // checks the object while it is in memory, otherwise nil
 	found   []finding
-	room    *int // how many more problems are collected; several scopes may share it
-	broken  bool // a rule that is an error is broken, be it checked or not
+	room    *int // number of problems that can still be added; scopes may share it
+	broken  bool // the object breaks a rule of severity error, even if that rule is disabled
 
-	refused map[string]bool // properties whose values cannot be decoded, by index
-	rules   []celRule       // to be checked once all objects before it were
+	refused map[string]bool // indexes of properties whose values cannot be decoded
+	rules   []celRule       // checked later, in catalog order
 }
 
-// A placer finds values in the text of an object.
+// A placer returns the positions of values in the text of an object.
 type placer interface {
 	Places(ptrs []jsontext.Pointer) []declcfg.Pos
 }
 
 type finding struct {
 	rule *problem.Rule
-	ptr  jsontext.Pointer // into the object
+	ptr  jsontext.Pointer // to the value in the object
 	msg  string
 
 	cause string   // see [problem.Problem]
-	names []string // of the bundles that it is about, where the message may not have all; nil for what it quotes
-	rules []string // that are broken as a consequence, and not reported
-	ends  bool     // the message says where updates end
+	names []string // bundles concerned, if the message may not quote them all; otherwise nil
+	rules []string // names of rules that are broken as a consequence, and not reported themselves
+	ends  bool     // the message already describes the end of updates
 }
 
-// add reports that the value at ptr breaks the rule of that name. Also where the rule is disabled the object is broken,
-// because updates of a wrong package are not checked. It returns false where the rule is disabled.
+// add reports that the value at ptr breaks the named rule. It returns false if the problem is not added, because the
+// rule is disabled or the limit is reached. A disabled rule of severity error still marks the object as broken, because
+// the updates of a package with errors are not checked.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) bool {
 	f := finding{rule: Rules().Of(rule), ptr: ptr}
 	s.broken = s.broken || f.rule.Severity == problem.Error
@@ -112,7 +113,7 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	}
 	*s.room--
 	for i, arg := range args {
-		if text, ok := arg.(string); ok { // one name may be in the messages of all that it contains
+		if text, ok := arg.(string); ok { // one long name may be in many messages
 			args[i] = legible.Value(text)
 		}
 	}
@@ -121,14 +122,14 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 	return true
 }
 
-// addAbout is add for a message that does not quote the names it is about.
+// addAbout is like add, for a message that may not quote the names of the bundles concerned.
 func (s *scope) addAbout(names []string, rule string, ptr jsontext.Pointer, format string, args ...any) {
 	if s.add(rule, ptr, format, args...) {
 		s.found[len(s.found)-1].names = names
 	}
 }
 
-// problems places what was found.
+// problems returns the findings as problems with positions.
 func (s *scope) problems() []*problem.Problem {
 	if len(s.found) == 0 {
 		return nil
@@ -148,7 +149,7 @@ func (s *scope) problems() []*problem.Problem {
 	return problems
 }
 
-// problem returns what is wrong with the value at ptr of m, which is nil where the object is not known.
+// problem returns a problem with the value at ptr of m; m is nil if the object is not known.
 func (v *validator) problem(
 	r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string,
 ) *problem.Problem {
@@ -164,7 +165,7 @@ func (v *validator) problem(
 	return p
 }
 
-// pathTo writes the path of the value at ptr: package "p": channel "c": entries[2].
+// pathTo returns the path of the value at ptr, such as: package "p": channel "c": entries[2].
 func pathTo(m *declcfg.Meta, ptr jsontext.Pointer) string {
 	path := ""
 	if owner := m.Owner(); owner != "" {

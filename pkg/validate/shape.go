@@ -8,8 +8,8 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// ownKeys are the keys, by schema, that have a rule of their own. Most of these rules are errors, which lists need
-// without CUE.
+// ownKeys lists, by schema, the keys that have rules of their own in Go. Most of these rules are errors, which Options
+// with ErrorsOnly report without CUE.
 var ownKeys = map[string][]string{
 	declcfg.SchemaPackage: {"/name", "/defaultChannel", "/icon/base64data", "/icon/mediatype"},
 	declcfg.SchemaChannel: {"/package", "/name", "/entries", "/entries/*/name", "/entries/*/skips/*"},
@@ -23,13 +23,13 @@ var ownKeys = map[string][]string{
 	},
 }
 
-// ownValues are the keys of property values, by definition, that have a rule of their own in bundles.
+// ownValues lists, by CUE definition, the keys of property values that have rules of their own in Go.
 var ownValues = map[string][]string{
 	"#PropertyPackage":         {"packageName", "version"},
 	"#PropertyPackageRequired": {"versionRange"},
 }
 
-// shapeRule returns the rule that a finding of CUE breaks; "" if a rule of Go checks for it.
+// shapeRule returns the rule for a CUE finding, or "" if a check in Go reports it.
 func (s *scope) shapeRule(f schemas.Finding) string {
 	path := slices.Collect(f.Pointer.Tokens())
 	switch {
@@ -37,7 +37,7 @@ func (s *scope) shapeRule(f schemas.Finding) string {
 		return "user-schema"
 	case s.meta.Schema == declcfg.SchemaBundle && len(path) > 2 && path[0] == "properties":
 		return s.propertyRule(f, path[1], path[2:])
-	case f.Kind == schemas.Excess && f.Empty: // to Go it is the same as no key
+	case f.Kind == schemas.Excess && f.Empty: // Go treats the empty value like a missing key
 		return "schema"
 	case slices.Contains(ownKeys[s.meta.Schema], pattern(path)):
 		return ""
@@ -45,7 +45,7 @@ func (s *scope) shapeRule(f schemas.Finding) string {
 	return "schema"
 }
 
-// pattern writes a path with * for the elements of lists.
+// pattern returns a path with * in place of list indexes.
 func pattern(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -57,13 +57,13 @@ func pattern(path []string) string {
 	return b.String()
 }
 
-// propertyRule is shapeRule for a path in the property of that index of a bundle.
+// propertyRule is shapeRule for a path inside the bundle property of that index.
 func (s *scope) propertyRule(f schemas.Finding, index string, path []string) string {
 	switch {
 	case path[0] == "type":
-		return "" // property-type
+		return "" // reported by rule property-type
 	case len(path) == 1 && f.Kind == schemas.Missing, f.Kind == schemas.WrongType && s.refused[index]:
-		return "" // property-value
+		return "" // reported by rule property-value
 	case f.Definition == "#PropertyMaxOpenShiftVersion":
 		return "max-openshift-version"
 	case f.Definition == "#PropertyConstraint":
@@ -74,7 +74,7 @@ func (s *scope) propertyRule(f schemas.Finding, index string, path []string) str
 	return "schema"
 }
 
-// constraintRule is that of what OLM cannot read.
+// constraintRule returns the rule constraint if OLM cannot read the value, and schema otherwise.
 func constraintRule(f schemas.Finding) string {
 	key := f.Pointer.LastToken()
 	switch {

@@ -7,30 +7,30 @@ import (
 )
 
 const (
-	maxObject  = 1 << 20 // of a ConfigMap
-	maxMessage = 4 << 20 // of a gRPC message, by default of clients
+	maxObject  = 1 << 20 // bytes in a ConfigMap
+	maxMessage = 4 << 20 // bytes in a gRPC message that clients accept by default
 )
 
-// sizes checks that manifests fit into a ConfigMap, and the bundle into a message of the registry.
+// sizes checks that each manifest fits into a ConfigMap, and the bundle into a gRPC message of the registry.
 func (s *scope) sizes(b *declcfg.Bundle) {
 	message, manifests := 0, 0
 	for i := range b.Properties {
 		p := &b.Properties[i]
 		switch size := len(p.Value); p.Type {
 		case declcfg.PropertyBundleObject:
-			size = base64.StdEncoding.DecodedLen(size) // the braces around the text count little
+			size = base64.StdEncoding.DecodedLen(size) // the JSON around the base64 text is negligible
 			if size > maxObject {
 				s.manifestSize(i, p)
 			}
 			manifests += size
 		case declcfg.PropertyCSVMetadata:
-			message += 2 * size // a registry sends the CSV that it makes out of it twice
+			message += 2 * size // a registry sends the CSV generated from it twice
 		default:
 			message += size
 		}
 	}
 	if message += manifests; message+manifests > maxMessage {
-		csv, _ := b.ManifestCSV() // which a registry sends a second time by itself
+		csv, _ := b.ManifestCSV() // a registry also sends the CSV in a field of its own
 		message += len(csv)
 	}
 	if message > maxMessage {

@@ -13,10 +13,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// maxTypeErrors limits the reported values of a wrong type in one object: each means decoding it again.
+// maxTypeErrors is the maximum number of type errors reported per object: each one requires decoding the object again.
 const maxTypeErrors = 20
 
-// wrongTypes reports the values of o that keep it from being decoded.
+// wrongTypes reports the values of o that cannot be decoded.
 func (v *validator) wrongTypes(o *declcfg.Object) []*problem.Problem {
 	var problems []*problem.Problem
 	for ptr, err := range typeErrors(o.JSON(), decode) {
@@ -25,7 +25,7 @@ func (v *validator) wrongTypes(o *declcfg.Object) []*problem.Problem {
 	return problems
 }
 
-// decode decodes an object, and returns what is wrong with it.
+// decode decodes an object, and returns the first error and the pointer to its value.
 func decode(raw jsontext.Value) (jsontext.Pointer, error) {
 	o, err := declcfg.NewObject(declcfg.Pos{}, raw)
 	if err == nil {
@@ -37,8 +37,8 @@ func decode(raw jsontext.Value) (jsontext.Pointer, error) {
 	return "", err
 }
 
-// typeErrors yields what decode says of raw, and then of raw with that value replaced by null, which matches any
-// type, until it says nothing: decoding stops at the first value of a wrong type, and there may be more.
+// typeErrors yields every value in raw that cannot be decoded, up to maxTypeErrors. Decoding stops at the first such
+// value, so the value is replaced by null, which matches any type, and raw is decoded again until there is no error.
 func typeErrors(
 	raw jsontext.Value, decode func(jsontext.Value) (jsontext.Pointer, error),
 ) iter.Seq2[jsontext.Pointer, error] {
@@ -56,7 +56,7 @@ func typeErrors(
 	}
 }
 
-// nulled returns raw with null in place of the value at ptr. It returns false if there is none.
+// nulled returns raw with the value at ptr replaced by null. It returns false if raw has no such value.
 func nulled(raw jsontext.Value, ptr jsontext.Pointer) (jsontext.Value, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
 	for token := range ptr.Tokens() {
@@ -72,7 +72,8 @@ func nulled(raw jsontext.Value, ptr jsontext.Pointer) (jsontext.Value, bool) {
 	return slices.Concat(raw[:end-len(value)], []byte("null"), raw[end:]), true
 }
 
-// enter reads up to the value of the member or element that token names.
+// enter advances d to the value of the object member or array element that token names. It returns false if there is
+// none.
 func enter(d *jsontext.Decoder, token string) bool {
 	begin, err := d.ReadToken()
 	if err != nil {

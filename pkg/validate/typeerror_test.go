@@ -37,7 +37,7 @@ func TestNulled(t *testing.T) {
 	}
 }
 
-// A decoder that is never content does not keep validation from ending.
+// TestTypeErrorsEnd checks that validation ends even if the decoder always returns an error.
 func TestTypeErrorsEnd(t *testing.T) {
 	tests := map[jsontext.Pointer]int{"/a": maxTypeErrors, "/b": 1, "": 1}
 	for ptr, want := range tests {

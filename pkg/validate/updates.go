@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// updates checks the updates of installed bundles, in packages without errors.
+// updates checks the update paths in packages without errors.
 func (r *relations) updates(ctx context.Context) {
 	if !slices.ContainsFunc(Rules().Group("Updates"), func(u problem.Rule) bool { return !r.validator.off[u.Name] }) {
 		return
@@ -39,23 +39,23 @@ func (r *relations) updates(ctx context.Context) {
 	}
 }
 
-// A channelUpdates checks one channel.
+// A channelUpdates checks the update paths of one channel.
 type channelUpdates struct {
 	scope
 	pkg         *graph.Package
 	channel     *graph.Channel
-	head, top   *graph.Bundle // top is of the highest version, and not deprecated if there is such a one
+	head, top   *graph.Bundle // top has the highest version, among bundles that are not deprecated if possible
 	classic, v1 *graph.Plan
 
-	causes  map[*graph.Bundle]int // of what becomes of a bundle, by index in found
-	skipped map[string]int        // problems about a bundle that its successor skips as well, likewise
-	lower   map[string]int        // problems about a bundle whose successor is lower, likewise
+	causes  map[*graph.Bundle]int // cause of the problems of a bundle, as an index into found
+	skipped map[string]int        // problems about bundles that are both replaced and skipped, as indexes into found
+	lower   map[string]int        // problems about bundles whose successor has a lower version, as indexes into found
 }
 
 // updates checks the channels of one package.
 func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	p := graph.NewPackage(x)
-	for _, b := range p.Bundles { // the rules deprecated-property and v1-dependency report these
+	for _, b := range p.Bundles { // rules deprecated-property and v1-dependency report these
 		b.Prohibited, b.Dependency = false, ""
 	}
 	room := maxProblems
@@ -86,7 +86,7 @@ func (u *channelUpdates) check() {
 	u.checkEnds()
 }
 
-// checkEntries looks at each edge by itself.
+// checkEntries checks each replaces and skips edge on its own.
 func (u *channelUpdates) checkEntries() {
 	for _, e := range u.channel.Entries() {
 		at := index("/entries", u.channel.Index(e.Name))
@@ -113,13 +113,13 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 		return
 	}
 	if b == u.head && older == u.top && !u.v.off["head-version"] && !u.v.alone["update-downgrade"] {
-		return // head-version says the same
+		return // rule head-version reports this
 	}
 	u.cause(u.lower, b.Name, name, "update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
 		b.Name, edge, name, older.Version, b.Version)
 }
 
-// checkChain reports a channel of which OLM Classic knows the head only.
+// checkChain reports a channel in which OLM Classic can install only the head.
 func (u *channelUpdates) checkChain() {
 	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
 		u.add("skips-only", "/entries",
@@ -127,7 +127,7 @@ func (u *channelUpdates) checkChain() {
 	}
 }
 
-// findTop finds what OLM v1 would install.
+// findTop sets top to the bundle that OLM v1 would install.
 func (u *channelUpdates) findTop() {
 	for _, e := range u.channel.Entries() {
 		b := u.pkg.Bundle(e.Name)
@@ -141,7 +141,7 @@ func (u *channelUpdates) findTop() {
 	}
 }
 
-// checkVersions compares the head with the other versions.
+// checkVersions compares the version of the head with the other versions of the channel.
 func (u *channelUpdates) checkVersions() {
 	if u.top == nil || u.head.Version == nil {
 		return
@@ -151,7 +151,7 @@ func (u *channelUpdates) checkVersions() {
 			"the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
-	// A channel that is not the default and has a pre-release as its head is for pre-releases.
+	// A channel for pre-releases is not the default channel, and its head is a pre-release.
 	forReleases := len(u.head.Version.Semver.Pre) == 0 || u.channel.Name == u.pkg.DefaultChannel
 	if len(u.top.Version.Semver.Pre) == 0 || !forReleases {
 		return
@@ -165,15 +165,15 @@ func (u *channelUpdates) checkVersions() {
 	}
 }
 
-// entry returns the place of a bundle in the channel.
+// entry returns the pointer to the entry of a bundle in the channel.
 func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
 	return index("/entries", max(u.channel.Index(b.Name), 0))
 }
 
-// isBelow reports whether b has no version or a lower one than c, which has one.
+// isBelow reports whether b has no version or a lower version than c, whose version must not be nil.
 func isBelow(b, c *graph.Bundle) bool { return b.Version == nil || b.Version.Compare(*c.Version) < 0 }
 
-// A minor is the first two numbers of a version.
+// A minor is the major and minor number of a version.
 type minor struct{ major, minor uint64 }
 
 func minorOf(b *graph.Bundle) minor {
@@ -183,10 +183,10 @@ func minorOf(b *graph.Bundle) minor {
 	return minor{b.Version.Semver.Major, b.Version.Semver.Minor}
 }
 
-// latestOfMinors returns the highest version of each minor version in the channel.
+// latestOfMinors returns the bundle with the highest version of each minor version in the channel.
 func (u *channelUpdates) latestOfMinors() map[minor]*graph.Bundle {
 	latest := map[minor]*graph.Bundle{}
-	for _, b := range u.channel.Members() { // by version
+	for _, b := range u.channel.Members() { // sorted by version
 		if _, ok := u.channel.Entry(b.Name); ok && b.Version != nil {
 			latest[minorOf(b)] = b
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// updateRules are the rules about what becomes of installed bundles.
+// updateRules lists the rules about updates of installed bundles.
 var updateRules = []string{
 	"replaces-and-skips", "update-downgrade", "skips-only", "head-version", "prerelease-winner", "update-classic",
 	"update-loop", "z-release", "update-v1", "updates-differ",
 }
 
-// updatesOf returns a catalog with a channel of these entries, in the default channel, and a bundle for each. A bundle
-// with a ! is deprecated.
+// updatesOf returns a catalog whose default channel has the entries, with a bundle for each. An entry with ! has a
+// deprecated bundle.
 func updatesOf(entries ...string) map[string]string {
 	var channel, bundles, deprecations strings.Builder
 	channel.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries:\n")
@@ -44,7 +44,7 @@ func TestUpdates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		entries []string
-		want    []string // line:column message, in part, and rule
+		want    []string // line:column, part of the message, and rule
 	}{
 		{"a chain", []string{"1.0.0", "1.1.0 replaces: p.v1.0.0", "1.2.0 replaces: p.v1.1.0"}, nil},
 		{"one entry", []string{"1.0.0"}, nil},
@@ -110,7 +110,8 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// A consequence is a problem of its own if its cause is not reported or less severe, or if the user asks for that.
+// TestConsequencesAlone checks that a consequence is a problem of its own if its cause is not reported or is less
+// severe, or if its rule is in Alone.
 func TestConsequencesAlone(t *testing.T) {
 	files := updatesOf("1.0.0", "1.0.1 skips: [p.v1.0.0]", "1.1.0 replaces: p.v1.0.1, skips: [p.v1.0.1]",
 		"1.2.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
@@ -138,7 +139,7 @@ func TestConsequencesAlone(t *testing.T) {
 	}
 }
 
-// Names are no formats.
+// TestUpdatesOfAPercentSign checks that names are not used as format strings.
 func TestUpdatesOfAPercentSign(t *testing.T) {
 	files := updatesOf("1.0.0", "1.1.0 skips: [p.v1.0.0]", "2.0.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
 	files["p.yaml"] = strings.ReplaceAll(files["p.yaml"], "p.v2.0.0", "p.v%s%d")
@@ -150,7 +151,7 @@ func TestUpdatesOfAPercentSign(t *testing.T) {
 	}
 }
 
-// A rule that is not checked is still broken, and updates are not followed then.
+// TestUpdatesBesideDisabledRules checks that updates are not checked if the package breaks a disabled rule.
 func TestUpdatesBesideDisabledRules(t *testing.T) {
 	const head = "schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries: "
 	for _, entries := range []string{"[]", "7", "[{name: a}, {name: b}]", "[{}]"} {
@@ -163,7 +164,8 @@ func TestUpdatesBesideDisabledRules(t *testing.T) {
 	}
 }
 
-// Nothing is said of updates where something else is wrong, or where no rule asks.
+// TestUpdatesOfABrokenPackage checks that updates are not checked if the package has errors, or if all update rules are
+// disabled.
 func TestUpdatesOfABrokenPackage(t *testing.T) {
 	files := updatesOf("1.2.0", "1.1.0 replaces: p.v1.2.0")
 	files["q.yaml"] = "schema: olm.bundle\npackage: p\nname: p.v3\n"

@@ -1,7 +1,7 @@
-// Package validate finds every problem in a catalog, each with a rule, a severity and a place.
+// Package validate reports every problem in a catalog, with its rule, severity and position.
 //
-// What upstream rejects is an error; what it accepts but causes trouble on clusters or for users is a warning. [Rules]
-// is the table of rules.
+// A catalog that upstream rejects has an error. A catalog that upstream accepts, but that causes trouble on clusters or
+// for users, has a warning. [Rules] is the table of rules.
 //
 //	report, err := validate.Catalog(ctx, validate.Options{}, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
 //	for _, p := range report.Problems {
@@ -18,32 +18,33 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// Options say what is checked. The zero value checks everything.
+// Options select the checks. The zero value checks everything.
 type Options struct {
-	Disable    []string // rules that are not checked, by name
-	Alone      []string // rules about updates that are also reported where another problem is the cause, by name
-	ErrorsOnly bool     // checks only rules that are errors, which is faster
-	Unplaced   []string // rules whose problems get the place of their object, which is faster, by name
-	Policy     Policy   // of the maintainers of the catalog
+	Disable    []string // names of rules that are not checked
+	Alone      []string // names of update rules that are reported even if another problem is the cause
+	ErrorsOnly bool     // check only rules of severity error, which is faster
+	Unplaced   []string // names of rules whose problems have the position of the object, which is faster
+	Policy     Policy   // additional requirements of the catalog maintainers
 
-	// Schemas are CUE files of the user with definitions for objects and properties; see package schemas.
+	// Schemas are the user's CUE files with definitions for objects and properties; see package schemas.
 	Schemas []schemas.File
 
-	// Other is called for each valid object of a schema that the format does not define, in the order in which they are
-	// read; nil for no one. The index of the report does not have them.
+	// Other, if not nil, is called for each valid object of a custom schema, in the order read. The index of the report
+	// does not contain these objects.
 	Other func(*declcfg.Meta)
 }
 
-// A Report is what is wrong with a catalog, and the catalog as far as it could be read.
+// A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
+// each other severity, at most 100,000 problems are listed.
 type Report struct {
-	Problems []*problem.Problem // by place; 100,000 errors end the check, and of others 100,000 are listed
+	Problems []*problem.Problem // sorted by position
 	Index    *declcfg.Index
 
 	lost lost
 }
 
-// Catalog checks the catalog that the sources make up. Problems of the catalog are in the report, which is the same on
-// every run; an error means that it could not be checked, for example because a schema does not compile.
+// Catalog checks the catalog that consists of the sources. The report lists its problems, and is the same on every run.
+// An error means that the catalog could not be checked, for example because a schema does not compile.
 func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
 	c, err := NewChecker(opts, sources...)
 	if err != nil {
@@ -61,8 +62,8 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	return c.Report(ctx)
 }
 
-// A Checker checks a catalog while its caller reads it, so that it is read once for several purposes. What the rule
-// portable says of files, only [Catalog] reports.
+// A Checker checks a catalog while its caller reads it, so that one read can serve several purposes. Only [Catalog]
+// reports the problems of files that the rule portable covers.
 type Checker struct {
 	v         *validator
 	relations relations
@@ -70,12 +71,12 @@ type Checker struct {
 	objects   int
 
 	found  []*problem.Problem
-	counts map[problem.Severity]int // of found
-	more   int                      // problems that are no errors and not in found
-	cut    bool                     // too many errors, or problems of one object: nothing more is checked
+	counts map[problem.Severity]int // problems in found
+	more   int                      // number of warnings and hints that are not in found
+	cut    bool                     // the check stopped: too many errors, or too many problems in one object
 }
 
-// NewChecker returns a checker of the catalog that the sources make up. The error is that of [Catalog].
+// NewChecker returns a checker for the catalog that consists of the sources. It fails as [Catalog] does.
 func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	v, err := newValidator(opts)
 	if err != nil {
@@ -86,13 +87,13 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}}, nil
 }
 
-// Object checks one object by itself, of which Decode returned the value or the error. It may be called from several
-// goroutines; what it returns is for Add.
+// Object checks one object on its own; value and err are the results of its Decode method. The result must be passed to
+// Add. Several goroutines may call Object at the same time.
 func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	return c.v.decoded(o, value, err)
 }
 
-// Add adds what [declcfg.Map] yields, in that order: what Object returned, or the error.
+// Add adds a result of Object, or a read error, in the order in which [declcfg.Map] yields them.
 func (c *Checker) Add(object any, err error) {
 	if !c.cut {
 		r, _ := object.(checked)
@@ -116,8 +117,8 @@ func (c *Checker) add(r checked, err error) {
 	}
 }
 
-// keep adds problems of one object, or of the relations between all. A catalog with many warnings is still a valid one,
-// so only errors end the check.
+// keep adds the problems of one object, or of the relations between objects. Only errors stop the check, because a
+// catalog with many warnings is still valid.
 func (c *Checker) keep(problems ...*problem.Problem) {
 	c.cut = c.cut || len(problems) >= maxProblems
 	for _, p := range problems {
@@ -132,7 +133,7 @@ func (c *Checker) keep(problems ...*problem.Problem) {
 	}
 }
 
-// Report checks the relations between the objects that were added, and returns all problems. The error is that of ctx.
+// Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx.
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	index := &c.relations.index
 	if c.cut {
@@ -157,11 +158,11 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	return &Report{Problems: problems, Index: index, lost: c.relations.lost}, ctx.Err()
 }
 
-// maxProblems is how many problems of a severity are reported. Nobody reads more, and they take more memory than the
-// catalog. It is a variable for tests.
+// maxProblems is the maximum number of reported problems per severity. Nobody reads more, and they would take more
+// memory than the catalog. It is a variable so that tests can lower it.
 var maxProblems = 100_000
 
-// stopped returns the first problems that were found, and the error that there may be more.
+// stopped returns the first maxProblems problems, followed by an error that there may be more.
 func stopped(problems []*problem.Problem) []*problem.Problem {
 	problems = problem.Sort(problems)
 	return append(problems[:min(len(problems), maxProblems)], &problem.Problem{

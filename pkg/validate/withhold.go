@@ -10,11 +10,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Withheld are the packages that a catalog must be read without to be valid, each with the first of its errors. "" has
-// the objects without a package. A package of which an unreadable file may hold a part is withheld, too.
+// Withheld has the packages that must be left out of a catalog to make it valid, each with its first error. The key ""
+// is for objects without a package. A package is also withheld if an unreadable file may contain a part of it.
 type Withheld map[string]*problem.Problem
 
-// Withheld returns the packages to withhold, nil for a valid catalog.
+// Withheld returns the packages to withhold, or nil for a valid catalog.
 func (r *Report) Withheld() Withheld {
 	var all Withheld
 	hold := func(name string, p *problem.Problem) {
@@ -33,7 +33,7 @@ func (r *Report) Withheld() Withheld {
 		default:
 			known := false
 			for _, x := range r.Index.Packages() {
-				if p.Rule == "" || r.lost.from(x.Name) { // it was not read to the end
+				if p.Rule == "" || r.lost.from(x.Name) { // no rule: the check stopped early
 					hold(x.Name, p)
 					known = true
 				}
@@ -46,14 +46,14 @@ func (r *Report) Withheld() Withheld {
 	return all
 }
 
-// HasAll reports whether no package of the catalog is left.
+// HasAll reports whether all packages of the catalog are withheld.
 func (w Withheld) HasAll(index *declcfg.Index) bool {
 	return !slices.ContainsFunc(index.Packages(), func(x *declcfg.PackageIndex) bool {
 		return len(x.Packages) > 0 && w[x.Name] == nil
 	})
 }
 
-// WithheldText returns the beginning of the message about a withheld package; "" are the objects without a package.
+// WithheldText returns the beginning of the message about a withheld package; "" stands for objects without a package.
 func WithheldText(name string) string {
 	if name == "" {
 		return "what belongs to no package is withheld"
@@ -64,7 +64,7 @@ func WithheldText(name string) string {
 // Names returns the names of the packages, sorted.
 func (w Withheld) Names() []string { return slices.Sorted(maps.Keys(w)) }
 
-// Without returns the sources without these packages, and without unreadable documents.
+// Without returns the sources without the withheld packages and without unreadable documents.
 func (w Withheld) Without(sources ...declcfg.Source) []declcfg.Source {
 	set := map[string]bool{}
 	for name := range w {
