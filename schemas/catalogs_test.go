@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What is published is right: a finding in it would be noise.
+// TestPublishedCatalogs checks that published catalogs, which are correct, have no findings.
 func TestPublishedCatalogs(t *testing.T) {
 	objects := publishedCatalogs(t)
 	if len(objects) < 1000 {
@@ -18,7 +18,8 @@ func TestPublishedCatalogs(t *testing.T) {
 	noFindings(t, objects, func(Finding) bool { return false })
 }
 
-// Rendering a bundle whose deployments name no image makes related images without one.
+// TestBigCatalog checks that a large catalog has no findings except empty related images, which come from rendering
+// bundles whose deployments name no image.
 func TestBigCatalog(t *testing.T) {
 	noFindings(t, bigCatalog(t), func(f Finding) bool {
 		return f.Definition == "#RelatedImage" && f.Pointer.LastToken() == "image" && f.Message == "must not be empty"
@@ -37,9 +38,9 @@ func noFindings(t *testing.T, objects []object, but func(Finding) bool) {
 	}
 }
 
-// The heap after many checks of objects that differ in what they say, in their keys and in what is wrong with them.
+// TestMemoryIsBounded checks the heap size after many checks of objects that differ in values, keys and mistakes.
 func TestMemoryIsBounded(t *testing.T) {
-	const checks, allowed = 20_000 / 4, 6 << 20 // each object below has four values that CUE has to look at, or more
+	const checks, allowed = 20_000 / 4, 6 << 20 // each object below has at least four values that CUE checks
 	own := File{"own.cue", []byte(
 		`#Thing: {schema!: "thing", level!: "gold" | "silver", if level == "gold" {key: =~"^v"}, ...}`)}
 	c := newChecker(t, own)
@@ -93,7 +94,7 @@ func BenchmarkPublishedCatalogs(b *testing.B) { benchmark(b, publishedCatalogs(b
 
 func BenchmarkBigCatalog(b *testing.B) { benchmark(b, bigCatalog(b)) }
 
-// BenchmarkScan is what it takes to read the large catalog without checking anything.
+// BenchmarkScan reads the large catalog without checks.
 func BenchmarkScan(b *testing.B) {
 	objects := bigCatalog(b)
 	report(b, objects)
@@ -110,7 +111,7 @@ func BenchmarkScan(b *testing.B) {
 func benchmark(b *testing.B, objects []object) {
 	report(b, objects)
 	for b.Loop() {
-		c := newChecker(b) // nothing is remembered from the last time
+		c := newChecker(b) // with an empty memory
 		for _, o := range objects {
 			c.object(o.schema, o.raw)
 		}

@@ -11,32 +11,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Finding is one departure of an object from a definition.
+// A Finding is one violation of a definition by an object.
 type Finding struct {
-	Pointer    jsontext.Pointer // to the value that is wrong or missing
+	Pointer    jsontext.Pointer // pointer to the wrong or missing value
 	Kind       Kind
-	Message    string // what is wrong, such as "must not be empty"
-	Definition string // the definition that it breaks, such as #Bundle
-	Extra      bool   // the definition is the user's own
-	Empty      bool   // the value is an empty string
+	Message    string // description of the violation, such as "must not be empty"
+	Definition string // name of the violated definition, such as #Bundle
+	Extra      bool   // the definition comes from the user's files
+	Empty      bool   // the wrong value is an empty string
 }
 
-// A Kind says in what way a value departs from its definition.
+// A Kind is the kind of a violation.
 type Kind int
 
 // The kinds of findings.
 const (
-	Invalid   Kind = iota // the value is of the right type, but not one that the definition allows
+	Invalid   Kind = iota // the value has the right type, but the definition does not allow it
 	Missing               // a required key is missing
-	Null                  // null, where the definition wants a value
-	WrongType             // the value is of another type
-	Unknown               // the definition does not name the key
-	Excess                // the key must be omitted, or other keys beside it
+	Null                  // null instead of a value
+	WrongType             // the value has the wrong type
+	Unknown               // the definition does not allow the key
+	Excess                // the key, or another key of the same object, must be omitted
 )
 
-// A Checker checks objects against the definitions. It remembers what it has seen, in bounded memory, and serves one
-// goroutine. What CUE keeps for as long as the process runs are the names of keys that the user's own definitions are
-// given. The zero Checker finds nothing, but knows what is [Checker.Decodable].
+// A Checker checks objects against the definitions. It caches results in bounded memory, except that CUE keeps all key
+// names passed to the user's definitions until the process ends. A Checker must be used by one goroutine at a time. The
+// zero Checker has no findings, but [Checker.Decodable] and [Checker.UnknownKeys] work.
 type Checker struct {
 	rules   *rules
 	scan    scanner
@@ -44,20 +44,21 @@ type Checker struct {
 	key     []byte
 	scratch []Finding
 
-	decodable []bool // of the properties of the last object
+	decodable []bool // Decodable, for the properties of the last object
 }
 
-// NewChecker returns a checker of the format and of the definitions in extra, which are the user's own: a definition
-// whose field schema is a concrete string is for the objects of that schema, one whose field type is a concrete string
-// is for the properties of that type, and both are in addition to the format. As anywhere in CUE, a definition without
-// "..." allows no other keys.
+// NewChecker returns a checker for the format and for the user's definitions in extra. A user definition whose field
+// schema is a concrete string applies to the objects of that schema. A user definition whose field type is a concrete
+// string applies to the properties of that type. Both apply in addition to the format. As usual in CUE, a definition
+// without "..." allows no other keys.
 //
 //	#Thing: {schema!: "example.com/thing", level!: "gold" | "silver"}
 //	#OurBundle: #Bundle & {schema: "olm.bundle", image: =~"^quay.io/ours/", ...}
 //	#Tier: {type!: "example.com/tier", value!: int & <4}
 //
-// The files may use the definitions of the format and the packages of CUE's standard library. The error lists what is
-// wrong in them, each with file, line and column; a file without any definition of this kind is an error too.
+// The files may use the definitions of the format and the packages of CUE's standard library. The error lists all
+// mistakes in the files, each with file, line and column. A file without a definition that applies to objects or
+// properties is an error, too.
 func NewChecker(extra ...File) (*Checker, error) {
 	rules, err := newRules(extra)
 	if err != nil {
@@ -66,16 +67,16 @@ func NewChecker(extra ...File) (*Checker, error) {
 	return &Checker{rules: rules}, nil
 }
 
-// maxFindings is how many findings about an object end the search for more in its elements: explaining one takes CUE
-// long.
+// maxFindings is the number of findings after which no further elements of an object are checked, because CUE takes
+// long to explain one.
 const maxFindings = 1000
 
-// Object checks one object of a catalog: the object with its properties, its entries and its related images. What is
-// deep inside of bulky values is not looked at, nor are the elements after a thousand findings. Findings are sorted by
-// pointer, then message; nil means none.
+// Object checks one object of a catalog, including its properties, entries and related images. It ignores the deep
+// parts of bulky values, and all elements after 1,000 findings. Findings are sorted by pointer, then message; nil means
+// none.
 func (c *Checker) Object(o *declcfg.Object) []Finding { return c.object(o.Schema, o.JSON()) }
 
-// object checks an object of a schema, which is valid JSON without equal keys.
+// object checks an object of a schema. It must be valid JSON without duplicate keys.
 func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 	def := objectDefinition(schema)
 	found := c.scratch[:0]
@@ -99,15 +100,15 @@ func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 	return sorted(found)
 }
 
-// Decodable reports whether a property of the object that was checked last, given by its index, surely has a value that
-// can be decoded as its type. If it returns false, [declcfg.Property.Check] knows.
+// Decodable reports whether the value of a property, given by its index in the object checked last, can certainly be
+// decoded as its type. If it returns false, call [declcfg.Property.Check] to find out.
 func (c *Checker) Decodable(property int) bool {
 	return property < len(c.decodable) && c.decodable[property]
 }
 
-// UnknownKeys calls visit for each key of the object that was checked last, or of its entries, properties, related
-// images and icon, that the format does not define in this spelling, with the keys that it does define there. Keys
-// within the values of properties are not looked at.
+// UnknownKeys calls visit for each key that the format does not define in this spelling, with the keys that it defines
+// in the same place. It covers the object, its entries, properties, related images and icon, but not the values of
+// properties. It must be called with the object that was checked last.
 func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer, defined []string)) {
 	if !c.scan.unknown {
 		return
@@ -124,10 +125,10 @@ func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer
 	})
 }
 
-// metaKeys may be in any object, by the definition #Meta.
+// metaKeys lists the keys that #Meta allows in any object.
 var metaKeys = []jsontext.Pointer{"/schema", "/package", "/name", "/properties"}
 
-// element appends what is wrong with one element.
+// element appends the findings of one element.
 func (c *Checker) element(found []Finding, e element) []Finding {
 	if len(found) >= maxFindings {
 		return found
@@ -144,9 +145,9 @@ func (c *Checker) element(found []Finding, e element) []Finding {
 	return found
 }
 
-// elementFindings says what is wrong with an element; pointers start at it.
+// elementFindings returns the findings of an element. Pointers are relative to the element.
 func (c *Checker) elementFindings(e element, own []int) []Finding {
-	// An equal sign begins no skeleton, so raw values and skeletons are never mistaken for each other.
+	// No skeleton begins with an equal sign, so the keys of raw values and of skeletons cannot collide.
 	c.key = append(append(append(c.key[:0], '='), e.raw...), e.def.name...)
 	if found, ok := c.memory.get(c.key); ok {
 		return found
@@ -159,8 +160,8 @@ func (c *Checker) elementFindings(e element, own []int) []Finding {
 	return found
 }
 
-// users says what is wrong with an object by the user's own definitions. They may relate any part of it to any other,
-// so they are given all of it each time.
+// users returns the findings of the user's definitions for an object. They may relate any parts of the object, so they
+// get the whole object, and results are not cached.
 func (c *Checker) users(schema string, raw jsontext.Value) []Finding {
 	var found []Finding
 	for _, i := range c.rules.users.forSchema(schema) {
@@ -183,15 +184,15 @@ func (c *Checker) sound(skeleton []byte, def *definition) bool {
 	return false
 }
 
-// unsound is what the memory holds of a bad skeleton, whose strings are not those of the values: they are explained one
-// by one.
+// unsound marks a rejected skeleton in the memory. It has no real findings, because the strings of a skeleton differ
+// from the strings of the values; each value is explained on its own.
 var unsound = []Finding{{Message: "unsound"}}
 
 func (c *Checker) explain(def *definition, raw jsontext.Value) []Finding {
 	return c.rules.explain(def, decode(raw, def.view()))
 }
 
-// sorted returns a sorted copy of findings. What the user's own definitions only repeat is dropped.
+// sorted returns a sorted copy of findings, without findings of the user's definitions that repeat others.
 func sorted(found []Finding) []Finding {
 	if len(found) == 0 {
 		return nil

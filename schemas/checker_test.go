@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/schematest"
 )
 
-// objects that nothing is wrong with, by definition.
+// good has an object without findings for each definition.
 var good = map[string]string{
 	"Meta": `{"schema": "example.com/thing", "package": "p", "name": "n", "properties": [{"type": "t", "value": 1}],
 		"more": {"deep": [1, null]}}`,
@@ -72,7 +72,7 @@ func TestGood(t *testing.T) {
 
 func TestBad(t *testing.T) {
 	const bundle = `"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i", "properties": []`
-	tests := []struct{ name, raw, want string }{ // findings are separated by semicolons
+	tests := []struct{ name, raw, want string }{ // want has findings separated by semicolons
 		{"schema empty", `{"schema": ""}`, "/schema must not be empty"},
 		{"schema missing", `{"Schema": "olm.package"}`, "/schema is required"},
 		{"package empty", `{"schema": "x", "package": ""}`, "/package must not be empty"},
@@ -177,7 +177,8 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// Every definition of the files is one that the checker uses, or a part of one.
+// TestDefinitionsAreUsed checks that every definition of the checker is in the CUE files, and that the checker uses
+// every property definition of the CUE files.
 func TestDefinitionsAreUsed(t *testing.T) {
 	rules, err := newRules(nil)
 	if err != nil {
@@ -205,7 +206,8 @@ func TestDefinitionsAreUsed(t *testing.T) {
 	}
 }
 
-// CUE would try each kind of constraint at each level: six to the power of the depth.
+// TestDeepConstraint checks that deep constraints are fast. CUE alone would try each of six kinds at each level, which
+// is exponential in the depth.
 func TestDeepConstraint(t *testing.T) {
 	raw := strings.Repeat(`{"all": {"constraints": [`, 300) + `{"cel": {"rule": ""}}` + strings.Repeat(`]}}`, 300)
 	found := check(t, newChecker(t), property1(`"olm.constraint"`, raw))
@@ -214,7 +216,7 @@ func TestDeepConstraint(t *testing.T) {
 	}
 }
 
-// An object does not take long however many elements are wrong.
+// TestManyFindings checks that an object with many wrong elements is checked quickly.
 func TestManyFindings(t *testing.T) {
 	var raw strings.Builder
 	raw.WriteString(`{"schema": "x", "properties": [{"type": "olm.gvk", "value": 0}`)

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// constraintKeys are the kinds of constraints, of which a constraint has one; #ConstraintKinds states their values.
+// constraintKeys lists the kinds of constraints. A constraint has exactly one; #ConstraintKinds defines their values.
 var constraintKeys = []string{"all", "any", "cel", "gvk", "not", "package"}
 
-// constraintProperty explains an olm.constraint, and takes it apart in doing so.
+// constraintProperty returns the findings of an olm.constraint. It modifies the tree.
 func (r *rules) constraintProperty(tree any) []Finding {
 	object, _ := tree.(map[string]any)
 	var found []Finding
@@ -20,8 +20,8 @@ func (r *rules) constraintProperty(tree any) []Finding {
 	return append(found, findings(r.definition(property.name), tree)...)
 }
 
-// constraint explains one constraint. CUE would blame the outermost one for everything inside, and would try each kind
-// at each level, so the constraints inside are explained one by one.
+// constraint returns the findings of one constraint. Nested constraints are explained one by one, because CUE would
+// attribute their errors to the outermost constraint, and would try each kind at each level.
 func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
 	object, ok := tree.(map[string]any)
 	if !ok {
@@ -42,7 +42,7 @@ func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
 	}
 	keys := orList(constraintKeys)
 	switch {
-	case len(found) > 0: // a wrong key may be meant as one of them
+	case len(found) > 0: // a wrong key may be a typo of one of them
 	case kinds == 0:
 		found = append(found, Finding{Pointer: at, Message: "want one of the keys " + keys})
 	case kinds > 1:
@@ -51,7 +51,7 @@ func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {
 	return found
 }
 
-// terms explains the constraints that a constraint is made of, and takes them out of it.
+// terms returns the findings of the constraints nested in a constraint, and removes them from it.
 func (r *rules) terms(at jsontext.Pointer, terms any) []Finding {
 	object, _ := terms.(map[string]any)
 	list, ok := object["constraints"].([]any)
@@ -66,8 +66,8 @@ func (r *rules) terms(at jsontext.Pointer, terms any) []Finding {
 	return found
 }
 
-// unknownKeys reports the keys of an object, and of the objects in it, that a definition does not allow, and takes them
-// out. CUE never sees them, because it keeps every name that it has seen.
+// unknownKeys reports and removes the keys of an object, and of the objects in it, that a definition does not allow.
+// CUE must not see them, because it keeps every key name in memory.
 func unknownKeys(def cue.Value, tree any, at jsontext.Pointer) []Finding {
 	object, ok := tree.(map[string]any)
 	if !ok || def.IncompleteKind()&cue.StructKind == 0 {

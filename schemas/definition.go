@@ -11,31 +11,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A definition is what the checker knows about a definition of the CUE files.
+// A definition describes a definition of the CUE files to the checker.
 //
-// Its verdict on a value depends on nothing but the keys, the kinds, which strings are empty, and what the strings
-// named schema and type say, down to a depth, and it treats the elements of a list alike. That is what makes skeletons
-// exact, and FuzzChecker holds the files to it.
+// Its verdict on a value must depend only on the keys, the kinds, the emptiness of strings, and the strings named
+// schema and type, down to a depth. It must treat the elements of a list alike. So the verdict on a skeleton is exact;
+// FuzzChecker checks that the CUE files keep these rules.
 type definition struct {
 	name  string // as in CUE, such as #Bundle
-	file  string // for a schema: the file that states it
-	depth int    // how many objects and lists, one in the other, it looks into; what is deeper only has a kind
+	file  string // file that defines the schema; "" for a property or element
+	depth int    // nesting depth of objects and lists that it examines; of deeper values, only the kind
 
-	// text is set where the verdict depends on what any string or number says.
+	// text is set if the verdict depends on the content of any string or number.
 	text bool
 
-	// shape is that of an object of the schema, nil for any other: its keys are those that the format defines.
+	// shape has the keys that the format defines for an object of the schema; nil if this is not an object of the
+	// format.
 	shape *skim.Shape
 
-	// lists are the fields whose elements are checked one by one, and are not part of the value itself.
+	// lists maps the fields whose elements are checked one by one, and not as part of the value, to their definitions.
 	lists map[string]*definition
 
-	// constraint is set for olm.constraint, whose constraints are checked one by one.
+	// constraint is set for olm.constraint; its nested constraints are checked one by one.
 	constraint bool
 }
 
 var (
-	// property means every definition of a property: the type decides which.
+	// property stands for all definitions of properties; the type selects one of propertyDefinitions.
 	property     = &definition{name: "#Property", depth: 1}
 	channelEntry = &definition{name: "#ChannelEntry", depth: 2}
 	relatedImage = &definition{name: "#RelatedImage", depth: 1}
@@ -44,7 +45,7 @@ var (
 
 var meta = &definition{name: "#Meta", file: "meta", depth: 1, lists: map[string]*definition{"properties": property}}
 
-// objectDefinitions are by schema; objects of other schemas have to be a meta.
+// objectDefinitions maps schemas to definitions. Objects of other schemas must conform to meta.
 var objectDefinitions = map[string]*definition{
 	"olm.package": {
 		name: "#Package", file: "package", depth: 2, shape: skim.ShapeOf(reflect.TypeFor[declcfg.Package]()),
@@ -64,7 +65,7 @@ var objectDefinitions = map[string]*definition{
 	},
 }
 
-// propertyDefinitions are by type; properties of other types have to be a property.
+// propertyDefinitions maps property types to definitions. Properties of other types must conform to property.
 var propertyDefinitions = map[string]*definition{
 	"olm.package":             {name: "#PropertyPackage", depth: 2},
 	"olm.package.required":    {name: "#PropertyPackageRequired", depth: 2},
@@ -83,12 +84,12 @@ func objectDefinition(schema string) *definition {
 	return meta
 }
 
-// view returns how much of a value the definition has to be given. CUE keeps every name of a key that it has ever seen,
-// so it does not see those that say nothing to it.
+// view returns the part of a value that the definition needs. It has no keys that are irrelevant to CUE, because CUE
+// keeps every key name in memory.
 func (d *definition) view() view {
 	v := view{depth: d.depth, empty: d.lists, keys: fieldNames()}
 	if d.constraint {
-		v.keys = nil // here an unknown key is wrong
+		v.keys = nil // an unknown key is an error here
 	}
 	return v
 }
@@ -97,7 +98,7 @@ func (d *definition) view() view {
 var fieldNames = sync.OnceValue(func() map[string]bool {
 	file, err := parser.ParseFile("catalog.cue", All())
 	if err != nil {
-		panic(err) // the files are our own
+		panic(err) // cannot happen: the files are part of this package
 	}
 	names := map[string]bool{}
 	ast.Walk(file, func(node ast.Node) bool {

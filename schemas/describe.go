@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wrongKind returns the finding on a value that is not of the wanted kind.
+// wrongKind returns the finding for a value that does not have the wanted kind.
 func wrongKind(at jsontext.Pointer, want cue.Kind, value any) Finding {
 	f := Finding{Pointer: at, Kind: WrongType, Message: "want " + kindWords(want) + ", found " + describe(value)}
 	if value == nil {
@@ -22,7 +22,7 @@ func wrongKind(at jsontext.Pointer, want cue.Kind, value any) Finding {
 	return f
 }
 
-// isKind reports whether a value is of one of the kinds.
+// isKind reports whether a value has one of the kinds.
 func isKind(value any, kind cue.Kind) bool {
 	switch value.(type) {
 	case nil:
@@ -42,7 +42,7 @@ func isKind(value any, kind cue.Kind) bool {
 	return kind&cue.IntKind != 0
 }
 
-// kindWords turns kinds of CUE into words.
+// kindWords describes CUE kinds in JSON terms, such as "object or list".
 func kindWords(kind cue.Kind) string {
 	words := strings.Split(strings.Trim(kind.String(), "()"), "|")
 	for i, word := range words {
@@ -64,10 +64,10 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// longestText is how much of a string a message shows, in characters.
+// longestText is the maximum length of a string in a message, in characters.
 const longestText = 40
 
-// describe returns a few words about a value.
+// describe returns a short description of a value.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

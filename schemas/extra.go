@@ -10,13 +10,14 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// A File is a CUE file of the user.
+// A File is a CUE file with the user's definitions.
 type File struct {
-	Name string // for messages
+	Name string // name in messages
 	Data []byte
 }
 
-// users are the user's own definitions, by what they are for. The numbers are indices of definitions.
+// users has the user's definitions, grouped by the schema or property type that they apply to. The numbers are indexes
+// into definitions.
 type users struct {
 	definitions []userDefinition
 	bySchema    map[string][]int
@@ -49,7 +50,7 @@ func compileUsers(context *cue.Context, format cue.Value, files []File) (users, 
 	return u, stderrors.Join(errs...)
 }
 
-// add takes in the definitions of a file, and returns how many there are.
+// add adds the definitions of a file, and returns their number.
 func (u *users) add(file cue.Value) (count int) {
 	fields, err := file.Fields(cue.Definitions(true))
 	if err != nil {
@@ -73,7 +74,7 @@ func (u *users) add(file cue.Value) (count int) {
 	return count
 }
 
-// constant returns the only string that a field of a definition may be, whether the field is required or regular.
+// constant returns the only string that a definition allows for a field, which may be a required or a regular field.
 func constant(def cue.Value, field string) (text string, ok bool) {
 	for _, selector := range []cue.Selector{cue.Str(field), cue.Str(field).Required()} {
 		value := def.LookupPath(cue.MakePath(selector))
@@ -87,7 +88,7 @@ func constant(def cue.Value, field string) (text string, ok bool) {
 	return "", false
 }
 
-// compileError puts the place before what CUE says.
+// compileError returns CUE errors with their positions in front.
 func compileError(name string, err error) error {
 	var errs []error
 	for _, e := range errors.Errors(errors.Sanitize(errors.Promote(err, ""))) {
@@ -101,7 +102,7 @@ func compileError(name string, err error) error {
 	return stderrors.Join(errs...)
 }
 
-// place returns the first position of an error that is in a file.
+// place returns the first position of an error in the named file.
 func place(name string, err errors.Error) token.Pos {
 	for _, pos := range errors.Positions(err) {
 		if pos.Filename() == name {

@@ -14,8 +14,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// FuzzChecker breaks objects that are right, and holds the checker to two promises: what it remembers makes no
-// difference, and it finds something exactly if CUE, given all of the object, has something against it.
+// FuzzChecker mutates valid objects, and checks that cached results do not change the findings, and that there are
+// findings if and only if CUE rejects the whole object.
 func FuzzChecker(f *testing.F) {
 	names := slices.Sorted(maps.Keys(good))
 	for i := range names {
@@ -40,7 +40,7 @@ func FuzzChecker(f *testing.F) {
 			tree = mutate(tree, int(changes[0]), int(changes[1]))
 		}
 		raw := appendTree(nil, tree, int(seed))
-		if raw[0] != '{' { // and no object of a catalog
+		if raw[0] != '{' { // not an object of a catalog
 			return
 		}
 		schema := schemaOf(raw)
@@ -56,7 +56,7 @@ func FuzzChecker(f *testing.F) {
 	})
 }
 
-// againstCUE returns what CUE has against an object as a whole, or against one of its properties as a whole.
+// againstCUE returns the error of CUE for a whole object or for one of its whole properties.
 func againstCUE(r *rules, schema string, raw jsontext.Value) error {
 	tree := decode(raw, whole)
 	if err := unify(r.definition(objectDefinition(schema).name), tree); err != nil {
@@ -75,16 +75,16 @@ func againstCUE(r *rules, schema string, raw jsontext.Value) error {
 	return nil
 }
 
-// replacements are what values are replaced with.
+// replacements lists the values that mutations insert.
 var replacements = []any{
 	"", "x", "olm.package", "4.18", int64(0), jsontext.Value("1.5"), true, nil, map[string]any{}, []any{},
 	[]any{"x", ""}, map[string]any{"constraints": []any{}}, map[string]any{"cel": map[string]any{"rule": "r"}},
 }
 
-// operations is how many ways there are to change a value.
+// operations is the number of different mutations of a value.
 var operations = len(replacements) + 3
 
-// mutate changes the value that comes nth when the tree is walked.
+// mutate changes the nth value of a tree, in the order of a walk.
 func mutate(tree any, nth, operation int) any {
 	count := 0
 	return change(tree, &count, nth, operation%operations)
@@ -127,7 +127,7 @@ func changed(tree any, operation int) any {
 	return tree
 }
 
-// appendTree writes a tree as JSON, in a style of 8: with keys backwards, with escapes, with spaces.
+// appendTree appends a tree as JSON, in one of 8 styles: the bits of style select reversed keys, escapes and spaces.
 func appendTree(out []byte, tree any, style int) []byte {
 	space := []string{"", " \n"}[style>>2&1]
 	switch t := tree.(type) {
@@ -174,7 +174,8 @@ func appendText(out []byte, text string, style int) []byte {
 	return append(out, rest[1:]...)
 }
 
-// What is decodable, as tools write it, is known without decoding it. What is not, or is written in another way, is not.
+// TestDecodable checks that Decodable is true for decodable values in the usual notation of tools, and false for other
+// values and notations.
 func TestDecodable(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"type": "t", "value": [{"a": null}]}`:                                                                    true,
@@ -209,7 +210,7 @@ func TestDecodable(t *testing.T) {
 	}
 }
 
-// FuzzProperty holds that a property that is decodable can be decoded.
+// FuzzProperty checks that every property for which Decodable is true can be decoded.
 func FuzzProperty(f *testing.F) {
 	for typ := range propertyDefinitions {
 		for _, value := range []string{
@@ -242,7 +243,7 @@ func FuzzProperty(f *testing.F) {
 	})
 }
 
-// Context.Encode keeps numbers and nulls as they are; a change there would turn verdicts.
+// TestEncode checks that Context.Encode of CUE keeps numbers and nulls unchanged. A change there would change verdicts.
 func TestEncode(t *testing.T) {
 	file := cuecontext.New().CompileString(
 		`#D: {n!: int, f!: float, large: 123456789012345678901, null: null, deep: [null, {a: 1}], "#x": 1}`)

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// An object is one object of a catalog, with its schema.
+// An object is a catalog object and its schema.
 type object struct {
 	schema string
 	raw    jsontext.Value
@@ -33,7 +33,7 @@ func newChecker(t testing.TB, extra ...File) *Checker {
 	return c
 }
 
-// check returns the findings of an object, one in a line.
+// check returns the findings of an object as lines of text.
 func check(t testing.TB, c *Checker, raw string) []string {
 	t.Helper()
 	var lines []string
@@ -50,7 +50,7 @@ func schemaOf(raw jsontext.Value) string {
 	return schema
 }
 
-// publishedCatalogs returns the objects of the real catalogs beside the repository.
+// publishedCatalogs returns the objects of the real catalogs in the shared data.
 func publishedCatalogs(t testing.TB) []object {
 	t.Helper()
 	return readCatalog(t, shared.Path(t, "data/catalogs"))
@@ -89,7 +89,7 @@ func readCatalog(t testing.TB, dir string) []object {
 	return objects
 }
 
-// split returns the objects of a file, as JSON.
+// split returns the objects of a file as JSON.
 func split(path string, data []byte) (values []jsontext.Value, err error) {
 	if filepath.Ext(path) != ".json" {
 		return splitYAML(path, data)

@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// editorNames are the CUE files that only JSON Schemas use.
+// editorNames lists the CUE files that only JSON Schemas use.
 var editorNames = []string{"object", "template", "config", "compose", "targets"}
 
-// fileDefinitions are the definitions of files that people write, by what the files are called.
+// fileDefinitions maps the names of files that people write to their definitions.
 var fileDefinitions = map[string]string{
 	"catalog":      "#Object",
 	"template":     "#Template",
@@ -24,13 +24,13 @@ var fileDefinitions = map[string]string{
 	"targets.yaml": "#Targets",
 }
 
-// Files returns the names of the files that people write and that have a [JSONSchema].
+// Files returns the sorted names of the files that people write. All have a [JSONSchema].
 func Files() []string { return slices.Sorted(maps.Keys(fileDefinitions)) }
 
-// Outputs returns the names of what commands print with -o json, such as list-packages. All have a [JSONSchema].
+// Outputs returns the sorted names of command outputs in JSON, such as list-packages. All have a [JSONSchema].
 func Outputs() []string { return slices.Sorted(maps.Keys(outputs())) }
 
-// outputs returns what is printed under each name of [Outputs]: a Go type, or one of [Files].
+// outputs maps each name of [Outputs] to the printed content: a Go type, or one of [Files].
 func outputs() map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(read("outputs.txt")) {
@@ -41,8 +41,8 @@ func outputs() map[string]string {
 	return all
 }
 
-// JSONSchema returns the JSON Schema of one of [Files] or [Outputs]. For catalogs and templates it is about one object
-// or document, since editors apply it to each document of a file by itself.
+// JSONSchema returns the JSON Schema of one of [Files] or [Outputs]. For catalogs and templates, it describes a single
+// object or document, because editors apply it to each document of a file.
 func JSONSchema(name string) (jsontext.Value, error) {
 	printed, isOutput := outputs()[name]
 	if definition, ok := fileDefinitions[name]; ok {
@@ -57,8 +57,8 @@ func JSONSchema(name string) (jsontext.Value, error) {
 	return jsontext.Value(read("output/" + name + ".v1.json")), nil
 }
 
-// generate returns the JSON Schema of a definition, of draft 2020-12: package jsonschema generates no other, and
-// yaml-language-server, which most editors use, reads it even in versions that know older drafts only.
+// generate returns the JSON Schema of a definition, in draft 2020-12. Package jsonschema generates no other draft, and
+// yaml-language-server, which most editors use, reads it even in versions that support only older drafts.
 func generate(definition string) (jsontext.Value, error) {
 	context := cuecontext.New()
 	format := context.CompileString(concat(slices.Concat(names, editorNames)))
@@ -77,6 +77,6 @@ func generate(definition string) (jsontext.Value, error) {
 	return append(value, '\n'), nil
 }
 
-// corrections are made to what package jsonschema generates: {...} allows any object, not only the empty one, and an
-// editor has a better message for a text that is too short than for one that is not allowed.
+// corrections fixes the output of package jsonschema: {...} allows any object, not only the empty one, and editors have
+// a better message for a string that is too short than for a string that is not allowed.
 var corrections = strings.NewReplacer(`"const":{}`, `"type":"object"`, `"not":{"const":""}`, `"minLength":1`)

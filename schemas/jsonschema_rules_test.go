@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// The JSON Schema of catalogs rejects an object of an example where the checker does.
+// TestJSONSchemaOfRuleExamples checks that the JSON Schema of catalogs rejects the same example objects as the checker.
 func TestJSONSchemaOfRuleExamples(t *testing.T) {
 	checker, err := schemas.NewChecker()
 	if err != nil {
@@ -39,7 +39,8 @@ func TestJSONSchemaOfRuleExamples(t *testing.T) {
 	}
 }
 
-// The JSON Schema of templates rejects what is not of the right shape in the examples, and no good one.
+// TestJSONSchemaOfTemplateExamples checks that the JSON Schema of templates rejects examples with a wrong shape, and no
+// good example.
 func TestJSONSchemaOfTemplateExamples(t *testing.T) {
 	text, err := schemas.JSONSchema("template")
 	if err != nil {
@@ -60,7 +61,7 @@ func TestJSONSchemaOfTemplateExamples(t *testing.T) {
 	}
 }
 
-// objects returns the documents of an example that can be read.
+// objects returns the readable documents of an example.
 func objects(t *testing.T, text string) []*declcfg.Object {
 	t.Helper()
 	read := func(o *declcfg.Object) (*declcfg.Object, error) { return declcfg.NewObject(o.Pos, o.JSON().Clone()) }

@@ -1,26 +1,26 @@
 package schemas
 
-// A memory maps the bytes of a value, with the name of a definition after it, to what was found in it. It is exact,
-// because a definition has but one verdict on a value; it only ever forgets.
+// A memory caches findings. The key consists of the bytes of a value and the name of a definition. Entries never become
+// wrong, because a definition always has the same findings for a value; they can only be evicted.
 type memory struct {
 	verdicts map[string][]Finding
-	size     int // about how many bytes the verdicts take
+	size     int // approximate size of verdicts in bytes
 }
 
 const (
-	longestKey    = 8 << 10 // longer values hardly repeat
+	longestKey    = 8 << 10 // bytes; longer values rarely repeat
 	memoryLimit   = 4 << 20 // bytes; a large catalog needs less than a tenth
-	entryOverhead = 128     // bytes that an entry takes in addition to its key
-	findingSize   = 256     // bytes that a finding takes, about
+	entryOverhead = 128     // bytes of an entry in addition to its key
+	findingSize   = 256     // approximate bytes of a finding
 )
 
-// get returns what was found in a value; ok says that it was checked before.
+// get returns the cached findings of a value; ok is false if there are none in the memory.
 func (m *memory) get(key []byte) (found []Finding, ok bool) {
 	found, ok = m.verdicts[string(key)]
 	return found, ok
 }
 
-// put remembers what was found in a value. A full memory is emptied: what repeats soon is back.
+// put caches the findings of a value. A full memory is emptied, because frequent values return soon.
 func (m *memory) put(key []byte, found []Finding) {
 	if len(key) > longestKey {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rules are the definitions, compiled.
+// rules has the compiled definitions of the format and of the user.
 type rules struct {
 	format cue.Value
 	users  users
@@ -22,8 +22,8 @@ func newRules(extra []File) (*rules, error) {
 	return &rules{format, users}, err
 }
 
-// accepts reports whether a definition of the format has nothing against a value. CUE tries each kind of constraint at
-// each level, so nested constraints would take it exponential time; taken apart they do not.
+// accepts reports whether a definition of the format accepts a value. Constraints are checked one by one, because CUE
+// tries each kind at each level, which takes exponential time for nested constraints.
 func (r *rules) accepts(def *definition, value jsontext.Value) bool {
 	tree := decode(value, whole)
 	if def.constraint {
@@ -35,7 +35,7 @@ func (r *rules) accepts(def *definition, value jsontext.Value) bool {
 // definition returns a definition of the format.
 func (r *rules) definition(name string) cue.Value { return r.format.LookupPath(cue.ParsePath(name)) }
 
-// explain says what is wrong with a value by a definition of the format.
+// explain returns the findings of a definition of the format for a value. It modifies the tree.
 func (r *rules) explain(def *definition, tree any) []Finding {
 	var found []Finding
 	if def.constraint {
@@ -49,7 +49,7 @@ func (r *rules) explain(def *definition, tree any) []Finding {
 	return found
 }
 
-// user says what is wrong with a value by one of the user's own definitions, the one of that index.
+// user returns the findings of the user definition with index i for a value.
 func (r *rules) user(i int, raw jsontext.Value) []Finding {
 	def := r.users.definitions[i]
 	found := findings(def.value, decode(raw, whole))
@@ -65,13 +65,13 @@ func unify(def cue.Value, tree any) error {
 
 // fill returns a definition unified with a tree.
 func fill(def cue.Value, tree any) cue.Value {
-	context := def.Context() //nolint:staticcheck // a context costs more than a check, and all definitions are of one
+	context := def.Context() //nolint:staticcheck // a context costs more than a check, and all definitions share one
 	return def.Unify(context.Encode(tree, cue.NilIsAny(false)))
 }
 
-// findings says all that is wrong with a tree, and takes it apart in doing so. CUE does not speak of missing keys while
-// there are wrong values, nor always of unknown ones, so what is wrong is taken out until nothing more is said.
-// Whatever else turns up then may be due to what was taken out.
+// findings returns all findings of a definition for a tree. It modifies the tree. While there are wrong values, CUE
+// does not report missing keys, and not always unknown keys, so wrong values are removed until CUE reports no others.
+// After the first round, only missing and unknown keys count, because a removal may cause other findings.
 func findings(def cue.Value, tree any) []Finding {
 	if _, ok := tree.(map[string]any); !ok {
 		return []Finding{wrongKind("", cue.StructKind, tree)}
@@ -91,7 +91,7 @@ func findings(def cue.Value, tree any) []Finding {
 	}
 }
 
-// takeOut removes the values that are wrong, adds where they were to gone, and reports whether there were any.
+// takeOut removes the wrong values, adds their pointers to gone, and reports whether it removed any.
 func takeOut(tree any, found []Finding, gone map[jsontext.Pointer]bool) bool {
 	var removed bool
 	for _, f := range found {

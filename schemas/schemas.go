@@ -1,10 +1,10 @@
-// Package schemas holds the format of file-based catalogs, stated in CUE, and checks objects against it.
+// Package schemas defines the format of file-based catalogs in CUE, and checks objects against the definitions.
 //
-// The definitions are those of the specification, open to keys that it does not name:
+// The definitions follow the specification, and allow keys that it does not name:
 //
 //	text, ok := schemas.Source("bundle") // for people, or for `cue vet`
 //
-// A [Checker] says where an object departs from them:
+// A [Checker] reports the violations of the definitions in an object:
 //
 //	checker, err := schemas.NewChecker()
 //	…
@@ -12,7 +12,7 @@
 //		fmt.Println(f.Pointer, f.Message) // /image must not be empty
 //	}
 //
-// What one object says about another is not stated here, nor is whether a finding is an error or a warning.
+// Relations between objects and the severity of findings are not defined here; see package validate.
 package schemas
 
 import (
@@ -26,16 +26,16 @@ import (
 //go:embed *.cue outputs.txt output
 var files embed.FS
 
-// packageClause is in every file, so that the folder is a CUE package, and once in [All].
+// packageClause begins every file, so that the folder is a CUE package. [All] has it once.
 const packageClause = "package catalog\n"
 
 var names = []string{"meta", "package", "channel", "bundle", "deprecations", "property"}
 
-// Names returns the names of the files of the format, the general one first.
+// Names returns the names of the files that define the format, starting with the general one.
 func Names() []string { return slices.Clone(names) }
 
-// Source returns the CUE file that defines name: one of [Names], a schema such as olm.bundle, or the type of a
-// property. For olm.package, which is both, it is the schema.
+// Source returns the CUE file that defines name: one of [Names], a schema such as olm.bundle, or a property type. For
+// olm.package, which is both a schema and a property type, it returns the file of the schema.
 func Source(name string) (text string, ok bool) {
 	if def, known := objectDefinitions[name]; known {
 		return source(def.file), true
@@ -52,7 +52,7 @@ func Source(name string) (text string, ok bool) {
 // All returns the whole format as one CUE file.
 func All() string { return concat(names) }
 
-// concat returns the named files as one.
+// concat returns the named files as one file.
 func concat(names []string) string {
 	var all strings.Builder
 	for i, name := range names {
@@ -70,7 +70,7 @@ func source(name string) string { return read(name + ".cue") }
 func read(name string) string {
 	data, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // there is no such file: a mistake in this package
+		panic(err) // no such file: a bug in this package
 	}
 	return string(data)
 }

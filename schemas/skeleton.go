@@ -10,34 +10,39 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A scanner reads an object once and makes skeletons of it. The skeleton of a value is JSON on which a definition has
-// the same verdict, and which many values share: strings that are not empty are "x", numbers are 0, neighbours in a
-// list that look alike are there once, keys that no definition names are one key, and what lies deeper than the
-// definition looks is an empty object or list. On the way it compares the values of properties with their shapes.
+// A scanner reads an object once and makes skeletons of it. The skeleton of a value is simplified JSON on which a
+// definition has the same verdict, and which many values share:
+//
+//   - strings that are not empty become "x", and numbers become 0
+//   - equal neighbors in a list become one element
+//   - all keys that no definition names become one key
+//   - objects and lists below the depth of the definition become empty
+//
+// The scanner also compares the values of properties with their shapes.
 type scanner struct {
 	skim.Cursor
 
-	head []byte // the skeleton of the object, its lists emptied
-	elem []byte // the skeleton of the element that was read last
-	fits bool   // what was read of that is of its shape
+	head []byte // skeleton of the object, with empty lists in place of its elements
+	elem []byte // skeleton of the element read last
+	fits bool   // the element read last has had its shape so far
 
-	unknown bool // a key of the object or of an element is not one of its shape
+	unknown bool // the object or an element has a key that its shape does not have
 }
 
-// An element is one of the elements of a list that is checked element by element.
+// An element is an element of a list that is checked element by element.
 type element struct {
 	list     string
 	index    int
 	def      *definition
-	typ      []byte         // of a property; nil if it has none that is a string
-	raw      jsontext.Value // a part of the object
-	skeleton []byte         // with the name of the definition after it; valid until the next element is read
+	typ      []byte         // type of a property; nil if it is not a string
+	raw      jsontext.Value // the element, as a part of the object's text
+	skeleton []byte         // followed by the name of the definition; valid until the next element
 
-	decodable bool // it is a property, with a value that can surely be decoded as its type
+	decodable bool // a property with a value that can certainly be decoded as its type
 }
 
-// object reads one object. It yields its elements in their order, and returns the skeleton of the rest with the name of
-// the definition after it, which is valid until the next object is read.
+// object reads one object. It yields its elements in order, and returns the skeleton of the rest, followed by the name
+// of the definition. The skeleton is valid until the next object is read.
 func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element)) (skeleton []byte) {
 	s.Cursor, s.unknown = skim.New(raw), false
 	s.head = s.fields(s.head[:0], def.shape, func(out, name []byte, field *skim.Shape) []byte {
@@ -78,8 +83,8 @@ func (s *scanner) element(def *definition, shape *skim.Shape) element {
 // propertyShape is the shape of a property without a type.
 var propertyShape = skim.ShapeOf(reflect.TypeFor[declcfg.Property]())
 
-// property reads a property in one go where its type comes first, as it does in what tools write. Otherwise it is read
-// again once the type is known.
+// property reads a property. If the type comes first, as in the output of tools, one pass is enough. Otherwise it reads
+// the property again once the type is known.
 func (s *scanner) property(e *element) {
 	start := s.Offset()
 	var late, hasValue bool
@@ -94,7 +99,7 @@ func (s *scanner) property(e *element) {
 		late = late || e.typ == nil
 		unknown := s.unknown
 		out = s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
-		s.unknown = unknown // keys within values are free
+		s.unknown = unknown // values may have any keys
 		return out
 	})
 	e.decodable = s.fits && hasValue && !late
@@ -113,7 +118,7 @@ func (s *scanner) propertyType(out []byte, e *element) []byte {
 	return append(out, raw...)
 }
 
-// value appends the skeleton of the next value. Strings and numbers stay what they are if text is set.
+// value appends the skeleton of the next value. Strings and numbers keep their content if text is set.
 func (s *scanner) value(out []byte, depth int, text bool, want *skim.Shape) []byte {
 	kind := s.Kind()
 	switch {
@@ -122,7 +127,7 @@ func (s *scanner) value(out []byte, depth int, text bool, want *skim.Shape) []by
 		return s.scalar(out, text)
 	case depth <= 0:
 		s.fits = s.SkipAs(want) && s.fits
-		return append(out, kind, kind+2) // the brackets of a pair are two apart
+		return append(out, kind, kind+2) // opening and closing bracket are two code points apart
 	case !want.Allows(kind):
 		s.fits, want = false, nil
 	}
@@ -146,7 +151,8 @@ func (s *scanner) scalar(out []byte, text bool) []byte {
 	return append(out, raw...)
 }
 
-// fields reads an object; value appends what belongs to a name, which is in quotes and has no needless escapes.
+// fields reads an object, and calls value to append the skeleton of each field. The name is in quotes, without needless
+// escapes.
 func (s *scanner) fields(out []byte, want *skim.Shape, value func(out, name []byte, field *skim.Shape) []byte) []byte {
 	out = append(out, '{')
 	var others bool
@@ -170,12 +176,12 @@ func (s *scanner) fields(out []byte, want *skim.Shape, value func(out, name []by
 	return append(bytes.TrimSuffix(out, []byte(",")), '}')
 }
 
-// otherKey represents all keys of an object that no definition names: it makes a difference only whether there are any.
+// otherKey represents all keys of an object that no definition names; only their presence matters.
 const otherKey = `"-":0`
 
 func (s *scanner) list(out []byte, depth int, text bool, want *skim.Shape) []byte {
 	out = append(out, '[')
-	var last, end int // where the last element that is kept starts and ends
+	var last, end int // offsets of the last element that was kept
 	for s.Enter(); s.More(); {
 		start := len(out)
 		if end > 0 {
@@ -192,12 +198,12 @@ func (s *scanner) list(out []byte, depth int, text bool, want *skim.Shape) []byt
 	return append(out, ']')
 }
 
-// saysWhat reports whether the strings under a name are compared with constants.
+// saysWhat reports whether definitions compare the strings under a name with constants.
 func saysWhat(name []byte) bool {
 	return string(name) == `"schema"` || string(name) == `"type"`
 }
 
-// plainName returns a name in quotes without needless escapes; nil if no definition names it.
+// plainName returns a name in quotes without needless escapes, or nil if no definition names it.
 func plainName(quoted []byte) []byte {
 	text := skim.Unquote(quoted)
 	if !fieldNames()[string(text)] {

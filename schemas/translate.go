@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// translate returns what is wrong with a tree. CUE says where; what is wrong there follows from the value and its
-// definition, so no message depends on the words of CUE.
+// translate converts CUE errors about a tree to findings. It uses only their paths, and derives the findings from the
+// values and their definitions, so that messages do not depend on the wording of CUE.
 func translate(def cue.Value, tree any, err error) []Finding {
 	var found []Finding
 	seen := map[jsontext.Pointer]int{}
@@ -34,7 +34,7 @@ func translate(def cue.Value, tree any, err error) []Finding {
 	return found
 }
 
-// classify returns what is wrong with the value at the path of an error.
+// classify returns the finding for the value at the path of an error.
 func classify(def cue.Value, tree any, path []string, e errors.Error) Finding {
 	_, args := e.Msg()
 	value, present := lookup(tree, path)
@@ -54,7 +54,7 @@ func classify(def cue.Value, tree any, path []string, e errors.Error) Finding {
 	f := Finding{Pointer: pointer(path), Empty: value == ""}
 	want := definitionAt(def, path)
 	switch {
-	case isAuthors(want.Err()): // whatever the value
+	case isAuthors(want.Err()): // no value is allowed
 		f.Kind, f.Message = Excess, message(errors.Promote(want.Err(), ""))
 	case isAuthors(e):
 		f.Message = message(e)
@@ -70,8 +70,8 @@ func classify(def cue.Value, tree any, path []string, e errors.Error) Finding {
 	return f
 }
 
-// resolved returns a definition in which what depends on other values of the tree is that of these values, but for the
-// value at the path.
+// resolved returns the definition unified with the tree without the value at the path, so that conditions on other
+// values are resolved.
 func resolved(def cue.Value, tree any, path []string) cue.Value {
 	if len(path) == 0 {
 		return def
@@ -88,12 +88,12 @@ func resolved(def cue.Value, tree any, path []string) cue.Value {
 	return fill(def, tree)
 }
 
-// kindOf returns the kinds of values that a definition allows. CUE gives none for a struct with conditions.
+// kindOf returns the kinds of values that a definition allows. CUE returns none for a struct with conditions.
 func kindOf(def cue.Value) cue.Kind {
 	return cmp.Or(def.IncompleteKind(), cue.StructKind)
 }
 
-// definitionAt returns what a definition says of the value at a path; the zero value if nothing.
+// definitionAt returns the part of a definition for the value at a path, or the zero Value if there is none.
 func definitionAt(def cue.Value, path []string) cue.Value {
 	for _, step := range path {
 		def = field(def, step)
@@ -101,7 +101,7 @@ func definitionAt(def cue.Value, path []string) cue.Value {
 	return def
 }
 
-// field returns what a definition says of a key or an element.
+// field returns the part of a definition for a key or a list element, or the zero Value if there is none.
 func field(def cue.Value, step string) cue.Value {
 	if !def.Exists() {
 		return def
@@ -118,8 +118,8 @@ func field(def cue.Value, step string) cue.Value {
 	return cue.Value{}
 }
 
-// unknownStep returns how many steps lead to the first key that the definition does not allow; CUE reports what is
-// inside of it.
+// unknownStep returns the length of the path to the first key that the definition does not allow. CUE reports the
+// values inside such a key instead.
 func unknownStep(def cue.Value, path []string) (n int, unknown bool) {
 	for i, step := range path {
 		if !def.Exists() {
@@ -133,7 +133,7 @@ func unknownStep(def cue.Value, path []string) (n int, unknown bool) {
 	return 0, false
 }
 
-// pathIn returns the path of the value that an error is about, without the name of the definition.
+// pathIn returns the path of the value in an error, without the name of the definition.
 func pathIn(def cue.Value, e errors.Error) (path []string, ok bool) {
 	path = e.Path()
 	for _, selector := range def.Path().Selectors() {
@@ -151,7 +151,7 @@ func pathIn(def cue.Value, e errors.Error) (path []string, ok bool) {
 	return path, true
 }
 
-// isAuthors reports whether an error is an error() of a definition, whose text is that of its author.
+// isAuthors reports whether an error comes from error() in a definition, with a text by the author of the definition.
 func isAuthors(err error) bool {
 	e, ok := stderrors.AsType[errors.Error](err)
 	if !ok {
@@ -161,7 +161,7 @@ func isAuthors(err error) bool {
 	return format == "%s" && len(args) == 1
 }
 
-// message returns what CUE says, for what a definition computes.
+// message returns the text of a CUE error, for errors that a definition computes.
 func message(e errors.Error) string {
 	format, args := e.Msg()
 	return fmt.Sprintf(format, args...)

@@ -7,14 +7,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A view is how much of a value is decoded.
+// A view selects the part of a value to decode.
 type view struct {
-	depth int                    // below it objects and lists have nothing in them
-	empty map[string]*definition // the lists that are fields of the value itself and have nothing in them either
-	keys  map[string]bool        // the keys that objects have; nil for all
+	depth int                    // objects and lists below this depth are empty
+	empty map[string]*definition // lists directly in the value that are also empty
+	keys  map[string]bool        // keys to keep in objects; nil for all
 }
 
-// whole is the view of everything: JSON is never as deep.
+// whole is the view of a complete value; JSON is never this deep.
 var whole = view{depth: 1 << 20}
 
 // decode returns a value as a tree of map[string]any, []any, string, int64, bool and nil. Other numbers are
@@ -95,7 +95,7 @@ func (t treeReader) list(depth int) []any {
 	return list
 }
 
-// number keeps the digits of what int64 cannot hold. CUE takes a jsontext.Value for what it says.
+// number returns an int64, or a jsontext.Value if an int64 would lose digits. CUE reads a jsontext.Value as JSON.
 func number(raw jsontext.Value) any {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n
@@ -103,7 +103,7 @@ func number(raw jsontext.Value) any {
 	return raw.Clone()
 }
 
-// lookup returns what a path leads to, if it leads anywhere.
+// lookup returns the value at a path; ok is false if there is none.
 func lookup(tree any, path []string) (v any, ok bool) {
 	for _, step := range path {
 		switch t := tree.(type) {
@@ -124,8 +124,8 @@ func lookup(tree any, path []string) (v any, ok bool) {
 	return tree, true
 }
 
-// remove takes the field that a path leads to or through out of its object: the last field that is not inside a list.
-// It returns the path of what is gone; ok is false if there is no such field.
+// remove removes the last field on a path that is not inside a list from its object. It returns the path of the removed
+// field; ok is false if there is no such field.
 func remove(tree any, path []string) (gone []string, ok bool) {
 	for n := len(path); n > 0; n-- {
 		parent, _ := lookup(tree, path[:n-1])
