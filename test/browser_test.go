@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// patience is how long a test waits for what happens at once on an idle machine.
+// patience is the timeout for events that are immediate on an idle machine.
 const patience = 2 * time.Minute
 
 // startBrowser starts a browser and stops it with the test. It skips the test if there is no Chromium, and with -short.
@@ -139,7 +139,7 @@ func (p *tab) text(selector string) string {
 	return eval[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
 }
 
-// picture writes what is visible to a file in the directory OPM_PICTURES, for people to look at.
+// picture writes a screenshot to a file in the directory OPM_PICTURES, for people to look at.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	dir := os.Getenv("OPM_PICTURES")

@@ -107,8 +107,8 @@ func rootOf(t *testing.T, ref string) (dir string, config *v1.ConfigFile) {
 	return dir, config
 }
 
-// contain returns a command that runs in a root directory as the user 12345 or, in a user namespace, as whoever runs the
-// test. With readOnly, nothing can be written, not even to /tmp.
+// contain returns a command that runs in a root directory as the user 12345 or, in a user namespace, as whoever runs
+// the test. With readOnly, nothing can be written, not even to /tmp.
 func contain(ctx context.Context, root string, readOnly bool, args ...string) *exec.Cmd {
 	unshare, chroot := []string{"--mount"}, "chroot --userspec=12345:0"
 	if os.Getuid() != 0 {
@@ -209,7 +209,7 @@ func servingArgs(config *v1.ConfigFile) []string {
 }
 
 // TestBuiltImage pulls an image with crane, runs it as a pod would, as any user on a read-only root, and compares its
-// answers with those that opm gives from the directory.
+// answers with the answers from the directory.
 func TestBuiltImage(t *testing.T) {
 	needsNamespaces(t)
 	registry := newCounter(t)
@@ -231,8 +231,8 @@ func TestBuiltImage(t *testing.T) {
 	}
 }
 
-// TestDockerfile does what a container engine does with the generated Dockerfile and the image of opm itself, and wants
-// what opm build makes.
+// TestDockerfile builds the generated Dockerfile on the image of opm as a container engine would, and expects the image
+// that opm build makes.
 func TestDockerfile(t *testing.T) {
 	needsNamespaces(t)
 	registry := newCounter(t)
@@ -288,7 +288,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestBuildForDistribution pushes an index to a registry that checks what it is sent, and credentials.
+// TestBuildForDistribution pushes an index to a registry that checks uploads and credentials.
 func TestBuildForDistribution(t *testing.T) {
 	want := mustOpm(t, "", "render", "../examples/catalog")
 	for _, access := range []string{"htpasswd", "token"} {

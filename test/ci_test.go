@@ -124,8 +124,8 @@ func readYAML[T any](t *testing.T, name string, options ...yaml.Option) (v T) {
 	return v
 }
 
-// lint returns what actionlint says about a workflow of a repository that has the action in its root, with shellcheck
-// where that is installed.
+// lint returns the findings of actionlint about a workflow of a repository that has the action in its root, with
+// shellcheck if that is installed.
 func lint(t *testing.T, workflow string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// The steps of the action are valid as those of a workflow, which is what linters know.
+// The steps of the action are valid as steps of a workflow, the only form that linters know.
 func TestAction(t *testing.T) {
 	a := readYAML[action](t, "action.yml")
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" {

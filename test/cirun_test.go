@@ -103,7 +103,7 @@ func (p *ciProject) git(t *testing.T, args ...string) {
 	}
 }
 
-// run runs a command of a job in the project, and returns its exit status and what it prints.
+// run runs a command of a job in the project, and returns its exit status and its output.
 func (p *ciProject) run(t *testing.T, cmd *exec.Cmd, env ...string) (code int, out string) {
 	t.Helper()
 	cmd.Dir = p.dir
@@ -201,7 +201,7 @@ func (j *job) want(t *testing.T, step string, code int, output, summary string) 
 	}
 }
 
-// On a pull request, the action compares the catalog with that of the base branch, and keeps one comment up to date.
+// On a pull request, the action compares the catalog with the base branch's, and keeps one comment up to date.
 func TestActionComments(t *testing.T) {
 	p := newProject(t)
 	comments := filepath.Join(t.TempDir(), "comments.json")
@@ -240,7 +240,7 @@ func TestActionComments(t *testing.T) {
 	}
 }
 
-// The action pushes what has changed, to a registry that wants credentials.
+// The action pushes a changed image, to a registry that requires credentials.
 func TestActionPushes(t *testing.T) {
 	p := newProject(t)
 	const args = "--base-image scratch"
@@ -374,7 +374,7 @@ func TestTektonRuns(t *testing.T) {
 	}
 }
 
-// The hooks find what is wrong, and format files, which fails a commit.
+// The hooks find problems and format files, either of which fails a commit.
 func TestPreCommitRuns(t *testing.T) {
 	p := newProject(t)
 	run := func(id string, files ...string) (code int, out string) {

@@ -29,8 +29,8 @@ const (
 	envComments = "TEST_COMMENTS"
 )
 
-// installGH puts a stand-in for gh, GitHub's client, into a directory. It knows the comments of one pull request, number
-// 7 of org/repo, and evaluates --jq as gh does.
+// installGH puts a stand-in for gh, GitHub's client, into a directory. It knows the comments of one pull request,
+// number 7 of org/repo, and evaluates --jq as gh does.
 func installGH(t *testing.T, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -114,7 +114,7 @@ func gh(args []string) error {
 	return os.WriteFile(os.Getenv(envComments), text, 0o600)
 }
 
-// query prints what a filter of jq makes of the comments.
+// query prints the result of a jq filter on the comments.
 func query(comments []comment, filter string) error {
 	text, err := json.Marshal(comments)
 	if err != nil {

@@ -104,7 +104,7 @@ func (p *tab) click(lane, row int) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// panel returns what the panel says, line by line.
+// panel returns the text of the panel, line by line.
 func (p *tab) panel() string {
 	p.t.Helper()
 	return eval[string](p, `[...document.querySelectorAll("#panel :is(h2, h3, p, li, button)")].map((e) => e.textContent).join("\n")`)
@@ -292,7 +292,7 @@ func testZoom(browser context.Context, t *testing.T) {
 	}
 }
 
-// testTextsFit measures texts: what is in a box must not leave it, nor meet another text in it.
+// testTextsFit measures texts: a text must fit into its box, and not overlap another text in it.
 func testTextsFit(browser context.Context, t *testing.T) {
 	p := openGraph(browser, t, graphtest.Catalog(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+graphtest.Catalog(t, "q", ranges)+
 		graphtest.Catalog(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))

@@ -102,7 +102,7 @@ func (d *distribution) accessOptions(t *testing.T, access string, key ed25519.Pr
 	}
 }
 
-// token issues a token for what is asked, if the user may have it.
+// token issues a token for the requested scope, if the user may have it.
 func (d *distribution) token(w http.ResponseWriter, r *http.Request, key ed25519.PrivateKey) {
 	d.issued.Add(1)
 	user, password, _ := r.BasicAuth()
@@ -127,7 +127,7 @@ func (d *distribution) token(w http.ResponseWriter, r *http.Request, key ed25519
 	_ = json.NewEncoder(w).Encode(map[string]string{"token": signed + "." + signature}) // the client may hang up
 }
 
-// flags are those of a user of the registry with a password, or without credentials.
+// flags returns the flags for a user of the registry with a password, or without credentials.
 func (d *distribution) flags(t *testing.T, password string) []string {
 	t.Helper()
 	auths := map[string]map[string]string{}

@@ -31,8 +31,7 @@ func TestKilledEdits(t *testing.T) {
 	}
 }
 
-// TestEditsAtOnce makes several edits of one file at the same time. Those that fail say so, those that do not are in
-// the file.
+// TestEditsAtOnce makes several edits of one file at the same time. Each edit either fails or is in the file.
 func TestEditsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := examples(t)

@@ -23,7 +23,7 @@ import (
 // fewBytes is what opm may take for input that it must not hold; it takes about 65 MB for none at all.
 const fewBytes = 180 << 20
 
-// tooLong is how long no attack may keep opm busy.
+// tooLong is the limit on the time that an attack may keep opm busy.
 const tooLong = 30 * time.Second
 
 // write makes a file that holds text and then, up to size, nothing but zeros.
@@ -130,7 +130,7 @@ func archive(t *testing.T, w io.Writer, name string, size int64, content io.Read
 	}
 }
 
-// zstdBomb writes an archive that zstd compresses by repeating, from far away, what does not compress.
+// zstdBomb writes an archive of incompressible data that zstd compresses by distant repetitions.
 func zstdBomb(t *testing.T, name string, size int64) {
 	t.Helper()
 	f, err := os.Create(name)
@@ -154,7 +154,7 @@ func zstdBomb(t *testing.T, name string, size int64) {
 	}
 }
 
-// Archives have the limits of images, and what is in them is not held either.
+// Archives have the limits of images, and their contents are not held in memory either.
 func TestHugeArchives(t *testing.T) {
 	dir := t.TempDir()
 	zeros := &repeated{text: make([]byte, 1<<20)}

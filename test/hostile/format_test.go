@@ -68,7 +68,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatDeep formats objects whose indentation is much longer than what is indented.
+// TestFormatDeep formats objects with much more indentation than content.
 func TestFormatDeep(t *testing.T) {
 	const depth = 4_900
 	deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)

@@ -30,8 +30,8 @@ type killed struct {
 	whole         []string // directories that appear as a whole; elsewhere every file does
 }
 
-// TestKilled kills commands at moments spread over their run. What they leave is what was there before or all that was
-// to be written, and at the next run nothing else is left. $OPM_TEST_KILLS says how often each is killed.
+// TestKilled kills commands at moments spread over their run. They must leave the old files or all new ones, and the
+// next run must remove everything else. $OPM_TEST_KILLS is the number of kills of each command.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills, _ := strconv.Atoi(os.Getenv("OPM_TEST_KILLS"))
@@ -134,7 +134,7 @@ func (k *killed) run(t *testing.T, dir string, after time.Duration) bool {
 	return cmd.ProcessState.Exited()
 }
 
-// check looks for what is half.
+// check looks for incomplete files.
 func (k *killed) check(t *testing.T, got, before, after map[string]string) {
 	t.Helper()
 	for name, text := range got {
@@ -158,7 +158,7 @@ func below(files map[string]string, dir string) []string {
 	})
 }
 
-// files returns the content of all files in a directory, and what is being written.
+// files returns the content of all files in a directory, including temporary ones.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

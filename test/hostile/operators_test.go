@@ -18,7 +18,7 @@ metadata: {name: %s, namespace: %s}
 spec: {replaces: %q, installModes: [{type: AllNamespaces, supported: true}], install: {strategy: deployment, spec: {deployments: []%s}}}
 `
 
-// simulateState simulates a state and returns what is printed.
+// simulateState simulates a state and returns the output.
 func simulateState(t *testing.T, text string, rss int64, args ...string) program.Result {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "state.yaml")

@@ -37,7 +37,7 @@ type evilRegistry struct {
 	flags []string // to reach it
 }
 
-// newEvilRegistry starts one that speaks TLS, at an address of this machine. evil answers where it returns true.
+// newEvilRegistry starts a registry that speaks TLS, at an address of this machine. evil answers if when returns true.
 func newEvilRegistry(t *testing.T, address string, evil http.HandlerFunc, when func(*http.Request) bool) *evilRegistry {
 	t.Helper()
 	var ready atomic.Bool
@@ -155,7 +155,7 @@ func tokens(evil http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// TestHostileRegistry reads an image from registries that answer some requests with what has no end or leads astray.
+// TestHostileRegistry reads an image from registries that answer some requests with endless or misleading data.
 func TestHostileRegistry(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)

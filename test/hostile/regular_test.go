@@ -29,7 +29,7 @@ var specials = map[string]func(path string) error{
 	"device":    func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|5) }, // as /dev/zero
 }
 
-// makeSocket makes a socket where no server listens any more.
+// makeSocket makes a stale socket, at which no server listens.
 func makeSocket(path string) error {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -45,8 +45,8 @@ func makeSocket(path string) error {
 	return l.Close()
 }
 
-// TestSpecialFiles puts a special file in place of each file that opm looks for in a catalog or a bundle, that another file
-// names, or that a flag names.
+// TestSpecialFiles puts a special file in place of each file that opm looks for in a catalog or a bundle, that another
+// file names, or that a flag names.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	const (

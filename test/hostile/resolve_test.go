@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// operators writes packages p0, p1 ... of two versions each. requires returns what all of a package require, as names of
-// packages.
+// operators writes packages p0, p1 ... of two versions each. requires returns what all of a package require, as names
+// of packages.
 func operators(w *bufio.Writer, n int, requires func(i int) []string) {
 	for i := range n {
 		fmt.Fprintf(w, `{"schema": "olm.package", "name": "p%d", "defaultChannel": "c"}`+"\n", i)
@@ -123,7 +123,7 @@ func TestResolveStateSlow(t *testing.T) {
 	}
 }
 
-// TestResolveStateGarbage gives what is no state to --state -. Each is an error with its place, and nothing is printed.
+// TestResolveStateGarbage passes invalid states to --state -. Each must be an error with its place, without any output.
 func TestResolveStateGarbage(t *testing.T) {
 	deep := strings.Repeat(`{"apiVersion": "v1", "kind": "List", "items": [`, 5000)
 	for _, tt := range []struct{ name, input, want string }{

@@ -40,7 +40,7 @@ type memoryGroup struct {
 	procs, peak string
 }
 
-// newMemoryGroup makes a control group, of whichever version there is. It returns nil where that is not allowed.
+// newMemoryGroup makes a control group, of the system's version. It returns nil if that is not permitted.
 func newMemoryGroup(t *testing.T, limit int) *memoryGroup {
 	t.Helper()
 	name := fmt.Sprintf("opm-hostile-%d", os.Getpid())
@@ -145,7 +145,7 @@ func (s *server) stop(t *testing.T) {
 	s.ended = nil
 }
 
-// logged returns what the server has logged.
+// logged returns the log of the server.
 func (s *server) logged() string {
 	text, err := os.ReadFile(s.log)
 	if err != nil {
@@ -187,7 +187,7 @@ func dial(t *testing.T, addr, from string) *client.Client {
 	return c
 }
 
-// answers asks a server about its health and its packages, and returns how long that took.
+// answers asks a server about its health and its packages, and returns the time that took.
 func answers(t *testing.T, c *client.Client) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -289,7 +289,7 @@ func unread(t *testing.T, addr string, connections int, window uint32, method st
 	}
 }
 
-// callers make calls from several goroutines for some time, and return how many there were.
+// callers makes calls from several goroutines for some time, and returns their number.
 func callers(t *testing.T, c *client.Client, n int, last time.Duration) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

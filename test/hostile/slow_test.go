@@ -135,7 +135,7 @@ var slowInputs = []slow{
 	}, 1, "must not be empty (#PropertyGVKRequired)", 300},
 }
 
-// Small catalogs that ask for quadratic time, or for much of what is slow or large, are checked or refused soon.
+// Small catalogs that could take quadratic time, or much slow work or memory, are checked or refused soon.
 func TestSlowInputs(t *testing.T) {
 	for _, tt := range slowInputs {
 		t.Run(tt.name, func(t *testing.T) {

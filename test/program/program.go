@@ -33,7 +33,7 @@ func Main(m *testing.M, root string) {
 	m.Run()
 }
 
-// A Result is what a run of opm returned and took.
+// A Result is the output of a run of opm, and its time and memory.
 type Result struct {
 	Stdout, Stderr string
 	Code           int           // the exit status; -1 if a signal ended the run
