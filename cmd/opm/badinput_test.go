@@ -95,7 +95,7 @@ func writeBad(t *testing.T, dir, name, content string) {
 	}
 }
 
-// testBadInput runs every command that reads a catalog on dir/bad, of which want tells what is wrong.
+// testBadInput runs every command that reads a catalog on dir/bad, and expects the error want.
 func testBadInput(t *testing.T, dir, want string) {
 	place, what, _ := strings.Cut(want, ": ")
 	reason := "Error: " + what + " (" + place + ")\n"

@@ -69,7 +69,7 @@ func (f *bundleRendering) open(cmd *cobra.Command) (opts render.Options, closeAl
 	}, nil
 }
 
-// options returns what the flags say about how references are opened.
+// options returns the options for opening references, from the flags.
 func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err error) {
 	opts = openOptions(cmd)
 	if opts.Changes, err = f.changes(); err != nil {

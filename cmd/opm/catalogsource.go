@@ -56,7 +56,7 @@ type resolvedImage struct {
 	Image      string   `json:"image"`                // spec.image, once OLM has seen the template
 	Unresolved []string `json:"unresolved,omitempty"` // tokens
 
-	// Conditions are those that OLM sets in the status.
+	// Conditions are the status conditions that OLM sets.
 	Conditions []imageCondition `json:"conditions,omitempty"`
 }
 

@@ -31,7 +31,7 @@ func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 }
 
 // packages, channels and bundles complete to the names in the catalog in the first argument, ignoring objects that
-// cannot be read. Channels and bundles are those of the packages in the flags --package and --package-name, if any.
+// cannot be read. If --package or --package-name is given, only channels and bundles of that package are completed.
 var (
 	packages = namesOf(declcfg.SchemaPackage)
 	channels = namesOf(declcfg.SchemaChannel)

@@ -25,7 +25,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// configFile is the name of the file beside a catalog that configures what is reported of it.
+// configFile is the name of the file beside a catalog that configures which problems are reported.
 const configFile = "opm.yaml"
 
 // A config is the content of opm.yaml.
@@ -101,8 +101,8 @@ func readConfig(name, ref string) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// configOf returns the path of the named file or, for "", that of the opm.yaml beside what ref is a path to, which need
-// not exist. It is "" if ref is not a path.
+// configOf returns the path of the named file or, if name is "", the path of the opm.yaml beside the file or directory
+// ref, whether or not it exists. It is "" if ref is not a path.
 func configOf(name, ref string) string {
 	if r := reference.Of(ref); name == "" && (r.Kind == reference.Directory || r.Kind == reference.File) {
 		return filepath.Join(filepath.Dir(filepath.Clean(r.Path)), configFile)
@@ -152,7 +152,7 @@ func (c *config) checkRules(file *strictyaml.File) error {
 	return errors.Join(errs...)
 }
 
-// setLevels sets the levels from what was read.
+// setLevels sets the levels from the decoded file.
 func (c *config) setLevels() {
 	of := func(rules map[string]level) map[string]problem.Severity {
 		levels := map[string]problem.Severity{}

@@ -25,7 +25,7 @@ func convertTemplateCmd(path string) *cobra.Command {
 	return cmd
 }
 
-// kept says what a template of each type has of bundles.
+// kept describes how templates of each type refer to bundles.
 var kept = map[template.Type]string{
 	template.Basic:       "Bundles are named by their images.",
 	template.Substitutes: "It has all of the catalog, so that no image is read to render it again.",

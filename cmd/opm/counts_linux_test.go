@@ -15,9 +15,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestCounts counts what commands do on a published catalog and on its bundles, and fails where it is a tenth more than
-// testdata/counts.txt says. The counts are nearly the same on every machine and under any load, as times are not, nor the
-// bytes that are allocated, which depend on how full the pools are. With -update the file gets the new counts.
+// TestCounts counts operations of commands on a published catalog and on its bundles, and fails if a count is a tenth
+// above testdata/counts.txt. The counts are nearly the same on every machine and under any load, as times are not, nor
+// the bytes that are allocated, which depend on how full the pools are. With -update the file gets the new counts.
 func TestCounts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // workers, of which each makes a checker of its own
 	catalog := shared.Path(t, "data/catalogs/v4.20")
@@ -74,10 +74,10 @@ var (
 	countsColumns = [...]string{"ALLOCATIONS", "KB READ", "READS"}
 )
 
-// counts are what a command did, in the order of countsColumns.
+// counts are the counted operations of a command, in the order of countsColumns.
 type counts [len(countsColumns)]int
 
-// readCounts returns what the file says, by command.
+// readCounts returns the counts in the file, by command.
 func readCounts(t *testing.T) map[string]counts {
 	t.Helper()
 	text, err := os.ReadFile(countsFile)
@@ -107,7 +107,7 @@ func runInProcess(t *testing.T, args []string) {
 	}
 }
 
-// count returns what a function did.
+// count returns the counts of one call of a function.
 func count(t *testing.T, f func()) counts {
 	t.Helper()
 	runtime.GC()
@@ -122,7 +122,7 @@ func count(t *testing.T, f func()) counts {
 	}
 }
 
-// reads returns how many bytes the process has read, and in how many calls of the system.
+// reads returns the number of bytes that the process has read, and the number of its read system calls.
 func reads(t *testing.T) (bytes, calls int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/io")

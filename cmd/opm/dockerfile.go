@@ -86,7 +86,7 @@ func (f *dockerfileFlags) add(cmd *cobra.Command) {
 	completeNothing(cmd, "base-image", "builder-image", "extra-labels", "http-addr")
 }
 
-// catalog returns what the flags say, without the directory.
+// catalog returns the options of the flags, without the directory.
 func (f *dockerfileFlags) catalog() (dockerfile.Catalog, error) {
 	labels, err := dockerfile.ParseLabels(f.labels)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks and concepts, each in a directory of
-// its own with the examples. They print what the page says; with -update the page says what they print.
+// TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks and concepts, each
+// in a directory of its own with the examples. They must print the output in the page; -update writes it there.
 func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a page in a directory, and returns the page with what they print.
+// replay runs the commands of a page in a directory, and returns the page with their output.
 func replay(t *testing.T, dir, page string) string {
 	t.Helper()
 	const indent = "    "
@@ -127,7 +127,7 @@ func unfinished(command string) bool {
 	return strings.HasSuffix(command, `\`) || strings.Contains(command, "<<'EOF'") && !strings.HasSuffix(command, "\nEOF")
 }
 
-// printed returns what a command prints to both its outputs; some fail on purpose.
+// printed returns the combined output of a command; some fail on purpose.
 func printed(t *testing.T, dir, command string) string {
 	t.Helper()
 	out, _ := printedBy(t, dir, command)

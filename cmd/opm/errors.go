@@ -21,7 +21,7 @@ import (
 // interrupted is printed when a signal ended the program.
 const interrupted = "Error: interrupted"
 
-// A failure ends a command that has already printed what it found.
+// A failure ends a command that has already printed its findings.
 type failure struct {
 	reason string // for the line that begins with "Error: "; "" for no such line
 	after  string // whole lines that follow: counts, notes
@@ -101,7 +101,7 @@ func outputFailure(err error) error {
 	return nil
 }
 
-// maxErrors is how many errors are printed: nobody reads all of a file of another kind.
+// maxErrors is the maximum number of printed errors: nobody reads every error about a file that is no catalog.
 const maxErrors = 1000
 
 // flatten adds an error, or all that are joined in it.

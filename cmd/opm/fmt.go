@@ -46,7 +46,7 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 	return cmd
 }
 
-// fmtFlags are the flags of fmt, and how many files it has found.
+// fmtFlags are the flags of fmt, and the number of files it has seen and would change.
 type fmtFlags struct {
 	check bool
 	diff  bool
@@ -134,7 +134,7 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 // errUnchanged keeps a file from being replaced by the same.
 var errUnchanged = errors.New("unchanged")
 
-// maxInMemory is how many bytes standard input may have, and a file whose changes are shown.
+// maxInMemory is the maximum size of standard input, and of a file whose changes are shown, in bytes.
 const maxInMemory = 64 << 20
 
 // compare prints what would change in a file.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFullTarget fills a disk with what the commands write that make files.
+// TestFullTarget fills a disk with the output of each command that writes files.
 func TestFullTarget(t *testing.T) {
 	disk := smallDisk(t)
 	if err := os.CopyFS(filepath.Join(disk, "catalog"), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
@@ -31,7 +31,7 @@ func TestFullTarget(t *testing.T) {
 	}
 }
 
-// smallDisk returns a file system of 64 KB, or skips the test where it may not mount one.
+// smallDisk returns a file system of 64 KB, or skips the test if it may not mount one.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	disk := filepath.Join(t.TempDir(), "disk")

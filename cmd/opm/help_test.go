@@ -30,7 +30,7 @@ func commands(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestHelp holds commands to what a reader of their help expects.
+// TestHelp checks the form of all help texts.
 func TestHelp(t *testing.T) {
 	for _, c := range commands(rootCmd()) {
 		path := c.CommandPath()

@@ -49,9 +49,9 @@ var freeName = regexp.MustCompile(`^(stable|candidate|legacy|(kiln|p)\.v[0-9].*)
 // hostile steers terminals, reorders text, and breaks the line before commands of continuous integration.
 const hostile = "x\r\n::error::y\x1b]0;t\a\u009b31m\u202e\u2066\u2028##[error]\u0085::stop-commands::z"
 
-// TestHostileText checks that no text in a catalog, in a bundle or in the objects of a cluster steers what a command
-// writes to: first names in a catalog that stays valid, then the values of all keys at once, except those that commands
-// need, and then of every key alone.
+// TestHostileText checks that no text in a catalog, in a bundle or in the objects of a cluster controls the terminal or
+// file that a command writes to: first names in a catalog that stays valid, then the values of all keys at once, except
+// those that commands need, and then of every key alone.
 func TestHostileText(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	examples, err := filepath.Abs("../../examples") // since commands are run elsewhere
@@ -193,8 +193,8 @@ func (x *hostileRun) test(t *testing.T, key, line string) {
 // ours matches the commands of a GitHub workflow that are meant to be printed: nothing after them is another one.
 var ours = regexp.MustCompile(`^::(error|warning|notice) file=.*`)
 
-// hasEscaped reports whether a line of text has what it must not have, or begins with what follows the line breaks of
-// hostile text.
+// hasEscaped reports whether a line of text has forbidden characters, or begins with a part of hostile text that
+// follows a line break there.
 func hasEscaped(line string) bool {
 	begin := strings.TrimSpace(line)
 	return strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl) }) ||

@@ -34,7 +34,7 @@ type imageFlags struct {
 	keepGoing bool // see addKeepGoing
 }
 
-// add adds the flags to cmd. They come after those of the command itself, which may have taken -v.
+// add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
 func (f *imageFlags) add(cmd *cobra.Command) {
 	flags := pflag.NewFlagSet(registryFlag, pflag.ContinueOnError)
 	flags.StringVar(&f.authFile, "authfile", "",
@@ -77,7 +77,7 @@ type images struct {
 	closer func() error
 }
 
-// close releases what was opened.
+// close releases all open resources.
 func (i *images) close() error { return i.closer() }
 
 // open returns an opener of images for the flags. The error is about flags that exclude each other.
@@ -185,8 +185,8 @@ func insecureFlags(cmd *cobra.Command) (bool, error) {
 // isSet returns the value of a boolean flag.
 func isSet(cmd *cobra.Command, name string) bool { return cmd.Flag(name).Value.String() == "true" }
 
-// warnOfOtherFlag returns a function that warns if the flag in use allowed what the other flag is for: --use-http and
-// --skip-tls-verify mean the same, as in upstream.
+// warnOfOtherFlag returns a function that warns if --use-http was needed to skip verification, or --skip-tls-verify to
+// use plain HTTP: as in upstream, both flags allow both.
 func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, reason error) {
 	return func(host string, reason error) {
 		switch isPlain := errors.Is(reason, image.ErrPlainHTTP); {

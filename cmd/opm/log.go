@@ -73,8 +73,8 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup has no groups: lines are flat.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
-// A podmanFormat prints what the libraries of podman log as our own lines. They log entries of files of credentials
-// that they ignore.
+// A podmanFormat prints log entries of podman's libraries like our own lines. These libraries log the entries of
+// credential files that they ignore.
 type podmanFormat struct{}
 
 func (podmanFormat) Format(e *logrus.Entry) ([]byte, error) {

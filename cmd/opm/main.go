@@ -31,7 +31,7 @@ func main() {
 // stream their input through a small heap, so this costs little time.
 const gcPercent = 75
 
-// setGCPercent sets how much garbage may gather, in percent of what is in use, unless the user has.
+// setGCPercent sets GOGC unless the environment has.
 func setGCPercent(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
@@ -72,7 +72,7 @@ func endWithClosedPipe(err error) {
 	}
 }
 
-// grace is how long a command may take to clean up after it was interrupted.
+// grace is the time a command has to clean up after an interrupt.
 const grace = 2 * time.Second
 
 // patience is added to grace, in nanoseconds, while a server waits for calls to end.

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// A result is what a run of opm came to.
+// A result is the result of a run of opm.
 type result struct {
 	stdout, stderr string
 	code           int

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// modeTests are the commands with modes. Of each mode there is a command line, and of each flag of the mode a line whose
-// output must change with it. An empty line stands for that of the mode, and DIR for a new directory.
+// modeTests are the commands with modes. Of each mode there is a command line, and of each flag of the mode a line
+// whose output must change with it. An empty line stands for the line of the mode, and DIR for a new directory.
 var modeTests = map[string]struct {
 	modes modes
 	lines map[string]string

@@ -16,10 +16,10 @@ import (
 // textOutput returns standard output for people and for logs, as a [legible.Writer].
 func textOutput(cmd *cobra.Command) io.Writer { return legible.NewWriter(cmd.OutOrStdout()) }
 
-// dataOutput returns standard output for programs, which get what is written as it is.
+// dataOutput returns standard output for programs, without escaping.
 func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
 
-// dataFormats are the formats that programs read. They escape what they have to on their own.
+// dataFormats are the formats that programs read. Their encoders escape control characters.
 var dataFormats = []string{"json", "yaml", "html", "svg", string(problem.SARIF), string(problem.GitHub)}
 
 // outputAs returns standard output for a format.

@@ -65,7 +65,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// printTo runs a command in the directory of the examples, and returns how it ended and what it wrote to stderr.
+// printTo runs a command in the directory of the examples, and returns its state and its standard error.
 func printTo(t *testing.T, line string, stdout *os.File) (*os.ProcessState, string) {
 	t.Helper()
 	var stderr bytes.Buffer

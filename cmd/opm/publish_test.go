@@ -132,7 +132,7 @@ func TestPublishWithoutReading(t *testing.T) {
 	}
 }
 
-// Nothing is left of what was made, whether the run succeeds or not.
+// No temporary file is left, whether the run succeeds or not.
 func TestPublishLeavesNothing(t *testing.T) {
 	dir, tmp := copyExamples(t), t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -165,7 +165,7 @@ func (p *publication) resolve(r *pipeline.Result) error {
 	return nil
 }
 
-// asTheyShouldBe returns how many of its questions a version of OLM resolves, nothing if there are none.
+// asTheyShouldBe returns the share of questions that a version of OLM resolves, nil if there are no questions.
 func asTheyShouldBe(olm string, t resolve.Tally) []string {
 	if t.Questions == 0 {
 		return nil

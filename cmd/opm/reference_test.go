@@ -19,7 +19,7 @@ import (
 
 //go:generate go test -run=^TestReference$ . -update
 
-// TestReference holds the generated pages to what they are made of: the commands and the tables of rules. It is a test
+// TestReference checks that the generated pages match the commands and the tables of rules. It is a test
 // because only tests can use a package main, and so that their libraries are not in opm.
 func TestReference(t *testing.T) {
 	pages := map[string]string{}

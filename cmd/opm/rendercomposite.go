@@ -18,7 +18,7 @@ import (
 // compositeType is the type of template that has two files.
 const compositeType = "composite"
 
-// compositeFlags are the flags of render-template composite, which are those that upstream had.
+// compositeFlags are the flags of render-template composite, the same as upstream's.
 type compositeFlags struct {
 	contribution, catalogs string
 	validate, allowExec    bool
@@ -82,7 +82,7 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 // maxConfig is the size of the largest configuration that is read from a URL.
 const maxConfig = 16 << 20
 
-// readFileOrURL reads a file, or what a web server has.
+// readFileOrURL reads a file or a URL.
 func readFileOrURL(cmd *cobra.Command, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "https://") && !strings.HasPrefix(name, "http://") {
 		return regular.ReadNamed(name)

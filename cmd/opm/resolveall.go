@@ -59,7 +59,8 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	return f.all.printSummed(cmd, f.format, c, report, strings.Join(tallies, "\nopm: "))
 }
 
-// resolveReport returns what was found, and in words how many installations and updates each version of OLM resolves.
+// resolveReport returns the problems, and for each version of OLM a sentence that counts the resolved installations
+// and updates.
 func resolveReport(checked *resolve.Checked) (report *problem.Report, tallies []string) {
 	report = &problem.Report{
 		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},

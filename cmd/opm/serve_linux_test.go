@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// readOnly is a script that makes everything read-only but the directory small, and becomes a command of a user that the
-// system does not know. It runs in a mount namespace of its own.
+// readOnly is a script that makes everything read-only but the directory small, and becomes a command of a user that
+// the system does not know. It runs in a mount namespace of its own.
 const readOnly = `set -e
 small=$1
 shift

@@ -22,7 +22,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api/client"
 )
 
-// longEnough is how long a test waits for what a program does at once on an idle machine.
+// longEnough is the timeout for actions that are immediate on an idle machine.
 const longEnough = 5 * time.Minute
 
 // A server is a process of opm serve.
@@ -116,7 +116,7 @@ func (s *server) packages(t *testing.T, opts client.Options) []string {
 	return names
 }
 
-// expect fails where the server does not have the packages of the example.
+// expect fails if the server does not have the packages of the example.
 func (s *server) expect(t *testing.T) {
 	t.Helper()
 	if got := s.packages(t, client.Options{}); !slices.Equal(got, []string{"kiln", "loom"}) {
@@ -124,7 +124,7 @@ func (s *server) expect(t *testing.T) {
 	}
 }
 
-// end tells a server to end, which it does without an error.
+// end stops a server, which must end without an error.
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -138,7 +138,7 @@ func (s *server) end(t *testing.T) {
 	}
 }
 
-// TestServe serves until it is told to end.
+// TestServe serves until the server is stopped.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	port := filepath.Join(dir, "port")
@@ -196,7 +196,7 @@ func TestServePortTaken(t *testing.T) {
 	}
 }
 
-// TestServeSources serves what is no directory.
+// TestServeSources serves catalogs that are not directories.
 func TestServeSources(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {

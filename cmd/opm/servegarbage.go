@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// How much garbage may gather in a server. Until it is ready, it needs more memory than ever after: then it is so many
-// bytes, but at least so many percent of what is in use. With percent alone, the garbage collector would run most often
-// while little is in use, which takes time and saves nothing. From then on, what suits other commands is so little that
-// a third of the time to answer would go into collecting it.
+// Limits on garbage in a server. Memory peaks while the server loads; until it is ready, the limit is loadingGarbage
+// bytes, but at least loadingGCPercent of the live heap. A percentage alone would make the garbage collector run most
+// often while the heap is small, which takes time and saves nothing. Afterwards, the percentage of other commands would
+// be so low that a third of the time to answer would go into collecting garbage.
 const (
 	loadingGarbage   = 4 << 20
 	loadingGCPercent = 20
@@ -32,7 +32,7 @@ func limitGarbage(ctx context.Context) {
 	}
 }
 
-// percentWhileLoading returns how much garbage may gather for so many bytes in use.
+// percentWhileLoading returns GOGC for a live heap of that many bytes.
 func percentWhileLoading(live uint64) int {
 	percent := 100 * loadingGarbage / max(live, loadingGarbage)
 	return int(max(loadingGCPercent, percent))

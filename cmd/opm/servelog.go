@@ -53,7 +53,7 @@ const (
 	// terminationLog is where clusters look for why a container ended.
 	terminationLog = "/dev/termination-log"
 
-	// maxTerminationLog is how many bytes of it they read.
+	// maxTerminationLog is the number of bytes that Kubernetes reads of it.
 	maxTerminationLog = 4096
 )
 
@@ -99,11 +99,11 @@ func writeWhole(name, text string) error {
 	})
 }
 
-// readingInterval is how often a server that loads its catalogs logs how far it is.
+// readingInterval is the interval at which a server logs its progress while it loads catalogs.
 const readingInterval = 5 * time.Second
 
-// logReading returns a function that is called with how many more bytes of catalogs were read, and logs their number
-// now and then. A catalog is read twice: to validate it, and to build the store.
+// logReading returns a function that adds up the bytes of catalogs read, and logs the total at intervals. A catalog is
+// read twice: to validate it, and to build the store.
 func logReading(log *slog.Logger) func(int64) {
 	var read, next atomic.Int64
 	next.Store(time.Now().Add(readingInterval).UnixNano())

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A server that takes long to load says how far it is, and one that does not says nothing.
+// A server that loads slowly logs its progress, and one that loads fast logs nothing.
 func TestLogReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -29,7 +29,7 @@ func TestLogReading(t *testing.T) {
 	})
 }
 
-// TestLogWriter has several goroutines write parts of lines, as those that open images do.
+// TestLogWriter has several goroutines write parts of lines, as when images are opened in parallel.
 func TestLogWriter(t *testing.T) {
 	var log bytes.Buffer
 	w := &logWriter{log: slog.New(slog.NewTextHandler(&log, nil))}

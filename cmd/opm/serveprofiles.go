@@ -15,7 +15,7 @@ import (
 // defaultPprofAddr is where upstream serves profiles.
 const defaultPprofAddr = "localhost:6060"
 
-// pprofTime is how long it may take to read a request and to write the answer, as upstream.
+// pprofTime is the timeout for reading a request and for writing the answer, as in upstream.
 const pprofTime = 10 * time.Second
 
 // profiles serve profiles of the program over HTTP.

@@ -16,7 +16,7 @@ type perCatalog struct {
 	each map[string]string // by name
 }
 
-// Set implements pflag.Value. A name is that of a catalog, and what looks like a path or an address is none.
+// Set implements pflag.Value. Text before "=" is the name of a catalog unless it looks like a path or an address.
 func (v *perCatalog) Set(text string) error {
 	name, value, named := strings.Cut(text, "=")
 	if !named || strings.ContainsAny(name, "/:@") {

@@ -57,7 +57,7 @@ func (b *buildInfo) complete(info *debug.BuildInfo) {
 	b.BuildDate = cmp.Or(b.BuildDate, settings["vcs.time"])
 }
 
-// own says which opm this is, without quotes, which scripts take for those of the other line.
+// own returns the line about this build, without quotes: scripts match the quotes of upstream's line.
 func (b *buildInfo) own() string {
 	fields := []string{"opm: this is github.com/opm-toolchain/opm"}
 	for _, field := range [][2]string{{"version ", b.Version}, {"commit ", b.GitCommit}, {"built ", b.BuildDate}} {

@@ -52,7 +52,7 @@ func ofParts(refs []string, err error) error {
 	return cmp.Or(errors.Join(errs...), err)
 }
 
-// warnIfNone warns that the references have none of what the command is about.
+// warnIfNone warns if the references have no objects of the kind that the command reads.
 func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 	if n > 0 {
 		return
