@@ -17,8 +17,8 @@ func packageOf(t testing.TB, lines string) *Package {
 	return NewPackage(graphtest.Package(t, "p", lines))
 }
 
-// describe writes a plan as "v1 -> v2 -> v3", a path for each installed bundle, each with ... where it goes on for
-// ever.
+// describe formats a plan as "v1 -> v2 -> v3", with a path for each installed bundle. A path that loops ends with
+// "...".
 func describe(p *Plan) string {
 	var lines []string
 	for _, b := range p.Package.Bundles {
@@ -42,7 +42,7 @@ func describe(p *Plan) string {
 	return strings.Join(lines, " ; ")
 }
 
-// The errors of OLM Classic about channels.
+// The errors of OLM Classic for channels.
 const (
 	twoHeads = "a unique replacement chain within a channel is required to determine the relative order between channel " +
 		`entries, but 2 replacement chains were found in channel "c" of package "p": v3...v1, v2...v1`
@@ -50,7 +50,7 @@ const (
 	circle = `a cycle exists in the chain of replacement beginning with "v3" in channel "c" of package "p"`
 )
 
-// Without a channel in the Subscription, the default channel comes first, and then the others.
+// TestNoChannel checks that a Subscription without a channel uses the default channel first, and then the others.
 func TestNoChannel(t *testing.T) {
 	p := packageOf(t, `default b
 		channel a
@@ -74,7 +74,7 @@ func TestNoChannel(t *testing.T) {
 	}
 }
 
-// Without a channel, all bundles have an outlook.
+// TestOutlooksWithoutChannel checks that all bundles have an outlook without a channel.
 func TestOutlooksWithoutChannel(t *testing.T) {
 	p := packageOf(t, `default b
 		channel a
@@ -88,7 +88,7 @@ func TestOutlooksWithoutChannel(t *testing.T) {
 	}
 }
 
-// A bundle that the channel neither names nor updates has an outlook if it is asked for.
+// TestOutlookOfAnyBundle checks that a bundle unrelated to the channel has an outlook if the caller asks for it.
 func TestOutlookOfAnyBundle(t *testing.T) {
 	p := packageOf(t, "channel c ; v3 replaces v2 ; v2 ; bundle v1 ; bundle v0")
 	seq, err := p.Outlooks(p.Channel("c"), V1Options{}, false, p.Bundle("v1"))
@@ -101,12 +101,12 @@ func TestOutlookOfAnyBundle(t *testing.T) {
 	}
 }
 
-// Each graph has the plan of both generations of OLM for its first channel.
+// TestPlans checks the plans of both generations of OLM for the first channel of each graph.
 func TestPlans(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		graph       string
-		classic, v1 string // "" where it is that of classic
+		classic, v1 string // "" if the v1 plan is the same
 	}{
 		{
 			"one update at a time", // v0.1.1 <- v0.1.2 <- v0.1.3
@@ -121,31 +121,31 @@ func TestPlans(t *testing.T) {
 			"channel c ; v4.1.2 replaces v4.1.1 range >=4.1.0 <4.1.2 ; v4.1.1 replaces v4.1.0 ; v4.1.0 replaces v4.0.0 ; v4.0.0",
 			"v4.0.0 -> v4.1.0 -> v4.1.2 ; v4.1.0 -> v4.1.2 ; v4.1.1 -> v4.1.2 ; v4.1.2", "",
 		}, {
-			"z-stream with virtual nodes", // what is not in the catalog any more can still be updated
+			"z-stream with virtual nodes", // bundles removed from the catalog can still be updated
 			"channel c ; v1.2.9 replaces v1.1.0 skips v1.2.0,v1.2.1,v1.2.2 ; v1.1.0",
 			"v1.2.0 -> v1.2.9 ; v1.2.1 -> v1.2.9 ; v1.2.2 -> v1.2.9 ; v1.1.0 -> v1.2.9 ; v1.2.9", "",
 		}, {
-			"from 1.0.0 to 2.0.0 in v1 only", // v2.0.0 is skipped, so that Classic does not offer it
+			"from 1.0.0 to 2.0.0 in v1 only", // v2.0.0 is skipped, so Classic does not offer it
 			"channel c ; v3.0.0 skips v2.0.0 ; v2.0.0 range >=1.0.0 <2.0.0 ; bundle v1.0.0 1.0.0",
 			"v1.0.0 ; v2.0.0 -> v3.0.0 ; v3.0.0", "v1.0.0 -> v2.0.0 -> v3.0.0 ; v2.0.0 -> v3.0.0 ; v3.0.0",
 		}, {
-			"the range of an entry that is no head", // rule 1 of the documentation, as it is
+			"the range of an entry that is no head", // rule 1 of the documentation, literally
 			"channel c ; v3 replaces v2 ; v2 replaces v1 range <2.0.0 ; v1 replaces v0 ; v0",
 			"v0 -> v2 -> v3 ; v1 -> v2 -> v3 ; v2 -> v3 ; v3", "",
 		}, {
-			"the nearest to the head wins", // by its range, against what replaces
+			"the nearest to the head wins", // by its range, before the entry that replaces v1
 			"channel c ; v3 replaces v2 range >=1.0.0 <3.0.0 ; v2 replaces v1 ; v1",
 			"v1 -> v3 ; v2 -> v3 ; v3", "",
 		}, {
-			"the head is lower than another version", // Classic does not look at versions, v1 only at them
+			"the head is lower than another version", // Classic ignores versions, v1 uses only versions
 			"channel c ; v2 replaces v3 ; v3 replaces v1 ; v1 range <1.0.0",
 			"v1 -> v3 -> v2 ; v2 ; v3 -> v2", "v1 -> v3 ; v2 ; v3",
 		}, {
-			"a skip range that contains its own version", // Classic finds what is installed
+			"a skip range that contains its own version", // Classic resolves to the installed bundle
 			"channel c ; v2 replaces v1 range >=1.0.0 <=2.0.0 ; v1",
 			"v1 -> v2 ; v2", "",
 		}, {
-			"a skip range with its own version in the middle", // hides the updates by entries below
+			"a skip range with its own version in the middle", // hides the updates to lower entries
 			"channel c ; v3 replaces v2 skips v2 ; v2 replaces v1 ; v1 replaces v0 range =1.0.0 ; v0 range =1.0.0",
 			"v0 -> v1 ; v1 ; v2 -> v3 ; v3", "v0 -> v1 -> v2 -> v3 ; v1 -> v2 -> v3 ; v2 -> v3 ; v3",
 		}, {
@@ -173,7 +173,7 @@ func TestPlans(t *testing.T) {
 			"channel c ; v3 replaces v1 ; v2 replaces v1 ; v1",
 			"v1 " + twoHeads + " ; v2 " + twoHeads + " ; v3 " + twoHeads, "v1 -> v3 ; v2 ; v3",
 		}, {
-			"a circle", // v1 has no idea of chains
+			"a circle", // v1 does not use chains
 			"channel c ; v2 replaces v1 ; v1 replaces v2",
 			"v1 " + noHead + " ; v2 " + noHead, "v1 -> v2 ; v2",
 		}, {
@@ -194,11 +194,11 @@ func TestPlans(t *testing.T) {
 			"v1 -> v2 ; v1.5 ; v2", `v1 -> v2 ; v1.5 error upgrading from currently installed version "1.5.0": no bundles found for ` +
 				`package "p" in channels [c] ; v2`,
 		}, {
-			"through a skipped entry", // the walk goes on behind it
+			"through a skipped entry", // the chain continues after it
 			"channel c ; v4 replaces v3 skips v3 ; v3 replaces v2 ; v2 replaces v1 ; v1",
 			"v1 -> v2 ; v2 ; v3 -> v4 ; v4", "v1 -> v2 -> v3 -> v4 ; v2 -> v3 -> v4 ; v3 -> v4 ; v4",
 		}, {
-			"only skips", // what is skipped is not in the order
+			"only skips", // skipped entries are not in the order
 			"channel c ; v3 skips v2,v1 ; v2 skips v1 ; v1",
 			"v1 -> v3 ; v2 -> v3 ; v3", "",
 		},
@@ -221,7 +221,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// Heads that share a chain, as in a channel of tens of thousands of them, do not walk it each.
+// TestOrderOfManyHeads checks that a chain shared by tens of thousands of heads is followed only once.
 func TestOrderOfManyHeads(t *testing.T) {
 	const n = 30_000
 	var entries []declcfg.Entry
@@ -239,7 +239,7 @@ func TestOrderOfManyHeads(t *testing.T) {
 		!strings.HasSuffix(err.Error(), ", head29999...b0") {
 		t.Errorf("got %.300v", err)
 	}
-	if d := spent(); d > 5*time.Second { // it takes 10 ms
+	if d := spent(); d > 30*time.Second { // usually 10 ms
 		t.Errorf("it took %v", d)
 	}
 	entries[0].Replaces = entries[0].Name
