@@ -14,17 +14,19 @@ import (
 	"testing"
 )
 
-// arrows lists what the packages of this module may import apart from the standard library: first packages of this
+// arrows lists the allowed imports of each package of this module, without the standard library: first packages of this
 // module, without the module path, then third-party packages. A name covers everything below it.
 //
 // It is the table of docs/design.md. A new arrow is a decision to take there first: imports point one way, and a
 // library is used in as few places as possible. Tests may import anything.
 var arrows = map[string][]string{
 	"cmd/opm": {
-		"pkg", "schemas", "internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
+		"pkg", "schemas", "internal", "cmd/opm/internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		json, "github.com/rogpeppe/go-internal",
 		"github.com/sirupsen/logrus",
 	},
+	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
+	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
@@ -41,6 +43,7 @@ var arrows = map[string][]string{
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
 		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", json, "pkg/resolve",
+		"pkg/list",
 	},
 	"pkg/publish": {
 		"pkg/image", "pkg/serve", "pkg/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
@@ -64,33 +67,51 @@ var arrows = map[string][]string{
 	},
 	"pkg/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
-		"internal/constraint", "internal/solver", "internal/legible", "internal/nearest", "internal/plural",
+		"internal/constraint", "pkg/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/installmode",
 	},
+	"pkg/resolve/internal/solver": {"github.com/go-air/gini"},
 	"pkg/simulate": {
-		"pkg/cluster", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery", "github.com/operator-framework/api",
-		"k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
+		"pkg/cluster", "pkg/cluster/olm", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery",
+		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
 		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource", "github.com/prometheus/client_golang",
 		"github.com/prometheus/common", "pkg/bundle",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/nearest",
-		"internal/parallel", "internal/format", "internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup",
-		"pkg/bundle", "pkg/cluster/catalogsource", "k8s.io/apiserver/pkg/apis/cel",
+		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
+		"internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup", "pkg/cluster/catalogsource",
+		"k8s.io/apiserver/pkg/apis/cel",
+	},
+	"pkg/cluster/audit": {
+		"pkg/simulate", "pkg/cluster", "pkg/cluster/olm", "pkg/cluster/operatorgroup", "pkg/cluster/rbac",
+		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "internal/plural",
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+	},
+	"pkg/cluster/olm": {
+		"pkg/cluster", "pkg/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
+		json,
+	},
+	"pkg/cluster/operator": {
+		"pkg/declcfg", "github.com/blang/semver/v4", json, "github.com/operator-framework/api", "k8s.io/api",
+		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 	},
 	"pkg/cluster/rbac": {
-		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers",
-		"pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "pkg/cluster", "pkg/resolve",
+		"pkg/cluster/operator", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+		"k8s.io/component-helpers",
 	},
 	"pkg/cluster/catalogsource": {
 		"github.com/distribution/reference", "github.com/operator-framework/api", "internal/legible", "k8s.io/api",
 		"k8s.io/apimachinery",
 	},
-	"pkg/cluster/operatorgroup": {"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery"},
+	"pkg/cluster/operatorgroup": {
+		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+	},
 	"pkg/list": {
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
+		"github.com/klauspost/compress",
 	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
@@ -122,8 +143,11 @@ var arrows = map[string][]string{
 	"pkg/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference",
-		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/layout",
+		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "pkg/edit/internal/layout",
 		"internal/parallel",
+	},
+	"pkg/edit/internal/layout": {
+		"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
@@ -137,7 +161,7 @@ var arrows = map[string][]string{
 		"github.com/distribution/reference", json, "internal/regular", "internal/pool", "internal/skim",
 	},
 	"pkg/bundle/plain": {
-		"pkg/bundle", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
+		"pkg/bundle", "pkg/cluster/operator", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
 		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
@@ -155,30 +179,29 @@ var arrows = map[string][]string{
 		"internal/markdown",
 	},
 	"pkg/declcfg": {
-		"internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
+		"pkg/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
 		"internal/nearest",
 	},
+	"pkg/place":           {json},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {},
 	"internal/skim":       {json},
-	"internal/console":    {"internal/legible", "internal/plural", "golang.org/x/term"},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/cputime":    {},
 	"internal/dockerfile": {json},
 	"internal/document": {
-		"internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
+		"pkg/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
-	"internal/k8sname":     {},
+	"internal/k8sname":     {"k8s.io/apimachinery"},
 	"internal/markdown":    {"internal/legible"},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6"},
-	"internal/layout":      {"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},
 	"internal/parallel":    {},
@@ -189,17 +212,15 @@ var arrows = map[string][]string{
 	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},
 	"internal/shell":       {},
-	"internal/solver":      {"github.com/go-air/gini"},
 	"internal/spool": {
 		"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile",
 		"internal/pool",
 	},
-	"internal/strictyaml": {"pkg/declcfg", "internal/document", "internal/nearest", json, "internal/format"},
+	"internal/strictyaml": {"pkg/place", "internal/document", "internal/nearest", json, "internal/format"},
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},
 	"internal/tartest":  {"github.com/klauspost/compress"},
-	"internal/watch":    {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 
@@ -276,7 +297,7 @@ func imports(t *testing.T) map[string][]string {
 	return found
 }
 
-// importsOf returns what a file imports apart from the standard library, our packages without the module path.
+// importsOf returns the imports of a file without the standard library, our packages without the module path.
 func importsOf(name string) ([]string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 	if err != nil {

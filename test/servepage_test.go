@@ -32,6 +32,7 @@ func TestServePage(t *testing.T) {
 	t.Run("updates", func(t *testing.T) { testUpdates(ctx, t) })
 	t.Run("dependencies", func(t *testing.T) { testDependencies(ctx, t) })
 	t.Run("search", func(t *testing.T) { testServeSearch(ctx, t) })
+	t.Run("matches", func(t *testing.T) { testSearchMatches(ctx, t) })
 	t.Run("channels", func(t *testing.T) { testServeChannels(ctx, t) })
 	t.Run("descriptions", func(t *testing.T) { testDescriptions(ctx, t) })
 	t.Run("keyboard", func(t *testing.T) { testServeKeyboard(ctx, t) })
@@ -94,7 +95,7 @@ func serving(t *testing.T, sources ...namedSource) string {
 	return server.URL + "/"
 }
 
-// openPage opens the page of a server of catalogs, at a fragment. It may request only what is on the server.
+// openPage opens the page of a server of catalogs, at a fragment. It may send requests only to the server.
 func openPage(browser context.Context, t *testing.T, fragment string, sources ...namedSource) *tab {
 	t.Helper()
 	base := serving(t, sources...)
@@ -119,7 +120,7 @@ func (p *tab) clickLink(text string) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// visibleCards are the cards that can be seen: what is not displayed has no boxes.
+// visibleCards are the visible cards: elements that are not displayed have no boxes.
 const visibleCards = `[...document.querySelectorAll(".card")].filter((c) => c.getClientRects().length > 0)`
 
 // testPublishedPage searches for an operator, opens it, and looks at a bundle and its update.
@@ -215,7 +216,7 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 	}
 }
 
-// testDependencies shows what a bundle requires, and leads to the package that satisfies it.
+// testDependencies shows the dependencies of a bundle, and follows one to the package that satisfies it.
 func testDependencies(browser context.Context, t *testing.T) {
 	const requiring = `---
 schema: olm.package
@@ -252,7 +253,7 @@ properties:
 	p.untilHeading("The Kiln")
 }
 
-// testServeSearch searches, and looks at what can be seen and at the address.
+// testServeSearch searches, and checks the visible cards and the address.
 func testServeSearch(browser context.Context, t *testing.T) {
 	oven := strings.NewReplacer("kiln", "oven", "The Kiln", "The Oven", "fires", "bakes").Replace(kiln)
 	p := openPage(browser, t, "#catalog=c&search=kiln", namedSource{"c", textSource(kiln + "---\n" + oven)})
@@ -311,6 +312,71 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	p.untilHeading("The Kiln")
 	search("oven" + kb.Enter) // before the packages are shown
 	p.untilHeading("The Oven")
+}
+
+// testSearchMatches searches for what cards do not show, and follows the links to it.
+func testSearchMatches(browser context.Context, t *testing.T) {
+	const clay = `---
+schema: olm.package
+name: clay
+defaultChannel: stable
+---
+schema: olm.channel
+package: clay
+name: stable
+entries: [{name: clay.v2.0.0, replaces: clay.v1.0.0}, {name: clay.v1.0.0}]
+`
+	bundle := func(version, properties string) string {
+		return fmt.Sprintf("---\n{schema: olm.bundle, package: clay, name: clay.v%[1]s, image: \"quay.example/pots:%[1]s\", properties: [\n"+
+			" {type: olm.package, value: {packageName: clay, version: %[1]s}}%[2]s]}\n", version, properties)
+	}
+	var apis strings.Builder
+	for _, kind := range []string{"Bowl", "Cup", "Jar", "Jug", "Pot", "Tile", "Vase"} {
+		fmt.Fprintf(&apis, ", {type: olm.gvk, value: {group: ware.example, version: v1, kind: %s}}", kind)
+	}
+	const about = `, {type: olm.csv.metadata, value: {description: "Clay, which a <b>kiln</b> fires."}}`
+	text := kiln + clay + bundle("1.0.0", apis.String()) + bundle("2.0.0", apis.String()+about)
+	p := openPage(browser, t, "#catalog=c&search=jug.WARE", namedSource{"c", textSource(text)})
+	p.untilHeading("Packages of c")
+	expect := func(status string, matches ...string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.getElementById("status").textContent === %q`, status))
+		if got := eval[[]string](p, `[...document.querySelectorAll(".matches li")].map((li) => li.textContent)`); !slices.Equal(got, matches) {
+			t.Errorf("shows %q, want %q", got, matches)
+		}
+	}
+	search := func(query, status string, matches ...string) {
+		t.Helper()
+		p.do(chromedp.Evaluate[chromedp.Void](`query.value = ""; query.focus()`), chromedp.KeyEvent(query))
+		expect(status, matches...)
+	}
+	expect("1 of 2 packages", "API ware.example/v1/Jug in clay.v2.0.0 and 1 more")
+	for _, problem := range eval[[]string](p, accessible) {
+		t.Error(problem)
+	}
+	search("nothing at all", "0 of 2 packages")
+	search("pots:1", "1 of 2 packages", "image quay.example/pots:1.0.0 in clay.v1.0.0")
+	// The package of which only a description matches is the last.
+	search("KILN", "2 of 2 packages", "description Clay, which a <b>kiln</b> fires. in clay.v2.0.0")
+	if got := eval[[]string](p, visibleCards+`.map((c) => c.querySelector("a").textContent)`); !slices.Equal(got, []string{"The Kiln", "clay"}) {
+		t.Errorf("shows %q", got)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void](`query.value = ""; query.dispatchEvent(new Event("input"))`))
+	expect("2 packages")
+	if got := eval[[]string](p, visibleCards+`.map((c) => c.querySelector("a").textContent)`); !slices.Equal(got, []string{"clay", "The Kiln"}) {
+		t.Errorf("shows %q", got)
+	}
+	var all []string
+	for _, kind := range []string{"Bowl", "Cup", "Jar", "Jug", "Pot", "Tile", "Vase"} {
+		all = append(all, fmt.Sprintf("API ware.example/v1/%s in clay.v2.0.0 and 1 more", kind))
+	}
+	search("ware.example", "1 of 2 packages", all[:5]...)
+	p.picture("matches")
+	p.do(chromedp.Click(chromedp.CSS(".card button")))
+	p.until(`document.querySelectorAll(".matches li").length === 7`)
+	expect("1 of 2 packages", all...)
+	p.clickLink("clay.v2.0.0")
+	p.untilHeading("clay.v2.0.0")
 }
 
 // testServeChannels holds that channels are sorted by version wherever there are several.

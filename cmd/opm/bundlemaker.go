@@ -90,7 +90,7 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 	return nil
 }
 
-// wrote says what was written where, in the words of upstream, for which scripts wait.
+// wrote reports the written file in upstream's words, which scripts wait for.
 func (*bundleMaker) wrote(cmd *cobra.Command, name, dir string) {
 	if full, err := filepath.Abs(dir); err == nil {
 		dir = full
@@ -152,7 +152,7 @@ func (f *bundleMaker) openDirectory() {
 	}
 }
 
-// checkBundle warns of what is wrong with the generated bundle, or fails if strict.
+// checkBundle warns of each problem of the generated bundle, or fails if strict.
 func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 	root := filepath.Join(f.root(), "manifests")
 	files := bundleFiles{manifests: os.DirFS(f.manifests()), metadata: os.DirFS(f.metadata())}
@@ -186,7 +186,7 @@ func (f bundleFiles) Open(name string) (fs.File, error) {
 	return dir.Open(name)
 }
 
-// Stat tells what a file is without opening it, which waits for a named pipe.
+// Stat returns the file info without opening the file: opening a named pipe blocks.
 func (f bundleFiles) Stat(name string) (fs.FileInfo, error) {
 	dir, name, err := f.find("stat", name)
 	if err != nil {
@@ -207,7 +207,7 @@ func (f bundleFiles) find(op, name string) (fs.FS, string, error) {
 	return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 }
 
-// complete checks the directory, completes the labels and prints those that it infers.
+// complete checks the directory, completes the labels and prints the inferred labels.
 func (f *bundleMaker) complete(w io.Writer) error {
 	f.openDirectory()
 	if err := f.check(); err != nil {
@@ -241,4 +241,29 @@ func (f *bundleMaker) dockerfile() ([]byte, error) {
 		return nil, fmt.Errorf("write %s: %w", bundleDockerfile, err)
 	}
 	return text, nil
+}
+
+func bundleGenerateCmd(path string) *cobra.Command {
+	f := bundleMaker{overwrite: true}
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Write the metadata and Dockerfile of a bundle",
+		Long: `Write metadata/annotations.yaml next to the manifests directory of a bundle, or into
+--output-dir, and bundle.Dockerfile into the current directory. Existing files are overwritten.
+
+Without --package or --channels, opm infers them from the package manifest next to the manifests
+directory: the channels are those whose updates include the bundle.`,
+		Example: "  " + path + ` generate --directory bundle/manifests --package kiln --channels stable,beta --default stable
+  ` + path + ` generate -d bundle/manifests -p kiln -c stable --output-dir kiln-bundle`,
+		Args:              rangeArgs(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.complete(cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			return f.generateForEngine(cmd)
+		},
+	}
+	f.addFlags(cmd)
+	return cmd
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// catalogNote says what a CATALOG is.
+// catalogNote is the paragraph of help texts that defines CATALOG.
 const catalogNote = `
 
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
@@ -60,7 +60,7 @@ func (f *imageFlags) openWith(
 	return catalog, closeAll, nil
 }
 
-// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is that of
+// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is passed to
 // [declcfg.ReadIndexAndCheck]; it may be nil.
 func readIndex(
 	cmd *cobra.Command, refs []string, from *imageFlags, check func(*declcfg.Meta, any) error,
@@ -152,7 +152,7 @@ func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 	}
 }
 
-// openOptions returns the options that come from the environment, and those of limits.
+// openOptions returns the options set by the environment and by the flags for limits.
 func openOptions(cmd *cobra.Command) render.Options {
 	return render.Options{
 		Stdin:     cmd.InOrStdin(),
@@ -212,4 +212,34 @@ func incomplete(err error) error {
 		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
 	}
 	return err
+}
+
+const keepGoingUsage = "leave out packages that are not valid, and warn of each"
+
+// addKeepGoing adds the flag by which a catalog is opened without its invalid packages.
+func (f *imageFlags) addKeepGoing(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.keepGoing, "keep-going", false, keepGoingUsage)
+}
+
+// withhold takes the packages that are not valid out of a catalog, and warns of them. It is an error if no other
+// package is there.
+func withhold(cmd *cobra.Command, catalog *render.Catalog) error {
+	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
+	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+		return err
+	}
+	held := report.Withheld()
+	if held == nil {
+		return nil
+	}
+	if held.HasAll(report.Index) {
+		return reportProblems(cmd, report.Problems)
+	}
+	for _, name := range held.Names() {
+		p := held[name]
+		what := fmt.Sprintf("%s: %s [%s]", validate.WithheldText(name), p.Message, p.Rule)
+		fmt.Fprintln(cmd.ErrOrStderr(), placed(p.Pos, problem.Warning, what))
+	}
+	catalog.Sources = held.Without(catalog.Sources...)
+	return nil
 }

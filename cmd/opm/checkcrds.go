@@ -25,7 +25,9 @@ func checkCRDsCmd() *cobra.Command {
 		Long: `Compare the CustomResourceDefinitions of the bundles of every update, as OLM Classic and OLM v1 do
 before they install it, and report every change for which one of them refuses the update. The
 exit code is 1 if there are any. Unlike validate, the report goes to standard output in text
-format, too; standard error has the numbers only.
+format, too; standard error has the numbers only. Text has one line, with a number, for equal
+changes of the bundles of a package, and for images that cannot be read for the same reason; the
+other formats have each.
 
 The updates are those of the edges of a catalog: replaces, skips and skipRange. Without channels,
 as of bundle directories and bundle images, the bundles of a package are compared by version, each

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func (f *editFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// addUpdates adds the flags for what a new entry of a channel updates, and returns what reads them.
+// addUpdates adds the flags for the edges of a new channel entry, and returns a function that reads them.
 func addUpdates(cmd *cobra.Command) func() edit.Updates {
 	var replaces string
 	var u edit.Updates
@@ -55,7 +56,7 @@ func addUpdates(cmd *cobra.Command) func() edit.Updates {
 	}
 }
 
-// run makes an edit, and prints what it decided, or the problems that it would cause.
+// run makes an edit and prints its decisions, or the problems it would cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	done := progress(cmd, "editing")
 	defer done()
@@ -87,7 +88,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	return err
 }
 
-// maxDiffLine is how many characters of a line are shown in a diff. Those of manifests in base64 have thousands.
+// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
 const maxDiffLine = 200
 
 // abbreviated returns a diff with the ends of long lines left out.
@@ -113,12 +114,130 @@ func kindArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// kinds completes to what has names in a package.
+// kinds completes to the kinds of named objects in a package.
 func kinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return texts(edit.Kinds()), cobra.ShellCompDirectiveNoFileComp
 }
 
-// namesOfKind completes to the names in the catalog of the first argument of what the second one says.
+// namesOfKind completes to the names of the objects of a kind, the second argument, in the catalog of the first.
 func namesOfKind(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	return namesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
+}
+
+func promoteCmd() *cobra.Command {
+	var f editFlags
+	var to string
+	cmd := &cobra.Command{
+		Use:   "promote CATALOG BUNDLE --to CHANNEL",
+		Short: "Put a bundle of a catalog or a template into another channel",
+		Long: `Put a bundle that is in one channel into another one too. It replaces the head of that channel,
+unless --replaces says otherwise, and keeps the skips and the skipRange that it has.
+
+In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stable.` + editNote,
+		Example: `  opm promote catalog kiln.v2.0.0-rc.1 --to stable
+  opm promote catalog/kiln kiln.v2.0.0-rc.1 --to stable --dry-run`,
+		Args:              exactArgs("CATALOG", "BUNDLE"),
+		ValidArgsFunction: completeArgs(files, bundles),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "put the bundle into `CHANNEL`")
+	must(cmd.MarkFlagRequired("to"))
+	completeWith(cmd, channels, "to")
+	updates := addUpdates(cmd)
+	cmd.Flags().BoolVar(&f.create, "create", false, "create the channel if the package has none of that name")
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, args[0], edit.Promote{Bundle: args[1], To: to, Updates: updates()})
+	}
+	return cmd
+}
+
+func deprecateCmd() *cobra.Command {
+	var f editFlags
+	var message string
+	var undo bool
+	cmd := &cobra.Command{
+		Use:   "deprecate CATALOG package|channel|bundle NAME --message TEXT",
+		Short: "Deprecate a package, a channel or a bundle",
+		Long: `Deprecate a package, a channel or a bundle with a message for its users, or change the message.
+--undo removes the deprecation.` + editNote,
+		Example: `  opm deprecate catalog bundle kiln.v1.0.0 --message "kiln 1.0 is not supported any more; update to 1.1"
+  opm deprecate catalog channel candidate --package kiln --message "use the channel stable"
+  opm deprecate catalog bundle kiln.v1.0.0 --undo`,
+		Args:              kindArgs,
+		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if message == "" && !undo {
+				return usageError{errors.New("--message or --undo is missing")}
+			}
+			e := edit.Deprecate{Kind: edit.Kind(args[1]), Name: args[2], Message: message, Undo: undo}
+			return f.run(cmd, args[0], e)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
+	flags.BoolVar(&undo, "undo", false, "remove the deprecation")
+	exclude(cmd, "undo", "message")
+	completeNothing(cmd, "message")
+	f.add(cmd)
+	return cmd
+}
+
+func removeCmd() *cobra.Command {
+	var f editFlags
+	var e edit.Remove
+	cmd := &cobra.Command{
+		Use:   "remove CATALOG package|channel|bundle NAME",
+		Short: "Remove a package, a channel or a bundle",
+		Long: `Remove a package, a channel or a bundle, with its deprecation. A bundle is removed from all
+channels, or from that of --channel only.
+
+What the package needs to stay valid is changed only if you ask for it: --reconnect lets bundles
+that replace the removed one replace what that replaced, and skip it; --with-bundles also removes
+the bundles that only the removed channel has.
+
+In a semver template, NAME is an image, and --channel is candidate, fast or stable.` + editNote,
+		Example: `  opm remove catalog bundle kiln.v1.1.1 --reconnect
+  opm remove catalog bundle kiln.v1.2.0 --channel candidate --reconnect --dry-run
+  opm remove catalog channel candidate --package kiln --with-bundles`,
+		Args:              kindArgs,
+		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e.Kind, e.Name = edit.Kind(args[1]), args[2]
+			switch {
+			case e.Kind != edit.Bundle && (e.Channel != "" || e.Image != "" || e.Reconnect):
+				return usageError{errors.New("--channel, --image and --reconnect are for bundles")}
+			case e.Kind != edit.Channel && e.WithBundles:
+				return usageError{errors.New("--with-bundles is for channels")}
+			}
+			return f.run(cmd, args[0], e)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
+	completeWith(cmd, channels, "channel")
+	flags.BoolVar(&e.Reconnect, "reconnect", false, "reconnect the updates around the bundle")
+	flags.BoolVar(&e.WithBundles, "with-bundles", false, "also remove the bundles that only the channel has")
+	flags.StringVar(&e.Image, "image", "", "the bundle is `IMAGE`, in a basic template that does not have its name")
+	exclude(cmd, "image", "channel")
+	completeNothing(cmd, "image")
+	f.add(cmd)
+	return cmd
+}
+
+func defaultChannelCmd() *cobra.Command {
+	var f editFlags
+	cmd := &cobra.Command{
+		Use:   "default-channel CATALOG CHANNEL",
+		Short: "Set the default channel of a package",
+		Long:  `Make a channel the default of its package.` + editNote,
+		Example: `  opm default-channel catalog/kiln stable
+  opm default-channel catalog stable --package kiln --dry-run`,
+		Args:              exactArgs("CATALOG", "CHANNEL"),
+		ValidArgsFunction: completeArgs(files, channels),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0], edit.DefaultChannel{Channel: args[1]})
+		},
+	}
+	f.add(cmd)
+	return cmd
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -77,7 +79,7 @@ const (
 // defaultMaxObject is the default of --max-object-size, unless a server has little memory.
 const defaultMaxObject = 256 << 20
 
-// addReadFlags adds the flags of a command that reads catalogs, those of images included.
+// addReadFlags adds the flags of a command that reads catalogs, including the registry flags.
 func addReadFlags(cmd *cobra.Command, images *imageFlags) {
 	addObjectLimit(cmd)
 	images.add(cmd)
@@ -114,4 +116,129 @@ func sizeOf(cmd *cobra.Command, name string) int64 {
 		return int64(*f.Value.(*byteSize))
 	}
 	return 0
+}
+
+// modes lists the flags that each mode of a command uses. A mode is named after the flag that selects it; "" is the
+// default. A flag that is in no list is used by all modes.
+type modes map[string]string
+
+// add makes a command refuse flags that have no effect, before it looks at its arguments.
+func (m modes) add(cmd *cobra.Command) {
+	arguments := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := m.check(cmd); err != nil {
+			return err
+		}
+		return arguments(cmd, args)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		for mode := range m {
+			if users := m.users(f.Name); mode != "" && len(users) > 0 && !slices.Contains(users, mode) {
+				cmd.MarkFlagsMutuallyExclusive(mode, f.Name) // for completion
+			}
+		}
+	})
+}
+
+// check returns an error about the first flag, by name, that has no effect.
+func (m modes) check(cmd *cobra.Command) (err error) {
+	var chosen string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, ok := m[f.Name]; !ok || err != nil {
+			return
+		}
+		if chosen != "" {
+			err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
+		}
+		chosen = f.Name
+	})
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if users := m.users(f.Name); err == nil && len(users) > 0 && !slices.Contains(users, chosen) {
+			err = usageError{m.unused(f.Name, chosen, users)}
+		}
+	})
+	return err
+}
+
+// users returns the modes that use a flag, sorted, nil if all do.
+func (m modes) users(flag string) (users []string) {
+	for mode, flags := range m {
+		if slices.Contains(strings.Fields(flags), flag) {
+			users = append(users, mode)
+		}
+	}
+	slices.Sort(users)
+	return users
+}
+
+func (m modes) unused(flag, chosen string, users []string) error {
+	if chosen != "" {
+		return fmt.Errorf("--%s and --%s cannot be combined", chosen, flag)
+	}
+	return fmt.Errorf("--%s needs --%s", flag, strings.Join(users, " or --"))
+}
+
+// exactArgs requires the named arguments. Its errors are easier to read than cobra's.
+func exactArgs(names ...string) cobra.PositionalArgs { return rangeArgs(len(names), names...) }
+
+// rangeArgs accepts the named arguments, of which the first least are required.
+func rangeArgs(least int, names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usageError{fmt.Errorf("argument %s is missing", names[len(args)])}
+		case len(args) > len(names):
+			return usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
+		}
+		return nil
+	}
+}
+
+// atLeastOne requires one or more arguments.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("argument %s is missing", name)}
+		}
+		return nil
+	}
+}
+
+// requireFlags returns an error if a flag is missing that the command requires. It runs before the check of cobra,
+// whose error is hard to read.
+func requireFlags(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed && err == nil {
+			err = usageError{fmt.Errorf("--%s is missing", f.Name)}
+		}
+	})
+	return err
+}
+
+// exclude makes the flag one mutually exclusive with each of the others.
+func exclude(cmd *cobra.Command, one string, others ...string) {
+	for _, other := range others {
+		cmd.MarkFlagsMutuallyExclusive(one, other) // for completion
+	}
+	before := cmd.PreRunE
+	// This runs before the check of cobra, whose error is hard to read.
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		for _, other := range others {
+			if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+				return usageError{fmt.Errorf("--%s and --%s cannot be combined", one, other)}
+			}
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
+
+// checkJobs checks the value of --jobs, which 0 leaves to the command if it is not given.
+func checkJobs(cmd *cobra.Command, jobs int) error {
+	if cmd.Flags().Changed("jobs") && jobs < 1 {
+		return usageError{errors.New("--jobs: want 1 or more")}
+	}
+	return nil
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -72,7 +75,7 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 	return f.write(cmd, set)
 }
 
-// sizeOf reads a catalog and returns how many bytes its files have.
+// sizeOf reads a catalog and returns the total size of its files in bytes.
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	done := progress(cmd, "reading")
 	defer done()
@@ -125,4 +128,102 @@ func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
 			return nil
 		})
 	})
+}
+
+// manifestsFlags are the flags of generate manifests.
+type manifestsFlags struct {
+	manifests.Options
+	kind, probes, format, dir string
+	images                    imageFlags
+}
+
+// ofSource are the flags of a CatalogSource that is beside a Deployment.
+var ofSource = []string{"priority", "display-name", "publisher"}
+
+// kindsOf says which kinds a flag is for; others are for all.
+var kindsOf = map[string][]manifests.Kind{
+	"priority":       {manifests.CatalogSource, manifests.ClusterCatalog},
+	"poll-interval":  {manifests.CatalogSource, manifests.ClusterCatalog},
+	"security":       {manifests.CatalogSource},
+	"image-template": {manifests.CatalogSource},
+	"cluster-opm":    {manifests.CatalogSource},
+	"display-name":   {manifests.CatalogSource},
+	"publisher":      {manifests.CatalogSource},
+	"replicas":       {manifests.Deployment},
+	"max-replicas":   {manifests.Deployment},
+	"http-port":      {manifests.Deployment},
+	"probes":         {manifests.Deployment},
+	"allow-from":     {manifests.Deployment},
+
+	"service-monitor":    {manifests.Deployment},
+	"with-catalogsource": {manifests.Deployment},
+}
+
+func (f *manifestsFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
+	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog",
+		texts(manifests.Kinds())...)
+	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
+	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")
+	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this `TIME`, 0 is never")
+	choiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
+		"legacy", "restricted")
+	flags.StringVar(&f.ImageTemplate, "image-template", "",
+		"`TEMPLATE` of the image, such as registry.example/catalog:v{kube_major_version}.{kube_minor_version}")
+	flags.BoolVar(&f.ClusterOpm, "cluster-opm", false, "the opm of the cluster is this one")
+	flags.StringVar(&f.DisplayName, "display-name", "", "`NAME` that people see")
+	flags.StringVar(&f.Publisher, "publisher", "", "`NAME` of who publishes the catalog")
+	flags.Int32Var(&f.Replicas, "replicas", 2, "run at least `N` replicas")
+	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4,
+		"run at most `N` replicas; if --replicas is not less, there is no autoscaler")
+	flags.Int32Var(&f.HTTPPort, "http-port", 0, "serve HTTP on `PORT` too: the API of catalogd, a web page, metrics")
+	choiceVar(cmd, &f.probes, "probes", "", "grpc", "protocol of the probes; http needs --http-port", "grpc", "http")
+	flags.BoolVar(&f.ServiceMonitor, "service-monitor", false,
+		"also a ServiceMonitor, by which Prometheus collects the metrics; needs --http-port")
+	flags.StringSliceVar(&f.AllowFrom, "allow-from", nil,
+		"allow connections only from pods of `NAMESPACE`; repeatable (default: from all pods)")
+	flags.BoolVar(&f.WithCatalogSource, "with-catalogsource", false,
+		"also a CatalogSource with the address of the Deployment; needs --namespace")
+	flags.Int32Var(&f.Shards, "render-job", 0,
+		"instead, a Job that renders the images listed in CATALOG in `COUNT` shards")
+	exclude(cmd, "render-job", "kind")
+	flags.StringVar(&f.AuthSecret, "auth-secret", "",
+		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")
+	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML),
+		"output format; a kustomization or a chart needs --output-dir",
+		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
+	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
+	addReadFlags(cmd, &f.images)
+	must(cmd.MarkFlagDirname("output-dir"))
+	completeNothing(cmd, "image", "name", "namespace", "priority", "poll-interval", "image-template", "display-name",
+		"publisher", "replicas", "max-replicas", "http-port", "allow-from", "render-job", "auth-secret")
+}
+
+// check sets the kind, and refuses flags that make no sense together.
+func (f *manifestsFlags) check(cmd *cobra.Command) error {
+	if f.Image == "" {
+		return errors.New("--image is missing: it names the image of the catalog")
+	}
+	f.Kind = manifests.Kind(f.kind)
+	f.HTTPProbes = f.probes == "http"
+	if cmd.Flags().Changed("render-job") {
+		f.Kind = manifests.RenderJob
+	}
+	for _, name := range slices.Sorted(maps.Keys(kindsOf)) {
+		if f.WithCatalogSource && slices.Contains(ofSource, name) {
+			continue
+		}
+		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {
+			return fmt.Errorf("--%s is for --kind %s", name, oneOf(texts(kindsOf[name])))
+		}
+	}
+	if f.AuthSecret != "" && f.Kind != manifests.RenderJob {
+		return errors.New("--auth-secret needs --render-job")
+	}
+	if form := manifests.Format(f.format); f.dir == "" && (form == manifests.Kustomize || form == manifests.Helm) {
+		return fmt.Errorf("-o %s needs --output-dir", form)
+	}
+	return nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -101,7 +101,7 @@ func (f *reportFlags) printRules(w io.Writer, names []string) error {
 	return nil
 }
 
-// checkNames returns an error if one of the names is not that of a rule.
+// checkNames returns an error if there is no rule of one of the names.
 func (f *reportFlags) checkNames(names []string) error {
 	if err := f.rules().CheckNames(names); err != nil {
 		return usageError{fmt.Errorf("%w; --rules alone lists them", err)}
@@ -197,7 +197,7 @@ func (f *reportFlags) printSummed(
 	return withNotes(cmd, err, "opm: "+summary+"\n")
 }
 
-// unknown returns the problems that are not in the named baseline, and what is there but is no problem any more.
+// unknown returns the problems that are not in the named baseline, and the stale entries of the baseline.
 func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, []problem.Known, error) {
 	if baseline == "" {
 		return problems, nil, nil
@@ -225,7 +225,8 @@ func readBaseline(name string) (*problem.Baseline, error) {
 // isOther reports whether a known problem is one that another command finds, which may have the same baseline.
 func (f *reportFlags) isOther(k problem.Known) bool { return !f.rules().Has(k.Rule) }
 
-// replaceBaseline makes all problems known, in addition to those of other commands, and says how many there are.
+// replaceBaseline replaces the problems of this command in a baseline, keeps those of other commands, and reports the
+// total.
 func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*problem.Problem) error {
 	b := problem.NewBaseline(problems)
 	switch old, err := readBaseline(name); {
@@ -241,7 +242,7 @@ func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*prob
 	return err
 }
 
-// staleNotes lists what is in a baseline and no longer exists.
+// staleNotes lists the entries of a baseline whose problems no longer exist.
 func staleNotes(baseline string, stale []problem.Known) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
@@ -252,7 +253,7 @@ func staleNotes(baseline string, stale []problem.Known) string {
 	return b.String()
 }
 
-// manyProblems is how many problems are worth a summary, also where nobody watches.
+// manyProblems is the number of problems from which on a summary is printed even without a terminal.
 const manyProblems = 100
 
 // printProblems prints problems for people, with colours on a terminal, and hints only if info is set. If there are

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -30,7 +30,7 @@ func consoleOf(cmd *cobra.Command) *console.Console {
 	return c
 }
 
-// progress shows on a terminal what the command does; see [console.Console.Start].
+// progress shows the activity of the command on a terminal; see [console.Console.Start].
 func progress(cmd *cobra.Command, what string) (done func()) {
 	if c := consoleOf(cmd); c != nil {
 		return c.Start(what)
@@ -38,7 +38,7 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 	return func() {}
 }
 
-// workOf returns what the command is doing. Nobody sees what is counted if standard error is not a terminal.
+// workOf returns the progress counters of the command. They are not shown if standard error is not a terminal.
 func workOf(cmd *cobra.Command) *console.Work {
 	if c := consoleOf(cmd); c != nil && c.Work() != nil {
 		return c.Work()
@@ -46,7 +46,7 @@ func workOf(cmd *cobra.Command) *console.Work {
 	return new(console.Work)
 }
 
-// showOpening makes opts count the references of the command and what is read of them.
+// showOpening makes opts count the opened references and the bytes read.
 func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
 	w := workOf(cmd)
 	w.Count(len(refs), "references")

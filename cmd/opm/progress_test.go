@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 )
 
 // Commands count in the line that is shown.

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -80,9 +82,16 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
-	refs, err := f.references(cmd, args)
-	if err != nil {
-		return err
+	if f.refsFile != "" {
+		refs, err := readReferences(cmd, f.refsFile)
+		if err != nil {
+			return err
+		}
+		args = append(args, refs...)
+		if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
+			return usageError{errors.New(
+				"--refs-file - already reads standard input: remove \"-\" from the references")}
+		}
 	}
 	opts, closeAll, err := f.open(cmd)
 	if err != nil {
@@ -94,26 +103,10 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		opts.Skipped = func(_ string, err error) { skipped = append(skipped, err) }
 	}
 	opts.Shard = f.shard
-	if err := f.render(cmd, refs, opts); err != nil {
+	if err := f.render(cmd, args, opts); err != nil {
 		return errors.Join(append(skipped, err)...)
 	}
 	return errors.Join(skipped...)
-}
-
-// references returns the references in the arguments and in --refs-file.
-func (f *renderFlags) references(cmd *cobra.Command, args []string) ([]string, error) {
-	if f.refsFile == "" {
-		return args, nil
-	}
-	refs, err := readReferences(cmd, f.refsFile)
-	if err != nil {
-		return nil, err
-	}
-	args = append(args, refs...)
-	if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
-		return nil, usageError{errors.New("--refs-file - already reads standard input: remove \"-\" from the references")}
-	}
-	return args, nil
 }
 
 // readReferences reads a file of references, or standard input.
@@ -161,20 +154,17 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	}
 	warnOfFlaws(cmd, metas)
 	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit, Check: catalog.Unchanged}
-	if err := f.print(cmd, metas, write); err != nil || f.lock == "" {
+	if f.file == "" {
+		err = printObjects(cmd, metas, write)
+	} else {
+		err = atomicfile.Write(f.file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+			return declcfg.Write(ctx, w, metas, write)
+		})
+	}
+	if err != nil || f.lock == "" {
 		return err
 	}
 	return catalog.Lock.WriteFile(f.lock)
-}
-
-// print prints the objects, or writes --output-file.
-func (f *renderFlags) print(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteOptions) error {
-	if f.file == "" {
-		return printObjects(cmd, metas, opts)
-	}
-	return atomicfile.Write(f.file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		return declcfg.Write(cmd.Context(), w, metas, opts)
-	})
 }
 
 // ofPackage returns the objects of one package.
@@ -191,4 +181,40 @@ func ofPackage(metas []*declcfg.Meta, pkg string) ([]*declcfg.Meta, error) {
 		return nil, declcfg.NotFound("no package", pkg, slices.Compact(names))
 	}
 	return of, nil
+}
+
+// addShardFlag adds --shard to a command that asks registries for many images.
+func addShardFlag(cmd *cobra.Command, shard *render.Shard, what string) {
+	usage := fmt.Sprintf("only part `INDEX/COUNT` of the %s, the first is 0/COUNT; COUNT alone takes INDEX from $%s",
+		what, completionIndex)
+	cmd.Flags().Var((*shardFlag)(shard), "shard", usage)
+	completeNothing(cmd, "shard")
+}
+
+// completionIndex is the variable that the pods of an indexed Job have.
+const completionIndex = "JOB_COMPLETION_INDEX"
+
+// A shardFlag is the value of a flag.
+type shardFlag render.Shard
+
+func (s *shardFlag) String() string {
+	if *s == (shardFlag{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Count)
+}
+
+func (s *shardFlag) Type() string { return "shard" }
+
+func (s *shardFlag) Set(text string) error {
+	if !strings.Contains(text, "/") {
+		index := os.Getenv(completionIndex)
+		if index == "" {
+			return fmt.Errorf("want INDEX/COUNT, since $%s is not set", completionIndex)
+		}
+		text = index + "/" + text
+	}
+	shard, err := render.ParseShard(text)
+	*s = shardFlag(shard)
+	return err
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"

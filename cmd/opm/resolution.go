@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/graph/draw"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
@@ -68,7 +69,8 @@ func (r *resolution) v1Steps() []resolveStep {
 	return append([]resolveStep{r.V1.resolveStep}, r.V1.Path...)
 }
 
-func (r *resolution) write(w io.Writer, format string) error {
+// write writes the answer, of each explanation in text at most limit lines if that is not 0.
+func (r *resolution) write(w io.Writer, format string, limit int) error {
 	switch format {
 	case "dot":
 		return r.writeDOT(w)
@@ -79,7 +81,7 @@ func (r *resolution) write(w io.Writer, format string) error {
 	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {
 		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
-		_ = r.Classic.Explanation.WriteText(&text) // which takes any text
+		_ = r.Classic.Explanation.WriteShort(&text, limit, hintExplanation) // which takes any text
 	}
 	if r.V1 != nil {
 		if text.Len() > 0 {
@@ -87,7 +89,7 @@ func (r *resolution) write(w io.Writer, format string) error {
 		}
 		writeSteps(&text, "OLM v1", r.v1Steps(), r.V1.Loop)
 		if r.V1.first != nil {
-			_ = r.V1.first.WriteText(&text)
+			_ = r.V1.first.WriteShort(&text, limit, hintExplanation)
 		}
 	}
 	_, err := io.WriteString(w, text.String())
@@ -126,4 +128,43 @@ func writeChoices(w io.Writer, choices []resolve.Choice) {
 			legible.Name(cmp.Or(c.Channel, "-")), c.Catalog, legible.Name(cmp.Or(c.Replaces, "-")))
 	}
 	t.Flush()
+}
+
+// writeDOT draws the chosen bundles: an arrow leads from a request or a bundle to each bundle it requires.
+func (r *resolution) writeDOT(w io.Writer) error {
+	var text strings.Builder
+	text.WriteString("digraph resolution {\n  rankdir=LR\n  node [shape=box]\n")
+	if r.Classic != nil {
+		for _, d := range r.Classic.Explanation.Decisions {
+			from := d.Bundle
+			if d.Subscription != "" {
+				from = "Subscription " + d.Subscription
+			}
+			dotArrow(&text, from, d.Chosen, d.Requires)
+		}
+		dotFailure(&text, "OLM Classic", r.Classic.Outcome, r.Classic.Message)
+	}
+	if r.V1 != nil {
+		for _, c := range r.V1.Install {
+			dotArrow(&text, "ClusterExtension "+c.Package, c.Catalog+"/"+c.Bundle, "")
+		}
+		dotFailure(&text, "OLM v1", r.V1.Outcome, r.V1.Message)
+	}
+	text.WriteString("}\n")
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func dotArrow(w io.Writer, from, to, label string) {
+	fmt.Fprintf(w, "  %s -> %s", draw.Quote(from), draw.Quote(to))
+	if label != "" {
+		fmt.Fprintf(w, " [label=%s]", draw.Quote(label))
+	}
+	fmt.Fprintln(w)
+}
+
+func dotFailure(w io.Writer, olm string, outcome resolve.Outcome, message string) {
+	if outcome != resolve.Resolved {
+		fmt.Fprintf(w, "  %s [style=dashed]\n", draw.Quote(fmt.Sprintf("%s: %s", olm, cmp.Or(message, string(outcome)))))
+	}
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -59,7 +63,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 type resolveFlags struct {
 	pkg, channel, version, starting string
 	installed                       []string
-	olm, format                     string
+	olm, format, explain            string
 	path                            bool
 	timeout                         time.Duration
 	state                           stateFlags
@@ -77,6 +81,18 @@ const (
 	olmBoth    = "both"
 )
 
+// The values of --explain.
+const (
+	explainShort = "short"
+	explainFull  = "full"
+)
+
+// A short explanation has at most maxExplanation lines, and ends with the hint if that is not all.
+const (
+	maxExplanation  = 25
+	hintExplanation = "with --explain=full"
+)
+
 func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "resolve this `PACKAGE`")
@@ -88,6 +104,8 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
+	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
+		explainShort, explainFull)
 	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
@@ -102,9 +120,9 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 }
 
 var resolveModes = modes{
-	"":      "package channel version starting installed path olm solver-timeout",
+	"":      "package channel version starting installed path olm explain solver-timeout",
 	"all":   "package olm solver-timeout info disable warnings-as-errors config baseline write-baseline",
-	"state": "olm solver-timeout catalog catalog-priority global-namespace single-own-namespace",
+	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace",
 	"rules": "",
 }
 
@@ -151,11 +169,15 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 
 // print prints an answer. What OLM does not resolve is an error.
 func (f *resolveFlags) print(cmd *cobra.Command, r interface {
-	write(w io.Writer, format string) error
+	write(w io.Writer, format string, limit int) error
 	resolved() bool
 },
 ) error {
-	if err := r.write(outputAs(cmd, f.format), f.format); err != nil {
+	limit := maxExplanation
+	if f.explain == explainFull {
+		limit = 0
+	}
+	if err := r.write(outputAs(cmd, f.format), f.format, limit); err != nil {
 		return err
 	}
 	if !r.resolved() {
@@ -212,4 +234,214 @@ func splitCatalogName(arg string) (namespace, name, ref string) {
 		return "", "", arg
 	}
 	return namespace, name, ref
+}
+
+// A resolveQuestion is the question that the flags of resolve describe.
+type resolveQuestion struct {
+	*resolveFlags
+	namespace resolve.Namespace
+	extension resolve.Extension
+	catalogs  []*resolve.Catalog
+	assumed   []string // what neither the flags nor the catalogs say
+}
+
+func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, error) {
+	const own = "ns"
+	q := &resolveQuestion{resolveFlags: f, catalogs: catalogs}
+	q.namespace = resolve.Namespace{Name: own, Catalogs: catalogs}
+	for i, c := range catalogs {
+		c.Namespace, c.Name = cmp.Or(c.Namespace, own), cmp.Or(c.Name, defaultCatalogName(i))
+		global := &q.namespace.Global
+		if c.Namespace != own && *global != "" && c.Namespace != *global {
+			return nil, usageError{fmt.Errorf("catalogs are in the namespaces %q and %q: want %q and one other",
+				*global, c.Namespace, own)}
+		}
+		if c.Namespace != own {
+			*global = c.Namespace
+		}
+	}
+	q.extension = resolve.Extension{Name: f.pkg, Package: f.pkg, Version: f.version, Channels: optional(f.channel)}
+	s := resolve.Subscription{
+		Name: "sub", Package: f.pkg, Channel: f.channel, StartingCSV: f.starting,
+		Catalog: catalogs[0].Name, CatalogNamespace: catalogs[0].Namespace,
+	}
+	if in, ok := q.install(); ok {
+		s.InstalledCSV, s.CurrentCSV = in.Name, in.Name
+		q.extension.Installed = q.installedBundle(in)
+	}
+	q.namespace.Subscriptions = []resolve.Subscription{s}
+	return q, nil
+}
+
+// install adds the installed operators and returns the one of the Subscription: the first of the package, or else the
+// first that is in no catalog.
+func (q *resolveQuestion) install() (of resolve.Installed, ok bool) {
+	unknown := -1
+	for _, name := range q.installed {
+		in, pkg := q.find(name)
+		if pkg == "" {
+			in = q.unknown(name)
+			if unknown < 0 {
+				unknown = len(q.namespace.Installed)
+			}
+		}
+		q.namespace.Installed = append(q.namespace.Installed, in)
+		switch {
+		case pkg == q.pkg && !ok:
+			of, ok = in, true
+		case pkg != "":
+			q.assume("%s is installed without a Subscription, so OLM Classic does not update it", name)
+		}
+	}
+	if !ok && unknown >= 0 {
+		return q.namespace.Installed[unknown], true
+	}
+	return of, ok
+}
+
+// find returns the operator that a bundle of a catalog is, and its package: the one asked for if that has it.
+func (q *resolveQuestion) find(name string) (in resolve.Installed, pkg string) {
+	for _, c := range q.catalogs {
+		if in, ok := c.Operator(q.pkg, name); ok {
+			return in, q.pkg
+		}
+	}
+	for _, c := range q.catalogs {
+		for _, p := range c.Index.Packages() {
+			if in, ok := c.Operator(p.Name, name); ok {
+				return in, p.Name
+			}
+		}
+	}
+	return in, ""
+}
+
+// installedBundle returns what OLM v1 knows of an installed operator of the package.
+func (q *resolveQuestion) installedBundle(in resolve.Installed) *resolve.InstalledBundle {
+	for _, c := range q.catalogs {
+		if b := c.InstalledBundle(q.pkg, in.Name); b != nil {
+			return b
+		}
+	}
+	return &resolve.InstalledBundle{Name: in.Name, Version: in.Version.String()}
+}
+
+var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
+
+// unknown returns an operator that no catalog has: of the package, with the version that its name ends in.
+func (q *resolveQuestion) unknown(name string) resolve.Installed {
+	in := resolve.Installed{Name: name}
+	if m := versionInName.FindStringSubmatch(name); m != nil {
+		if v, err := declcfg.ParseVersion(m[1], ""); err == nil {
+			in.Version = v.Semver
+		}
+	}
+	q.assume("no catalog has %s: it is of package %s, version %s, and has no dependencies", name, q.pkg, in.Version)
+	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // texts can be encoded
+		declcfg.PackageProperty{PackageName: q.pkg, Version: in.Version.String()})
+	in.Properties = []resolve.Property{{Property: p}}
+	return in
+}
+
+func (q *resolveQuestion) assume(format string, args ...any) {
+	q.assumed = append(q.assumed, fmt.Sprintf(format, args...))
+}
+
+// hint warns of names that no catalog has, since OLM does not say which there are.
+func (q *resolveQuestion) hint(w io.Writer) {
+	var packages, channels, bundles []string
+	for _, c := range q.catalogs {
+		for _, p := range c.Index.Packages() {
+			packages = append(packages, p.Name)
+		}
+		if p := c.Index.Package(q.pkg); p != nil {
+			for _, ch := range p.Channels {
+				channels = append(channels, ch.Meta.Name)
+			}
+			for _, b := range p.Bundles {
+				bundles = append(bundles, b.Meta.Name)
+			}
+		}
+	}
+	warn := func(kind, name string, among []string) {
+		if name != "" && len(among) > 0 && !slices.Contains(among, name) {
+			fmt.Fprintf(w, "opm: warning: no %s %q%s\n", kind, name, nearest.Hint(name, among))
+		}
+	}
+	warn("package", q.pkg, packages)
+	warn("channel", q.channel, channels)
+	warn("bundle", q.starting, bundles)
+}
+
+// answer asks the versions of OLM that the flags name.
+func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
+	r := &resolution{Assumed: q.assumed}
+	if q.olm != olmV1 {
+		var answers []*resolve.Classic
+		var loop bool
+		var err error
+		if q.path {
+			answers, loop, err = q.namespace.Path(ctx, q.options())
+		} else {
+			answers = make([]*resolve.Classic, 1)
+			answers[0], err = q.namespace.Classic(ctx, q.options())
+		}
+		if err != nil {
+			return nil, err
+		}
+		explanation, err := q.namespace.Explain(ctx, answers[0], q.options())
+		if err != nil {
+			return nil, err
+		}
+		r.Classic = &classicResolution{Classic: *answers[0], Explanation: explanation, Loop: loop}
+		for _, a := range answers[1:] {
+			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
+		}
+	}
+	if q.olm != olmClassic {
+		r.V1 = q.v1()
+	}
+	return r, nil
+}
+
+func (q *resolveQuestion) options() resolve.Options { return resolve.Options{Timeout: q.timeout} }
+
+// v1 returns the answer of OLM v1. A ClusterExtension that the cluster does not accept is an error.
+func (q *resolveQuestion) v1() *v1Resolution {
+	if err := q.extension.Admit().ToAggregate(); err != nil {
+		return &v1Resolution{resolveStep: resolveStep{resolve.Failed, []resolve.Choice{}, err.Error()}}
+	}
+	answers, loop := []*resolve.V1{}, false
+	if q.path {
+		answers, loop = q.extension.Path(q.catalogs)
+	} else {
+		answers = append(answers, q.extension.V1(q.catalogs))
+	}
+	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
+	e := &q.extension
+	for i, a := range answers {
+		step := v1Step(e, a)
+		if i == 0 {
+			r.resolveStep = step
+		} else {
+			r.Path = append(r.Path, step)
+		}
+		if e.Changes(a) {
+			e = e.Next(a)
+		}
+	}
+	return r
+}
+
+func v1Step(e *resolve.Extension, a *resolve.V1) resolveStep {
+	step := resolveStep{a.Outcome, []resolve.Choice{}, a.Message}
+	if e.Changes(a) {
+		c := resolve.Choice{Catalog: a.Choice.Catalog, Package: a.Choice.Package, Bundle: a.Choice.Bundle}
+		c.Channel = cmp.Or(append(slices.Clone(a.Choice.Channels), "")[0])
+		if e.Installed != nil {
+			c.Replaces = e.Installed.Name
+		}
+		step.Install = append(step.Install, c)
+	}
+	return step
 }

@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -54,7 +58,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	q, err := state.Question(f.state.options(catalogs))
+	q, err := olm.NewQuestion(state, f.state.options(catalogs))
 	if err != nil {
 		return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 	}
@@ -66,7 +70,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.print(cmd, r)
 }
 
-// check reports what is wrong with the names and references.
+// check returns an error about an invalid name or reference.
 func (f *stateFlags) check() error {
 	refs, seen := slices.Clone(f.paths), map[string]bool{}
 	for _, arg := range f.catalogs {
@@ -117,14 +121,14 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	return state, cmp.Or(files.Unchanged(), err)
 }
 
-func (f *stateFlags) options(catalogs []*resolve.Catalog) cluster.Options {
-	return cluster.Options{
+func (f *stateFlags) options(catalogs []*resolve.Catalog) olm.Options {
+	return olm.Options{
 		Catalogs: catalogs, Priorities: f.priorities, Global: f.global, SingleOwnNamespace: f.singleOwnNamespace,
 	}
 }
 
 // answerState asks the versions of OLM that the flags name.
-func (f *resolveFlags) answerState(ctx context.Context, q *cluster.Question) (*stateResolution, error) {
+func (f *resolveFlags) answerState(ctx context.Context, q *olm.Question) (*stateResolution, error) {
 	r := &stateResolution{}
 	if f.olm != olmV1 {
 		opts := resolve.Options{Timeout: f.timeout}
@@ -146,4 +150,143 @@ func (f *resolveFlags) answerState(ctx context.Context, q *cluster.Question) (*s
 	}
 	r.Assumed = q.Assumed
 	return r, nil
+}
+
+// A stateResolution is what resolve prints for a whole cluster.
+type stateResolution struct {
+	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
+	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
+	Assumed    []string              `json:"assumed,omitempty"` // what neither the command line nor the cluster says
+}
+
+// A namespaceResolution is the answer of OLM Classic about a namespace.
+type namespaceResolution struct {
+	olm.Namespace
+	Explanation *resolve.Explanation `json:"explanation,omitempty"` // nil if there is nothing to say
+}
+
+// An extensionResolution is the answer of OLM v1 about a ClusterExtension.
+type extensionResolution struct {
+	Name string `json:"name"`
+	v1Resolution
+	Conditions []resolve.Condition `json:"conditions"` // once the choice is rolled out
+}
+
+// addNamespaces adds answers, and explains why newer bundles are not installed.
+func (r *stateResolution) addNamespaces(ctx context.Context, all []*olm.Namespace, opts resolve.Options) error {
+	for _, n := range all {
+		e, err := n.Explain(ctx, opts)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e == nil:
+		case n.Outcome == resolve.Failed && n.Core == nil: // the message says it all
+			e = nil
+		default:
+			if e = e.Behind(); e.IsEmpty() {
+				e = nil
+			}
+		}
+		r.Namespaces = append(r.Namespaces, namespaceResolution{*n, e})
+	}
+	return nil
+}
+
+// resolved reports whether OLM resolves everything, now or before, or is content with the installed bundles.
+func (r *stateResolution) resolved() bool {
+	refused := func(o resolve.Outcome) bool {
+		return o != resolve.Resolved && o != resolve.Kept && o != olm.Waiting
+	}
+	for _, n := range r.Namespaces {
+		if refused(n.Outcome) {
+			return false
+		}
+	}
+	for _, e := range r.Extensions {
+		if refused(e.Outcome) {
+			return false
+		}
+	}
+	return true
+}
+
+// write writes the answer, of each explanation in text at most limit lines if that is not 0.
+func (r *stateResolution) write(w io.Writer, format string, limit int) error {
+	if format != "text" {
+		return writeValue(w, r, format)
+	}
+	var text strings.Builder
+	writeAssumed(&text, r.Assumed)
+	for _, n := range r.Namespaces {
+		writeNamespace(&text, &n.Namespace, n.Explanation, limit)
+	}
+	for _, e := range r.Extensions {
+		writeSteps(&text, "ClusterExtension "+e.Name, []resolveStep{e.resolveStep}, false)
+		for _, c := range e.Conditions {
+			deprecated := strings.HasSuffix(c.Type, "Deprecated")
+			if deprecated && c.Status == metav1.ConditionTrue || !deprecated && e.Outcome != resolve.Resolved {
+				writeCondition(&text, "  ", c, e.Message)
+			}
+		}
+		if e.first.Behind() {
+			writeIndented(&text, limit, e.first.WriteShort)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// writeNamespace writes the actions of OLM Classic in a namespace, and each Subscription that changes or has
+// conditions.
+func writeNamespace(w io.Writer, n *olm.Namespace, why *resolve.Explanation, limit int) {
+	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
+	if why != nil {
+		writeIndented(w, limit, why.WriteShort)
+	}
+	if n.OrderSensitive {
+		fmt.Fprintln(w, "  OLM may also answer otherwise: the answer depends on a random order")
+	}
+	for _, c := range n.Conditions {
+		writeCondition(w, "  all Subscriptions: ", c, n.Message)
+	}
+	for _, s := range n.Subscriptions {
+		name := "  Subscription " + s.Name + ": "
+		switch s.Change {
+		case cluster.Created:
+			fmt.Fprintf(w, "%screated, startingCSV %s\n", name, legible.Name(s.StartingCSV))
+		case cluster.Updated:
+			fmt.Fprintf(w, "%supdated, currentCSV %s\n", name, legible.Name(s.CurrentCSV))
+		}
+		for _, c := range s.Conditions {
+			writeCondition(w, name, c, "")
+		}
+	}
+	switch {
+	case n.InstallPlan != "":
+		fmt.Fprintf(w, "  InstallPlan: approval %s\n", n.InstallPlan)
+	case len(n.Install) > 0:
+		fmt.Fprintln(w, "  nothing is installed: OLM creates no InstallPlan unless a Subscription changes")
+	}
+}
+
+// writeIndented writes an explanation whose lines belong to the one before.
+func writeIndented(w io.Writer, limit int, writeShort func(io.Writer, int, string) error) {
+	var text strings.Builder
+	_ = writeShort(&text, limit, hintExplanation) // which takes any text
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprint(w, "  "+line)
+	}
+}
+
+// writeCondition writes a condition, without its message if that is known.
+func writeCondition(w io.Writer, prefix string, c resolve.Condition, known string) {
+	fmt.Fprintf(w, "%s%s=%s", prefix, c.Type, c.Status)
+	if c.Reason != "" {
+		fmt.Fprintf(w, ", reason %s", c.Reason)
+	}
+	if c.Message != "" && c.Message != known {
+		fmt.Fprintf(w, ": %s", legible.Message(strings.ReplaceAll(c.Message, "\n", "; ")))
+	}
+	fmt.Fprintln(w)
 }

@@ -16,10 +16,12 @@ func searchCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search CATALOG... TEXT",
 		Short: "Search catalogs for packages and bundles",
-		Long: `Search the names, display names, providers, keywords, provided APIs, images and descriptions of
-packages and bundles for a text. Upper and lower case are the same. An API is found by a part of
-its group, version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images include
-related images.
+		Long: `Search the names, display names, providers, keywords, categories, provided APIs, images and
+descriptions of packages and bundles for a text. Upper and lower case are the same. An API is found
+by a part of its group, version or kind, of GROUP/VERSION/KIND, or of KIND.VERSION.GROUP. Images
+include related images. If nothing in a catalog contains a text of several words, its words are
+searched: the packages in which every word is found, with the values that contain one. The page of
+opm serve finds the same.
 
 text has a line for each value that contains the text, with the number of bundles that have it and
 the one with the highest version; names of bundles and images are not shown if the name of their

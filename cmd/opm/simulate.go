@@ -2,8 +2,22 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/audit"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
 func simulateCmd() *cobra.Command {
@@ -14,6 +28,7 @@ func simulateCmd() *cobra.Command {
 		Long:  simulateLong,
 		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
   opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
+  opm simulate cluster.yaml --catalog crafts=catalog --timeline --subscription pottery/kiln
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
@@ -27,8 +42,11 @@ func simulateCmd() *cobra.Command {
 	return cmd
 }
 
-const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster, step by step until nothing
-changes any more: what they create (+), update (~) and delete (-), what they refuse, and why.
+const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes any more:
+for each Subscription and ClusterExtension what is installed before and after, what blocks it and
+what would help, and then how many objects of each kind are created, updated and deleted. With
+--timeline, each of these changes is shown, step by step: what OLM creates (+), updates (~) and
+deletes (-), what it refuses, and why.
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
@@ -38,8 +56,8 @@ warning.
 With --write, the objects as they are in the end are written to a directory like that of "oc adm
 must-gather", which can be a STATE again.
 
-In text, what happens to several objects for one reason shares a line, and a reason is not repeated
-in a step for objects of one kind; -o json and yaml have it all.
+In the timeline, what happens to several objects for one reason shares a line, and a reason is not
+repeated in a step for objects of one kind; -o json and yaml have it all.
 
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.
@@ -79,4 +97,232 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return f.whoCanWhat(cmd)
 	}
 	return f.simulate(cmd)
+}
+
+// simulateFlags are the flags of simulate.
+type simulateFlags struct {
+	state   stateFlags
+	images  imageFlags
+	options simulate.Options
+	down    []string
+	diff    bool
+
+	timeline     bool
+	subscription string
+
+	write  string
+	group  string
+	who    bool
+	format string
+}
+
+func (f *simulateFlags) add(cmd *cobra.Command) {
+	flags, o := cmd.Flags(), &f.options
+	f.state.addCatalogs(cmd)
+	flags.StringArrayVar(&f.down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
+	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
+	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
+	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
+		"assume that the bundle image of this `CSV` cannot be unpacked")
+	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
+	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes any more)")
+	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
+		"give up on a namespace after this `TIME`: undecided")
+	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
+	flags.StringVar(&f.subscription, "subscription", "",
+		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
+	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
+	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	completeWith(cmd, directories, "write")
+	flags.StringVar(&f.group, "check-operatorgroup", "",
+		"show only what the OperatorGroup in this `FILE` would break if it was added")
+	completeWith(cmd, files, "check-operatorgroup")
+	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
+		"prometheus")
+	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps",
+		"solver-timeout", "subscription")
+	addReadFlags(cmd, &f.images)
+	simulateModes.add(cmd)
+}
+
+var simulateModes = modes{
+	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace approve fail fail-unpack " +
+		"kube-version ocp-version steps solver-timeout timeline subscription diff write",
+	"check-operatorgroup": "",
+	"who-can-what":        "catalog",
+}
+
+// args wants a state, unless only catalogs are asked about.
+func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
+	if f.who && len(f.state.catalogs) > 0 {
+		return nil
+	}
+	return atLeastOne("STATE")(cmd, args)
+}
+
+// simulate simulates the readable objects of the state, even if others are not readable.
+func (f *simulateFlags) simulate(cmd *cobra.Command) error {
+	done := progress(cmd, "simulating")
+	defer done()
+	if err := f.state.check(); err != nil {
+		return err
+	}
+	state, refused := f.state.readState(cmd)
+	if state == nil {
+		return refused
+	}
+	problems, err := state.Check(cmd.Context())
+	if err != nil {
+		return err
+	}
+	refused = joinByPlace(refused, problems)
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	f.options.Cluster = f.state.options(catalogs)
+	f.options.Cluster.Down = f.down
+	r, err := simulate.Run(cmd.Context(), state, f.options)
+	if err != nil {
+		return err
+	}
+	if err := f.compare(state, r); err != nil {
+		return err
+	}
+	if r, err = f.only(r); err != nil {
+		return err
+	}
+	done()
+	warnOfTemplates(cmd, state)
+	if err := f.writeResult(outputAs(cmd, f.format), r); err != nil {
+		return err
+	}
+	if refused == nil && !r.Done() {
+		return failed("the cluster does not reach the desired state: see the output")
+	}
+	return refused
+}
+
+// warnOfTemplates says which CatalogSources keep their image although they have a template for it.
+func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
+	for o := range state.CatalogSources.All() {
+		template, ok := o.Value.Annotations[catalogsource.TemplateAnnotation]
+		if !ok {
+			continue
+		}
+		if err := catalogsource.CheckTemplate(template); err != nil {
+			what := fmt.Sprintf("CatalogSource %q keeps spec.image: metadata.annotations[%q]: %v",
+				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, err)
+			fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Pos, problem.Warning, what))
+		}
+	}
+}
+
+// joinByPlace joins errors, which may be joined themselves, with problems.
+func joinByPlace(err error, problems []*declcfg.Error) error {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = slices.Clone(joined.Unwrap())
+	}
+	for _, p := range problems {
+		all = append(all, p)
+	}
+	slices.SortStableFunc(all, declcfg.CompareErrors)
+	return errors.Join(all...)
+}
+
+// compare adds the differences to the result, and writes its objects, as the flags say.
+func (f *simulateFlags) compare(before *cluster.State, r *simulate.Result) (err error) {
+	if f.diff {
+		if r.Changes, err = cluster.Diff(before, r.State); err != nil {
+			return err
+		}
+	}
+	if f.write != "" {
+		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
+			return fmt.Errorf("--write %s: %w", f.write, err)
+		}
+	}
+	return nil
+}
+
+// only returns the part of the result that --subscription asks for.
+func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
+	if f.subscription == "" {
+		return r, nil
+	}
+	namespace, name, _ := strings.Cut(f.subscription, "/")
+	if only := r.Only(namespace, name); only != nil {
+		return only, nil
+	}
+	var names []string
+	for o := range r.State.Subscriptions.All() {
+		names = append(names, o.Value.Namespace+"/"+o.Value.Name)
+	}
+	return nil, usageError{fmt.Errorf("--subscription: no Subscription %q%s", f.subscription,
+		nearest.Hint(f.subscription, names))}
+}
+
+func (f *simulateFlags) writeResult(w io.Writer, r *simulate.Result) error {
+	switch {
+	case f.format == "prometheus":
+		return r.WriteMetrics(w)
+	case f.timeline:
+		return writeReport(w, r, f.format, r.WriteTimeline, r.WriteMarkdownTimeline)
+	}
+	return writeReport(w, r, f.format, r.WriteText, r.WriteMarkdown)
+}
+
+// checkGroup prints the effects of adding the OperatorGroup in a file to the cluster.
+func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
+	if err := f.state.check(); err != nil {
+		return err
+	}
+	done := progress(cmd, "reading")
+	defer done()
+	state, err := f.state.readState(cmd)
+	if err != nil {
+		return err
+	}
+	added, err := (&stateFlags{paths: []string{f.group}}).readState(cmd)
+	if err != nil {
+		return err
+	}
+	check, err := audit.CheckGroup(cmd.Context(), state, added)
+	if err != nil {
+		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
+	}
+	done()
+	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
+		return err
+	}
+	if !check.May() {
+		return failed("the OperatorGroup would break operators: see the output")
+	}
+	return nil
+}
+
+// whoCanWhat prints, instead of a simulation, the permissions of operators and the roles that may use their APIs: of
+// the operators in the state, and of the operators that the catalogs would install.
+func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
+	done := progress(cmd, "reading")
+	defer done()
+	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	operators := audit.OfState(state)
+	for _, c := range catalogs {
+		if c.Failure == nil {
+			operators = append(operators, audit.OfCatalog(c)...)
+		}
+	}
+	done()
+	return writeReport(outputAs(cmd, f.format), operators, f.format,
+		func(w io.Writer) error { return audit.WriteText(w, operators) },
+		func(w io.Writer) error { return audit.WriteMarkdown(w, operators) })
 }

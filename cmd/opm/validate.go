@@ -110,61 +110,43 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
 }
 
-// options returns what a configuration says about how catalogs are validated.
-func (f *validateFlags) options(c *config) (opts validate.Options, err error) {
-	opts = validate.Options{
+// options returns the validation options of a configuration.
+func (f *validateFlags) options(c *config) (validate.Options, error) {
+	opts := validate.Options{
 		Disable: c.levels.Always(problem.Off, template.Rules()),
 		Alone:   c.levels.Errors(),
 		Policy:  c.Policy,
 	}
-	opts.Schemas, err = readSchemas(slices.Concat(c.Schemas, f.schemas))
-	return opts, err
-}
-
-// ofCatalog returns the problems of a catalog, or of one package of it.
-func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
-	report, err := validated(cmd, ref, &f.images, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case f.pkg == "":
-		return report.Problems, nil
-	}
-	return problemsOf(report, f.pkg)
-}
-
-// problemsOf returns the problems of one package, and of files that cannot be read, which may have more of it.
-func problemsOf(report *validate.Report, pkg string) ([]*problem.Problem, error) {
-	if _, err := list.Choose(report.Index, pkg); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
-		return p.Package != pkg && p.Rule != validate.Unreadable
-	}), nil
-}
-
-func readSchemas(names []string) ([]schemas.File, error) {
-	var all []schemas.File
-	for _, name := range names {
+	for _, name := range slices.Concat(c.Schemas, f.schemas) {
 		data, err := regular.ReadNamed(name)
 		if err != nil {
-			return nil, fmt.Errorf("read schema: %w", err)
+			return opts, fmt.Errorf("read schema: %w", err)
 		}
-		all = append(all, schemas.File{Name: name, Data: data})
+		opts.Schemas = append(opts.Schemas, schemas.File{Name: name, Data: data})
 	}
-	return all, nil
+	return opts, nil
 }
 
-// validated validates a catalog.
-func validated(cmd *cobra.Command, ref string, images *imageFlags, opts validate.Options) (*validate.Report, error) {
+// ofCatalog returns the problems of a catalog; or of one package of it, and of files that cannot be read, which may
+// have more of that package.
+func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
 	defer progress(cmd, "validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	_, report, closeAll, err := images.openValidated(cmd, ref, from, opts)
-	if err == nil {
-		closeAll()
+	_, report, closeAll, err := f.images.openValidated(cmd, ref, from, opts)
+	if err != nil {
+		return nil, err
 	}
-	return report, err
+	closeAll()
+	if f.pkg == "" {
+		return report.Problems, nil
+	}
+	if _, err := list.Choose(report.Index, f.pkg); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
+		return p.Package != f.pkg && p.Rule != validate.Unreadable
+	}), nil
 }
 
 // isTemplate reports whether a reference is a file with a template.

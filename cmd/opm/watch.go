@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/watch"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/internal/watch"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

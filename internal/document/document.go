@@ -12,6 +12,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/yamljson"
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A Document is one JSON value or YAML document of a file. Calls of its methods may not run at once.
@@ -77,6 +79,17 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns what is wrong.
 func (e *Error) Unwrap() error { return e.Err }
+
+// In returns e as an error in the file of that name.
+func (e *Error) In(file string) *place.Error { return &place.Error{Pos: e.Place.Pos(file), Err: e.Err} }
+
+// YAMLError returns an error of package yamljson about a text that starts at a place.
+func YAMLError(start Place, err error) *Error {
+	if y, ok := errors.AsType[*yamljson.Error](err); ok {
+		return &Error{Place: Place{y.Line, y.Column}.In(start), Err: errors.New(y.Msg)}
+	}
+	return &Error{Place: start, Err: err}
+}
 
 // space is what may be between the tokens of JSON.
 const space = " \t\r\n"

@@ -56,7 +56,7 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 		return nil, nil, &Error{doc.Start, errors.New("the file is empty"), nil}
 	}
 	doc.Text = text[:len(first)]
-	return nil, nil, yamlError(doc, err, notJSON)
+	return nil, nil, doc.unreadable(err, notJSON)
 }
 
 // untilDots returns where a document ends at a line of three dots, and where the file goes on. Upstream drops what

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A Place is a position in a text. Lines and columns count from 1. A line ends after a line feed; columns count
@@ -28,6 +30,11 @@ func (p Place) In(start Place) Place {
 	}
 	p.Line += start.Line - 1
 	return p
+}
+
+// Pos returns p in the file of that name.
+func (p Place) Pos(file string) place.Pos {
+	return place.Pos{File: file, Line: p.Line, Column: p.Column}
 }
 
 var newline = []byte{'\n'}

@@ -234,7 +234,7 @@ func (c *chunkReader) readDocument(buf []byte) (_ []byte, empty bool) {
 	case errors.Is(err, yamljson.ErrEmpty):
 		return raw, true
 	case err != nil:
-		c.visit(nil, yamlError(doc, err, c.notJSON))
+		c.visit(nil, doc.unreadable(err, c.notJSON))
 		return buf, false
 	}
 	doc.JSON, doc.Repaired = raw, repeated
@@ -272,16 +272,14 @@ func blankLines(text []byte) int {
 	}
 }
 
-// yamlError places an error of the YAML reader, or says what is wrong with the JSON if JSON was meant.
-func yamlError(doc *Document, err, notJSON error) *Error {
-	if notJSON != nil && beginsLikeJSON(doc.Text) {
-		return syntaxError(doc.Start, doc.Text, notJSON)
+// unreadable returns why a YAML document cannot be read, or what is wrong with the JSON if JSON was meant.
+func (d *Document) unreadable(err, notJSON error) *Error {
+	if notJSON != nil && beginsLikeJSON(d.Text) {
+		return syntaxError(d.Start, d.Text, notJSON)
 	}
-	place := doc.Start
-	if y, ok := errors.AsType[*yamljson.Error](err); ok {
-		place, err = Place{y.Line, y.Column}.In(place), errors.New(y.Msg)
-	}
-	return &Error{place, err, doc.Text}
+	e := YAMLError(d.Start, err)
+	e.Text = d.Text
+	return e
 }
 
 // syntaxError places and words an error of the JSON reader in text, which starts at a place.

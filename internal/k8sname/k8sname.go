@@ -1,4 +1,4 @@
-// Package k8sname knows which names Kubernetes takes: labels and subdomains of RFC 1123.
+// Package k8sname reports which names Kubernetes refuses, in one sentence for each kind of name.
 //
 //	if err := k8sname.Label("my-operator"); err != nil {
 package k8sname
@@ -6,29 +6,27 @@ package k8sname
 import (
 	"errors"
 	"fmt"
-	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-var (
-	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
-
-// Label returns what keeps s from being a label of RFC 1123, as a namespace is called, or nil.
+// Label returns why s is not a label of RFC 1123, such as the name of a namespace, or nil.
 func Label(s string) error {
-	return check(s, label, 63, "want lower-case letters, digits and hyphens, a letter or digit first and last")
+	return check(s, validation.IsDNS1123Label, validation.DNS1123LabelMaxLength,
+		"want lower-case letters, digits and hyphens, a letter or digit first and last")
 }
 
-// Subdomain returns what keeps s from being a subdomain of RFC 1123, as most objects are called, or nil.
+// Subdomain returns why s is not a subdomain of RFC 1123, such as the name of most objects, or nil.
 func Subdomain(s string) error {
-	return check(s, subdomain, 253, "want lower-case letters, digits, hyphens and dots, a letter or digit around each dot")
+	return check(s, validation.IsDNS1123Subdomain, validation.DNS1123SubdomainMaxLength,
+		"want lower-case letters, digits, hyphens and dots, a letter or digit around each dot")
 }
 
-func check(s string, form *regexp.Regexp, most int, want string) error {
+func check(s string, problems func(string) []string, most int, want string) error {
 	if len(s) > most {
 		return fmt.Errorf("%d characters, want at most %d", len(s), most)
 	}
-	if !form.MatchString(s) {
+	if len(problems(s)) > 0 {
 		return errors.New(want)
 	}
 	return nil

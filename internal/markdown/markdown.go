@@ -2,6 +2,8 @@
 package markdown
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,4 +41,15 @@ func Escape(s string) string {
 		text.WriteRune(r)
 	}
 	return text.String()
+}
+
+// List writes a title and a list of texts, which are Markdown; without items it writes nothing.
+func List[T any](w io.Writer, title string, items []T, text func(T) string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s:\n\n", title)
+	for _, item := range items {
+		fmt.Fprintf(w, "- %s\n", text(item))
+	}
 }

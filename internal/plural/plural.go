@@ -4,11 +4,13 @@
 //	plural.Words(2, "entry", "entries")  // 2 entries
 //	plural.Number(5242880)               // 5,242,880
 //	plural.Bytes(64 << 20)               // 64 MB
+//	plural.Some(names)                   // a, b, c, d, e and 3 others
 package plural
 
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Of writes a number of things whose plural ends in s.
@@ -43,4 +45,13 @@ func Bytes(n int64) string {
 		return Of(int(n), "byte")
 	}
 	return fmt.Sprintf("%d %cB", whole, units[i])
+}
+
+// Some writes names, of more than six the first five and the number of the others.
+func Some(names []string) string {
+	const most = 5
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + Number(len(names)-most) + " others"
 }

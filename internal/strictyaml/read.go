@@ -17,7 +17,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A reader reads a document into a Go value. Package json stops at the first value that does not match.
@@ -39,7 +39,7 @@ func (r *reader) failKey(ptr jsontext.Pointer, format string, args ...any) {
 }
 
 // errors returns the mismatches with places, which are found in one pass: those of values, and those of keys.
-func (r *reader) errors() (wrong, keys []*declcfg.Error) {
+func (r *reader) errors() (wrong, keys []*place.Error) {
 	ptrs := make([]jsontext.Pointer, len(r.wrong))
 	for i, w := range r.wrong {
 		ptrs[i] = w.ptr
@@ -47,10 +47,10 @@ func (r *reader) errors() (wrong, keys []*declcfg.Error) {
 	for i, v := range r.file.doc.Find(ptrs...) {
 		w := r.wrong[i]
 		if w.isKey { // the message has the key
-			keys = append(keys, &declcfg.Error{Pos: posOf(r.file.name, v.Key), Pointer: w.ptr.Parent(), Err: w.err})
+			keys = append(keys, &place.Error{Pos: v.Key.Pos(r.file.name), Pointer: w.ptr.Parent(), Err: w.err})
 			continue
 		}
-		wrong = append(wrong, &declcfg.Error{Pos: posOf(r.file.name, v.Place), Pointer: w.ptr, Err: w.err})
+		wrong = append(wrong, &place.Error{Pos: v.Place.Pos(r.file.name), Pointer: w.ptr, Err: w.err})
 	}
 	return wrong, keys
 }
@@ -89,7 +89,7 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 		return
 	}
 	refused, _ := errors.AsType[*json.SemanticError](err)
-	within, err := declcfg.TypeError(err)
+	within, err := place.TypeError(err)
 	_, ofText := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
 	_, ofJSON := reflect.TypeAssert[json.Unmarshaler](v.Addr())
 	if (ofText || ofJSON) && raw.Kind() == jsontext.KindString && refused != nil {

@@ -23,7 +23,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A File is what was read, for the places in it.
@@ -41,14 +41,14 @@ var options = json.JoinOptions(
 // Options say what else is accepted. The zero value accepts nothing.
 type Options struct {
 	// Warn is called for documents behind the first one, which are ignored; nil makes them an error.
-	Warn func(*declcfg.Error)
+	Warn func(*place.Error)
 
 	// Tolerant also warns of unknown keys, which are ignored, and of repeated keys, of which the last counts.
 	Tolerant bool
 }
 
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
-// joins a [*declcfg.Error] for each thing that is wrong, by place; v has all the rest. The File is nil if the text
+// joins a [*place.Error] for each thing that is wrong, by place; v has all the rest. The File is nil if the text
 // cannot be read at all.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
 	f, err := Read(name, text)
@@ -63,7 +63,7 @@ func Read(name string, text []byte) (*File, error) {
 	doc, further, err := document.First(withoutPrologue(text), nil)
 	if err != nil {
 		failure, _ := errors.AsType[*document.Error](err) // nothing else is returned
-		return nil, &declcfg.Error{Pos: posOf(name, failure.Place), Err: failure.Err}
+		return nil, failure.In(name)
 	}
 	return &File{name, doc, further}, nil
 }
@@ -114,14 +114,14 @@ func (f *File) Decode(v any, o Options) error {
 		r.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
 	}
 	if f.further != nil {
-		err := &declcfg.Error{Pos: posOf(f.name, *f.further), Err: errFurther}
+		err := &place.Error{Pos: f.further.Pos(f.name), Err: errFurther}
 		if o.Warn == nil {
 			wrong = append(wrong, err)
 		} else {
 			flaws = append(flaws, err)
 		}
 	}
-	slices.SortStableFunc(flaws, func(a, b *declcfg.Error) int { return a.Pos.Compare(b.Pos) })
+	slices.SortStableFunc(flaws, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
 	for _, flaw := range flaws {
 		if o.Warn != nil {
 			o.Warn(flaw)
@@ -132,8 +132,8 @@ func (f *File) Decode(v any, o Options) error {
 
 var errFurther = errors.New("only one document is read: remove this and what follows it")
 
-func join(all []*declcfg.Error) error {
-	slices.SortStableFunc(all, func(a, b *declcfg.Error) int { return a.Pos.Compare(b.Pos) })
+func join(all []*place.Error) error {
+	slices.SortStableFunc(all, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
 	errs := make([]error, len(all))
 	for i, err := range all {
 		errs[i] = err
@@ -142,28 +142,24 @@ func join(all []*declcfg.Error) error {
 }
 
 // repeated returns an error for each key that its object has more than once.
-func (f *File) repeated() (errs []*declcfg.Error) {
+func (f *File) repeated() (errs []*place.Error) {
 	for _, d := range f.doc.Duplicates() {
-		err := fmt.Errorf("key %q is already defined at %s", d.Key, posOf(f.name, d.First))
-		errs = append(errs, &declcfg.Error{Pos: posOf(f.name, d.Repeat), Err: err})
+		err := fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(f.name))
+		errs = append(errs, &place.Error{Pos: d.Repeat.Pos(f.name), Err: err})
 	}
 	return errs
 }
 
 // Pos returns where the values at ptrs start, or the nearest values around them.
-func (f *File) Pos(ptrs ...jsontext.Pointer) []declcfg.Pos {
-	places := make([]declcfg.Pos, len(ptrs))
+func (f *File) Pos(ptrs ...jsontext.Pointer) []place.Pos {
+	places := make([]place.Pos, len(ptrs))
 	for i, v := range f.doc.Find(ptrs...) {
-		places[i] = posOf(f.name, v.Place)
+		places[i] = v.Place.Pos(f.name)
 	}
 	return places
 }
 
 // Errorf returns an error about the value at ptr, at its place or that of the nearest value around it.
-func (f *File) Errorf(ptr jsontext.Pointer, format string, args ...any) *declcfg.Error {
-	return &declcfg.Error{Pos: f.Pos(ptr)[0], Pointer: ptr, Err: fmt.Errorf(format, args...)}
-}
-
-func posOf(file string, p document.Place) declcfg.Pos {
-	return declcfg.Pos{File: file, Line: p.Line, Column: p.Column}
+func (f *File) Errorf(ptr jsontext.Pointer, format string, args ...any) *place.Error {
+	return &place.Error{Pos: f.Pos(ptr)[0], Pointer: ptr, Err: fmt.Errorf(format, args...)}
 }

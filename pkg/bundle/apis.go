@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A csv is what of a ClusterServiceVersion makes the bundle.
+// A csv has the fields of a ClusterServiceVersion that a bundle is built from.
 type csv struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -258,4 +261,75 @@ func (m *manifest) defined() map[definedAPI]bool {
 		add(spec.Version)
 	}
 	return defined
+}
+
+// strategyDeployment is the one install strategy that there is.
+const strategyDeployment = "deployment"
+
+// envImagePrefix begins the names of environment variables from which an operator knows the images that it uses.
+const envImagePrefix = "RELATED_IMAGE_"
+
+// relatedImages returns the images that a ClusterServiceVersion lists, the image of the bundle, and the images of the
+// deployments, sorted by reference. The last two kinds have no name, and are skipped if an earlier image is equal. With
+// env, the images of environment variables follow, with the names that the variables give them.
+func relatedImages(c *csv, bundleImage string, env bool) []declcfg.RelatedImage {
+	var list []declcfg.RelatedImage
+	listed := make(map[string]bool)
+	for _, image := range c.Spec.RelatedImages {
+		list = append(list, declcfg.RelatedImage{Name: image.Name, Image: image.Image})
+		listed[image.Image] = true
+	}
+	add := func(name, image string) {
+		if !listed[image] {
+			list = append(list, declcfg.RelatedImage{Name: name, Image: image})
+			listed[image] = true
+		}
+	}
+	if bundleImage != "" {
+		add("", bundleImage)
+	}
+	if install := &c.Spec.Install; install.Strategy == strategyDeployment {
+		var variables []corev1.EnvVar
+		for i := range install.Spec.Deployments {
+			pod := &install.Spec.Deployments[i].Spec.Template.Spec
+			for _, container := range slices.Concat(pod.Containers, pod.InitContainers) {
+				add("", container.Image)
+				variables = append(variables, container.Env...)
+			}
+		}
+		for _, v := range variables {
+			if name, ok := strings.CutPrefix(v.Name, envImagePrefix); ok && env && v.Value != "" {
+				add(strings.ToLower(strings.ReplaceAll(name, "_", "-")), v.Value)
+			}
+		}
+	}
+	SortRelatedImages(list)
+	return list
+}
+
+// SortRelatedImages sorts by reference and orders equal ones as opm does: by sort.Slice, which depends on their order
+// in a list of more than twelve. Go generates it and [slices.SortFunc] from one template.
+func SortRelatedImages(list []declcfg.RelatedImage) {
+	slices.SortFunc(list, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
+}
+
+// ImageRef returns the image reference of b that tmpl makes, which may use {{.Package}}, {{.Name}} and {{.Version}},
+// the version in the property olm.package. It fails if tmpl uses another field.
+func ImageRef(tmpl *template.Template, b *declcfg.Bundle) (string, error) {
+	data := struct{ Package, Name, Version string }{Package: b.Package, Name: b.Name}
+	for i := range b.Properties {
+		if b.Properties[i].Type == declcfg.PropertyPackage {
+			var pkg declcfg.PackageProperty
+			if err := b.Properties[i].Unmarshal(&pkg); err != nil {
+				return "", err
+			}
+			data.Version = pkg.Version
+			break
+		}
+	}
+	var ref strings.Builder
+	if err := tmpl.Execute(&ref, data); err != nil {
+		return "", fmt.Errorf("make image reference: %w", err)
+	}
+	return ref.String(), nil
 }

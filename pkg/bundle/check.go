@@ -1,14 +1,19 @@
 package bundle
 
 import (
+	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/encoding"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -24,14 +29,14 @@ type CheckOptions struct {
 	// Categories are allowed by OperatorHub; nil for its own list.
 	Categories []string
 
-	// Labels are those of the image of the bundle; nil if it is not in an image.
+	// Labels are the labels of the bundle image; nil if the bundle is not in an image.
 	Labels map[string]string
 }
 
-// Check returns everything that is wrong with the bundle that fsys holds, by place. Positions begin with name.
+// Check returns all problems of the bundle in fsys, sorted by place. Positions begin with name.
 //
-// It finds what the validators of github.com/operator-framework/api find, and a test compares the verdicts. It does not
-// call them, because their errors have no places.
+// It finds the problems that the validators of github.com/operator-framework/api find; a test compares the verdicts. It
+// does not call them, because their errors have no places.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
@@ -44,7 +49,7 @@ func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	return problem.Sort(c.problems)
 }
 
-// A checker collects what is wrong with one bundle.
+// A checker collects the problems of one bundle.
 type checker struct {
 	parser
 	opts     CheckOptions
@@ -171,3 +176,227 @@ func (c *checker) mediaType() string {
 	}
 	return MediaTypePlain
 }
+
+// checkMetadata checks annotations and dependencies, and reports values that are ignored when the bundle is read.
+func (c *checker) checkMetadata(mediaType string) {
+	all := new(metadata)
+	found := false
+	for _, entry := range c.readDir(metadataDir) {
+		name := path.Join(metadataDir, entry.Name())
+		if entry.IsDir() {
+			c.report("left-out", c.inFile(name, errDirectory))
+			continue
+		}
+		doc := c.readDocument(name)
+		if doc == nil {
+			continue
+		}
+		doc.normalize()
+		c.readMetadataFile(all, doc)
+		found = found || c.checkAnnotations(doc, mediaType)
+	}
+	if !found {
+		c.findIn("annotations", metadataDir, "no file contains the annotations of a bundle")
+	}
+	if all.from.dependencies != nil {
+		c.checkDependencies(all.from.dependencies, all.dependencies)
+	}
+}
+
+// checkAnnotations reports whether doc holds annotations.
+func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
+	var file struct {
+		Annotations map[string]jsontext.Value `json:"annotations"`
+	}
+	if _, err := decode(doc.json, &file); err != nil || file.Annotations == nil {
+		return false
+	}
+	for _, label := range (Labels{MediaType: mediaType, DefaultChannel: "optional"}).list() {
+		raw, ok := file.Annotations[label[0]]
+		switch {
+		case ok:
+			c.checkAnnotation(doc, label[0], raw, label[1])
+		case label[0] != AnnotationDefaultChannel:
+			c.find("annotations", doc, "/annotations", "no %s", label[0])
+		}
+	}
+	return true
+}
+
+// checkAnnotation checks one annotation, whose value must be want if the files determine it.
+func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value, want string) {
+	ptr := pointer("annotations", key)
+	var decoded text
+	if _, err := decode(raw, &decoded); err != nil {
+		c.find("annotations", doc, ptr, "%w", err)
+		return
+	}
+	value := string(decoded)
+	if label, ok := c.opts.Labels[key]; c.opts.Labels != nil && (!ok || label != value) {
+		c.find("label", doc, ptr, "%q, but the label of the image is %q", value, label)
+	}
+	switch {
+	case strings.TrimSpace(value) == "":
+		c.find("annotations", doc, ptr, "the value is empty")
+	case key == AnnotationMediaType:
+		c.checkMediaType(doc, ptr, value, want)
+	case key == AnnotationPackage:
+		c.pkg = value
+	case key == AnnotationManifests || key == AnnotationMetadata:
+		if path.Clean(value) != path.Clean(want) {
+			c.find("directory", doc, ptr, "%q: want %q", value, want)
+		}
+	}
+}
+
+func (c *checker) checkMediaType(doc *document, ptr jsontext.Pointer, said, found string) {
+	switch {
+	case said == found, c.lost && found == MediaTypePlain: // for want of a manifest that cannot be read
+	case said == MediaTypeRegistry && found == MediaTypePlain:
+		c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", said, kindCSV)
+	default:
+		c.find("media-type", doc, ptr, "%s, but the manifests are %s", said, found)
+	}
+}
+
+// checkDependencies checks the dependencies that a file of metadata/ lists.
+func (c *checker) checkDependencies(doc *document, list []declaration) {
+	for i, d := range list {
+		c.checkDependency(doc, element("/dependencies", i), d)
+	}
+}
+
+func (c *checker) checkDependency(doc *document, ptr jsontext.Pointer, d declaration) {
+	check, ok := dependencyTypes[string(d.Type)]
+	if !ok {
+		c.find("dependencies", doc, ptr, "unknown type %q, want olm.gvk, olm.package, olm.label or olm.constraint", d.Type)
+		return
+	}
+	if d.Value == nil {
+		c.find("dependencies", doc, ptr, "value is required")
+		return
+	}
+	at, problem := check(d.Value)
+	if problem != "" {
+		c.find("dependencies", doc, ptr+"/value"+at, "%s", problem)
+	}
+}
+
+// dependencyTypes holds the checks of the values of all types. They return the first problem, "" for none.
+var dependencyTypes = map[string]func(jsontext.Value) (jsontext.Pointer, string){
+	declcfg.PropertyGVK:        checkGVK,
+	declcfg.PropertyPackage:    checkPackage,
+	"olm.label":                checkLabel,
+	declcfg.PropertyConstraint: checkConstraint,
+}
+
+func checkGVK(value jsontext.Value) (jsontext.Pointer, string) {
+	var api declcfg.GVK
+	if ptr, err := decode(value, &api); err != nil {
+		return ptr, err.Error()
+	}
+	return "", cmp.Or(missing("group", api.Group), missing("kind", api.Kind), missing("version", api.Version))
+}
+
+func checkPackage(value jsontext.Value) (jsontext.Pointer, string) {
+	var pkg declcfg.PackageProperty
+	if ptr, err := decode(value, &pkg); err != nil {
+		return ptr, err.Error()
+	}
+	if problem := cmp.Or(missing("packageName", pkg.PackageName), missing("version", pkg.Version)); problem != "" {
+		return "", problem
+	}
+	if _, err := semver.ParseRange(pkg.Version); err != nil {
+		return "/version", "not a valid version range: " + err.Error()
+	}
+	return "", ""
+}
+
+func checkLabel(value jsontext.Value) (jsontext.Pointer, string) {
+	var label struct {
+		Label string `json:"label"`
+	}
+	if ptr, err := decode(value, &label); err != nil {
+		return ptr, err.Error()
+	}
+	return "", missing("label", label.Label)
+}
+
+// checkConstraint looks at the outermost constraint. Where it is CEL, validating the catalog compiles it.
+func checkConstraint(value jsontext.Value) (jsontext.Pointer, string) {
+	var constraint struct {
+		CEL *struct {
+			Rule string `json:"rule"`
+		} `json:"cel"`
+		GVK     jsontext.Value `json:"gvk"`
+		Package jsontext.Value `json:"package"`
+		All     jsontext.Value `json:"all"`
+		Any     jsontext.Value `json:"any"`
+		Not     jsontext.Value `json:"not"`
+	}
+	if ptr, err := decode(value, &constraint); err != nil {
+		return ptr, err.Error()
+	}
+	kinds := 0
+	for _, kind := range []jsontext.Value{
+		constraint.GVK, constraint.Package, constraint.All, constraint.Any, constraint.Not,
+	} {
+		if kind != nil {
+			kinds++
+		}
+	}
+	if constraint.CEL != nil {
+		kinds++
+		if constraint.CEL.Rule == "" {
+			return "/cel", missing("rule", "")
+		}
+	}
+	if kinds != 1 {
+		return "", "want one of cel, gvk, package, all, any or not"
+	}
+	return "", ""
+}
+
+func missing(key, value string) string {
+	if value == "" {
+		return key + " is required"
+	}
+	return ""
+}
+
+// OLM unpacks a bundle into a ConfigMap, each file compressed by itself. Kubernetes holds no more than maxBundleSize in
+// an object; from nearBundleSize on the validators of upstream warn.
+const (
+	maxBundleSize  = 1 << 20
+	nearBundleSize = maxBundleSize * 85 / 100
+)
+
+// checkSize warns of a bundle that OLM cannot unpack, or soon cannot. What cannot be read is reported elsewhere.
+func (c *checker) checkSize() {
+	size := 0
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		entries, err := fs.ReadDir(c.fsys, dir)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			text, err := readRegular(c.fsys, path.Join(dir, entry.Name()))
+			if err != nil {
+				continue
+			}
+			if packed, err := encoding.GzipBase64Encode(text); err == nil {
+				size += len(packed)
+			}
+		}
+	}
+	if size > nearBundleSize {
+		c.findIn("bundle-size", manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
+			size>>10, maxBundleSize>>10)
+	}
+}
+
+//go:embed rules.txt
+var rulesText string
+
+// Rules returns the table of the rules that [Check] knows.
+var Rules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })

@@ -2,18 +2,27 @@ package bundle
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
 	olmrelease "github.com/operator-framework/api/pkg/lib/release"
 	olmversion "github.com/operator-framework/api/pkg/lib/version"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // An installableKind is a kind that OLM installs from a bundle of type registry+v1.
@@ -198,4 +207,230 @@ func fieldPointer(path string) (ptr jsontext.Pointer) {
 		path = strings.TrimPrefix(strings.TrimPrefix(path[end:], "]"), ".")
 	}
 	return ptr
+}
+
+// checkObject checks that a manifest does not endanger the cluster.
+func (c *checker) checkObject(m *manifest) {
+	switch m.kind {
+	case "PodDisruptionBudget":
+		c.checkDisruptionBudget(m)
+	case "PriorityClass":
+		var class schedulingv1.PriorityClass
+		if c.decodeObject(m, &class) && class.GlobalDefault {
+			c.find("object", m.document, "/globalDefault", "the class would be the default for all pods of the cluster")
+		}
+	case "Role", "ClusterRole":
+		var role rbacv1.ClusterRole
+		if c.decodeObject(m, &role) {
+			for i := range role.Rules {
+				c.checkPermission(m, element("/rules", i), &role.Rules[i])
+			}
+		}
+	}
+}
+
+func (c *checker) decodeObject(m *manifest, v any) bool {
+	ptr, err := decode(m.printed, v)
+	if err != nil {
+		c.find("object", m.document, ptr, "%w", err)
+	}
+	return err == nil
+}
+
+// checkDisruptionBudget refuses budgets under which no node of the cluster could be drained.
+func (c *checker) checkDisruptionBudget(m *manifest) {
+	var budget policyv1beta1.PodDisruptionBudget
+	if !c.decodeObject(m, &budget) {
+		return
+	}
+	if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
+		c.find("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
+	}
+	if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
+		c.find("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
+	}
+}
+
+// defaultConstraints are the security context constraints that an OpenShift cluster itself needs.
+var defaultConstraints = setOf(
+	"privileged", "restricted", "anyuid", "hostaccess", "hostmount-anyuid", "hostnetwork", "node-exporter", "nonroot",
+)
+
+func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv1.PolicyRule) {
+	grants := func(group, resource string, verbs ...string) bool {
+		return slices.Contains(rule.APIGroups, group) && slices.Contains(rule.Resources, resource) &&
+			slices.ContainsFunc(rule.Verbs, func(v string) bool { return v == rbacv1.VerbAll || slices.Contains(verbs, v) })
+	}
+	if grants("policy", "poddisruptionbudgets", "create", "update", "patch") {
+		c.find("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
+	}
+	if grants("security.openshift.io", "securitycontextconstraints", "delete", "update", "patch") {
+		var names []string
+		for _, name := range rule.ResourceNames {
+			if defaultConstraints[name] {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			c.find("object", m.document, ptr, "can change constraints of the cluster itself: %s", strings.Join(names, ", "))
+		}
+	}
+}
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// checkDefinition checks what Kubernetes checks when the definition is created. Like upstream, it ignores problems of
+// schemas and of everything with status in its path, such as spec.subresources.status.
+func (c *checker) checkDefinition(m *manifest) {
+	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
+	if err != nil {
+		c.find("crd-type", m.document, ptr, "%w", err)
+		return
+	}
+	list := crdvalidation.ValidateCustomResourceDefinition(context.Background(), internal)
+	list = slices.DeleteFunc(list, func(e *field.Error) bool {
+		return strings.Contains(e.Field, "openAPIV3Schema") || strings.Contains(e.Field, "status")
+	})
+	for _, e := range list {
+		ptr := fieldPointer(e.Field)
+		if m.apiVersion == crdV1 {
+			ptr = v1Pointer(ptr)
+		}
+		c.find("crd", m.document, ptr, "%s", fieldMessage(e))
+	}
+}
+
+// v1Pointer translates the pointer to a field of the internal type, which is the type that is checked, to v1. The
+// internal type looks like v1beta1: values equal in all versions are outside of the versions, and the fields of a
+// webhook are apart.
+func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
+	for _, moved := range [][2]jsontext.Pointer{
+		{"/spec/validation", "/spec/versions/0/schema"},
+		{"/spec/subresources", "/spec/versions/0/subresources"},
+		{"/spec/additionalPrinterColumns", "/spec/versions/0/additionalPrinterColumns"},
+		{"/spec/selectableFields", "/spec/versions/0/selectableFields"},
+		{"/spec/conversion/webhookClientConfig", "/spec/conversion/webhook/clientConfig"},
+		{"/spec/conversion/conversionReviewVersions", "/spec/conversion/webhook/conversionReviewVersions"},
+	} {
+		if moved[0].Contains(ptr) {
+			return moved[1] + ptr[len(moved[0]):]
+		}
+	}
+	return ptr
+}
+
+// removedAPIs holds, by API version and kind, the versions of Kubernetes in which APIs went away that OLM installs
+// objects of. https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+var removedAPIs = map[[2]string]semver.Version{
+	{crdV1beta1, kindCRD}:                                       {Major: 1, Minor: 22},
+	{"scheduling.k8s.io/v1beta1", "PriorityClass"}:              {Major: 1, Minor: 22},
+	{"rbac.authorization.k8s.io/v1beta1", "Role"}:               {Major: 1, Minor: 22},
+	{"rbac.authorization.k8s.io/v1beta1", "RoleBinding"}:        {Major: 1, Minor: 22},
+	{"rbac.authorization.k8s.io/v1beta1", "ClusterRole"}:        {Major: 1, Minor: 22},
+	{"rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding"}: {Major: 1, Minor: 22},
+	{"policy/v1beta1", "PodDisruptionBudget"}:                   {Major: 1, Minor: 25},
+}
+
+// checkRemoved looks for an API that newer clusters do not have.
+func (c *checker) checkRemoved(m *manifest) {
+	removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]
+	if ok {
+		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %[2]d.%[3]d removed %[1]s",
+			m.apiVersion, removed.Major, removed.Minor)
+	}
+}
+
+// checkHubAPIs refuses manifests that no cluster has an API for on which the operator may be installed.
+func (c *checker) checkHubAPIs() {
+	least, err := semver.ParseTolerant(c.csv.Spec.MinKubeVersion)
+	if err != nil || strings.TrimSpace(c.csv.Spec.MinKubeVersion) == "" {
+		return
+	}
+	for _, m := range c.manifests {
+		if removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]; ok && least.GE(removed) {
+			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes %[2]d.%[3]d removed %[1]s, the API of %[4]s",
+				m.apiVersion, removed.Major, removed.Minor, m.file)
+		}
+	}
+}
+
+// checkOwned compares the kinds that the ClusterServiceVersion owns with the kinds that manifests define. If a kind is
+// owned in one version, manifests may define others.
+func (c *checker) checkOwned() {
+	defined := c.definedKinds()
+	owned := make(map[declcfg.GVK]bool) // without versions, and defined
+	for i, crd := range c.csv.Spec.CustomResourceDefinitions.Owned {
+		plural, group, ok := strings.Cut(crd.Name, ".")
+		if !ok {
+			continue // reported with the examples
+		}
+		api := declcfg.GVK{Group: group, Version: crd.Version, Kind: crd.Kind}
+		kind, ok := defined[api]
+		switch {
+		case !ok && c.lost: // it may be in a file that cannot be read
+		case !ok:
+			c.findCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s", kindText(api))
+		case kind.plural != plural:
+			c.findCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s as %q: %s has %q",
+				kindText(api), plural, kind.file, kind.plural)
+		}
+		owned[anyVersion(api)] = owned[anyVersion(api)] || ok
+	}
+	for api, kind := range defined {
+		if !owned[anyVersion(api)] {
+			c.find("crd-not-owned", kind.document, "/spec", "%s does not own %s", c.csvFile.file, kindText(api))
+		}
+	}
+}
+
+func anyVersion(api declcfg.GVK) declcfg.GVK { return declcfg.GVK{Group: api.Group, Kind: api.Kind} }
+
+// A definedKind is a kind, which is the key of a map, by the manifest that defines it.
+type definedKind struct {
+	*manifest
+	plural string
+}
+
+// definedKinds returns the kinds that manifests define.
+func (c *checker) definedKinds() map[declcfg.GVK]definedKind {
+	defined := make(map[declcfg.GVK]definedKind)
+	for _, m := range c.manifests {
+		if m.kind != kindCRD {
+			continue
+		}
+		var d definition
+		if _, err := decode(m.printed, &d); err != nil {
+			continue // reported as crd-type
+		}
+		for _, api := range d.kinds(m.apiVersion) {
+			if first, ok := defined[api]; ok {
+				c.find("crd-twice", m.document, "/spec", "%s is defined in %s", kindText(api), first.file)
+				continue
+			}
+			defined[api] = definedKind{m, d.Spec.Names.Plural}
+		}
+	}
+	return defined
+}
+
+// kinds returns the kinds that a definition of that API version defines.
+func (d *definition) kinds(apiVersion string) []declcfg.GVK {
+	spec := &d.Spec
+	var all []declcfg.GVK
+	add := func(version string) {
+		all = append(all, declcfg.GVK{Group: spec.Group, Version: version, Kind: spec.Names.Kind})
+	}
+	for _, v := range spec.Versions {
+		add(v.Name)
+	}
+	if apiVersion == crdV1beta1 && len(spec.Versions) == 0 && spec.Version != "" {
+		add(spec.Version)
+	}
+	return all
 }

@@ -34,36 +34,32 @@ func readDocument(file string, text, buf []byte) (*document, *declcfg.Error) {
 	doc, further, err := documents.First(text, buf)
 	if err != nil {
 		failure, _ := errors.AsType[*documents.Error](err) // nothing else is returned
-		return nil, &declcfg.Error{Pos: posOf(file, failure.Place), Err: failure.Err}
+		return nil, failure.In(file)
 	}
 	return &document{doc, file, doc.JSON, further}, nil
-}
-
-func posOf(file string, p documents.Place) declcfg.Pos {
-	return declcfg.Pos{File: file, Line: p.Line, Column: p.Column}
 }
 
 // keep makes the places of a document available after the next one is read. Its JSON is not.
 func (d *document) keep() { d.Text = bytes.Clone(d.Text) }
 
-// more returns where the file goes on behind the document, if it holds more than comments and separators there.
+// more returns the place after the document at which the file continues with more than comments and separators.
 func (d *document) more() (declcfg.Pos, bool) {
 	if d.further == nil {
 		return declcfg.Pos{}, false
 	}
-	return posOf(d.file, *d.further), true
+	return d.further.Pos(d.file), true
 }
 
-// pos returns where the value at ptr is, or the nearest value around it.
-func (d *document) pos(ptr jsontext.Pointer) declcfg.Pos { return posOf(d.file, d.Find(ptr)[0].Place) }
+// pos returns the place of the value at ptr, or of the nearest value around it.
+func (d *document) pos(ptr jsontext.Pointer) declcfg.Pos { return d.Find(ptr)[0].Place.Pos(d.file) }
 
 // errorIn is an error about the value at ptr.
 func (d *document) errorIn(ptr jsontext.Pointer, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: d.pos(ptr), Pointer: ptr, Err: err}
 }
 
-// readDocument reads the first document of a file. It returns nil where there is none, which it reports. The document
-// is valid until the next one is read; see keep.
+// readDocument reads the first document of a file. If there is none, it reports that and returns nil. The document is
+// valid until the next one is read; see keep.
 func (p *parser) readDocument(name string) *document {
 	text, ok := p.readFile(name)
 	if !ok {
@@ -91,7 +87,7 @@ func (p *parser) readDir(name string) []fs.DirEntry {
 	return entries
 }
 
-// readFile returns what a file holds, until the next one is read. It reports false where the name leads to no file.
+// readFile returns the content of a file, valid until the next one is read. It returns false if there is no such file.
 func (p *parser) readFile(name string) ([]byte, bool) {
 	text, err := regular.ReadFileIn(p.text, p.fsys, name, maxFileSize)
 	switch {
@@ -108,7 +104,8 @@ func (p *parser) readFile(name string) ([]byte, bool) {
 	return text, err == nil
 }
 
-// readRegular returns what a file holds, nothing for a directory or a device, and an error for one that is too large.
+// readRegular returns the content of a file, nil for a directory or a device, and an error for a file that is too
+// large.
 func readRegular(fsys fs.FS, name string) ([]byte, error) {
 	text, err := regular.ReadFile(fsys, name, maxFileSize)
 	if errors.Is(err, regular.ErrNotRegular) {

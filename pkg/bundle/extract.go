@@ -1,19 +1,28 @@
 package bundle
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 
 	"github.com/operator-framework/api/pkg/encoding"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// The annotations by which OLM knows how to read a ConfigMap, and where it comes from.
+// The annotations of a ConfigMap from which OLM knows its encoding and its source image.
 const (
 	annotationEncoding    = "olm.contentEncoding"
 	annotationSourceImage = "olm.sourceImage"
@@ -32,8 +41,8 @@ type ExtractOptions struct {
 }
 
 // Extract returns the ConfigMap that OLM reads a bundle from: the files of manifests/ and metadata/, by their names, in
-// which - replaces what a key cannot contain. Of metadata/annotations.yaml only the annotations of a bundle are kept,
-// as those of the ConfigMap. It has no name yet. Positions of errors begin with name.
+// which - replaces characters that a key cannot contain. Of metadata/annotations.yaml only the bundle's annotations are
+// kept, as annotations of the ConfigMap. It has no name yet. Positions of errors begin with name.
 //
 // Files that would have the same key, directories, and more data than the limit are errors.
 func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, error) {
@@ -121,7 +130,7 @@ func (e *extractor) add(name string, text []byte) {
 	e.size += uint64(len(packed))
 }
 
-// annotate sets all annotations of a bundle, those that the file does not have to nothing, as upstream does.
+// annotate sets all annotations of a bundle, to "" if the file does not have them, as upstream does.
 func (e *extractor) annotate(content []byte) {
 	doc, failed := readDocument(e.label(annotationsFile), content, nil)
 	if failed != nil {
@@ -138,4 +147,113 @@ func (e *extractor) annotate(content []byte) {
 	for _, label := range (Labels{DefaultChannel: "optional"}).list() {
 		e.m.Annotations[label[0]] = string(file.Annotations[label[0]])
 	}
+}
+
+// ClusterConfig returns how the cluster is reached that a kubeconfig file names or, without one, the cluster that the
+// program runs in.
+func ClusterConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		return clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	config, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil, errors.New("no kubeconfig file is given, and this is not a pod of a cluster")
+	}
+	return config, err
+}
+
+// UpdateConfigMap puts the data of m, as Extract makes it, in the place of the data of the ConfigMap of its name and
+// namespace, which has to exist. Annotations that are not about bundles stay; anything else stays as well. An update by
+// somebody else meanwhile is an error, as the cluster words it.
+func UpdateConfigMap(ctx context.Context, config *rest.Config, m *corev1.ConfigMap) error {
+	client, err := coreClient(config)
+	if err != nil {
+		return err
+	}
+	existing, err := send(ctx, client.Get(), m)
+	if err != nil {
+		return fmt.Errorf("read ConfigMap %s/%s: %w", m.Namespace, m.Name, err)
+	}
+	updated, err := withData(existing, m)
+	if err != nil {
+		return fmt.Errorf("read ConfigMap %s/%s: %w", m.Namespace, m.Name, err)
+	}
+	put := client.Put().SetHeader("Content-Type", runtime.ContentTypeJSON).Body(updated)
+	if _, err := send(ctx, put, m); err != nil {
+		return fmt.Errorf("write ConfigMap %s/%s: %w", m.Namespace, m.Name, err)
+	}
+	return nil
+}
+
+// coreClient returns a client for the core API that knows only the type of errors, since all types of Kubernetes
+// together are large.
+func coreClient(config *rest.Config) (*rest.RESTClient, error) {
+	version := schema.GroupVersion{Version: "v1"}
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, version)
+	config = rest.CopyConfig(config)
+	config.APIPath = "/api"
+	config.GroupVersion = &version
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.UserAgent = "opm"
+	return rest.RESTClientFor(config)
+}
+
+// send sends a request about the ConfigMap of the name and namespace of m.
+func send(ctx context.Context, r *rest.Request, m *corev1.ConfigMap) ([]byte, error) {
+	result := r.Namespace(m.Namespace).Resource("configmaps").Name(m.Name).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
+}
+
+// withData returns a ConfigMap, in JSON, with the data of m and its annotations. Keys that are not known here stay.
+func withData(object []byte, m *corev1.ConfigMap) ([]byte, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
+		return nil, err
+	}
+	var meta map[string]json.RawMessage
+	if err := json.Unmarshal(all["metadata"], &meta); err != nil {
+		return nil, err
+	}
+	var annotations map[string]string
+	if raw, ok := meta["annotations"]; ok {
+		if err := json.Unmarshal(raw, &annotations); err != nil {
+			return nil, err
+		}
+	}
+	for _, set := range []struct {
+		in    map[string]json.RawMessage
+		key   string
+		value any
+	}{
+		{meta, "annotations", withAnnotations(annotations, m.Annotations)},
+		{all, "metadata", meta},
+		{all, "data", m.Data},
+		{all, "binaryData", m.BinaryData},
+	} {
+		raw, err := json.Marshal(set.value)
+		if err != nil {
+			return nil, err
+		}
+		set.in[set.key] = raw
+	}
+	return json.Marshal(all)
+}
+
+// withAnnotations returns annotations in which the annotations of a bundle replace those of an earlier bundle.
+func withAnnotations(all, bundle map[string]string) map[string]string {
+	merged := maps.Clone(all)
+	if merged == nil {
+		merged = make(map[string]string)
+	}
+	for _, label := range (Labels{DefaultChannel: "optional"}).list() {
+		delete(merged, label[0])
+	}
+	delete(merged, annotationEncoding)
+	delete(merged, annotationSourceImage)
+	maps.Copy(merged, bundle)
+	return merged
 }

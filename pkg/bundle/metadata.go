@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,7 +23,7 @@ const (
 	AnnotationDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
 )
 
-// metadata is what the directory of that name holds.
+// metadata is the content of the directory metadata/.
 type metadata struct {
 	annotations  annotations
 	dependencies []declaration
@@ -31,7 +32,7 @@ type metadata struct {
 	from struct{ annotations, dependencies, properties *document } // nil for none
 }
 
-// annotations are those that opm looks for in a bundle.
+// annotations are the annotations of a bundle that opm reads.
 type annotations struct {
 	Package        text `json:"operators.operatorframework.io.bundle.package.v1"`
 	Channels       text `json:"operators.operatorframework.io.bundle.channels.v1"`
@@ -44,7 +45,7 @@ type declaration struct {
 	Value jsontext.Value `json:"value"`
 }
 
-// A text is what opm reads a number or a boolean in YAML as, where it wants text.
+// A text is a string that may be written as a number or a boolean in YAML, which opm converts.
 type text string
 
 // UnmarshalJSON prints a value that is not a string as upstream does.
@@ -146,7 +147,7 @@ func read[T any](p *parser, doc *document, ptr jsontext.Pointer, value jsontext.
 	return found, true
 }
 
-// first remembers that what is at ptr of doc counts, unless that of another file does.
+// first records that the value at ptr of doc counts, unless an earlier file has one.
 func (p *parser) first(from **document, doc *document, ptr jsontext.Pointer) bool {
 	if *from != nil {
 		p.warn(doc.errorIn(ptr, fmt.Errorf("not read: those of %s count", (*from).file)))
@@ -156,7 +157,7 @@ func (p *parser) first(from **document, doc *document, ptr jsontext.Pointer) boo
 	return true
 }
 
-// writable returns value without equal keys and without what is no UTF-8, since neither can be written.
+// writable returns value without duplicate keys and invalid UTF-8, since neither can be written.
 func writable(value jsontext.Value) jsontext.Value {
 	if value == nil || value.IsValid() {
 		return value
@@ -167,4 +168,61 @@ func writable(value jsontext.Value) jsontext.Value {
 // property returns a declaration as a property.
 func (d declaration) property() declcfg.Property {
 	return declcfg.Property{Type: string(d.Type), Value: writable(d.Value), Ordered: true}
+}
+
+// The media types of bundles: what manifests/ holds.
+const (
+	MediaTypeRegistry = "registry+v1" // a ClusterServiceVersion and what belongs to it
+	MediaTypeHelm     = "helm"        // a chart
+	MediaTypePlain    = "plain"       // any manifests
+)
+
+// chartFile is the name of the file with the metadata of a chart.
+const chartFile = "Chart.yaml"
+
+// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty one
+// is an error, and so is a file that cannot be read. dir is not made a file system of its own: links may lead out of
+// it.
+func detectMediaType(layout fs.FS, dir string) (string, error) {
+	entries, err := fs.ReadDir(layout, dir)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) == 0 {
+		return "", errors.New("no manifests in the directory")
+	}
+	found := MediaTypePlain
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		text, err := readRegular(layout, path.Join(dir, entry.Name()))
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case entry.Name() == chartFile && isChart(text):
+			return MediaTypeHelm, nil
+		case found == MediaTypePlain && holdsCSV(text):
+			found = MediaTypeRegistry
+		}
+	}
+	return found, nil
+}
+
+func isChart(text []byte) bool {
+	doc, failed := readDocument("", text, nil)
+	if failed != nil {
+		return false
+	}
+	var chart struct {
+		Name string `json:"name"`
+	}
+	_, err := decode(doc.json, &chart)
+	return err == nil && chart.Name != ""
+}
+
+func holdsCSV(text []byte) bool {
+	doc, failed := readDocument("", text, nil)
+	return failed == nil && declcfg.IsCSV(doc.json)
 }

@@ -1,9 +1,11 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -17,9 +19,9 @@ import (
 // Unpack copies all that fsys holds, such as the files of an image, into the directory out. What is there stays, but
 // for files and links of the same names.
 //
-// Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after they went
-// down are errors, all of which are reported, and so is a link in out where fsys has a directory. Files are put in
-// their places once all of them are on the disk; an error leaves behind what was there before.
+// Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after a name
+// are errors, all of which are reported, and so is a link in out in place of a directory of fsys. Files are moved to
+// their places once all of them are written; after an error, out is unchanged.
 func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	if err := checkLinks(fsys); err != nil {
 		return err
@@ -94,4 +96,29 @@ func staysInside(name, target string) bool {
 	}
 	end := path.Join(path.Dir(name), target)
 	return end != ".." && !strings.HasPrefix(end, "../")
+}
+
+// writeFile writes a new file, and makes the directories above it. It is executable if mode is.
+func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
+	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666|mode&0o111)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// differs reports whether a file of that name holds something else than content.
+func differs(root *os.Root, name string, content []byte) (bool, error) {
+	old, err := regular.ReadFile(root.FS(), name, maxFileSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !bytes.Equal(old, content), err
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -34,21 +33,28 @@ type Field struct {
 	After  jsontext.Value `json:"after,omitzero"`
 }
 
-// Deleted is the Change of an object that is no longer there.
-const Deleted Change = "deleted"
+// A Change is what happens to an object.
+type Change string
+
+// The changes.
+const (
+	Created Change = "created"
+	Updated Change = "updated"
+	Deleted Change = "deleted"
+)
 
 // Diff returns what is different in a State that was made of another one: by kind, namespace and name, as in
 // [State.All]. Objects that both States share are not compared.
 func Diff(before, after *State) ([]Difference, error) {
 	both := before.Clone()
 	for o := range after.All() {
-		if _, ok := both.Get(kindAndGroup(o.Value), o.Value.GetNamespace(), o.Value.GetName()); !ok {
+		if _, ok := both.Get(KindOf(o.Value), o.Value.GetNamespace(), o.Value.GetName()); !ok {
 			both.Put(o)
 		}
 	}
 	var all []Difference
 	for o := range both.All() {
-		of, namespace, name := kindAndGroup(o.Value), o.Value.GetNamespace(), o.Value.GetName()
+		of, namespace, name := KindOf(o.Value), o.Value.GetNamespace(), o.Value.GetName()
 		d := Difference{Kind: of.Kind, Group: of.Group, Namespace: namespace, Name: name}
 		old, was := before.Get(of, namespace, name)
 		now, is := after.Get(of, namespace, name)
@@ -72,10 +78,6 @@ func Diff(before, after *State) ([]Difference, error) {
 		all = append(all, d)
 	}
 	return all, nil
-}
-
-func kindAndGroup(o Kubernetes) schema.GroupKind {
-	return o.GetObjectKind().GroupVersionKind().GroupKind()
 }
 
 // fields returns the fields that are not the same in two objects, by path.

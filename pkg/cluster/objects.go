@@ -6,10 +6,19 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,20 +57,25 @@ func (o *Other) Content() (map[string]any, error) {
 // dropped, as in a cluster, apart from those of an [*Other]. An error names the field.
 func Decode(manifest jsontext.Value) (Kubernetes, error) {
 	var head metav1.TypeMeta
-	within, err := unmarshal(manifest, &head)
-	if err != nil {
-		return nil, inField(within, err)
+	if err := Unmarshal(manifest, &head); err != nil {
+		return nil, err
 	}
 	o, err := newObject(head)
 	if err != nil {
 		return nil, err
 	}
 	gvk := o.GetObjectKind().GroupVersionKind()
-	if within, err = unmarshal(manifest, o); err != nil {
-		return nil, inField(within, err)
+	if err := Unmarshal(manifest, o); err != nil {
+		return nil, err
 	}
 	o.GetObjectKind().SetGroupVersionKind(gvk)
 	return o, nil
+}
+
+// Unmarshal reads JSON into an object of a cluster or a part of one, as a cluster does. The error names the value that
+// does not fit.
+func Unmarshal(raw jsontext.Value, v any) error {
+	return inField(unmarshal(raw, v))
 }
 
 // inField returns an error about the value at a pointer.
@@ -102,7 +116,7 @@ func (s *State) Get(of schema.GroupKind, namespace, name string) (o Object[Kuber
 
 // Put adds an object, in place of the one of its kind and name. Its type must be set and be that of [Decode].
 func (s *State) Put(o Object[Kubernetes]) {
-	of := o.Value.GetObjectKind().GroupVersionKind().GroupKind()
+	of := KindOf(o.Value)
 	if s.storeOf(of) == nil {
 		if s.Others == nil {
 			s.Others = map[schema.GroupKind]*Store[*Other]{}
@@ -130,6 +144,14 @@ func (s *State) All() iter.Seq[Object[Kubernetes]] {
 			}
 		}
 	}
+}
+
+// In yields the objects of a kind in a namespace by name, as [Store.In] does.
+func (s *State) In(of schema.GroupKind, namespace string) iter.Seq[Object[Kubernetes]] {
+	if store := s.storeOf(of); store != nil {
+		return store.in(namespace)
+	}
+	return func(func(Object[Kubernetes]) bool) {}
 }
 
 // Clone returns a State of the same objects.
@@ -175,6 +197,7 @@ type anyStore interface {
 	get(namespace, name string) (Object[Kubernetes], bool)
 	put(o Object[Kubernetes])
 	all() iter.Seq[Object[Kubernetes]]
+	in(namespace string) iter.Seq[Object[Kubernetes]]
 	share(of anyStore)
 	Delete(namespace, name string)
 }
@@ -186,9 +209,15 @@ func (s *Store[P]) get(namespace, name string) (Object[Kubernetes], bool) {
 
 func (s *Store[P]) put(o Object[Kubernetes]) { s.Put(Object[P]{o.Value.(P), o.Pos}) }
 
-func (s *Store[P]) all() iter.Seq[Object[Kubernetes]] {
+func (s *Store[P]) all() iter.Seq[Object[Kubernetes]] { return ofAnyKind(s.All()) }
+
+func (s *Store[P]) in(namespace string) iter.Seq[Object[Kubernetes]] {
+	return ofAnyKind(s.In(namespace))
+}
+
+func ofAnyKind[P Kubernetes](objects iter.Seq[Object[P]]) iter.Seq[Object[Kubernetes]] {
 	return func(yield func(Object[Kubernetes]) bool) {
-		for o := range s.All() {
+		for o := range objects {
 			if !yield(Object[Kubernetes]{o.Value, o.Pos}) {
 				return
 			}
@@ -198,3 +227,193 @@ func (s *Store[P]) all() iter.Seq[Object[Kubernetes]] {
 
 // share makes s a clone of another Store of its type.
 func (s *Store[P]) share(of anyStore) { *s = of.(*Store[P]).Clone() }
+
+// A kind is a kind of objects that a State has a Store of.
+type kind struct {
+	schema.GroupVersionKind
+	create func() Kubernetes
+	store  func(*State) anyStore
+	check  func(Kubernetes) flaws // what is wrong with an object
+	older  string                 // a version whose fields are among those of this one
+}
+
+const (
+	operatorsV1      = "operators.coreos.com/v1"
+	operatorsV1Alpha = "operators.coreos.com/v1alpha1"
+	operatorsV2      = "operators.coreos.com/v2"
+	olmV1            = "olm.operatorframework.io/v1"
+	rbacV1           = "rbac.authorization.k8s.io/v1"
+	admissionV1      = "admissionregistration.k8s.io/v1"
+)
+
+var kinds = []kind{
+	newKind("v1", "Namespace", func(s *State) *Store[*corev1.Namespace] { return &s.Namespaces }),
+	newKind("v1", "ServiceAccount",
+		func(s *State) *Store[*corev1.ServiceAccount] { return &s.ServiceAccounts }, inNamespace),
+	newKind("apps/v1", "Deployment",
+		func(s *State) *Store[*appsv1.Deployment] { return &s.Deployments }, inNamespace),
+	newKind("apiextensions.k8s.io/v1", "CustomResourceDefinition",
+		func(s *State) *Store[*apiextensionsv1.CustomResourceDefinition] { return &s.CustomResourceDefinitions }),
+	newKind("apiregistration.k8s.io/v1", "APIService",
+		func(s *State) *Store[*APIService] { return &s.APIServices }),
+	newKind(rbacV1, "Role", func(s *State) *Store[*rbacv1.Role] { return &s.Roles }, inNamespace),
+	newKind(rbacV1, "RoleBinding", func(s *State) *Store[*rbacv1.RoleBinding] { return &s.RoleBindings }, inNamespace),
+	newKind(rbacV1, "ClusterRole", func(s *State) *Store[*rbacv1.ClusterRole] { return &s.ClusterRoles }),
+	newKind(rbacV1, "ClusterRoleBinding",
+		func(s *State) *Store[*rbacv1.ClusterRoleBinding] { return &s.ClusterRoleBindings }),
+	newKind(admissionV1, "MutatingWebhookConfiguration",
+		func(s *State) *Store[*admissionv1.MutatingWebhookConfiguration] { return &s.MutatingWebhooks }),
+	newKind(admissionV1, "ValidatingWebhookConfiguration",
+		func(s *State) *Store[*admissionv1.ValidatingWebhookConfiguration] { return &s.ValidatingWebhooks }),
+
+	newKind(operatorsV1, operatorsv1.OperatorGroupKind,
+		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace),
+	newKind(operatorsV1Alpha, v1alpha1.CatalogSourceKind,
+		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources }, inNamespace, checkCatalogSource),
+	newKind(operatorsV1Alpha, v1alpha1.SubscriptionKind,
+		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, inNamespace, checkSubscription),
+	newKind(operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind,
+		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions }, inNamespace),
+	newKind(operatorsV1Alpha, v1alpha1.InstallPlanKind,
+		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans }, inNamespace),
+	newKind(operatorsV2, "OperatorCondition",
+		func(s *State) *Store[*operatorsv2.OperatorCondition] { return &s.OperatorConditions }, inNamespace).orOlder("v1"),
+	newKind(operatorsV1, "OLMConfig", func(s *State) *Store[*operatorsv1.OLMConfig] { return &s.OLMConfigs }),
+	newKind(olmV1, "ClusterCatalog", func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check),
+	newKind(olmV1, "ClusterExtension",
+		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
+}
+
+// newKind returns a kind whose objects are in a Store. All objects need a name; checks say what else is wrong.
+func newKind[T any, P interface {
+	*T
+	Kubernetes
+}](apiVersion, name string, store func(*State) *Store[P], checks ...func(P) flaws) kind {
+	return kind{
+		GroupVersionKind: schema.FromAPIVersionAndKind(apiVersion, name),
+		create:           func() Kubernetes { return P(new(T)) },
+		store:            func(s *State) anyStore { return store(s) },
+		check: func(o Kubernetes) flaws {
+			wrong := flaws(nil).need("/metadata/name", o.GetName())
+			for _, check := range checks {
+				wrong = append(wrong, check(o.(P))...)
+			}
+			return wrong
+		},
+	}
+}
+
+func (k kind) orOlder(version string) kind {
+	k.older = version
+	return k
+}
+
+// kindOf returns the kind of a name and group, nil if a State has no Store of it.
+func kindOf(gk schema.GroupKind) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.GroupKind() == gk })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+func inNamespace[P Kubernetes](o P) flaws {
+	return flaws(nil).need("/metadata/namespace", o.GetNamespace())
+}
+
+func checkCatalogSource(c *v1alpha1.CatalogSource) flaws {
+	wrong := flaws(nil).need("/spec/sourceType", string(c.Spec.SourceType))
+	if config := c.Spec.GrpcPodConfig; config != nil {
+		switch config.SecurityContextConfig {
+		case "", v1alpha1.Legacy, v1alpha1.Restricted:
+		default:
+			wrong = append(wrong, flaw{"/spec/grpcPodConfig/securityContextConfig", fmt.Errorf(
+				"unknown value %q, want %q or %q", config.SecurityContextConfig, v1alpha1.Legacy, v1alpha1.Restricted)})
+		}
+	}
+	return wrong
+}
+
+func checkSubscription(s *v1alpha1.Subscription) flaws {
+	if s.Spec == nil {
+		s.Spec = &v1alpha1.SubscriptionSpec{}
+	}
+	return flaws(nil).
+		need("/spec/name", s.Spec.Package).
+		need("/spec/source", s.Spec.CatalogSource).
+		need("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
+}
+
+// flaws are the reasons why an object cannot be used.
+type flaws []flaw
+
+type flaw struct {
+	ptr jsontext.Pointer
+	err error
+}
+
+// need adds a flaw if the value of a field is empty.
+func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
+	if value != "" {
+		return f
+	}
+	return append(f, flaw{ptr, errors.New("it is required")})
+}
+
+// nameOf returns the kind and the name of an object.
+func nameOf(o Kubernetes) string {
+	name := strconv.Quote(o.GetName())
+	if ns := o.GetNamespace(); ns != "" {
+		name = strconv.Quote(ns + "/" + o.GetName())
+	}
+	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
+}
+
+// An APIService says who serves the APIs of a group and version. The Go module of Kubernetes that has the type needs
+// too many others.
+type APIService struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec   APIServiceSpec   `json:"spec"`
+	Status APIServiceStatus `json:"status,omitzero"`
+}
+
+// An APIServiceSpec is what is served, and where. Without a Service, the cluster itself serves it.
+type APIServiceSpec struct {
+	Service               *ServiceReference `json:"service,omitempty"`
+	Group                 string            `json:"group,omitempty"`
+	Version               string            `json:"version,omitempty"`
+	InsecureSkipTLSVerify bool              `json:"insecureSkipTLSVerify,omitempty"`
+	CABundle              []byte            `json:"caBundle,omitempty"`
+	GroupPriorityMinimum  int32             `json:"groupPriorityMinimum"`
+	VersionPriority       int32             `json:"versionPriority"`
+}
+
+// A ServiceReference names the Service of an APIService.
+type ServiceReference struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Port      *int32 `json:"port,omitempty"`
+}
+
+// An APIServiceStatus has the condition Available.
+type APIServiceStatus struct {
+	Conditions []APIServiceCondition `json:"conditions,omitempty"`
+}
+
+// An APIServiceCondition is a condition of an APIService.
+type APIServiceCondition struct {
+	Type               string                 `json:"type"`
+	Status             metav1.ConditionStatus `json:"status"`
+	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitzero"`
+	Reason             string                 `json:"reason,omitempty"`
+	Message            string                 `json:"message,omitempty"`
+}
+
+// DeepCopyObject returns a copy that shares the spec's Service and certificates, as runtime.Object requires.
+func (a *APIService) DeepCopyObject() runtime.Object {
+	clone := *a
+	clone.ObjectMeta, clone.Status.Conditions = *a.ObjectMeta.DeepCopy(), slices.Clone(a.Status.Conditions)
+	return &clone
+}

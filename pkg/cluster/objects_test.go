@@ -115,7 +115,7 @@ func TestClone(t *testing.T) {
 		t.Errorf("the clone has\n%s\nwant\n%s", got, before)
 	}
 	for o := range s.All() {
-		gk := o.Value.GetObjectKind().GroupVersionKind().GroupKind()
+		gk := cluster.KindOf(o.Value)
 		clone.Delete(gk, o.Value.GetNamespace(), o.Value.GetName())
 	}
 	if got := listing(clone); got != "" {

@@ -14,9 +14,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Values of the API.
+// Unavailable is the availabilityMode of a ClusterCatalog from which OLM v1 resolves nothing.
+const Unavailable = "Unavailable"
+
+// Other values of the API.
 const (
-	unavailable   = "Unavailable"
 	sourceCatalog = "Catalog"
 	selfCertified = "SelfCertified"
 )
@@ -112,7 +114,7 @@ func (e *Extension) DeepCopyObject() runtime.Object {
 
 func (c *Catalog) check() flaws {
 	switch c.Spec.AvailabilityMode {
-	case "", "Available", unavailable:
+	case "", "Available", Unavailable:
 		return nil
 	}
 	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, have %q", c.Spec.AvailabilityMode)}}

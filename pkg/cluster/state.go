@@ -10,11 +10,18 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"path"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
@@ -23,8 +30,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -116,3 +125,238 @@ func isGathered(fsys fs.FS, dir string) bool {
 func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
+
+// A loader fills a State.
+type loader struct {
+	*State
+	errs []error
+}
+
+func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
+	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
+}
+
+// file reads a file. Positions use its label as the name of the file.
+func (l *loader) file(fsys fs.FS, name, label string) {
+	f, info, err := regular.Open(fsys, name)
+	if err != nil {
+		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
+		return
+	}
+	defer f.Close()
+	r, ok := f.(io.ReaderAt)
+	if !ok {
+		l.fail(declcfg.Pos{File: label}, "", errors.ErrUnsupported)
+		return
+	}
+	unreadable := func(err error) {
+		if e, ok := errors.AsType[*document.Error](err); ok {
+			l.fail(posOf(label, e.Place), "", e.Err)
+			return
+		}
+		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
+	}
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	for chunk := range document.Split(r, info.Size(), 0) {
+		err := chunk.Read(skip, func(doc *document.Document, err error) {
+			if doc == nil {
+				unreadable(err)
+				return
+			}
+			reader := documentReader{loader: l, label: label}
+			reader.read(doc)
+		})
+		if err != nil {
+			unreadable(err)
+		}
+		chunk.Recycle()
+	}
+}
+
+func posOf(label string, p document.Place) declcfg.Pos {
+	return declcfg.Pos{File: label, Line: p.Line, Column: p.Column}
+}
+
+// A documentReader reads the objects of one document. It collects what needs a place until the end, to find all places
+// in one pass.
+type documentReader struct {
+	*loader
+	label   string
+	pending []pending
+}
+
+// A pending is a call to make when the place of a value is known.
+type pending struct {
+	ptr jsontext.Pointer
+	do  func(declcfg.Pos)
+}
+
+func (r *documentReader) read(doc *document.Document) {
+	r.object(doc.JSON, "", metav1.TypeMeta{}, 0)
+	ptrs := make([]jsontext.Pointer, len(r.pending))
+	for i, p := range r.pending {
+		ptrs[i] = p.ptr
+	}
+	for i, v := range doc.Find(ptrs...) {
+		r.pending[i].do(posOf(r.label, v.Place))
+	}
+	if !doc.Repaired {
+		return
+	}
+	for _, d := range doc.Duplicates() {
+		r.fail(posOf(r.label, d.Repeat), "", fmt.Errorf("key %q is already defined at %s", d.Key, posOf(r.label, d.First)))
+	}
+}
+
+// wrong reports an error about the value at ptr.
+func (r *documentReader) wrong(ptr jsontext.Pointer, format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	r.add(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
+}
+
+// add calls do with the place of the value at ptr, later.
+func (r *documentReader) add(ptr jsontext.Pointer, do func(declcfg.Pos)) {
+	r.pending = append(r.pending, pending{ptr, do})
+}
+
+// maxDepth is how deep Lists may be nested. Each of them is read again for the one around it.
+const maxDepth = 8
+
+// object reads the object at ptr. In a list of a kind, objects need not repeat the type.
+func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed metav1.TypeMeta, depth int) {
+	var head struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Items      jsontext.Value `json:"items"`
+	}
+	if !r.decode(raw, ptr, &head) {
+		return
+	}
+	if head.Kind == "" && head.APIVersion == "" {
+		head.APIVersion, head.Kind = listed.APIVersion, listed.Kind
+	}
+	if of, ok := strings.CutSuffix(head.Kind, "List"); ok && head.Items != nil {
+		r.list(head.Items, ptr+"/items", metav1.TypeMeta{APIVersion: head.APIVersion, Kind: of}, depth+1)
+		return
+	}
+	o, err := newObject(metav1.TypeMeta{APIVersion: head.APIVersion, Kind: head.Kind})
+	switch {
+	case errors.Is(err, errNoType):
+		r.wrong(ptr, "%w", err)
+	case err != nil:
+		r.wrong(ptr+"/apiVersion", "%w", err)
+	default:
+		r.load(raw, ptr, o)
+	}
+}
+
+// load reads the object at ptr into o, which has only a type so far.
+func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if !r.decode(raw, ptr, o) {
+		return
+	}
+	o.GetObjectKind().SetGroupVersionKind(gvk)
+	k := kindOf(gvk.GroupKind())
+	if k == nil {
+		if o.GetName() != "" { // or else it is not of a cluster, but a file of a tool
+			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+		}
+		return
+	}
+	wrong := k.check(o)
+	for _, f := range wrong {
+		r.wrong(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
+	}
+	if wrong == nil {
+		r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+	}
+}
+
+// put adds an object, unless there is one of its name. That is an error if they are known to be two objects: a
+// must-gather has some objects twice, and lists such as that of PackageManifests have several of one name.
+func (l *loader) put(o Object[Kubernetes]) {
+	of := KindOf(o.Value)
+	first, ok := l.Get(of, o.Value.GetNamespace(), o.Value.GetName())
+	if !ok {
+		l.Put(o)
+		return
+	}
+	same := first.Value.GetUID() != "" && first.Value.GetUID() == o.Value.GetUID()
+	if !same && kindOf(of) != nil {
+		l.fail(o.Pos, "", fmt.Errorf("%s is already defined at %s", nameOf(o.Value), first.Pos))
+	}
+}
+
+// list reads the items of a List.
+func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav1.TypeMeta, depth int) {
+	if depth > maxDepth {
+		r.wrong(ptr, "more than %d Lists inside each other", maxDepth)
+		return
+	}
+	if of.Kind == "" { // a List of anything
+		of = metav1.TypeMeta{}
+	}
+	var items []jsontext.Value
+	if !r.decode(raw, ptr, &items) {
+		return
+	}
+	for i, item := range items {
+		r.object(item, ptr.AppendToken(strconv.Itoa(i)), of, depth)
+	}
+}
+
+// options read JSON as clients of Kubernetes do, but with errors that have a place.
+var options = json.JoinOptions(
+	jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), jsonv1.ReportErrorsWithLegacySemantics(false),
+)
+
+// decode reads the value at ptr into v, and reports whether it is of the type.
+func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any) bool {
+	within, err := unmarshal(raw, v)
+	if err != nil {
+		r.wrong(ptr+within, "%w", err)
+	}
+	return err == nil
+}
+
+// unmarshal reads JSON into v. An error is about the value at within.
+func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
+	opts := options
+	switch v.(type) {
+	case *v1alpha1.CatalogSource:
+		opts = json.JoinOptions(options, withUpdateStrategy)
+	case *v1alpha1.Subscription:
+		opts = json.JoinOptions(options, withStrictConfig)
+	}
+	if err = json.Unmarshal(raw, v, opts); err == nil {
+		return "", nil
+	}
+	within, message := declcfg.TypeError(err)
+	s, ok := errors.AsType[*json.SemanticError](err)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		message = errors.New("unknown field")
+	case ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil:
+		message = s.Err // of a type with its own decoder, such as a time
+	}
+	return within, message
+}
+
+// withUpdateStrategy reads update strategies without a registryPoll, at which the decoder of the type itself panics.
+var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byte, u *v1alpha1.UpdateStrategy) error {
+	var fields struct {
+		RegistryPoll *struct{} `json:"registryPoll"`
+	}
+	if json.Unmarshal(raw, &fields) == nil && fields.RegistryPoll == nil {
+		return nil
+	}
+	return u.UnmarshalJSON(raw)
+}))
+
+// withStrictConfig refuses unknown fields in the config of Subscriptions, as kubectl does: they would have no effect.
+var withStrictConfig = json.WithUnmarshalers(json.UnmarshalFromFunc(
+	func(d *jsontext.Decoder, c *v1alpha1.SubscriptionConfig) error {
+		type config v1alpha1.SubscriptionConfig
+		return json.UnmarshalDecode(d, (*config)(c), json.RejectUnknownMembers(true))
+	}))

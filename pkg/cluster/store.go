@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -22,6 +23,9 @@ type Kubernetes interface {
 	metav1.Object
 	runtime.Object
 }
+
+// KindOf returns the kind of an object.
+func KindOf(o Kubernetes) schema.GroupKind { return o.GetObjectKind().GroupVersionKind().GroupKind() }
 
 // A Store is the objects of one kind, by namespace and name. Objects without a namespace are in namespace "". The zero
 // Store is empty.

@@ -68,7 +68,7 @@ func (w *writer) write(o Kubernetes) error {
 	if err != nil {
 		return err
 	}
-	of := kindAndGroup(o)
+	of := KindOf(o)
 	for _, part := range []string{o.GetNamespace(), of.Group, of.Kind, o.GetName()} {
 		if err := pathSegment(part); err != nil {
 			return fmt.Errorf("no file can have the name %q: %w", part, err)
@@ -113,7 +113,7 @@ func dirOf(o Kubernetes) string {
 	if ns := o.GetNamespace(); ns != "" {
 		scope = path.Join(gatheredObjects[1], ns)
 	}
-	of := kindAndGroup(o)
+	of := KindOf(o)
 	return path.Join(scope, strings.ToLower(path.Join(cmp.Or(of.Group, "core"), of.Kind)))
 }
 

@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for o := range s.All() {
-		copied, ok := again.Get(o.Value.GetObjectKind().GroupVersionKind().GroupKind(), o.Value.GetNamespace(), o.Value.GetName())
+		copied, ok := again.Get(cluster.KindOf(o.Value), o.Value.GetNamespace(), o.Value.GetName())
 		if !ok || !reflect.DeepEqual(o.Value, copied.Value) {
 			t.Errorf("%s: wrote %+v, read %+v", o.Pos, o.Value, copied.Value)
 		}

@@ -10,17 +10,18 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A Report is the result of a check.
 type Report struct {
-	// Problems are by place. Their names are the definition, the field, and the bundles that the one at the place
-	// updates.
+	// Problems are sorted by position. Their names are the definition, the field, and the bundles updated by the
+	// bundle at the position.
 	Problems []*problem.Problem
 
-	Updates   int // from one bundle to another
-	Unchecked int // updates of which something could not be checked
+	Updates   int // pairs of bundles
+	Unchecked int // updates that were not or only partly checked
 	Refused   map[graph.Semantics]int
 	Compared  int // pairs of definitions
 
@@ -28,7 +29,7 @@ type Report struct {
 	knowsResources bool
 }
 
-// Summary says how many updates there are and how many are refused.
+// Summary returns the number of updates, of refused and of unchecked ones, in a sentence.
 func (r *Report) Summary() string {
 	var refused []string
 	for _, olm := range r.olm {
@@ -44,7 +45,8 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// evaluatesResources is also true where nobody looks at resources.
+// evaluatesResources reports whether resources were evaluated, or do not matter because OLM Classic was not asked
+// for.
 func (r *Report) evaluatesResources() bool {
 	return r.knowsResources || !slices.Contains(r.olm, graph.Classic)
 }
@@ -56,16 +58,17 @@ func title(olm graph.Semantics) string {
 	return "OLM v1"
 }
 
-// A reporter makes the problems of one bundle.
+// A reporter collects the problems of one bundle.
 type reporter struct {
 	report   *Report
 	verdicts map[pair]verdict
 	to       *node
 	refusals []*refusal
-	byText   map[string]*refusal // by rule and words
+	byText   map[string]*refusal // by rule and text
 }
 
-// A refusal is a problem of the updates from some bundles, whose names are between its words.
+// A refusal is a problem of the updates from some bundles. Its message is before, the names of the bundles, and
+// after.
 type refusal struct {
 	*problem.Problem
 	before, after string
@@ -76,7 +79,7 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 	r := &Report{
 		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.State != nil,
 	}
-	unread := map[*node]int{} // updates by the bundle that cannot be read
+	unread := map[*node]int{} // the number of updates, by the bundle that cannot be read
 	hidden := 0
 	for _, u := range updates {
 		r.Updates += len(u.from)
@@ -94,6 +97,7 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 		p.Names = []string{n.ref}
 		p.Message = fmt.Sprintf("%s not checked, since its manifests cannot be read: %v",
 			plural.Words(count, "update is", "updates are"), n.err)
+		p.Cause = n.cause()
 		r.Problems = append(r.Problems, p)
 	}
 	if hidden > 0 {
@@ -106,10 +110,10 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 	return r
 }
 
-// tooMany is the rule about what is not reported.
+// tooMany is the rule for problems omitted from the report.
 const tooMany = "too-many"
 
-// add adds a problem that is not about one bundle.
+// add adds a problem that is not about a particular bundle.
 func (r *Report) add(rule, message string) {
 	of := Rules().Of(rule)
 	r.Problems = append(r.Problems, &problem.Problem{
@@ -117,7 +121,7 @@ func (r *Report) add(rule, message string) {
 	})
 }
 
-// update adds the problems of the update of a bundle.
+// update adds the problems of the update from a bundle.
 func (p *reporter) update(from *node, unread map[*node]int) {
 	if from.err != nil || p.to.err != nil {
 		p.report.Unchecked++
@@ -161,10 +165,10 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 	}
 }
 
-// maxMessage is how much of a message is reported, in bytes: the values of an enum can be all of a definition.
+// maxMessage is the maximum length of a reported message in bytes. An enum could fill most of a definition.
 const maxMessage = 4096
 
-// beginning returns a message, or the beginning of a long one and its length.
+// beginning returns a message, or the beginning of a long one with its length.
 func beginning(message string) string {
 	if len(message) <= maxMessage {
 		return message
@@ -197,13 +201,29 @@ func (p *reporter) problems() []*problem.Problem {
 			from += " and " + plural.Words(last, "other", "others")
 		}
 		r.Message = r.before + from + r.after
+		if r.Severity == problem.Error {
+			r.Cause = r.Package + ": " + r.before + r.after // equal for the same change in updates of another bundle
+		}
 		r.Names = append(r.Names, r.from...)
 		all = append(all, r.Problem)
 	}
 	return all
 }
 
-// problem returns a problem with the bundle, with the severity of the rule unless there is another.
+// cause returns the read error of the manifests without the reference of the image, so that it is the same for all
+// images of a registry that does not answer. It is "" for an image that does not exist.
+func (n *node) cause() string {
+	text := n.err.Error()
+	switch {
+	case errors.Is(n.err, image.ErrNotFound):
+		return ""
+	case n.ref == "":
+		return text
+	}
+	return strings.ReplaceAll(text, n.ref, "")
+}
+
+// problem returns a problem of the bundle, with this severity or, if "", the severity of the rule.
 func (n *node) problem(rule string, severity problem.Severity) *problem.Problem {
 	return &problem.Problem{
 		Rule: rule, Severity: cmp.Or(severity, Rules().Of(rule).Severity), Pos: n.pos, Package: n.pkg,

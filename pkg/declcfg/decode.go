@@ -3,7 +3,6 @@ package declcfg
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -82,42 +81,6 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 			jsonv1.MergeWithLegacySemantics(true)) // null changes nothing
 	}
 	return v, err
-}
-
-// TypeError returns what is wrong with a value that package json cannot read, in words of people who write YAML, and
-// its place in the object.
-func TypeError(err error) (jsontext.Pointer, error) {
-	s, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
-		return "", err
-	}
-	return s.JSONPointer, mismatch(s)
-}
-
-// Path writes a JSON pointer the way people do: entries[2].name.
-func Path(ptr jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range ptr.Tokens() {
-		switch {
-		case isIndex(token):
-			fmt.Fprintf(&b, "[%s]", token)
-		case b.Len() > 0:
-			b.WriteByte('.')
-			fallthrough
-		default:
-			b.WriteString(token)
-		}
-	}
-	return b.String()
-}
-
-func isIndex(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // CheckManifests returns an error at the first property of b, which is o decoded, that carries a manifest that cannot

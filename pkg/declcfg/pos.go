@@ -1,68 +1,22 @@
 package declcfg
 
 import (
-	"cmp"
-	"errors"
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A Pos is a place in a catalog file.
-type Pos struct {
-	File   string `json:"file"`            // as the user named the catalog, then the path below it, slash separated
-	Line   int    `json:"line,omitzero"`   // from 1; 0 where only the file is known
-	Column int    `json:"column,omitzero"` // from 1, in characters; 0 where only the line is known
-}
+type Pos = place.Pos
 
-// String returns file:line:column, without what is not known.
-func (p Pos) String() string {
-	s := p.File
-	if p.Line > 0 {
-		s += ":" + strconv.Itoa(p.Line)
-		if p.Column > 0 {
-			s += ":" + strconv.Itoa(p.Column)
-		}
-	}
-	return s
-}
+// An Error is one problem in a catalog file, with its place.
+type Error = place.Error
 
-// Compare orders places by file, line and column.
-func (p Pos) Compare(q Pos) int {
-	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
-}
+// CompareErrors orders errors by place; errors without one come first.
+func CompareErrors(a, b error) int { return place.CompareErrors(a, b) }
 
-// An Error is something in a catalog file that cannot be read, and where. It prints as file:line:column: what, or,
-// about a value in an object, as file:line:column: entries[2].name: what.
-type Error struct {
-	Pos     Pos
-	Pointer jsontext.Pointer // to the value in its object, "" where it is about the whole
-	Err     error
+// Path returns a JSON pointer as people write it: entries[2].name.
+func Path(ptr jsontext.Pointer) string { return place.Path(ptr) }
 
-	// Lost holds what the unreadable part says for itself: names of packages that may miss objects because of the
-	// error. Nil means that it is not known what the text says, so that anything may be missing.
-	Lost []string
-}
-
-func (e *Error) Error() string { return e.Pos.String() + ": " + e.Message() }
-
-// Message returns what is wrong, without the place in the file.
-func (e *Error) Message() string {
-	if e.Pointer == "" {
-		return e.Err.Error()
-	}
-	return Path(e.Pointer) + ": " + e.Err.Error()
-}
-
-// Unwrap returns what is wrong, without the place.
-func (e *Error) Unwrap() error { return e.Err }
-
-// CompareErrors orders errors by place; those without one come first.
-func CompareErrors(a, b error) int { return placeOf(a).Compare(placeOf(b)) }
-
-func placeOf(err error) Pos {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Pos
-	}
-	return Pos{}
-}
+// TypeError returns the place and the reason of an error of package json; see [place.TypeError].
+func TypeError(err error) (jsontext.Pointer, error) { return place.TypeError(err) }

@@ -2,7 +2,6 @@ package declcfg
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"reflect"
@@ -166,8 +165,9 @@ func (p *Property) Unmarshal(v any) error {
 	if err == nil {
 		return nil
 	}
-	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		return &ValueError{p.Type, semantic.JSONPointer, mismatch(semantic)}
+	if _, ok := errors.AsType[*json.SemanticError](err); ok {
+		ptr, err := TypeError(err)
+		return &ValueError{p.Type, ptr, err}
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return &ValueError{p.Type, syntactic.JSONPointer, syntactic.Err}
@@ -189,48 +189,4 @@ func (p *Property) unmarshal(v any) error {
 		text = format.AppendCompact(nil, bytes.ToValidUTF8(text, []byte("\ufffd")))
 	}
 	return json.Unmarshal(text, v, valueOptions)
-}
-
-// mismatch words an error about types for someone who writes catalogs, not Go.
-func mismatch(e *json.SemanticError) error {
-	if _, ok := errors.AsType[base64.CorruptInputError](e.Err); ok {
-		return fmt.Errorf("not base64: %w", e.Err)
-	}
-	if e.GoType == nil {
-		return e
-	}
-	if len(e.JSONValue) > 0 { // the number, where it was read
-		return fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
-	}
-	if e.Err != nil && e.GoType.Kind() == reflect.Struct { // which decodes itself, perhaps not from an object
-		return e.Err
-	}
-	return fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
-}
-
-var kindNames = map[jsontext.Kind]string{
-	jsontext.KindTrue:        "true",
-	jsontext.KindFalse:       "false",
-	jsontext.KindString:      "a string",
-	jsontext.KindNumber:      "a number",
-	jsontext.KindBeginObject: "an object",
-	jsontext.KindBeginArray:  "a list",
-}
-
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return "base64 in a string"
-		}
-		return "a list"
-	default:
-		return "a whole number of type " + t.String()
-	}
 }

@@ -124,7 +124,7 @@ func (d *draft) meta(pos Pos) *Meta {
 }
 
 // pos returns a place in f.
-func (f *file) pos(p document.Place) Pos { return Pos{f.label, p.Line, p.Column} }
+func (f *file) pos(p document.Place) Pos { return p.Pos(f.label) }
 
 // unreadable returns the error about what keeps a document from being read.
 func (f *file) unreadable(err error) error {

@@ -1,38 +1,49 @@
 package edit
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// Add adds a bundle to a package and puts it into a channel: into a stage (candidate, fast or stable) of a semver
-// template, which has no other channels.
+// Add adds a bundle to a package and a channel. In a semver template the channel is a stage (candidate, fast or
+// stable): such a template has no other channels.
 type Add struct {
 	Bundle  *declcfg.Bundle
 	Channel string
 	Updates Updates
 
-	// Reference is another reference to the image of the bundle, such as by its tag. A template that has it already names
-	// the bundle by it. "" means none.
+	// Reference is another reference to the image of the bundle, for example with a tag. If a semver template already
+	// lists it, the image is added under that reference. "" means none.
 	Reference string
 
-	// Package has the description and the icon of a package that is created with the bundle; nil for neither.
+	// Package provides the description and the icon if the package is created with the bundle; nil for neither.
 	Package *declcfg.Package
 
-	// LikeOthers gives the bundle the form in which the last bundle of the package carries its manifests.
+	// LikeOthers stores the manifests of the bundle in the same form as the last bundle of the package.
 	LikeOthers bool
 }
 
-// Updates are the edges of an entry.
+// Updates are the upgrade edges of a channel entry.
 type Updates struct {
 	Replaces  *string // nil for the head of the channel
 	Skips     []string
@@ -68,7 +79,7 @@ func (a Add) apply(p *pkg) error {
 	if err := p.addEntry(declcfg.Entry{Name: a.Bundle.Name}, a.Channel, a.Updates); err != nil {
 		return err
 	}
-	if isThere { // from an edit that did not get to the channel
+	if isThere { // an earlier edit added the bundle but not its entry
 		return nil
 	}
 	last := p.last(declcfg.SchemaBundle, declcfg.SchemaChannel, declcfg.SchemaPackage)
@@ -79,8 +90,8 @@ func (a Add) apply(p *pkg) error {
 	return p.insert(behind, declcfg.JSON.Append(nil, a.Bundle))
 }
 
-// reference returns the object by which a basic template names the image of a bundle. It has the name of the bundle
-// where others have it.
+// reference returns the object with which a basic template refers to the image of a bundle. It includes the bundle name
+// if the last bundle of the template does.
 func (p *pkg) reference(b *declcfg.Bundle) jsontext.Value {
 	members := []member{{"schema", encoded(b.Schema)}, {"image", encoded(b.Image)}}
 	if last := p.last(declcfg.SchemaBundle); last != nil && last.Name != "" {
@@ -100,7 +111,7 @@ func (p *pkg) convert(b *declcfg.Bundle) error {
 	return nil
 }
 
-// addEntry adds an entry with these updates to a channel.
+// addEntry adds an entry with the given updates to a channel.
 func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	c, item, err := p.channel(channel)
 	switch {
@@ -134,7 +145,7 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	return item.unit.append(item.ptr("/entries"), entryObject(e))
 }
 
-// entryObject returns an entry as it is written.
+// entryObject encodes an entry as a JSON object.
 func entryObject(e declcfg.Entry) jsontext.Value {
 	members := []member{{"name", encoded(e.Name)}}
 	if e.Replaces != "" {
@@ -149,8 +160,9 @@ func entryObject(e declcfg.Entry) jsontext.Value {
 	return joined(members)
 }
 
-// replaced returns what a new entry of a channel replaces: what it shall, or the head. If the channel already updates
-// the bundle, the entry keeps what it replaces in another channel.
+// replaced returns the bundle that a new entry of a channel replaces: the given one, or else the head of the channel.
+// If the channel already has an update from the bundle of the entry, the entry keeps its replaces from the other
+// channel.
 func (p *pkg) replaced(c *declcfg.Channel, by *string, e declcfg.Entry) (string, error) {
 	if by != nil {
 		if *by == "" {
@@ -173,4 +185,196 @@ func (p *pkg) replaced(c *declcfg.Channel, by *string, e declcfg.Entry) (string,
 		return heads[0], nil
 	}
 	return "", nil
+}
+
+const createHint = "--create makes it"
+
+// lacks reports whether t is a catalog without the package of a bundle. If the user chose another package, it reports
+// false, because the mistake is then the mismatch of the two packages.
+func (t *target) lacks(name, chosen string) bool {
+	return t.pkg == nil && (chosen == "" || chosen == name) && !slices.Contains(t.packages(), name)
+}
+
+// create writes a new package with one channel and one bundle: in a directory to its own file, otherwise to the end of
+// the catalog file.
+func (t *target) create(ctx context.Context, a Add, o Options) (*Result, error) {
+	if u := a.Updates; u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
+		return nil, fmt.Errorf("the first bundle of package %q updates no other: leave out its updates", a.Bundle.Package)
+	}
+	file, form := t.newFile(a.Bundle.Package)
+	text := a.newPackage(form)
+	note := fmt.Sprintf("created package %q with default channel %q in %s", a.Bundle.Package, a.Channel, file)
+	if !t.isTree && !t.isMissing {
+		u, err := atEnd(file, text, form)
+		if err != nil {
+			return nil, err
+		}
+		return t.finish(ctx, &pkg{name: a.Bundle.Package, units: []*unit{u}, notes: []string{note}}, o)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("create package %q: %s exists", a.Bundle.Package, file)
+	}
+	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, render.Text(file, text))
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Notes: []string{note}, Problems: report.Problems}
+	if len(r.Problems) > 0 {
+		return r, nil
+	}
+	if o.DryRun {
+		_, r.Diff, _ = bytes.Cut(diff.Diff(os.DevNull, nil, file, text), []byte("\n"))
+		return r, nil
+	}
+	return r, atomicfile.WriteAll([]string{file}, func(_ string, w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// atEnd returns the text as documents to append to a file.
+func atEnd(file string, text []byte, form declcfg.Format) (*unit, error) {
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
+		text = append([]byte("\n"), text...)
+	}
+	u := &unit{offset: int64(len(old))}
+	u.text.file, u.text.start = file, document.Place{Line: 1, Column: 1}.After(old)
+	u.bytes, u.yaml = text, form == declcfg.YAML
+	return u, nil
+}
+
+// newFile returns the file and the format of a new package: YAML unless all other files are JSON.
+func (t *target) newFile(pkg string) (string, declcfg.Format) {
+	switch ext := filepath.Ext(t.path); {
+	case t.isTree:
+	case ext == ".json":
+		return t.path, declcfg.JSON
+	case ext == ".yaml", ext == ".yml":
+		return t.path, declcfg.YAML
+	}
+	isOther := func(m *declcfg.Meta) bool { return filepath.Ext(m.Pos.File) != ".json" }
+	if len(t.metas) > 0 && !slices.ContainsFunc(t.metas, isOther) {
+		return filepath.Join(t.path, pkg, "catalog.json"), declcfg.JSON
+	}
+	return filepath.Join(t.path, pkg, "catalog.yaml"), declcfg.YAML
+}
+
+// newPackage returns the encoded objects of a package with one bundle.
+func (a Add) newPackage(form declcfg.Format) []byte {
+	b := a.Bundle
+	p := declcfg.Package{Schema: declcfg.SchemaPackage, Name: b.Package, DefaultChannel: a.Channel}
+	if a.Package != nil {
+		p.Description, p.Icon = a.Package.Description, a.Package.Icon
+	}
+	c := declcfg.Channel{
+		Schema: declcfg.SchemaChannel, Name: a.Channel, Package: b.Package, Entries: []declcfg.Entry{{Name: b.Name}},
+	}
+	return form.Append(form.Append(form.Append(nil, &p), &c), b)
+}
+
+// Promote puts a bundle of one channel into another channel. The new entry keeps the skips of the old one, and replaces
+// the head of the other channel unless Updates say otherwise. In a semver template it adds an image to another stage.
+type Promote struct {
+	Bundle  string
+	To      string
+	Updates Updates
+}
+
+func (e Promote) subject() (schema, name string) { return declcfg.SchemaBundle, e.Bundle }
+
+func (e Promote) apply(p *pkg) error {
+	if p.template == template.Semver {
+		return p.promoteImage(e.Bundle, e.To, e.Updates)
+	}
+	if err := p.check(Bundle, e.Bundle); err != nil {
+		return err
+	}
+	entry := declcfg.Entry{Name: e.Bundle}
+	channels, _ := values[declcfg.Channel](p)
+	for _, c := range channels {
+		if i := entryOf(c, e.Bundle); i >= 0 && c.Name != e.To {
+			entry = c.Entries[i]
+			break
+		}
+	}
+	return p.addEntry(entry, e.To, e.Updates)
+}
+
+// errSemver is the error for edits that a semver template does not support.
+var errSemver = errors.New("a semver template lists images only: its channels, their updates and the default channel " +
+	"follow from the versions")
+
+// addToStage adds an image to a stage of a semver template.
+func (p *pkg) addToStage(image, stage string, u Updates) error {
+	if u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
+		return errSemver
+	}
+	name := strings.ToLower(stage)
+	if !slices.Contains(template.Stages(), name) {
+		return fmt.Errorf("%w: want one of %q",
+			declcfg.NotFound("a semver template has no stage", stage, template.Stages()), template.Stages())
+	}
+	stage = name
+	images := p.parsed.Stage(stage)
+	if slices.Contains(images, image) {
+		return fmt.Errorf("image %q is already in stage %q", image, stage)
+	}
+	u0 := p.units[0]
+	if len(images) > 0 {
+		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), joined([]member{{"image", encoded(image)}}))
+	}
+	tree, err := u0.tree()
+	if err != nil {
+		return err
+	}
+	if tree.child(stage) != nil {
+		return fmt.Errorf("stage %q is empty: remove it from the template, and add the bundle again", stage)
+	}
+	bundles, key := "bundles", "image"
+	if last := tree.last().name; last != strings.ToLower(last[:1])+last[1:] { // capitalized keys are valid, too
+		stage, bundles, key = capital(stage), capital(bundles), capital(key)
+	}
+	list := listOf(joined([]member{{key, encoded(image)}}))
+	return u0.set(jsontext.Pointer("/"+stage), joined([]member{{bundles, list}}))
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// promoteImage adds an image of another stage to a stage of a semver template.
+func (p *pkg) promoteImage(name, to string, u Updates) error {
+	if all := p.parsed.Images(); !slices.Contains(all, name) {
+		return notFound("the template has no", image, name, all)
+	}
+	return p.addToStage(name, to, u)
+}
+
+// removeImage removes an image from one stage of a semver template, or from all stages if from is "".
+func (p *pkg) removeImage(name, from string) error {
+	found := false
+	for _, stage := range template.Stages() {
+		images := p.parsed.Stage(stage)
+		i := slices.Index(images, name)
+		if i < 0 || from != "" && !strings.EqualFold(from, stage) {
+			continue
+		}
+		found = true
+		ptr := jsontext.Pointer("/" + stage)
+		var err error
+		if len(images) > 1 {
+			err = p.units[0].removeElements(ptr+"/bundles", i)
+		} else {
+			err = p.units[0].remove(ptr)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !found {
+		return notFound("the template has no", image, name, p.parsed.Images())
+	}
+	return nil
 }

@@ -1,51 +1,61 @@
 // Package edit changes catalogs and templates in place: it adds a bundle, promotes it to another channel, deprecates or
-// removes what is in a package, and sets the default channel.
+// removes an object of a package, and sets the default channel.
 //
 //	result, err := edit.Apply(ctx, "catalog", edit.Promote{Bundle: "kiln.v2.0.0", To: "stable"}, edit.Options{})
 //	if len(result.Problems) > 0 { … } // the package would not be valid, and nothing was written
 //
-// An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay, and new text is
-// written as its neighbours are. Only the documents that change are parsed for that. What cannot be changed without a
-// guess, such as a value that an alias repeats, is an error at its place.
+// An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay the same, and new
+// text takes the style of its neighbours. Only the documents that change are parsed for that. If an edit would need a
+// guess, for example about a value that an alias repeats, it fails with an error at that position.
 //
-// The package is validated as it will be before a file is replaced, as a whole. While one edit changes a file, others
-// of the same file fail.
+// The resulting package is validated before any file is replaced, and files are replaced as a whole. While one edit
+// changes a file, other edits of the same file fail.
 package edit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// Options say how an edit is made.
+// Options control an edit.
 type Options struct {
-	Package   string      // that the edit is about; "" finds it by what the edit names
-	DryRun    bool        // writes nothing
-	Create    bool        // makes the channel if there is none, and for [Add] also the package and the catalog
+	Package   string      // the package to edit; "" finds it by the object that the edit names
+	DryRun    bool        // write nothing, and return the diff
+	Create    bool        // create a missing channel, and for [Add] also a missing package or catalog
 	MaxObject int64       // see [declcfg.Source]
 	Read      func(int64) // see [declcfg.Source]
 }
 
 // An Edit is one change to a package: [Add], [Promote], [Deprecate], [DefaultChannel] or [Remove].
 type Edit interface {
-	// subject is what the package must have.
+	// subject returns the schema and the name of the object that the package must have.
 	subject() (schema, name string)
 	// apply changes the package.
 	apply(p *pkg) error
 }
 
-// A Result is what an edit did, or would do.
+// A Result describes the changes of an edit, or of a dry run.
 type Result struct {
-	Notes []string // what was decided for the user, and what to do next; one sentence each
-	Diff  []byte   // what changes in the files, as a unified diff; nil unless Options.DryRun is set
+	Notes []string // choices made for the user, and next steps; one sentence each
+	Diff  []byte   // the changes to the files as a unified diff; nil unless Options.DryRun is set
 
-	// Problems are the errors that the package would have after the edit. If there are any, nothing was written.
+	// Problems are the validation errors of the resulting package. If there are any, nothing was written.
 	Problems []*problem.Problem
 }
 
@@ -76,7 +86,7 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 	return t.finish(ctx, p, o)
 }
 
-// finish validates the package, and writes its files or shows what changes in them.
+// finish validates the package, and writes its files or, in a dry run, returns their diff.
 func (t *target) finish(ctx context.Context, p *pkg, o Options) (*Result, error) {
 	r := &Result{Notes: p.notes}
 	w, err := t.newWriter(p)
@@ -94,17 +104,17 @@ func (t *target) finish(ctx context.Context, p *pkg, o Options) (*Result, error)
 	return r, w.write()
 }
 
-// A target is what is edited.
+// A target is the catalog or the template to edit.
 type target struct {
 	path      string
 	isTree    bool            // a directory
-	isMissing bool            // nothing is at the path
-	metas     []*declcfg.Meta // of a catalog
-	pkg       *pkg            // of a template
+	isMissing bool            // the path does not exist
+	metas     []*declcfg.Meta // the objects of a catalog
+	pkg       *pkg            // the package of a template
 	record    declcfg.Record
 }
 
-// choose returns the package that an edit is about.
+// choose returns the package that an edit applies to.
 func (t *target) choose(e Edit, name string) (*pkg, error) {
 	if t.pkg != nil {
 		return t.pkg, t.pkg.checkName(name)
@@ -135,7 +145,7 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	return t.load(name)
 }
 
-// packages returns the names of the packages of a catalog.
+// packages returns the package names of a catalog.
 func (t *target) packages() (names []string) {
 	for _, m := range t.metas {
 		if m.Schema == declcfg.SchemaPackage {
@@ -145,12 +155,12 @@ func (t *target) packages() (names []string) {
 	return names
 }
 
-// notFound returns the error about something that is not there, with the nearest of the names that are.
+// notFound returns the error for a name that does not exist, and suggests the nearest existing name.
 func notFound(no string, kind Kind, name string, names []string) error {
 	return declcfg.NotFound(no+" "+string(kind), name, names)
 }
 
-// unknown returns the error about something that no package has.
+// unknown returns the error for an object that no package has.
 func (t *target) unknown(schema, name string) error {
 	var names []string
 	for _, m := range t.metas {
@@ -161,10 +171,10 @@ func (t *target) unknown(schema, name string) error {
 	return notFound("no", kindOf(schema), name, names)
 }
 
-// A Kind is what a name is the name of.
+// A Kind is the kind of object a name refers to.
 type Kind string
 
-// The kinds of what can be deprecated and removed.
+// The kinds of objects that can be deprecated and removed.
 const (
 	Package Kind = "package"
 	Channel Kind = "channel"
@@ -176,8 +186,153 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Package, Channel, Bundle} }
 
-// Schema returns the schema of what is of that kind.
+// Schema returns the schema of the objects of this kind.
 func (k Kind) Schema() string { return "olm." + string(k) }
 
-// kindOf returns the kind of what has a schema.
+// kindOf returns the object kind for a schema, which starts with "olm.".
 func kindOf(schema string) Kind { return Kind(schema[len("olm."):]) }
+
+// open reads the catalog or template at a path: of a catalog the identities of its objects, of a template everything.
+func open(ctx context.Context, path string, o Options) (*target, error) {
+	t := &target{path: path}
+	source := declcfg.Source{Name: path, Record: &t.record, Read: o.Read, MaxObject: o.MaxObject}
+	switch r := reference.Of(path); r.Kind {
+	case reference.Directory:
+		source.FS, t.isTree = os.DirFS(path), true
+	case reference.File:
+		source.FS, source.File = os.DirFS(filepath.Dir(path)), filepath.Base(path)
+		found, err := t.openTemplate(source)
+		if found || err != nil {
+			return t, err
+		}
+	case reference.Missing:
+		if o.Create && errors.Is(r.Err, fs.ErrNotExist) {
+			t.isMissing = true
+			return t, nil
+		}
+		return nil, fmt.Errorf("edit %q: %w", path, r.Err)
+	default:
+		return nil, fmt.Errorf("edit %q: want a directory or a file with a catalog, or a template", path)
+	}
+	return t, t.readCatalog(ctx, source)
+}
+
+// readCatalog reads the identities of all objects in a catalog. It fails unless every object is readable.
+func (t *target) readCatalog(ctx context.Context, source declcfg.Source) error {
+	var errs []error
+	identity := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(ctx, identity, source) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		t.metas = append(t.metas, m)
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return errors.Join(errs...)
+}
+
+// load reads the objects of one package of a catalog.
+func (t *target) load(name string) (*pkg, error) {
+	p := &pkg{name: name}
+	var errs []error
+	for _, m := range t.metas {
+		if m.Owner() != name {
+			continue
+		}
+		o, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		v, err := o.Decode()
+		errs = append(errs, err)
+		doc := o.Document()
+		u := &unit{
+			text:   text{file: m.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
+			offset: doc.Offset, old: doc.Text,
+		}
+		p.units = append(p.units, u)
+		p.items = append(p.items, &item{Meta: m, unit: u, index: -1, value: v})
+	}
+	return p, errors.Join(errs...)
+}
+
+// openTemplate reads a template. It reports false if the file is not a template.
+func (t *target) openTemplate(s declcfg.Source) (found bool, err error) {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !template.Recognized(f, info.Size()) {
+		return false, err
+	}
+	t.record.Add(t.path, s.FS, s.File, info)
+	content, err := os.ReadFile(t.path)
+	if err != nil {
+		return true, err
+	}
+	parsed, err := template.Parse(t.path, content, template.Detect, nil)
+	if err != nil {
+		return true, err
+	}
+	t.pkg = &pkg{template: parsed.Type, parsed: parsed, content: content}
+	return true, t.pkg.readTemplate(t.path)
+}
+
+// readTemplate reads the only document of a template.
+func (p *pkg) readTemplate(path string) error {
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	var failed error
+	for chunk := range document.Split(bytes.NewReader(p.content), int64(len(p.content)), 0) {
+		err := chunk.Read(skip, func(doc *document.Document, err error) {
+			switch {
+			case failed != nil:
+			case doc == nil:
+				failed = err
+			case len(p.units) > 0:
+				pos := declcfg.Pos{File: path, Line: doc.Place.Line, Column: doc.Place.Column}
+				failed = &declcfg.Error{Pos: pos, Err: errors.New("a template is one document: remove what is behind it")}
+			default:
+				text := text{file: path, start: doc.Start, source: source{bytes.Clone(doc.Text), doc.YAML}}
+				p.units = append(p.units, &unit{text: text, offset: doc.Offset, old: text.bytes})
+				failed = p.readEntries(p.units[0], doc.JSON.Clone())
+			}
+		})
+		chunk.Recycle()
+		if failed = cmp.Or(failed, err); failed != nil {
+			break
+		}
+	}
+	return failed
+}
+
+// readEntries reads the objects in a template, if its type has any. All belong to the package of the template, because
+// bundles that are listed by image do not name their package.
+func (p *pkg) readEntries(u *unit, raw jsontext.Value) error {
+	if p.template == template.Semver {
+		return nil
+	}
+	var content struct {
+		Entries []jsontext.Value `json:"entries"`
+	}
+	if err := json.Unmarshal(raw, &content, document.Lenient, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return err
+	}
+	for i, raw := range content.Entries {
+		o, err := declcfg.NewObject(declcfg.Pos{File: u.file}, raw)
+		if err != nil {
+			return err
+		}
+		v, err := o.Decode()
+		if err != nil {
+			return err
+		}
+		if o.Schema == declcfg.SchemaPackage {
+			p.name = o.Name
+		}
+		p.items = append(p.items, &item{Meta: o.Meta, unit: u, index: i, value: v})
+	}
+	return nil
+}

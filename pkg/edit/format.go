@@ -6,36 +6,41 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/layout"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/edit/internal/layout"
+	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// maxFormat is how large an object may be that is formatted, in bytes: several times as much is needed in memory.
+// maxFormat is the maximum size of an object that is formatted, in bytes. Formatting needs several times that memory.
 const maxFormat = 16 << 20
 
-// Format writes the file r of that size to w in the layout of opm fmt, and reports whether it has another one: objects
-// and their keys in order, one indentation, quotes where they are needed. An object in the layout of opm render -o yaml
-// keeps it. It is a catalog, a template, or another file
-// in YAML or JSON. Comments stay with what they are about. See docs/format.md.
+// Format writes a file of the given size from r to w in the layout of opm fmt, and reports whether that changes the
+// file. The layout has a fixed order of objects and keys, one indentation, and quotes only when they are needed. An
+// object in the layout of opm render -o yaml keeps it. The file is a catalog, a template, or any other YAML or JSON
+// file. Comments stay with the values they are about. See docs/format.md.
 //
-// No value changes. What cannot be formatted is a [*declcfg.Error], whose position begins with name; the error joins
-// all of them, and what was written is then not complete. Objects are formatted one by one, so that memory does not
-// grow with the size of the file.
+// No value changes. An object that cannot be formatted is reported as a [*declcfg.Error] whose position begins with
+// name; the returned error joins all of them, and the output is then incomplete. Objects are formatted one by one, so
+// memory does not grow with the size of the file.
 func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size int64) (changed bool, err error) {
 	f := formatter{name: name, r: r}
 	if err := f.split(size); err != nil {
 		return false, err
 	}
-	if len(f.objects) == 0 { // nothing but comments
+	if len(f.objects) == 0 { // only comments
 		_, err := io.Copy(w, io.NewSectionReader(r, 0, size))
 		return false, err
 	}
@@ -58,24 +63,24 @@ func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size i
 type formatter struct {
 	name    string
 	r       io.ReaderAt
-	objects []*formatObject // in the order of the file
-	header  []byte          // comments at the top of a YAML file, which are about all of it
+	objects []*formatObject // in file order
+	header  []byte          // comments at the top of a YAML file that are about the whole file
 	errs    []error
 }
 
-// A formatObject is an object of a file, and the comments around its text.
+// A formatObject is an object of a file, with the comments around its text.
 type formatObject struct {
 	*declcfg.Meta
 	start  document.Place // of the text
 	offset int64
 	size   int
 	yaml   bool
-	first  bool // it will be the first one of the file
+	first  bool // it becomes the first object of the file
 
 	before, after []byte
 }
 
-// fail notes an error about what is at a place.
+// fail records an error with its position.
 func (f *formatter) fail(err error) {
 	place := document.Place{}
 	if e, ok := errors.AsType[*document.Error](err); ok {
@@ -88,7 +93,7 @@ func (f *formatter) fail(err error) {
 
 // split finds the objects of the file.
 func (f *formatter) split(size int64) error {
-	end := int64(0) // of the object before
+	end := int64(0) // of the previous object
 	expanded := 0
 	for chunk := range document.Split(f.r, size, maxFormat) {
 		var head formatHead
@@ -124,7 +129,7 @@ func (f *formatter) split(size int64) error {
 	return errors.Join(f.errs...)
 }
 
-// placedAt returns err at the place of doc, if there is one.
+// placedAt returns err with the position of doc, unless doc is nil.
 func placedAt(doc *document.Document, err error) error {
 	if doc == nil {
 		return err
@@ -132,7 +137,7 @@ func placedAt(doc *document.Document, err error) error {
 	return &document.Error{Place: doc.Place, Err: err}
 }
 
-// A formatHead is what decides on the place of an object in its file.
+// A formatHead has the fields that decide the position of an object in its file.
 type formatHead struct {
 	Schema  string `json:"schema"`
 	Package string `json:"package"`
@@ -148,11 +153,11 @@ func (h *formatHead) read(d *jsontext.Decoder, _ []byte) error {
 		return errors.New("want an object")
 	}
 	*h = formatHead{}
-	_ = json.Unmarshal(value, h, document.Lenient, json.MatchCaseInsensitiveNames(true)) // keys may be anything elsewhere
+	_ = json.Unmarshal(value, h, document.Lenient, json.MatchCaseInsensitiveNames(true)) // elsewhere, keys have any type
 	return nil
 }
 
-// add adds the object of doc.
+// add adds the object of a document.
 func (f *formatter) add(doc *document.Document, head *formatHead, before []byte) {
 	o := &formatObject{
 		Meta:  &declcfg.Meta{Schema: head.Schema, Package: head.Package, Name: head.Name},
@@ -173,7 +178,7 @@ func (f *formatter) add(doc *document.Document, head *formatHead, before []byte)
 	f.objects = append(f.objects, o)
 }
 
-// headerSize returns how much of the text of the first object is about the file: the comments up to an empty line.
+// headerSize returns the size of the file header in the text of the first object: the comments up to an empty line.
 func headerSize(text []byte) (size int) {
 	at, comment := 0, false
 	for line := range bytes.Lines(text) {
@@ -191,7 +196,7 @@ func headerSize(text []byte) (size int) {
 	return size
 }
 
-// between returns the comments that are between two objects in YAML.
+// between returns the comments between two objects in YAML.
 func (f *formatter) between(from, to int64) ([]byte, error) {
 	text := make([]byte, to-from)
 	if n, err := f.r.ReadAt(text, from); n < len(text) {
@@ -200,7 +205,7 @@ func (f *formatter) between(from, to int64) ([]byte, error) {
 	return commentsOf(text), nil
 }
 
-// commentsOf returns the lines of text that hold a comment, and the comments behind markers of documents.
+// commentsOf returns the comment lines of a text, and the comments after document markers.
 func commentsOf(text []byte) (comments []byte) {
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		for _, marker := range []string{"---", "..."} {
@@ -229,7 +234,7 @@ func (f *formatter) sorted() []*formatObject {
 	return sorted
 }
 
-// A formatted is the text of an object, or why it cannot be formatted.
+// A formatted is the formatted text of an object, or the error if it cannot be formatted.
 type formatted struct {
 	text []byte
 	err  error
@@ -250,7 +255,7 @@ func (f *formatter) format(o *formatObject) formatted {
 		before = slices.Concat(f.header, newline, before)
 	}
 	out := make([]byte, 0, len(text)+len(separator))
-	if o.Schema != "" || len(f.objects) > 1 { // it is not the configuration of something
+	if o.Schema != "" || len(f.objects) > 1 { // otherwise it is a configuration file
 		out = append(out, separator...)
 	}
 	if len(o.before) == 0 && len(o.after) == 0 && isPrinted(text) {
@@ -260,8 +265,8 @@ func (f *formatter) format(o *formatObject) formatted {
 	return formatted{out, o.placed(err, bytes.Count(before, newline))}
 }
 
-// isPrinted reports whether the text of an object is what opm render -o yaml prints, with all keys sorted. Such text
-// without comments stays as it is, so that what opm prints, which is equal to upstream's, needs no formatting.
+// isPrinted reports whether the text of an object is the output of opm render -o yaml, which has all keys sorted. Such
+// text without comments is kept, so the output of opm, which is equal to upstream's, needs no formatting.
 func isPrinted(text []byte) bool {
 	raw, err := yamljson.Append(nil, text)
 	return err == nil && bytes.Equal(format.AppendYAML(nil, raw), text)
@@ -269,20 +274,21 @@ func isPrinted(text []byte) bool {
 
 var newline, separator = []byte("\n"), []byte("---\n")
 
-// placed returns err, whose place is in the object with that many lines before it, with its place in the file.
+// placed converts the position in err, which is in the object with that many lines before it, to a position in the
+// file.
 func (o *formatObject) placed(err error, before int) error {
 	e, ok := errors.AsType[*document.Error](err)
 	if !ok {
 		return err
 	}
-	place := document.Place{Line: 1, Column: 1} // if it is in what is before
+	place := document.Place{Line: 1, Column: 1} // for an error in the lines before the object
 	if e.Place.Line > before {
 		place = document.Place{Line: e.Place.Line - before, Column: e.Place.Column}
 	}
 	return &document.Error{Place: place.In(o.start), Err: e.Err}
 }
 
-// A comparer writes to w and finds out whether that is what r has.
+// A comparer writes to w and compares the written bytes with r.
 type comparer struct {
 	w    io.Writer
 	r    io.ReaderAt
@@ -293,9 +299,53 @@ type comparer struct {
 func (c *comparer) Write(p []byte) (int, error) {
 	if c.same {
 		old := make([]byte, len(p))
-		n, _ := c.r.ReadAt(old, c.off) // it was read before
+		n, _ := c.r.ReadAt(old, c.off) // an error is a difference: r was readable before
 		c.same = bytes.Equal(old[:n], p)
 	}
 	c.off += int64(len(p))
 	return c.w.Write(p)
+}
+
+// keyOrder returns the key order of all object types that opm knows, which is the order of the fields of their Go
+// types.
+var keyOrder = sync.OnceValue(func() *layout.Order {
+	objects := &layout.Order{Schemas: map[string]*layout.Order{}}
+	for schema, t := range map[string]reflect.Type{
+		declcfg.SchemaPackage:      reflect.TypeFor[declcfg.Package](),
+		declcfg.SchemaChannel:      reflect.TypeFor[declcfg.Channel](),
+		declcfg.SchemaBundle:       reflect.TypeFor[declcfg.Bundle](),
+		declcfg.SchemaDeprecations: reflect.TypeFor[declcfg.Deprecations](),
+	} {
+		objects.Schemas[schema] = keysOf(t, objects)
+	}
+	all := &layout.Order{Schemas: maps.Clone(objects.Schemas)}
+	for schema, t := range template.Shapes() {
+		all.Schemas[schema] = keysOf(t, objects)
+	}
+	return all
+})
+
+// keysOf returns the key order of the values that decode into a type. List elements without a Go type are catalog
+// objects.
+func keysOf(t reflect.Type, objects *layout.Order) *layout.Order {
+	switch {
+	case t == reflect.TypeFor[[]jsontext.Value]():
+		return objects
+	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice:
+		return keysOf(t.Elem(), objects)
+	case t.Kind() != reflect.Struct:
+		return nil
+	}
+	o := &layout.Order{In: map[string]*layout.Order{}}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		o.Keys = append(o.Keys, name)
+		if inner := keysOf(field.Type, objects); inner != nil {
+			o.In[strings.ToLower(name)] = inner
+		}
+	}
+	return o
 }

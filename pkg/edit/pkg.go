@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,27 +12,30 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A pkg is a package that is edited: its objects, and the documents that they are in.
+// A pkg is a package to edit: its objects and their documents.
 type pkg struct {
 	name     string
 	template template.Type // "" for a catalog
 	parsed   *template.Template
-	content  []byte // of the file of a template
+	content  []byte // the file content, for a template
 	items    []*item
-	units    []*unit // in the order of files and places
+	units    []*unit // ordered by file and position
 	notes    []string
-	create   bool // channels that do not exist
+	create   bool // creates missing channels
 }
 
 // An item is an object: a document of a catalog, or an element of a template.
 type item struct {
 	*declcfg.Meta
-	value any // as [declcfg.Object.Decode] returns it
+	value any // the result of [declcfg.Object.Decode]
 	unit  *unit
-	index int // among the entries of the template; -1 in a catalog
+	index int // in the entries of the template; -1 in a catalog
 }
 
 // A unit is a document of a file, before and after the edit.
@@ -40,10 +44,10 @@ type unit struct {
 	offset  int64 // in the file
 	old     []byte
 	removed bool
-	added   []byte // documents behind it
+	added   []byte // documents added after it
 }
 
-// files returns the documents of each file.
+// files groups the documents by file.
 func (p *pkg) files() (all [][]*unit) {
 	for _, u := range p.units {
 		if n := len(all); n > 0 && all[n-1][0].file == u.file {
@@ -55,10 +59,10 @@ func (p *pkg) files() (all [][]*unit) {
 	return all
 }
 
-// entries is the list of a template that holds objects.
+// entries points to the list of objects in a template.
 const entries jsontext.Pointer = "/entries"
 
-// ptr returns the way to a value of the item in its document.
+// ptr returns the pointer to a value of the item in its document.
 func (i *item) ptr(within jsontext.Pointer) jsontext.Pointer {
 	if i.index < 0 {
 		return within
@@ -70,7 +74,7 @@ func (p *pkg) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// checkName returns an error unless a template is about the package of that name, or none is given.
+// checkName returns an error if a name is given and the template is about another package.
 func (p *pkg) checkName(name string) error {
 	if name == "" || name == p.name {
 		return nil
@@ -81,7 +85,7 @@ func (p *pkg) checkName(name string) error {
 	return notFound("no", Package, name, []string{p.name})
 }
 
-// values returns the objects of one type, and the items that they are.
+// values returns the objects of one type, and their items in the same order.
 func values[T any](p *pkg) (all []*T, items []*item) {
 	for _, i := range p.items {
 		if v, ok := i.value.(*T); ok {
@@ -91,7 +95,7 @@ func values[T any](p *pkg) (all []*T, items []*item) {
 	return all, items
 }
 
-// channel returns the channel of that name.
+// channel returns the channel with the given name, and its item.
 func (p *pkg) channel(name string) (*declcfg.Channel, *item, error) {
 	var names []string
 	all, items := values[declcfg.Channel](p)
@@ -104,7 +108,8 @@ func (p *pkg) channel(name string) (*declcfg.Channel, *item, error) {
 	return nil, nil, p.unknown(Channel, name, names)
 }
 
-// bundleNames returns the names of the bundles: in a template also those of entries, whose bundles are in images.
+// bundleNames returns the names of the bundles. For a basic template they include the entry names, because its bundles
+// are in images.
 func (p *pkg) bundleNames() []string {
 	var names []string
 	all, _ := values[declcfg.Bundle](p)
@@ -122,12 +127,12 @@ func (p *pkg) bundleNames() []string {
 	return names
 }
 
-// unknown returns the error about a name that nothing in the package has.
+// unknown returns the error for a name that the package does not have.
 func (p *pkg) unknown(kind Kind, name string, names []string) error {
 	return notFound(fmt.Sprintf("package %q has no", p.name), kind, name, names)
 }
 
-// insert adds an object behind an item.
+// insert adds an object after an item.
 func (p *pkg) insert(behind *item, raw jsontext.Value) error {
 	if behind.index < 0 {
 		return behind.unit.add(raw)
@@ -143,7 +148,7 @@ func (p *pkg) insert(behind *item, raw jsontext.Value) error {
 	return nil
 }
 
-// remove removes items.
+// remove removes items, and updates the indices of the others.
 func (p *pkg) remove(gone ...*item) error {
 	p.items = slices.DeleteFunc(p.items, func(i *item) bool { return slices.Contains(gone, i) })
 	var indices []int
@@ -165,7 +170,7 @@ func (p *pkg) remove(gone ...*item) error {
 	return gone[0].unit.removeElements(entries, indices...)
 }
 
-// add puts an object behind the document, in its style.
+// add adds an object after the document, in the style of the document.
 func (u *unit) add(raw jsontext.Value) error {
 	tree, err := u.tree()
 	if err != nil {
@@ -173,7 +178,7 @@ func (u *unit) add(raw jsontext.Value) error {
 	}
 	if u.yaml {
 		text := []byte("---\n")
-		if tree.isSorted() { // as opm and upstream print YAML
+		if tree.isSorted() { // the YAML layout of opm and upstream
 			text = bytes.TrimSuffix(format.AppendYAML(text, raw), []byte("\n"))
 		} else if text, err = u.styleOf([]*node{tree}, tree).append(text, like(raw, []*node{tree})); err != nil {
 			return err
@@ -190,7 +195,7 @@ func (u *unit) add(raw jsontext.Value) error {
 	return err
 }
 
-// end returns the item behind which an object of the package belongs: the last one in the file of the olm.package.
+// end returns the item after which new objects of the package are added: the last item in the file of the olm.package.
 func (p *pkg) end() *item {
 	first := p.last(declcfg.SchemaPackage)
 	for _, i := range slices.Backward(p.items) {
@@ -201,8 +206,8 @@ func (p *pkg) end() *item {
 	return first
 }
 
-// before returns the item behind which a new object comes: in a file in the order of [declcfg.Sort] the one before it,
-// in others and in templates the last one.
+// before returns the item after which a new object is added: in a file that is in the order of [declcfg.Sort] its
+// predecessor, in other files and in templates the given last item.
 func (p *pkg) before(schema, name string, last *item) *item {
 	if last.index >= 0 {
 		return last
@@ -224,7 +229,7 @@ func (p *pkg) before(schema, name string, last *item) *item {
 	return items[at-1]
 }
 
-// last returns the last item with one of the schemas, of which the first that there is counts; nil for none.
+// last returns the last item of the first of the schemas that the package has; nil if it has none of them.
 func (p *pkg) last(schemas ...string) *item {
 	for _, schema := range schemas {
 		for _, i := range slices.Backward(p.items) {
@@ -234,4 +239,81 @@ func (p *pkg) last(schemas ...string) *item {
 		}
 	}
 	return nil
+}
+
+// problems returns the validation errors of the edited package.
+func (p *pkg) problems(ctx context.Context) ([]*problem.Problem, error) {
+	var found []*problem.Problem
+	if p.template != "" {
+		u := p.units[0]
+		text := slices.Concat(p.content[:u.offset], u.bytes, p.content[int(u.offset)+len(u.old):])
+		all, err := template.Check(ctx, u.file, text, validate.Options{ErrorsOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		found = all
+	} else if sources := p.sources(); len(sources) > 0 {
+		report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, sources...)
+		if err != nil {
+			return nil, err
+		}
+		found = report.Problems
+	}
+	return slices.DeleteFunc(found, func(p *problem.Problem) bool { return p.Severity != problem.Error }), nil
+}
+
+// sources returns the edited objects of the package, at their future lines. The files contain nothing else.
+func (p *pkg) sources() (all []declcfg.Source) {
+	for _, units := range p.files() {
+		var l lines
+		grown := 0 // number of lines that the previous documents grew by
+		for _, u := range units {
+			now := u.now()
+			if len(now) > 0 {
+				l.to(u.start.Line+grown, u.yaml)
+				l.add(now)
+			}
+			grown += bytes.Count(now, []byte("\n")) - bytes.Count(u.old, []byte("\n"))
+		}
+		if len(l.text) > 0 {
+			all = append(all, render.Text(units[0].file, l.text))
+		}
+	}
+	return all
+}
+
+// now returns the edited document and the documents added after it.
+func (u *unit) now() []byte {
+	if u.removed {
+		return nil
+	}
+	return slices.Concat(u.bytes, u.added)
+}
+
+// lines are a text and the number of its lines.
+type lines struct {
+	text []byte
+	n    int
+}
+
+func (l *lines) add(text []byte) {
+	l.text = append(l.text, text...)
+	l.n += bytes.Count(text, []byte("\n"))
+}
+
+// to adds empty lines up to a line, counted from 1, unless the text is already longer, and separates the next document
+// from the text before it.
+func (l *lines) to(line int, yaml bool) {
+	if !yaml || line > 1 && l.n == 0 && len(l.text) == 0 {
+		l.add([]byte{'\n'})
+	}
+	if yaml {
+		line--
+	}
+	if missing := line - 1 - l.n; missing > 0 {
+		l.add(bytes.Repeat([]byte("\n"), missing))
+	}
+	if yaml && line > 0 {
+		l.add([]byte("---\n"))
+	}
 }

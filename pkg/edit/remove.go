@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// Remove removes a package from a catalog, or a channel or a bundle from a package, with its deprecation.
+// Remove removes a package from a catalog, or a channel or a bundle from a package, together with its deprecation.
 type Remove struct {
 	Kind Kind
 	Name string
 
 	Channel     string // removes a bundle from this channel only
-	Image       string // of the bundle, in a basic template that does not have its name
-	Reconnect   bool   // lets what updated a bundle update what that updated, and skip it
-	WithBundles bool   // also removes the bundles that no other channel has
+	Image       string // the image of the bundle, for a basic template without bundle names
+	Reconnect   bool   // entries that replaced the bundle replace its predecessor, and skip the bundle
+	WithBundles bool   // also removes the bundles that are in no other channel
 }
 
 func (e Remove) subject() (schema, name string) { return e.Kind.Schema(), e.Name }
@@ -68,7 +70,7 @@ func (e Remove) channel(p *pkg) error {
 	return p.remove(objects...)
 }
 
-// channelsOf returns the channels that have a bundle.
+// channelsOf returns the channels that contain a bundle.
 func (p *pkg) channelsOf(bundle string) (found []*item) {
 	all, items := values[declcfg.Channel](p)
 	for i, c := range all {
@@ -115,7 +117,7 @@ func (e Remove) bundle(p *pkg) error {
 	return p.remove(object)
 }
 
-// object returns the object of a bundle.
+// object returns the item of a bundle.
 func (e Remove) object(p *pkg, name string) (*item, error) {
 	var images []string
 	bundles, items := values[declcfg.Bundle](p)
@@ -152,7 +154,8 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 	return item.unit.removeElements(item.ptr("/entries"), k)
 }
 
-// reconnect lets an entry update what another one updated, and that one itself, for it may be installed.
+// reconnect makes an entry replace the predecessor of a removed entry, and skip the removed bundle with its skips,
+// because one of them may be installed.
 func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
 	ptr := item.ptr(at("/entries", i))
 	var err error
@@ -174,4 +177,133 @@ func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
 		err = errors.Join(err, item.unit.append(ptr+"/skips", encoded(name)))
 	}
 	return err
+}
+
+// Deprecate deprecates a package, a channel or a bundle with a message, or changes the message.
+type Deprecate struct {
+	Kind    Kind
+	Name    string
+	Message string
+	Undo    bool // remove the deprecation instead
+}
+
+func (e Deprecate) subject() (schema, name string) { return e.Kind.Schema(), e.Name }
+
+func (e Deprecate) apply(p *pkg) error {
+	if p.template == template.Semver {
+		return errSemver
+	}
+	if err := p.check(e.Kind, e.Name); err != nil {
+		return err
+	}
+	reference := e.reference()
+	if e.Undo {
+		found, err := p.undeprecate(reference)
+		if err == nil && !found {
+			err = declcfg.NotFound(fmt.Sprintf("no deprecation of %s", e.Kind), e.Name, nil)
+		}
+		return err
+	}
+	all, items := values[declcfg.Deprecations](p)
+	for i, d := range all {
+		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
+		if k >= 0 {
+			return items[i].unit.set(items[i].ptr(at("/entries", k))+"/message", encoded(e.Message))
+		}
+	}
+	entry := joined([]member{{"reference", referenceObject(reference)}, {"message", encoded(e.Message)}})
+	if len(items) > 0 {
+		return items[0].unit.append(items[0].ptr("/entries"), entry)
+	}
+	return p.insert(p.end(), joined([]member{
+		{"schema", encoded(declcfg.SchemaDeprecations)}, {"package", encoded(p.name)},
+		{"entries", listOf(entry)},
+	}))
+}
+
+// undeprecate removes the deprecations of all references, and reports whether there were any.
+func (p *pkg) undeprecate(references ...declcfg.Reference) (found bool, err error) {
+	all, items := values[declcfg.Deprecations](p)
+	for i, d := range all {
+		var indices []int
+		for k, entry := range d.Entries {
+			if slices.ContainsFunc(references, func(r declcfg.Reference) bool { return isSame(r, entry.Reference) }) {
+				indices = append(indices, k)
+			}
+		}
+		switch {
+		case len(indices) == 0:
+			continue
+		case len(indices) == len(d.Entries):
+			err = p.remove(items[i])
+		default:
+			err = items[i].unit.removeElements(items[i].ptr("/entries"), indices...)
+		}
+		if found = true; err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func (e Deprecate) reference() declcfg.Reference {
+	r := declcfg.Reference{Schema: e.Kind.Schema(), Name: e.Name}
+	if e.Kind == Package {
+		r.Name = ""
+	}
+	return r
+}
+
+func isSame(a, b declcfg.Reference) bool { return a.Schema == b.Schema && a.Name == b.Name }
+
+// referenceObject encodes a reference as a JSON object; a reference to the package has no name.
+func referenceObject(r declcfg.Reference) jsontext.Value {
+	members := []member{{"schema", encoded(r.Schema)}}
+	if r.Name != "" {
+		members = append(members, member{"name", encoded(r.Name)})
+	}
+	return joined(members)
+}
+
+// at returns the pointer to an element of a list.
+func at(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(fmt.Sprint(i)) }
+
+// check returns an error unless the package has an object of this kind and name. A package must have that name itself.
+func (p *pkg) check(kind Kind, name string) error {
+	switch kind {
+	case Package:
+		return p.checkName(name)
+	case Channel:
+		_, _, err := p.channel(name)
+		return err
+	}
+	if names := p.bundleNames(); !slices.Contains(names, name) {
+		return p.unknown(kind, name, names)
+	}
+	return nil
+}
+
+// DefaultChannel makes a channel the default of its package.
+type DefaultChannel struct {
+	Channel string
+}
+
+func (e DefaultChannel) subject() (schema, name string) { return declcfg.SchemaChannel, e.Channel }
+
+func (e DefaultChannel) apply(p *pkg) error {
+	if p.template == template.Semver {
+		return errSemver
+	}
+	if _, _, err := p.channel(e.Channel); err != nil {
+		return err
+	}
+	packages, items := values[declcfg.Package](p)
+	switch {
+	case len(packages) == 0:
+		return notFound("no", Package, p.name, nil)
+	case packages[0].DefaultChannel == e.Channel:
+		p.note("the default channel of package %q is already %q", p.name, e.Channel)
+		return nil
+	}
+	return items[0].unit.set(items[0].ptr("/defaultChannel"), encoded(e.Channel))
 }

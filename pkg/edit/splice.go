@@ -2,9 +2,12 @@ package edit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // A splice replaces the bytes between two offsets.
@@ -13,13 +16,13 @@ type splice struct {
 	by       string
 }
 
-// A source is the text that splices are made for, in YAML or JSON.
+// A source is the YAML or JSON text that splices apply to.
 type source struct {
 	bytes []byte
 	yaml  bool
 }
 
-// insertElement puts an element into the list at the end of a path, behind the one with index i, in its style.
+// insertElement inserts an element after index i into the list at the end of a path, in the style of that neighbour.
 func (d source) insertElement(path []*node, i int, v jsontext.Value) (splice, error) {
 	n := path[len(path)-1]
 	if n.kind != list {
@@ -55,7 +58,7 @@ func (d source) insertElement(path []*node, i int, v jsontext.Value) (splice, er
 	return d.wholeLines(at, by), err
 }
 
-// insertMember puts a member behind the others of the object at the end of a path.
+// insertMember adds a member after the others in the object at the end of a path.
 func (d source) insertMember(path []*node, name string, v jsontext.Value) (splice, error) {
 	n := path[len(path)-1]
 	if n.kind != object || len(n.children) == 0 {
@@ -82,24 +85,24 @@ func (d source) insertMember(path []*node, name string, v jsontext.Value) (splic
 	return splice{last.to, last.to, string(by)}, err
 }
 
-// replaceScalar gives the text at the end of a path another value, in the quotes that it has.
+// replaceScalar replaces a scalar, and keeps its quotes.
 func (d source) replaceScalar(n *node, v jsontext.Value) (splice, error) {
 	if n.kind != scalar {
 		return splice{}, &placeError{n.from, "it is not a text"}
 	}
 	s := style{yaml: d.yaml, unit: defaultUnit, quote: n.quote}
 	if bytes.Contains(v, []byte(`\n`)) {
-		s.quote = '"' // on one line
+		s.quote = '"' // keeps it on one line
 	}
 	var by []byte
-	if n.from == n.to { // where not even a blank is needed
+	if n.from == n.to { // an empty value, maybe without a blank before it
 		by = append(by, ' ')
 	}
 	by, err := s.append(by, v)
 	return splice{n.from, n.to, string(by)}, err
 }
 
-// removeChildren removes the children of n with these indices, which are sorted.
+// removeChildren removes the children of n with the given indices, which are sorted.
 func (d source) removeChildren(n *node, indices ...int) (all splice, err error) {
 	if !n.flow && len(indices) == len(n.children) {
 		return splice{}, &placeError{n.from, "nothing would be left in it"}
@@ -113,14 +116,14 @@ func (d source) removeChildren(n *node, indices ...int) (all splice, err error) 
 			all = s
 			continue
 		}
-		all.by += string(d.bytes[all.to:max(s.from, all.to)]) // stays
+		all.by += string(d.bytes[all.to:max(s.from, all.to)]) // the text between two removals stays
 		all.to = s.to
 	}
 	return all, nil
 }
 
-// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines go
-// with it, others stay. First says that all children before it are removed too.
+// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines are
+// removed with it, other comments stay. The parameter first means that all children before it are removed too.
 func (d source) removal(n *node, i int, first bool) (splice, error) {
 	child, isLast := n.children[i], i == len(n.children)-1
 	switch _, err := d.indentOf(child); {
@@ -132,7 +135,7 @@ func (d source) removal(n *node, i int, first bool) (splice, error) {
 		return splice{from: child.start, to: n.children[i+1].start}, nil
 	case err == nil:
 	case first && !isLast && bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') < 0:
-		return splice{from: child.start, to: n.children[i+1].start}, nil // which gets the dash in its line
+		return splice{from: child.start, to: n.children[i+1].start}, nil // the next child moves up to the dash
 	default:
 		return splice{}, err
 	}
@@ -142,13 +145,13 @@ func (d source) removal(n *node, i int, first bool) (splice, error) {
 	} else {
 		to = d.behindBlank(to)
 	}
-	if to == len(d.bytes) && d.bytes[to-1] != '\n' { // the end of the text, which has no line break
+	if to == len(d.bytes) && d.bytes[to-1] != '\n' { // the text ends without a line break
 		from = len(bytes.TrimSuffix(bytes.TrimSuffix(d.bytes[:from], []byte("\n")), []byte("\r")))
 	}
 	return splice{from: from, to: to}, nil
 }
 
-// wholeLines inserts lines, of which the last has no line break, where a line starts or at the end of the text.
+// wholeLines inserts lines at the start of a line or at the end of the text. The last of the lines has no line break.
 func (d source) wholeLines(at int, lines []byte) splice {
 	by := string(lines) + "\n"
 	if at > 0 && d.bytes[at-1] != '\n' {
@@ -160,7 +163,7 @@ func (d source) wholeLines(at int, lines []byte) splice {
 	return splice{at, at, by}
 }
 
-// indentOf returns what is before a node in its line, which must be blanks only.
+// indentOf returns the blanks before a node in its line. It is an error if the line has anything else before the node.
 func (d source) indentOf(n *node) (string, error) {
 	before := string(d.bytes[lineStart(d.bytes, n.start):n.start])
 	if strings.TrimLeft(before, " ") != "" {
@@ -169,8 +172,8 @@ func (d source) indentOf(n *node) (string, error) {
 	return before, nil
 }
 
-// behindComments returns what is behind the lines at an offset that hold a comment with at least this indent: they
-// belong to what is before them.
+// behindComments returns the offset after the comment lines at an offset that have at least this indent: such comments
+// belong to the value before them.
 func (d source) behindComments(at int, indent string) int {
 	for at < len(d.bytes) && bytes.HasPrefix(d.bytes[at:], []byte(indent)) {
 		end := lineEnd(d.bytes, at)
@@ -188,7 +191,7 @@ func (d source) isBlankBefore(n *node) bool {
 	return at > 0 && isBlank(d.bytes[lineStart(d.bytes, at-1):at])
 }
 
-// beforeBlank returns where the empty lines before an offset start, down to another offset.
+// beforeBlank returns the start of the empty lines before an offset, but not less than down.
 func (d source) beforeBlank(down, at int) int {
 	for start := lineStart(d.bytes, at-1); start > down && isBlank(d.bytes[start:at]); {
 		at, start = start, lineStart(d.bytes, start-1)
@@ -196,7 +199,7 @@ func (d source) beforeBlank(down, at int) int {
 	return at
 }
 
-// behindBlank returns where the first line starts, from an offset on, that is not empty.
+// behindBlank returns the start of the first line at or after an offset that is not empty.
 func (d source) behindBlank(at int) int {
 	for at < len(d.bytes) && isBlank(d.bytes[at:lineEnd(d.bytes, at)]) {
 		at = lineEnd(d.bytes, at)
@@ -206,8 +209,8 @@ func (d source) behindBlank(at int) int {
 
 func isBlank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// gapBefore returns the blanks before the children of the value in brackets at the end of a path, as they are before
-// the one with index i.
+// gapBefore returns the blanks to write before a new child of the flow value at the end of a path: the same as before
+// the child with index i.
 func (d source) gapBefore(path []*node, i int) string {
 	n := path[len(path)-1]
 	before := d.bytes[n.from+1 : n.children[i].start]
@@ -219,4 +222,96 @@ func (d source) gapBefore(path []*node, i int) string {
 		return " "
 	}
 	return blanks
+}
+
+// defaultUnit is the indent of one level if the text does not show another.
+const defaultUnit = "  "
+
+// styleOf returns the style of a child of the value at the end of a path.
+func (d source) styleOf(path []*node, child *node) style {
+	n := path[len(path)-1]
+	s := style{yaml: d.yaml, flow: child.flow, unit: defaultUnit, compact: d.isCompact(path[0]), quote: child.quote}
+	if d.yaml {
+		s.dashed, s.quotes = isDashed(path), quotes{}
+		s.quotes.collect(d, n, "")
+		return s
+	}
+	s.indent = d.lineIndent(child.start)
+	s.broken = len(child.children) > 0 && bytes.IndexByte(d.bytes[child.from:child.children[0].start], '\n') >= 0
+	if unit, ok := strings.CutPrefix(s.indent, d.lineIndent(n.start)); ok && unit != "" {
+		s.unit = unit
+	}
+	return s
+}
+
+// lineIndent returns the blanks at the start of the line that contains an offset.
+func (d source) lineIndent(at int) string {
+	line := d.bytes[lineStart(d.bytes, at):]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// collect records by key the quotes of the texts in n; the last text of a key wins. The parameter key is the key of n
+// or of the list around it. Quotes that a text needs are not recorded for its key, because other texts may not need
+// them.
+func (q quotes) collect(d source, n *node, key string) {
+	if n.name != "" {
+		key = strings.ToLower(n.name)
+	}
+	if n.kind == scalar {
+		if n.quote == 0 || d.isFree(n) {
+			q[key] = n.quote
+		}
+		if n.quote != 0 {
+			q[""] = n.quote
+		}
+	}
+	for _, c := range n.children {
+		q.collect(d, c, key)
+	}
+}
+
+// isFree reports whether a quoted text would mean the same without quotes.
+func (d source) isFree(n *node) bool {
+	raw, err := yamljson.Append(nil, d.bytes[n.from:n.to])
+	if err != nil {
+		return false
+	}
+	text, ok := decoded(raw).(string)
+	return ok && isPlain(text)
+}
+
+// isDashed reports whether lists are indented further than their keys, like the list nearest to the end of a path.
+func isDashed(path []*node) bool {
+	for _, n := range slices.Backward(path) {
+		if l := listIn(n); l != nil {
+			return l.children[0].column > l.column
+		}
+	}
+	return false
+}
+
+// listIn returns the last list in n that is a member in block style; nil if there is none.
+func listIn(n *node) *node {
+	for _, c := range slices.Backward(n.children) {
+		if found := listIn(c); found != nil {
+			return found
+		}
+		if c.kind == list && !c.flow && c.name != "" {
+			return c
+		}
+	}
+	return nil
+}
+
+// isCompact reports whether n has no blanks after its colons.
+func (d source) isCompact(n *node) bool {
+	for _, c := range n.children {
+		if c.name != "" {
+			return d.bytes[c.from-1] == ':'
+		}
+		if len(c.children) > 0 {
+			return d.isCompact(c)
+		}
+	}
+	return false
 }

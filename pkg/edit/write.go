@@ -8,21 +8,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A change is what becomes of a file.
+// A change is the change to one file.
 type change struct {
-	path    string // as the user named it
+	path    string // as the user wrote it
 	file    *os.File
 	info    fs.FileInfo
-	splices []fileSplice // in the order of their offsets
-	order   int          // of replacing several files: those with new objects first, those with fewer last
-	deleted bool         // since nothing is left of it
+	splices []fileSplice // ordered by offset
+	order   int          // files with added objects are replaced first, files with removed objects last
+	deleted bool         // because no object remains
 }
 
 // A fileSplice replaces bytes of a file.
@@ -33,16 +37,16 @@ type fileSplice struct {
 
 func (s fileSplice) end() int64 { return s.offset + int64(len(s.old)) }
 
-// A writer changes files.
+// A writer changes the files of an edit.
 type writer struct {
-	root    *os.Root // a directory that all of them are in
-	names   []string // of the files in it
-	isTree  bool     // directories that become empty are removed
+	root    *os.Root // a directory that contains all files
+	names   []string // of the files, relative to root
+	isTree  bool     // remove directories that become empty
 	changes []*change
 	unlocks []func()
 }
 
-// newWriter opens and locks the files of a package that change. Those that changed since they were read are an error.
+// newWriter opens and locks the files of a package that change. It fails if one of them changed since it was read.
 func (t *target) newWriter(p *pkg) (w *writer, err error) {
 	w = &writer{isTree: t.isTree}
 	defer func() {
@@ -65,7 +69,7 @@ func (t *target) newWriter(p *pkg) (w *writer, err error) {
 	return w, t.record.Check()
 }
 
-// objectsIn returns how many objects a file of a catalog has.
+// objectsIn returns the number of objects in a file of a catalog.
 func (t *target) objectsIn(file string) (n int) {
 	for _, m := range t.metas {
 		if m.Pos.File == file {
@@ -75,7 +79,7 @@ func (t *target) objectsIn(file string) (n int) {
 	return n
 }
 
-// change notes what becomes of the file of the units, which has so many objects.
+// change adds the change of one file, given its edited documents and the number of objects it has now.
 func (w *writer) change(units []*unit, objects int) error {
 	c := &change{path: units[0].file}
 	var err error
@@ -99,7 +103,7 @@ func (w *writer) change(units []*unit, objects int) error {
 				return err
 			}
 		}
-		if k := len(c.splices); k > 0 && s.offset < c.splices[k-1].end() { // the line break between them
+		if k := len(c.splices); k > 0 && s.offset < c.splices[k-1].end() { // both include the line break between them
 			s.old = s.old[c.splices[k-1].end()-s.offset:]
 			s.offset = c.splices[k-1].end()
 		}
@@ -115,10 +119,10 @@ func (w *writer) change(units []*unit, objects int) error {
 	return nil
 }
 
-// maxLead is how long what separates two documents may be.
+// maxLead is the maximum length of the separator between two documents, in bytes.
 const maxLead = 4096
 
-// removal removes a document, and what separates it from the one before.
+// removal removes a document and the separator before it.
 func (c *change) removal(u *unit) (fileSplice, error) {
 	before := make([]byte, min(u.offset, maxLead))
 	if _, err := c.file.ReadAt(before, u.offset-int64(len(before))); err != nil && err != io.EOF {
@@ -170,7 +174,7 @@ func (w *writer) lock() error {
 		switch unlock, err := atomicfile.TryLock(w.root, name); {
 		case err == nil:
 			w.unlocks = append(w.unlocks, unlock)
-		case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // by its name, once it was replaced
+		case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // it was just replaced
 			return &declcfg.Error{Pos: declcfg.Pos{File: w.changes[i].path}, Err: errBusy}
 		case !errors.Is(err, errors.ErrUnsupported):
 			return fmt.Errorf("edit %s: %w", w.changes[i].path, err)
@@ -181,8 +185,8 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write replaces the files, once all of them are on the disk, and deletes those of which nothing is left. Their order
-// lets the same edit be made again by someone whose process was killed in between.
+// write replaces the files, after all new versions are on the disk, and deletes the files without remaining objects.
+// The order of the files allows to repeat the same edit if the process was killed in between.
 func (w *writer) write() error {
 	if len(w.changes) == 0 {
 		return nil
@@ -207,14 +211,14 @@ func (w *writer) write() error {
 		if c.deleted && err == nil {
 			err = w.root.Remove(w.names[i])
 			if w.isTree {
-				_ = os.Remove(filepath.Dir(c.path)) // which fails if there is something else in it
+				_ = os.Remove(filepath.Dir(c.path)) // fails if the directory has other files
 			}
 		}
 	}
 	return err
 }
 
-// copy writes the file as it will be.
+// copy writes the new content of the file.
 func (c *change) copy(to io.Writer) error {
 	at := int64(0)
 	for _, s := range c.splices {
@@ -237,10 +241,107 @@ func (w *writer) close() {
 	}
 	for _, c := range w.changes {
 		if c.file != nil {
-			_ = c.file.Close() // which was only read
+			_ = c.file.Close() // it was only read
 		}
 	}
 	if w.root != nil {
 		_ = w.root.Close()
 	}
+}
+
+// diff returns the changes to all files as a unified diff.
+func (w *writer) diff() ([]byte, error) {
+	var all []byte
+	for _, c := range w.changes {
+		text, err := c.diff()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", c.path, err)
+		}
+		all = append(all, text...)
+	}
+	return all, nil
+}
+
+// The number of lines around each change in a diff, and their maximum total size.
+const (
+	contextLines = 3
+	contextBytes = 64 << 10
+)
+
+// diff returns the changes to one file. Because a file may be large, only the part from the first to the last change is
+// compared.
+func (c *change) diff() ([]byte, error) {
+	from, err := c.contextBefore(c.splices[0].offset)
+	if err != nil {
+		return nil, err
+	}
+	to := c.splices[len(c.splices)-1].end()
+	behind, err := c.read(to, min(to+contextBytes, c.info.Size()))
+	if err != nil {
+		return nil, err
+	}
+	for end, n := 0, 0; n < contextLines; n++ {
+		end = lineEnd(behind, end)
+		to = c.splices[len(c.splices)-1].end() + int64(end)
+	}
+	old, err := c.read(from, to)
+	if err != nil {
+		return nil, err
+	}
+	line, err := c.linesBefore(from)
+	if err != nil {
+		return nil, err
+	}
+	_, text, _ := bytes.Cut(diff.Diff(c.path, old, c.path, c.edited(old, from)), []byte("\n"))
+	return hunkHead.ReplaceAllFunc(text, func(head []byte) []byte {
+		n := hunkHead.FindSubmatch(head)
+		return fmt.Appendf(nil, "@@ -%d%s +%d", number(n[1])+line, n[2], number(n[3])+line)
+	}), nil
+}
+
+// hunkHead matches the start of a hunk header, which has the line numbers.
+var hunkHead = regexp.MustCompile(`(?m)^@@ -(\d+)(,\d+)? \+(\d+)`)
+
+func number(digits []byte) int {
+	n, _ := strconv.Atoi(string(digits))
+	return n
+}
+
+func (c *change) read(from, to int64) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(c.file, from, to-from))
+}
+
+// contextBefore returns the start of the context lines before an offset.
+func (c *change) contextBefore(at int64) (int64, error) {
+	before, err := c.read(max(0, at-contextBytes), at)
+	start := lineStart(before, len(before))
+	for n := 0; n < contextLines && start > 0; n++ {
+		start = lineStart(before, start-1)
+	}
+	return at - int64(len(before)-start), err
+}
+
+// linesBefore returns the number of lines before an offset.
+func (c *change) linesBefore(at int64) (n int, err error) {
+	buf := make([]byte, contextBytes)
+	for r := io.NewSectionReader(c.file, 0, at); ; {
+		read, err := r.Read(buf)
+		n += bytes.Count(buf[:read], []byte("\n"))
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// edited returns a part of the file with all changes applied.
+func (c *change) edited(old []byte, from int64) (text []byte) {
+	at := from
+	for _, s := range c.splices {
+		text = append(append(text, old[at-from:s.offset-from]...), s.by...)
+		at = s.end()
+	}
+	return append(text, old[at-from:]...)
 }

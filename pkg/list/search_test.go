@@ -34,14 +34,15 @@ relatedImages: [{name: a, image: "registry.example/thing:v1"}]
 properties:
 - {type: olm.package, value: {packageName: oak, version: 10.0.0}}
 - {type: olm.gvk, value: 5}
-- {type: olm.csv.metadata, value: {displayName: Oak}}
+- type: olm.csv.metadata
+  value: {displayName: Oak, annotations: {categories: "Shade, Furniture", description: A tall tree.}, description: Drops acorns.}
 ---
 {schema: olm.bundle, package: oak, name: nut.v1, properties: []}
 ---
 {schema: olm.channel, package: oak, name: wood, entries: [{name: nut.v1}]}
 `
 
-// rowsOf returns matches as PACKAGE FIELD VALUE BUNDLES, one a line.
+// rowsOf returns matches as lines of PACKAGE FIELD VALUE BUNDLES.
 func rowsOf(all []list.Match) string {
 	var rows strings.Builder
 	for _, m := range all {
@@ -56,24 +57,39 @@ func rowsOf(all []list.Match) string {
 
 func TestSearch(t *testing.T) {
 	source := declcfg.Source{Name: "trees", FS: fstest.MapFS{"c.yaml": {Data: []byte(trees)}}}
+	x := indexOf(t, source)
 	for _, tt := range []struct{ text, pkg, want string }{
 		{"PiNe", "", "pine name pine\n"},
 		{"pine", "oak", ""},
 		{"ÖKO", "", "oak displayName Ökonomie oak.v2.0.0@2.0.0\n"},
 		{"nursery", "oak", "oak provider Nursery oak.v2.0.0@2.0.0\n"},
-		{"wood", "", "oak keyword Wood oak.v2.0.0@2.0.0\noak keyword wood oak.v2.0.0@2.0.0\n"}, // not the channel
+		{"wood", "", "oak keyword Wood oak.v2.0.0@2.0.0\noak keyword wood oak.v2.0.0@2.0.0\n"}, // does not match the channel
 		{"g.example/V1/acorn", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
 		{"acorn.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
 		{"acorn.v1.g", "", "oak api g.example/v1/Acorn oak.v2.0.0@2.0.0\n"},
 		{"thing", "", "oak image registry.example/thing:v1 oak.v10.0.0@10.0.0 oak.v2.0.0@2.0.0\n"},
 		{"ut.v", "", "oak bundle nut.v1 nut.v1\n"},              //nolint:dupword // its own name
-		{"oak", "", "oak displayName Oak oak.v10.0.0@10.0.0\n"}, // not the names and images of its bundles
+		{"oak", "", "oak displayName Oak oak.v10.0.0@10.0.0\n"}, // does not match the names and images of its bundles
 		{"birch", "", ""},
+		{"furniture", "", "oak category Furniture oak.v10.0.0@10.0.0\n"},
+		{"tall", "", "oak description A tall tree. oak.v10.0.0@10.0.0\n"},
+		{"shade, f", "", ""},
+		// The words of a text that no value contains as a whole.
+		{"wood NURSERY", "", "oak provider Nursery oak.v2.0.0@2.0.0\noak keyword Wood oak.v2.0.0@2.0.0\n" +
+			"oak keyword wood oak.v2.0.0@2.0.0\n"},
+		{"nursery tree tall", "", "oak provider Nursery oak.v2.0.0@2.0.0\noak description A tall tree. oak.v10.0.0@10.0.0\n"},
+		{"oak nursery thing", "", "oak displayName Oak oak.v10.0.0@10.0.0\noak provider Nursery oak.v2.0.0@2.0.0\n" +
+			"oak image registry.example/thing:v1 oak.v10.0.0@10.0.0 oak.v2.0.0@2.0.0\n"},
+		{"nursery pine", "", ""}, // the words are in two packages
+		{"nursery birch", "", ""},
+		{strings.Repeat("o ", 65), "", ""},
+		{" ", "", "oak description A tall tree. oak.v10.0.0@10.0.0\noak description Drops acorns. oak.v10.0.0@10.0.0\n"},
 	} {
 		got, err := list.Search(t.Context(), tt.text, tt.pkg, source)
 		if err != nil || rowsOf(got) != tt.want {
 			t.Errorf("%s: got %v\n%swant\n%s", tt.text, err, rowsOf(got), tt.want)
 		}
+		checkIndex(t, x, tt.text, tt.pkg, got)
 	}
 	if _, err := list.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
 		t.Errorf("got %v for a package that does not exist", err)
@@ -85,14 +101,14 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// The values found in published catalogs are those that a search through everything finds.
+// TestSearchIsThatOfBruteForce compares searches in published catalogs with testing every value.
 func TestSearchIsThatOfBruteForce(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
 		all := everything(t, source)
 		for _, text := range []string{"quay.io", "red hat", "v1alpha1", "cluster", "1.0", "."} {
 			want := map[string]bool{}
-			byName := map[string]bool{} // packages
+			byName := map[string]bool{} // packages with a match
 			for row := range all {
 				value := strings.ToLower(row.value)
 				named := row.field == list.FieldBundle || row.field == list.FieldImage
@@ -128,14 +144,14 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 	}
 }
 
-// A searched is a value that may be found.
+// A searched is a value that a search may find.
 type searched struct {
 	pkg, bundle string
 	field       list.Field
 	value       string
 }
 
-// everything returns all values of a catalog whose bundles can all be read.
+// everything returns all values of a catalog, in which every bundle must be readable.
 func everything(t *testing.T, source declcfg.Source) map[searched]bool {
 	t.Helper()
 	values := func(o *declcfg.Object) ([]searched, error) {
@@ -162,7 +178,7 @@ func everything(t *testing.T, source declcfg.Source) map[searched]bool {
 
 func valuesOf(b *declcfg.Bundle) (all []searched, err error) {
 	add := func(field list.Field, values ...string) {
-		for _, value := range values { // that share memory with the object
+		for _, value := range values { // value shares memory with the object
 			all = append(all, searched{strings.Clone(b.Package), strings.Clone(b.Name), field, strings.Clone(value)})
 		}
 	}
@@ -189,8 +205,8 @@ func valuesOf(b *declcfg.Bundle) (all []searched, err error) {
 	return all, err
 }
 
-// BenchmarkSearch searches a published catalog, and the one that OPM_BIG_CATALOG is the path of, for what few and what most
-// bundles have.
+// BenchmarkSearch searches a published catalog, and the catalog at the path OPM_BIG_CATALOG, for values of few and of
+// most bundles.
 func BenchmarkSearch(b *testing.B) {
 	dirs := shared.Glob(b, "data/catalogs/v4.20")
 	if big := os.Getenv("OPM_BIG_CATALOG"); big != "" {

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/spool"
@@ -31,11 +35,6 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string)
 	if err != nil {
 		return err
 	}
-	return o.addBundle(b)
-}
-
-// addBundle adds b, and its digest to the lock.
-func (o *opened) addBundle(b *declcfg.Bundle) error {
 	if err := o.holdBundle(b); err != nil {
 		return err
 	}
@@ -80,3 +79,88 @@ func (t turns) take(ctx context.Context) error {
 }
 
 func (t turns) give() { <-t }
+
+// A BundleError is the error of opening a bundle where only catalogs are accepted.
+type BundleError struct {
+	Ref  string
+	What string // such as "a bundle directory"
+}
+
+func (e *BundleError) Error() string {
+	return fmt.Sprintf("open catalog %q: not a catalog: it is %s", e.Ref, e.What)
+}
+
+// A Form is how bundles carry their manifests.
+type Form string
+
+// The forms. "" keeps the form of each bundle.
+const (
+	FormObject   Form = "object"   // properties of type olm.bundle.object; see [bundle.ToObjects]
+	FormMetadata Form = "metadata" // a property of type olm.csv.metadata with what users see; see [bundle.ToMetadata]
+)
+
+// Forms returns all forms.
+func Forms() []Form { return []Form{FormObject, FormMetadata} }
+
+// TargetForm returns the form that the registries of a target read. A target is a release of OpenShift, such as
+// ocp=4.16: since 4.17 they read the metadata, before that they need the objects.
+func TargetForm(target string) (Form, error) {
+	const since = 17
+	platform, version, ok := strings.Cut(target, "=")
+	if !ok || platform != "ocp" {
+		return "", fmt.Errorf("target %q: want ocp=VERSION, such as ocp=4.16", target)
+	}
+	major, minor, ok := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	x, errMajor := strconv.ParseUint(major, 10, 16)
+	y, errMinor := strconv.ParseUint(minor, 10, 16)
+	if !ok || errors.Join(errMajor, errMinor) != nil || x < 4 {
+		return "", fmt.Errorf("target %q: %q is not a version of OpenShift 4 or later, such as 4.16", target, version)
+	}
+	if x == 4 && y < since {
+		return FormObject, nil
+	}
+	return FormMetadata, nil
+}
+
+// FormOf returns the form of a bundle, "" if it carries neither manifests nor metadata, or both.
+func FormOf(b *declcfg.Bundle) Form {
+	has := func(typ string) bool {
+		return slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return p.Type == typ })
+	}
+	switch objects, metadata := has(declcfg.PropertyBundleObject), has(declcfg.PropertyCSVMetadata); {
+	case objects == metadata:
+		return ""
+	case objects:
+		return FormObject
+	}
+	return FormMetadata
+}
+
+// convert converts b to the form. It does not change a bundle without manifests and metadata properties: registries
+// read what they need from its image.
+func (f Form) convert(b *declcfg.Bundle) error {
+	if !slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return bulk(p) == 1 }) {
+		return nil
+	}
+	switch f {
+	case FormObject:
+		return bundle.ToObjects(b)
+	case FormMetadata:
+		return bundle.ToMetadata(b)
+	}
+	return nil
+}
+
+// A Migration is a level: all migrations up to and including the one of that name are applied.
+type Migration string
+
+// The levels, in order. "" is MigrateNone.
+const (
+	MigrateNone          Migration = "none"
+	MigrateToCSVMetadata Migration = "bundle-object-to-csv-metadata" // see [bundle.MigrateToCSVMetadata]
+	MigrateAll           Migration = "all"
+	lastMigration                  = MigrateToCSVMetadata
+)
+
+// Migrations returns all levels.
+func Migrations() []Migration { return []Migration{MigrateNone, MigrateToCSVMetadata, MigrateAll} }

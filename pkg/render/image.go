@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/opm-toolchain/opm/internal/tarfs"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -31,22 +30,6 @@ func (o *opened) openImage(ctx context.Context) error {
 	return o.readImage(ctx, img)
 }
 
-// openImageArchive opens the only image of an archive.
-func (o *opened) openImageArchive(ctx context.Context, fsys *tarfs.FS) error {
-	if o.Images == nil {
-		return fmt.Errorf("open catalog %q: not a catalog: it is an image archive", o.ref)
-	}
-	images, err := o.Images()
-	if err != nil {
-		return err
-	}
-	img, err := images.OpenArchive(ctx, o.ref, fsys, "")
-	if err != nil {
-		return err
-	}
-	return o.readImage(ctx, img)
-}
-
 // readImage adds the objects of the image.
 func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	o.onClose(img.Close)
@@ -60,24 +43,15 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	case kind == image.Catalog && o.BundleImages:
 		return fmt.Errorf("open bundle %q: the image is a catalog, not a bundle", o.ref)
 	case kind == image.Catalog:
-		return o.readCatalog(ctx, img, dir)
+		fsys, err := img.Files(ctx, dir)
+		if err != nil {
+			return err
+		}
+		o.addSource(declcfg.Source{Name: o.ref, FS: fsys})
+		return nil
 	case o.Bundles == nil:
 		return &BundleError{o.ref, "a bundle image"}
 	}
-	return o.readBundle(ctx, img)
-}
-
-func (o *opened) readCatalog(ctx context.Context, img *image.Image, dir string) error {
-	fsys, err := img.Files(ctx, dir)
-	if err != nil {
-		return err
-	}
-	o.addSource(declcfg.Source{Name: o.ref, FS: fsys})
-	return nil
-}
-
-// readBundle reads the image and closes it, to keep few images open.
-func (o *opened) readBundle(ctx context.Context, img *image.Image) error {
 	fsys, err := img.Files(ctx, "/", "manifests", "metadata")
 	if err != nil {
 		return err
@@ -86,5 +60,5 @@ func (o *opened) readBundle(ctx context.Context, img *image.Image) error {
 	if img.Pinned != "" { // a cluster can pull it by the same reference
 		ref = o.ref
 	}
-	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close())
+	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // few images are open at one time
 }

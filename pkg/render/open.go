@@ -2,12 +2,16 @@ package render
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -102,8 +106,13 @@ func (o *opened) open(ctx context.Context) error {
 		return fmt.Errorf("open %q: %w", o.ref, r.Err)
 	case r.Kind == reference.File:
 		return o.openFile(ctx)
-	case r.Kind == reference.Pipe:
-		return o.openPipe(ctx)
+	case r.Kind == reference.Pipe: // which can be read only once
+		f, err := regular.OpenNamed(o.ref)
+		if err != nil {
+			return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
+		}
+		defer f.Close()
+		return o.openStream(ctx, o.ref, f)
 	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
 		return o.openBundle(ctx, os.DirFS(o.ref), "directory", "")
 	case r.Kind == reference.LayoutDirectory:
@@ -117,16 +126,6 @@ func (o *opened) open(ctx context.Context) error {
 func (o *opened) addSource(s declcfg.Source) {
 	s.MaxObject, s.Record, s.Read = o.MaxObject, &o.record, o.Read
 	o.sources = append(o.sources, s)
-}
-
-// openPipe opens a file that can be read only once, such as a named pipe.
-func (o *opened) openPipe(ctx context.Context) error {
-	f, err := regular.OpenNamed(o.ref)
-	if err != nil {
-		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
-	}
-	defer f.Close()
-	return o.openStream(ctx, o.ref, f)
 }
 
 // openStream holds the content of r, which is a catalog file or an archive.
@@ -227,8 +226,18 @@ func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, si
 	}
 	o.onClose(fsys.Close)
 	switch {
+	case image.IsArchive(fsys) && o.Images == nil:
+		return fmt.Errorf("open catalog %q: not a catalog: it is an image archive", o.ref)
 	case image.IsArchive(fsys):
-		return o.openImageArchive(ctx, fsys)
+		images, err := o.Images()
+		if err != nil {
+			return err
+		}
+		img, err := images.OpenArchive(ctx, o.ref, fsys, "")
+		if err != nil {
+			return err
+		}
+		return o.readImage(ctx, img)
 	case bundle.Is(fsys):
 		return o.openBundle(ctx, fsys, "archive", "")
 	}
@@ -240,4 +249,53 @@ func isArchive(r io.ReaderAt) bool {
 	head := make([]byte, tarfs.HeaderSize)
 	n, _ := r.ReadAt(head, 0)
 	return tarfs.Is(head[:n])
+}
+
+// oneFileName is the name used for the file in a oneFile.
+const oneFileName = "catalog"
+
+// Text returns a source of one catalog file that is in memory.
+func Text(name string, text []byte) declcfg.Source {
+	file := oneFile{bytes.NewReader(text), int64(len(text))}
+	return declcfg.Source{Name: name, FS: file, File: oneFileName}
+}
+
+// A oneFile is a file system with one file, for every name.
+type oneFile struct {
+	r    io.ReaderAt
+	size int64
+}
+
+func (f oneFile) Open(name string) (fs.File, error) {
+	return openFile{io.NewSectionReader(f.r, 0, f.size), name}, nil
+}
+
+// An openFile is an open file of a oneFile, and its info.
+type openFile struct {
+	*io.SectionReader
+	name string
+}
+
+func (f openFile) Close() error               { return nil }
+func (f openFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f openFile) Name() string               { return f.name }
+func (f openFile) Mode() fs.FileMode          { return 0o444 }
+func (f openFile) ModTime() time.Time         { return time.Time{} }
+func (f openFile) IsDir() bool                { return false }
+func (f openFile) Sys() any                   { return nil }
+
+// ReadReferences reads a list of references, one a line. Empty lines and lines that begin with # are ignored.
+func ReadReferences(r io.Reader) ([]string, error) {
+	text, err := regular.ReadLimited(r)
+	if err != nil {
+		return nil, fmt.Errorf("read references: %w", err)
+	}
+	var refs []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			refs = append(refs, line)
+		}
+	}
+	return refs, nil
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
 
 //go:embed rules.txt
 var rulesText string
 
-// Rules returns the table of the rules that [Check.Run] knows.
+// Rules returns the table of the rules that [Check.Run] checks.
 var Rules = sync.OnceValue(func() *problems.Rules { return problems.ParseRules(rulesText) })
 
 // The names of the rules.
@@ -28,45 +29,44 @@ const (
 	v1Unresolved      = "v1-unresolved"
 )
 
-// A Check asks about every channel of a catalog what a new installation gets, and what happens where one of its bundles
-// is installed and nothing else.
+// A Check resolves, for every channel of a catalog, a new installation, and the update of each bundle when that bundle
+// is the only installed operator.
 type Check struct {
-	Classic bool // ask OLM Classic
-	V1      bool // ask OLM v1, of the checked catalog only, since it installs no dependencies
+	Classic bool // check with OLM Classic
+	V1      bool // check with OLM v1, against this catalog only, since OLM v1 installs no dependencies
 
-	// Namespace has the catalogs for OLM Classic: the first one is checked, the others provide dependencies. It has no
-	// Subscriptions and operators.
+	// Namespace has the catalogs for OLM Classic: the first one is checked, the others provide dependencies. It must
+	// have no Subscriptions and no installed operators.
 	Namespace Namespace
 
-	Package string           // check this one only; "" for all
-	Options Options          // for each question
+	Package string           // the only package to check; "" for all packages
+	Options Options          // of each resolution
 	Start   func(total int)  // called with the number of packages; may be nil
 	Checked func(pkg string) // called after each package, in order; may be nil
 }
 
 // Checked is the result of a Check.
 type Checked struct {
-	// Problems are sorted. There is one for each cause in a package, whatever the number of questions it matters to.
+	// Problems are sorted. Each cause in a package is one problem, regardless of the number of questions it affects.
 	Problems    []*problems.Problem
 	Classic, V1 Tally
 }
 
-// A Tally counts how questions were answered.
+// A Tally counts questions by their outcome.
 type Tally struct {
 	Questions  int // new installations and installed bundles
-	HeldBack   int // a dependency keeps OLM from a newer bundle
-	Unresolved int // OLM has an error
+	HeldBack   int // questions in which a dependency keeps OLM from a newer bundle
+	Unresolved int // questions that OLM answers with an error
 }
 
-// Summary says how many questions had which answer.
+// Summary returns the counts as a sentence.
 func (t Tally) Summary() string {
 	return fmt.Sprintf("%s new installations and updates: %s as they should be, %s held back, %s unresolved",
 		plural.Number(t.Questions), plural.Number(t.Questions-t.HeldBack-t.Unresolved), plural.Number(t.HeldBack),
 		plural.Number(t.Unresolved))
 }
 
-// Run asks all questions. Packages are checked in parallel. The error is that of ctx, or
-// [ErrEvaluations].
+// Run answers all questions. Packages are checked in parallel. The error is the error of ctx, or [ErrEvaluations].
 func (c *Check) Run(ctx context.Context) (*Checked, error) {
 	var packages []*declcfg.PackageIndex
 	for _, x := range c.Namespace.Catalogs[0].Index.Packages() {
@@ -111,13 +111,13 @@ func (t *Tally) add(u Tally) {
 	t.Unresolved += u.Unresolved
 }
 
-// A packageCheck is the check of a package.
+// A packageCheck is the check of one package.
 type packageCheck struct {
 	*Check
 	x       *declcfg.PackageIndex
 	catalog *Catalog
 
-	requirements requirementReader // whose bounds count for all packages together
+	requirements requirementReader // its limits apply to all packages together
 
 	causes map[[2]string]*cause
 	err    error
@@ -137,4 +137,266 @@ func (c *Check) check(ctx context.Context, requirements requirementReader) func(
 		}
 		return p
 	}
+}
+
+// askClassic resolves all questions of every channel with OLM Classic.
+func (p *packageCheck) askClassic(ctx context.Context) error {
+	inChannel := map[string][]*entry{}
+	for _, e := range p.catalog.list().byPackage[p.x.Name] {
+		inChannel[e.channel.name] = append(inChannel[e.channel.name], e)
+	}
+	requirements := p.requirements.another()
+	for _, o := range p.x.Channels {
+		if o.Value == nil {
+			continue
+		}
+		offered := inChannel[o.Value.Name]
+		own := keep(offered, func(e *entry) bool { return e.pkg == p.x.Name })
+		p.classicTally.Questions += 1 + len(own)
+		if isPlain(offered) {
+			continue
+		}
+		for _, installed := range append([]*entry{nil}, own...) {
+			err := p.askSolver(ctx, p.question(o.Value.Name, installed, requirements))
+			if err = cmp.Or(err, p.requirements.compiler.Err()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isPlain reports whether OLM installs the first candidate of a Subscription to the entries, so that no solver is
+// needed: the entries are in one channel with a valid order, require nothing, and can all be installed.
+func isPlain(entries []*entry) bool {
+	if len(entries) == 0 || slices.ContainsFunc(entries, func(e *entry) bool { return e.channel != entries[0].channel }) {
+		return false
+	}
+	_, err := entries[0].channel.order()
+	return err == nil && !slices.ContainsFunc(entries, (*entry).isSpecial)
+}
+
+// isSpecial reports whether an entry has a requirement, is deprecated, or repeats a property that must be unique.
+func (e *entry) isSpecial() bool {
+	requires := func(p Property) bool { return requirementParsers[p.Type] != nil }
+	name := func(p packageVersion) string { return p.name }
+	same := func(gvk declcfg.GVK) declcfg.GVK { return gvk }
+	return e.deprecated || slices.ContainsFunc(e.properties, requires) ||
+		repeats(e.gvks, same) || repeats(e.packages, name)
+}
+
+// repeats reports whether two values have the same key.
+func repeats[T any, K comparable](values []T, key func(T) K) bool {
+	seen := make(map[K]bool, len(values))
+	for _, v := range values {
+		if seen[key(v)] {
+			return true
+		}
+		seen[key(v)] = true
+	}
+	return false
+}
+
+// question returns the question about a Subscription to a channel, with the entry installed unless it is nil.
+func (p *packageCheck) question(channel string, installed *entry, requirements requirementReader) *question {
+	ns := p.Namespace
+	s := Subscription{
+		Name: "sub", Package: p.x.Name, Channel: channel, Catalog: p.catalog.Name, CatalogNamespace: p.catalog.Namespace,
+	}
+	if installed != nil {
+		in, _ := p.catalog.Operator(p.x.Name, installed.bundle.name)
+		in.Pos = installed.bundle.meta.Pos
+		ns.Installed = []Installed{in}
+		s.InstalledCSV, s.CurrentCSV = in.Name, in.Name
+	}
+	ns.Subscriptions = []Subscription{s}
+	q := ns.question()
+	q.requirements = requirements
+	return q
+}
+
+// askSolver answers one question. It calls the solver only if the dead ends do not already decide the answer.
+func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
+	s := q.Subscriptions[0]
+	failed := effect{channel: s.Channel, installed: s.InstalledCSV}
+	var dead *deadEnds
+	var candidates []*entry
+	answer, err := p.Options.bound(ctx, func(ctx context.Context) (*Classic, error) {
+		if err := q.ask(ctx); err != nil {
+			return nil, err
+		}
+		candidates, dead = q.subscriptions[0].candidates, q.deadEnds()
+		if dead.explains(candidates) {
+			return &Classic{Outcome: Unsatisfiable}, nil
+		}
+		return q.solve(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if answer.Outcome != Resolved {
+		p.classicTally.Unresolved++
+		p.blame(dead, candidates, answer, classicUnresolved, failed)
+		return nil
+	}
+	wanted := q.subscriptions[0].wanted()
+	got := s.InstalledCSV
+	for _, c := range slices.Concat(answer.Install, answer.Unchanged) {
+		if s.follows(c) {
+			got = c.Bundle
+		}
+	}
+	if wanted == nil || got == wanted.bundle.name {
+		return nil
+	}
+	p.classicTally.HeldBack++
+	candidates = []*entry{wanted}
+	if !dead.explains(candidates) {
+		q.subscriptions[0].candidates = candidates
+		if answer, err = p.Options.bound(ctx, q.solve); err != nil {
+			return err
+		}
+	}
+	p.blame(dead, candidates, answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted.bundle.name})
+	return nil
+}
+
+// wanted returns the most preferred candidate that is not deprecated.
+func (r *request) wanted() *entry {
+	for _, e := range r.candidates {
+		if !e.deprecated {
+			return e
+		}
+	}
+	return nil
+}
+
+// deadEnds are the entries that can never be chosen: deprecated bundles, and bundles with a requirement that no bundle
+// satisfies, or only dead ends.
+type deadEnds struct {
+	question *question
+	entries  map[*entry]bool
+}
+
+func (q *question) deadEnds() *deadEnds {
+	s := &deadEnds{q, map[*entry]bool{}}
+	for found := true; found; {
+		found = false
+		for e, v := range q.variables {
+			if !s.entries[e] && (e.deprecated || s.blocks(v)) {
+				s.entries[e], found = true, true
+			}
+		}
+	}
+	return s
+}
+
+// blocks reports whether a variable has a dependency without any candidate that can be chosen.
+func (s *deadEnds) blocks(v *variable) bool {
+	for _, d := range v.dependencies {
+		if s.all(d.candidates) {
+			return true
+		}
+	}
+	return false
+}
+
+// explains reports whether there are candidates and all of them are dead ends. It reports false for a nil receiver.
+func (s *deadEnds) explains(candidates []*entry) bool {
+	return s != nil && len(candidates) > 0 && s.all(candidates)
+}
+
+// all reports whether all entries are dead ends; it is true for an empty list.
+func (s *deadEnds) all(entries []*entry) bool {
+	for _, e := range entries {
+		if !s.entries[e] {
+			return false
+		}
+	}
+	return true
+}
+
+// roots finds the root causes why entries are dead ends. It calls blame with each variable that has one, and with its
+// dependency that has no provider, or with nil if the bundle is deprecated.
+func (s *deadEnds) roots(entries []*entry, blame func(*variable, *dependency)) {
+	seen := map[*entry]bool{}
+	for todo := entries; len(todo) > 0; {
+		e := todo[0]
+		todo = todo[1:]
+		if seen[e] {
+			continue
+		}
+		seen[e] = true
+		v := s.question.variables[e]
+		if e.deprecated {
+			blame(v, nil)
+		}
+		for i := range v.dependencies {
+			switch d := &v.dependencies[i]; {
+			case len(d.candidates) == 0:
+				blame(v, d)
+			case s.all(d.candidates):
+				todo = append(slices.Clip(todo), d.candidates...)
+			}
+		}
+	}
+}
+
+// askV1 resolves all questions of every channel with OLM v1.
+func (p *packageCheck) askV1() {
+	g := graph.NewPackage(p.x)
+	for _, c := range g.Channels {
+		notAdmitted := (&Extension{Package: g.Name, Channels: []string{c.Name}}).Admit().ToAggregate()
+		ask := func(installed string, err error) {
+			p.v1Tally.Questions++
+			if notAdmitted != nil {
+				err = notAdmitted
+			}
+			if err != nil {
+				p.v1Tally.Unresolved++
+				p.blameV1(err, effect{channel: c.Name, installed: installed})
+			}
+		}
+		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}})
+		if goal := plan.Goal(); goal != nil {
+			ask("", goal.Refusal())
+		} else {
+			ask("", &graph.UnresolvedError{Package: g.Name, Channels: []string{c.Name}})
+		}
+		for _, e := range c.Entries() {
+			if b := g.Bundle(e.Name); !b.Virtual {
+				ask(b.Name, plan.Err(b))
+			}
+		}
+	}
+}
+
+// blameV1 records an effect for the cause of an error.
+func (p *packageCheck) blameV1(err error, e effect) {
+	refusal, ok := errors.AsType[*graph.RefusalError](err)
+	if !ok {
+		c, _ := p.cause(v1Unresolved, err.Error())
+		c.text = err.Error()
+		c.affect(v1Unresolved, e)
+		return
+	}
+	b := refusal.Bundle
+	c, known := p.cause(v1Unresolved, b.Dependency)
+	if !known {
+		c.pos, c.verb, c.plural = p.propertyPos(b.Name, b.Dependency), "has", "have"
+		c.text = fmt.Sprintf("a dependency declared via property %q, which OLM v1 does not support", b.Dependency)
+		c.fix = "use OLM Classic, or remove the dependency"
+	}
+	c.addBundle(b.Name)
+	c.affect(v1Unresolved, e)
+}
+
+// propertyPos returns the position of the first property of a type in a bundle.
+func (p *packageCheck) propertyPos(bundle, typ string) declcfg.Pos {
+	for _, e := range named(p.catalog.list().byPackage[p.x.Name], bundle) {
+		if i := slices.IndexFunc(e.properties, func(p Property) bool { return p.Type == typ }); i >= 0 {
+			return e.propertyPlace(i).find()
+		}
+	}
+	return declcfg.Pos{}
 }

@@ -3,17 +3,17 @@ package resolve
 import (
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/solver"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A bruteForce is the search of OLM without a SAT solver: it tries one candidate after the other, and goes back to the
-// newest choice with another candidate where a constraint is broken.
+// A bruteForce is OLM's search without a SAT solver: it tries one candidate after the other. If a constraint is broken,
+// it goes back to the newest choice and takes its next candidate.
 type bruteForce struct {
 	solver.Problem
 	chosen []bool
 }
 
-// run returns what is chosen, nil if nothing satisfies the constraints.
+// run returns the chosen variables, or nil if nothing satisfies the constraints.
 func (b *bruteForce) run() []int {
 	b.chosen = make([]bool, b.Variables)
 	var queue [][]int
@@ -61,7 +61,7 @@ func (b *bruteForce) dependencies(v int) [][]int {
 	return all
 }
 
-// broken reports whether too much is chosen.
+// broken reports whether a constraint forbids the chosen variables.
 func (b *bruteForce) broken() bool {
 	return slices.ContainsFunc(b.Constraints, func(c solver.Constraint) bool {
 		switch c.Kind {

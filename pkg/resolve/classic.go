@@ -1,3 +1,20 @@
+// Package resolve predicts the operators that the Operator Lifecycle Manager installs, and explains why it does not
+// install others: OLM Classic for the Subscriptions of a namespace, OLM v1 for a ClusterExtension.
+//
+// The answer is a pure function of catalogs, installed operators and requests. No cluster is contacted.
+//
+//	catalog, err := resolve.ReadCatalog(ctx, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
+//	...
+//	catalog.Name, catalog.Namespace = "operators", "olm"
+//	namespace := &resolve.Namespace{
+//		Name:     "default",
+//		Global:   "olm",
+//		Catalogs: []*resolve.Catalog{catalog},
+//		Subscriptions: []resolve.Subscription{
+//			{Name: "etcd", Package: "etcd", Catalog: "operators", CatalogNamespace: "olm"},
+//		},
+//	}
+//	answer, err := namespace.Classic(ctx, resolve.Options{})
 package resolve
 
 import (
@@ -9,15 +26,157 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/opm-toolchain/opm/internal/constraint"
-	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
+)
+
+// A Namespace is a question to OLM Classic: which operators do the Subscriptions of a namespace install or update,
+// given these catalogs and installed operators?
+type Namespace struct {
+	Name string
+
+	// Global is the namespace of the global catalogs. It is "" if the OperatorGroup excludes them.
+	Global string
+
+	// Catalogs are the CatalogSources. A catalog in a namespace other than Name and Global is not visible.
+	Catalogs []*Catalog
+
+	Installed     []Installed
+	Subscriptions []Subscription
+
+	// FailForward means that the OperatorGroup has the upgrade strategy TechPreviewUnsafeFailForward.
+	FailForward bool
+}
+
+// A Subscription asks for a package of a catalog.
+type Subscription struct {
+	Name             string
+	Package          string
+	Channel          string // "" for any channel
+	Catalog          string
+	CatalogNamespace string
+	StartingCSV      string
+
+	InstalledCSV string // from its status, like CurrentCSV
+	CurrentCSV   string
+
+	Pos declcfg.Pos
+}
+
+// anyCatalog reports whether the Subscription names no catalog, which OLM treats as all catalogs.
+func (s *Subscription) anyCatalog() bool { return s.Catalog == "" && s.CatalogNamespace == "" }
+
+// Installed is an operator of the namespace: a ClusterServiceVersion that is not a copy.
+type Installed struct {
+	Name    string
+	Version semver.Version // 0.0.0 if it has none
+
+	// Properties are the properties in the annotation operatorframework.io/properties; not nil if the annotation
+	// exists. Without it, OLM infers the properties from the APIs and from the Subscriptions.
+	Properties []Property
+
+	// PropertiesError is the error of reading the annotation.
+	PropertiesError error
+
+	CustomResources declcfg.CRDDescriptions
+	APIServices     declcfg.APIServiceDefinitions
+
+	Phase    string
+	Replaces string
+	Pos      declcfg.Pos
+}
+
+// Options limit the time of a resolution.
+type Options struct {
+	Timeout time.Duration // after which the outcome is Undecided; 0 means 10 seconds
+}
+
+// An Outcome is the kind of answer that OLM gives.
+type Outcome string
+
+// The outcomes, as written in JSON.
+const (
+	Resolved      Outcome = "resolved"
+	Unsatisfiable Outcome = "unsatisfiable" // reason ConstraintsNotSatisfiable: OLM waits until an input changes
+	Failed        Outcome = "error"         // reason ErrorPreventedResolution: OLM tries again and again
+	Undecided     Outcome = "undecided"     // it takes too long, or the CEL rules of a bundle cost too much
+)
+
+// Classic is the answer of OLM Classic.
+type Classic struct {
+	Outcome Outcome `json:"outcome"`
+
+	// Install lists the bundles that are installed, as new operators or as updates, sorted by package.
+	Install []Choice `json:"install"`
+
+	// Unchanged lists the chosen bundles that are already installed, because their skipRange includes their own
+	// version. OLM does nothing for them.
+	Unchanged []Choice `json:"unchanged,omitempty"`
+
+	// Generated are the Subscriptions that OLM creates for dependencies; Updated are the Subscriptions of the Namespace
+	// with a changed currentCSV, in their new state. If Updated is empty, OLM makes no InstallPlan.
+	Generated []Subscription `json:"-"`
+	Updated   []Subscription `json:"-"`
+
+	// Message is OLM's message if the outcome is not Resolved.
+	Message string `json:"message"`
+
+	// Core lists facts that are unsatisfiable together, but not if any of them is removed. Sorted by Message.
+	Core []Fact `json:"core,omitempty"`
+
+	// OrderSensitive means that OLM may choose differently, because its answer depends on the random order of the
+	// Subscriptions and installed operators.
+	OrderSensitive bool `json:"orderSensitive,omitzero"`
+}
+
+// A Choice is a chosen bundle and its origin.
+type Choice struct {
+	Catalog          string `json:"catalog"`
+	CatalogNamespace string `json:"catalogNamespace,omitempty"`
+	Package          string `json:"package"`
+	Channel          string `json:"channel"`
+	Bundle           string `json:"bundle"`
+	Replaces         string `json:"replaces"` // the ClusterServiceVersion that it replaces, installed or not
+
+	Meta *declcfg.Meta `json:"-"` // of the bundle
+}
+
+// A Fact is one of the constraints that OLM solves.
+type Fact struct {
+	Kind       FactKind `json:"kind"`
+	Subject    string   `json:"subject"`              // see FactKind
+	Candidates []string `json:"candidates,omitempty"` // by identifier, CATALOG/NAMESPACE/CHANNEL/BUNDLE
+	Message    string   `json:"message"`              // OLM's message
+
+	// Places are the positions of the fact: one or, for a FactOneProvider and FactOneBundle, one per candidate.
+	Places []declcfg.Pos `json:"places,omitempty"`
+
+	requires string // the requirement of a FactRequirement
+}
+
+// A FactKind is the kind of a Fact, and defines its subject.
+type FactKind string
+
+// The kinds of facts.
+const (
+	FactSubscription FactKind = "subscription" // the Subscription exists
+	FactInstalled    FactKind = "installed"    // the operator is installed, and has no Subscription
+	FactCandidates   FactKind = "candidates"   // the Subscription requires a candidate, preferably the first
+	FactRequirement  FactKind = "requirement"  // the bundle requires one of the candidates
+	FactDeprecated   FactKind = "deprecated"   // the bundle has the property olm.deprecated
+	FactUpdate       FactKind = "update"       // the bundle cannot be installed along with its predecessor
+	FactOneProvider  FactKind = "one-provider" // at most one candidate, because all provide the API
+	FactBroken       FactKind = "broken"       // an error that keeps OLM from resolving at all
+	FactOneBundle    FactKind = "one-bundle"   // at most one candidate, because all are of the package
 )
 
 const defaultTimeout = 10 * time.Second
 
-// Classic returns what OLM Classic installs and updates. What OLM reports as an error is an outcome; the error is that
-// of ctx, or about a Namespace that cannot be.
+// Classic returns the bundles that OLM Classic installs and updates. An error that OLM reports is an outcome; the
+// returned error is the error of ctx, or a mistake in the Namespace, such as two Subscriptions with the same name.
 func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error) {
 	if err := ns.check(); err != nil {
 		return nil, err
@@ -25,7 +184,7 @@ func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error
 	return opts.bound(ctx, ns.question().answer)
 }
 
-// bound returns the answer, whose error is an outcome unless it is that of ctx.
+// bound calls answer with a timeout. An error is an outcome, unless it is the error of ctx.
 func (o Options) bound(ctx context.Context, answer func(context.Context) (*Classic, error)) (*Classic, error) {
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -40,13 +199,13 @@ func (o Options) bound(ctx context.Context, answer func(context.Context) (*Class
 		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: fmt.Sprintf("no answer within %v", timeout)}, nil
 	case errors.Is(err, constraint.ErrBudget) || errors.Is(err, constraint.ErrCost) ||
 		errors.Is(err, ErrEvaluations) || errors.Is(err, errTooLarge):
-		// OLM has no limits
+		// OLM has no such limits
 		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
 	}
 	return &Classic{Outcome: Failed, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
 }
 
-// answer returns the answer; the error is what prevents OLM from resolving.
+// answer answers the question. The error is the reason why OLM cannot resolve.
 func (q *question) answer(ctx context.Context) (*Classic, error) {
 	if err := q.ask(ctx); err != nil {
 		return nil, err
@@ -54,7 +213,7 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 	return q.solve(ctx)
 }
 
-// solve returns the answer of the solver about the variables.
+// solve solves the constraints on the variables.
 func (q *question) solve(ctx context.Context) (*Classic, error) {
 	p := q.problem()
 	answer := &Classic{Outcome: Resolved, Install: []Choice{}}
@@ -72,7 +231,7 @@ func (q *question) solve(ctx context.Context) (*Classic, error) {
 	return answer, nil
 }
 
-// orderSensitive reports whether another order of the anchors may give another answer.
+// orderSensitive reports whether the reverse order of the anchors gives another answer.
 func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
 	if len(p.Constraints)-p.anchors < 2 {
 		return false
@@ -81,7 +240,7 @@ func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
 	return err != nil || !slices.Equal(chosen, other)
 }
 
-// solveReversed returns what is chosen if the anchors are in the reverse order.
+// solveReversed returns the chosen variables if the anchors are in reverse order.
 func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
 	reversed := p.Problem
 	reversed.Constraints = slices.Clone(p.Constraints)
@@ -89,7 +248,7 @@ func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
 	return reversed.Solve(ctx)
 }
 
-// core returns what constraints say, sorted by that.
+// core returns the facts of constraints, sorted by message.
 func (p *problem) core(constraints []int) []Fact {
 	var facts []Fact
 	for _, i := range constraints {
@@ -107,7 +266,7 @@ func sentences(facts []Fact) string {
 	return strings.Join(texts, ", ")
 }
 
-// bundles returns the chosen bundles of catalogs.
+// bundles returns the chosen bundles of catalogs, without the installed operators.
 func (p *problem) bundles(chosen []int) []*variable {
 	var bundles []*variable
 	for _, i := range chosen {
@@ -118,7 +277,7 @@ func (p *problem) bundles(chosen []int) []*variable {
 	return bundles
 }
 
-// broken returns what prevents OLM from resolving, as far as it has a place.
+// broken returns the errors that keep OLM from resolving, as facts. It omits errors without a place.
 func broken(err error) []Fact {
 	var all aggregateError
 	if !errors.As(err, &all) {
@@ -135,7 +294,7 @@ func broken(err error) []Fact {
 	return facts
 }
 
-// check returns what cannot be in a namespace.
+// check reports duplicate names in a namespace.
 func (ns *Namespace) check() error {
 	var errs []error
 	seen := map[string]declcfg.Pos{}
@@ -160,4 +319,76 @@ func (ns *Namespace) check() error {
 		add("CatalogSource", c.Namespace+"/"+c.Name, declcfg.Pos{})
 	}
 	return errors.Join(errs...)
+}
+
+// steps adds OLM's actions for the chosen bundles to the answer.
+func (q *question) steps(answer *Classic, chosen []*variable) {
+	subscriptions := slices.Clone(q.Subscriptions)
+	for _, v := range chosen {
+		c := choice(v)
+		matching := matches(subscriptions, c)
+		if len(matching) > 0 && !slices.ContainsFunc(matching, func(s *Subscription) bool { return !q.isCurrent(s, c) }) {
+			answer.Unchanged = append(answer.Unchanged, c)
+			continue
+		}
+		answer.Install = append(answer.Install, c)
+		if len(matching) == 0 {
+			answer.Generated = append(answer.Generated, generated(c))
+		}
+		for _, s := range matching {
+			if s.CurrentCSV != c.Bundle {
+				s.CurrentCSV = c.Bundle
+				answer.Updated = append(answer.Updated, *s)
+			}
+		}
+	}
+	slices.SortFunc(answer.Install, compareChoices)
+}
+
+func choice(v *variable) Choice {
+	c := Choice{
+		Catalog: v.catalog.Name, CatalogNamespace: v.catalog.Namespace, Package: v.pkg, Channel: v.channel.name,
+		Bundle: v.bundle.name, Replaces: v.edges.Replaces, Meta: v.bundle.meta,
+	}
+	if n := len(v.updates); n > 0 {
+		c.Replaces = v.updates[n-1].bundle.name
+	}
+	return c
+}
+
+func compareChoices(a, b Choice) int {
+	return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Bundle, b.Bundle),
+		cmp.Compare(a.Catalog, b.Catalog), cmp.Compare(a.CatalogNamespace, b.CatalogNamespace))
+}
+
+// matches returns the Subscriptions that a choice is for.
+func matches(subscriptions []Subscription, c Choice) []*Subscription {
+	var matching []*Subscription
+	for i := range subscriptions {
+		if s := &subscriptions[i]; s.follows(c) {
+			matching = append(matching, s)
+		}
+	}
+	return matching
+}
+
+// follows reports whether a choice is for the Subscription.
+func (s *Subscription) follows(c Choice) bool {
+	return s.Package == c.Package && (s.Channel == "" || s.Channel == c.Channel) &&
+		(s.anyCatalog() || s.Catalog == c.Catalog && s.CatalogNamespace == c.CatalogNamespace)
+}
+
+// isCurrent reports whether the choice is already installed for a Subscription.
+func (q *question) isCurrent(s *Subscription, c Choice) bool {
+	isIt := func(in Installed) bool { return in.Name == c.Bundle }
+	return s.CurrentCSV == c.Bundle && slices.ContainsFunc(q.Installed, isIt)
+}
+
+// generated returns the Subscription that OLM creates for a dependency.
+func generated(c Choice) Subscription {
+	return Subscription{
+		Name:    strings.Join([]string{c.Package, c.Channel, c.Catalog, c.CatalogNamespace}, "-"),
+		Package: c.Package, Channel: c.Channel, Catalog: c.Catalog, CatalogNamespace: c.CatalogNamespace,
+		StartingCSV: c.Bundle,
+	}
 }

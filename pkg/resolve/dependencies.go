@@ -1,41 +1,46 @@
 package resolve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// ErrEvaluations is returned where the CEL rules of a catalog cost too much to evaluate all of them.
+// ErrEvaluations is returned if the CEL rules of a catalog cost too much to evaluate all of them.
 var ErrEvaluations = constraint.ErrEvaluations
 
-// A Dependency is what a property of a bundle requires of a catalog.
+// A Dependency is a requirement of a bundle, with the packages and bundles that satisfy it.
 type Dependency struct {
-	Requires string `json:"requires"` // for people, such as: package kiln ">=1.0.0"
+	Requires string `json:"requires"` // a description for people, such as: package kiln ">=1.0.0"
 
-	// SatisfiedBy lists the packages of which OLM can install a bundle for it, by name; none if there is none.
+	// SatisfiedBy lists the packages with a bundle that satisfies it and that OLM can install, by name; it is never
+	// nil.
 	SatisfiedBy []string `json:"satisfiedBy"`
 
-	Sentence  string          `json:"-"` // what follows "requires an operator" in the sentences of OLM
-	Providers []*declcfg.Meta `json:"-"` // bundles that satisfy it, each once; also those that their channels skip
+	Sentence  string          `json:"-"` // the text that OLM writes after "requires an operator"
+	Providers []*declcfg.Meta `json:"-"` // bundles that satisfy it, each once; also ones that are skipped
 }
 
-// Dependencies finds what bundles of a catalog require in the same catalog. It is for one goroutine.
+// Dependencies finds the dependencies of bundles within their catalog. It is not safe for concurrent use.
 type Dependencies struct {
-	properties   map[*declcfg.Meta][]Property // at least those that require something
+	properties   map[*declcfg.Meta][]Property // at least the requirements
 	satisfy      func(context.Context, *Dependency, requirement) error
 	requirements requirementReader
-	known        map[string]*foundDependency // by type and value of a property
+	known        map[string]*foundDependency // by type and value of the property
 }
 
-// A foundDependency is what a property requires, or why that is not known.
+// A foundDependency is the dependency of a property, or the error of finding it.
 type foundDependency struct {
 	*Dependency
 	err error
@@ -54,8 +59,8 @@ func newDependencies(
 	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*foundDependency{}}
 }
 
-// Of returns the dependencies of a bundle of the catalog. Properties that are equal give the same Dependency. The error
-// is that of a property that OLM cannot read, or of ctx.
+// Of returns the dependencies of a bundle of the catalog. Equal properties share one Dependency. The error is about a
+// property that OLM cannot read, or it is the error of ctx.
 func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Dependency, error) {
 	var all []*Dependency
 	for _, p := range d.properties[bundle] {
@@ -85,21 +90,21 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 	return all, nil
 }
 
-// Packages are those of a catalog that is not in memory.
+// Packages provides the packages of a catalog that is not in memory.
 type Packages interface {
 	// Names returns the names of all packages.
 	Names() ([]string, error)
 
-	// Providing returns the names of the packages that have a bundle that provides an API, and maybe others.
+	// Providing returns the names of all packages with a bundle that provides an API, and maybe of more packages.
 	Providing(api declcfg.GVK) ([]string, error)
 
-	// Read returns a catalog with the package of that name, if there is one, and nothing else.
+	// Read returns a catalog with only the given package, or an empty one if the package does not exist.
 	Read(name string) (*Catalog, error)
 }
 
-// ReadDependencies returns the dependencies of a bundle with these properties, without Providers. Of the catalog it
-// reads the packages that may satisfy them, one at a time. The error is that of a property that OLM cannot read, of
-// from, or of ctx.
+// ReadDependencies returns the dependencies of a bundle with these properties, without Providers. It reads only the
+// packages that may satisfy them, one at a time. The error is about a property that OLM cannot read, or it is the error
+// of from or of ctx.
 func ReadDependencies(ctx context.Context, properties []declcfg.Property, from Packages) ([]*Dependency, error) {
 	var all []*Dependency
 	var required []requirement
@@ -136,7 +141,7 @@ func ReadDependencies(ctx context.Context, properties []declcfg.Property, from P
 	return all, nil
 }
 
-// packagesFor returns the names of packages such that no other one satisfies a requirement.
+// packagesFor returns the names of packages that may satisfy a requirement; all other packages cannot.
 func packagesFor(r requirement, from Packages) ([]string, error) {
 	switch r := r.(type) {
 	case *requiredPackage:
@@ -174,7 +179,7 @@ func newDependency(r requirement) *Dependency {
 	return &Dependency{Requires: wants(r), SatisfiedBy: []string{}, Sentence: r.String()}
 }
 
-// satisfy adds what satisfies the dependency in a catalog.
+// satisfy adds the packages and bundles of a catalog that satisfy the dependency.
 func (d *Dependency) satisfy(ctx context.Context, required requirement, c *Catalog) error {
 	entries, err := satisfying(ctx, required, required.among(c.list()))
 	installable, seen := map[*entry]bool{}, map[*bundle]bool{}
@@ -189,16 +194,156 @@ func (d *Dependency) satisfy(ctx context.Context, required requirement, c *Catal
 		}
 	}
 	var last *channel
-	for _, e := range entries { // channel by channel
+	for _, e := range entries { // grouped by channel
 		if e.channel == last || slices.Contains(d.SatisfiedBy, e.pkg) {
 			continue
 		}
 		last = e.channel
-		offered, _ := e.channel.order() // OLM offers nothing of a broken channel
+		offered, _ := e.channel.order() // OLM offers no entry of a broken channel
 		if slices.ContainsFunc(offered, func(e *entry) bool { return installable[e] }) {
 			d.SatisfiedBy = append(d.SatisfiedBy, e.pkg)
 		}
 	}
 	slices.Sort(d.SatisfiedBy)
 	return err
+}
+
+// An Outline finds the dependencies of the bundles of a catalog without all their properties in memory: it reads the
+// packages that may satisfy a dependency again. The zero value is empty.
+//
+//	var o resolve.Outline
+//	index, err := declcfg.ReadIndexAndCheck(ctx, o.Keep, sources...)
+//	if err != nil {
+//		return err
+//	}
+//	dependencies := o.Dependencies(index)
+type Outline struct {
+	mu       sync.Mutex
+	required map[*declcfg.Meta][]Property
+	apis     map[string][]string // package names by the JSON text of an API that they provide
+	claims   map[string][]string // by package name, the other packages with a bundle whose olm.package names it
+
+	index     *declcfg.Index
+	providing map[declcfg.GVK][]string // package names
+	read      map[string]*Catalog      // by package name
+	err       error                    // see Err
+}
+
+// Keep stores the parts of an object that the outline needs, for [declcfg.ReadIndexAndCheck]. It may be called
+// concurrently, and returns no error.
+func (o *Outline) Keep(m *declcfg.Meta, v any) error {
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.required == nil {
+		o.required, o.apis, o.claims = map[*declcfg.Meta][]Property{}, map[string][]string{}, map[string][]string{}
+	}
+	for i := range b.Properties {
+		p := &b.Properties[i]
+		switch {
+		case p.Type == declcfg.PropertyGVK:
+			addOnce(o.apis, string(p.Value), m.Package)
+		case p.Type == declcfg.PropertyPackage:
+			var of declcfg.PackageProperty
+			if p.Unmarshal(&of) == nil && of.PackageName != m.Package {
+				addOnce(o.claims, of.PackageName, m.Package)
+			}
+		case requirementParsers[p.Type] != nil:
+			kept := declcfg.Property{Type: strings.Clone(p.Type), Value: bytes.Clone(p.Value)}
+			o.required[m] = append(o.required[m], Property{kept, i})
+		}
+	}
+	return nil
+}
+
+func addOnce[K comparable](table map[K][]string, key K, name string) {
+	if names := table[key]; !slices.Contains(names, name) {
+		table[key] = append(names, name)
+	}
+}
+
+// Dependencies returns the dependencies of the catalog with this index. Of objects that are read again, it retains the
+// same parts as a [Catalog]. Its errors include the errors of reading packages again; see Err.
+func (o *Outline) Dependencies(index *declcfg.Index) *Dependencies {
+	o.index, o.providing, o.read = index, map[declcfg.GVK][]string{}, map[string]*Catalog{}
+	for text, names := range o.apis {
+		var api declcfg.GVK
+		p := declcfg.Property{Type: declcfg.PropertyGVK, Value: []byte(text)}
+		if p.Unmarshal(&api) == nil {
+			for _, name := range names {
+				addOnce(o.providing, api, name)
+			}
+		}
+	}
+	satisfy := func(ctx context.Context, d *Dependency, r requirement) error {
+		names, err := packagesFor(r, o)
+		if err != nil {
+			return err
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			c, err := o.Read(name)
+			if err != nil {
+				return err
+			}
+			if err := d.satisfy(ctx, r, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return newDependencies(o.required, satisfy)
+}
+
+// Err returns the first error of reading a package again.
+func (o *Outline) Err() error { return o.err }
+
+// Names implements [Packages].
+func (o *Outline) Names() (names []string, err error) {
+	for _, p := range o.index.Packages() {
+		names = append(names, p.Name)
+	}
+	return names, nil
+}
+
+// Providing implements [Packages].
+func (o *Outline) Providing(api declcfg.GVK) ([]string, error) { return o.providing[api], nil }
+
+// Read implements [Packages]. The catalog also has the packages with a bundle whose olm.package names this package.
+func (o *Outline) Read(name string) (*Catalog, error) {
+	if o.read[name] != nil {
+		return o.read[name], nil
+	}
+	c := &Catalog{Index: &declcfg.Index{}}
+	for _, name := range append([]string{name}, o.claims[name]...) {
+		p := o.index.Package(name)
+		if p == nil {
+			continue
+		}
+		for d := range parallel.Map(context.Background(), 0, slices.Values(p.Metas()), decode) {
+			if d.err != nil {
+				o.err = cmp.Or(o.err, d.err)
+				return nil, d.err
+			}
+			c.Add(d.meta, d.value)
+		}
+	}
+	c.interned = nil
+	o.read[name] = c
+	return c, nil
+}
+
+// A decoded is an object that was read again.
+type decoded struct {
+	meta  *declcfg.Meta
+	value any
+	err   error
+}
+
+func decode(m *declcfg.Meta) decoded {
+	v, err := m.Decode()
+	return decoded{m, v, err}
 }

@@ -4,57 +4,61 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// An Explanation says why OLM Classic answers as it does.
+// An Explanation explains an answer of OLM Classic.
 type Explanation struct {
-	// Decisions says what is chosen and why: for the Subscriptions, then for what the chosen bundles require.
+	// Decisions are the chosen bundles with the reasons: first for the Subscriptions, then for the requirements of
+	// bundles.
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// Reasons says why nothing can be installed.
+	// Reasons explain why nothing can be installed.
 	Reasons []*Reason `json:"reasons,omitempty"`
 
-	// Changes lists what would help where nothing can be installed, the smallest change first. Each was tried.
+	// Changes lists changes that would help if nothing can be installed, the smallest first. Each was tried.
 	Changes []Change `json:"changes,omitempty"`
 
-	// Other is what OLM may install instead, as it considers Subscriptions and operators in a random order.
+	// Other is an answer that OLM may give instead, because it takes Subscriptions and operators in a random order.
 	Other []Choice `json:"other,omitempty"`
 
-	// Incomplete is set where the time was not enough for all reasons, or too many changes would have to be tried.
+	// Incomplete means that there was not enough time for all reasons, or that there were too many changes to try.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// A Decision is why a bundle was chosen for a Subscription, or for what another bundle requires.
+// A Decision explains the choice of a bundle for a Subscription, or for a requirement of another bundle.
 type Decision struct {
 	Subscription string      `json:"subscription,omitempty"`
-	Bundle       string      `json:"bundle,omitempty"`   // the identifier of the bundle that requires something
-	Requires     string      `json:"requires,omitempty"` // what it requires
+	Bundle       string      `json:"bundle,omitempty"`   // the identifier of the bundle with the requirement
+	Requires     string      `json:"requires,omitempty"` // the requirement
 	Place        declcfg.Pos `json:"place,omitzero"`     // of the Subscription or the requirement
 
 	Chosen    string `json:"chosen"`              // an identifier, like all bundles here
-	Installed bool   `json:"installed,omitempty"` // what is chosen is installed: it stays
-	Reused    bool   `json:"reused,omitempty"`    // what is chosen was chosen for an earlier decision
+	Installed bool   `json:"installed,omitempty"` // the chosen bundle is installed and stays
+	Reused    bool   `json:"reused,omitempty"`    // the bundle was chosen by an earlier decision
 
-	// Preferred lists the candidates that are less preferred: for each rule, the first one.
+	// Preferred lists the less preferred candidates: the first one for each rule.
 	Preferred []Preference `json:"preferred,omitempty"`
 
-	// Rejected says why newer or more preferred bundles were not chosen, up to 20. MoreRejected is the number of others.
+	// Rejected explains why newer or more preferred bundles were not chosen, up to 20. MoreRejected counts the others.
 	Rejected     []*Reason `json:"rejected,omitempty"`
 	MoreRejected int       `json:"moreRejected,omitempty"`
 
-	// Wanted is the most preferred candidate of a Subscription that was rejected; with any of Changes, it is chosen.
+	// Wanted is the most preferred candidate of a Subscription that was rejected; each of Changes would make OLM choose
+	// it.
 	Wanted  string   `json:"wanted,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 
 	who, chosen, wanted string // for people
-	told                int    // rejected bundles
+	told                int    // number of bundles in Rejected
 }
 
-// A Preference is a rule by which the chosen bundle comes before another candidate.
+// A Preference is the rule by which the chosen bundle sorts before another candidate.
 type Preference struct {
 	Over string `json:"over"`
 	Rule string `json:"rule"`
@@ -62,7 +66,7 @@ type Preference struct {
 	over string // for people
 }
 
-// A Reason is why bundles cannot be chosen or have to be, and the reasons of that.
+// A Reason explains why bundles cannot be chosen or must be chosen, with the reasons for that in turn.
 type Reason struct {
 	Kind     FactKind      `json:"kind"`
 	Subjects []string      `json:"subjects,omitempty"` // the bundles, or the Subscription
@@ -71,19 +75,19 @@ type Reason struct {
 	Because  []*Reason     `json:"because,omitempty"`
 
 	names []string // of the subjects, for people
-	what  string   // what the text says of one of them
+	what  string   // the predicate of the text, in the singular
 }
 
-// The kinds of facts that are only in reasons.
+// The kinds of facts that occur in reasons only.
 const (
 	FactChosen     FactKind = "chosen"      // the bundle was chosen by an earlier decision
-	FactNotOffered FactKind = "not-offered" // the bundle is no candidate of the Subscription
+	FactNotOffered FactKind = "not-offered" // the bundle is not a candidate of the Subscription
 )
 
-// maxRejected is how many rejected candidates of a decision are explained.
+// maxRejected is the maximum number of rejected bundles that a decision explains.
 const maxRejected = 20
 
-// Explain says why the answer of Classic is as it is. It takes at most as long as Classic may.
+// Explain explains an answer of Classic. It may take as long as Classic, given the same options.
 func (ns *Namespace) Explain(ctx context.Context, answer *Classic, opts Options) (*Explanation, error) {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(opts.Timeout, defaultTimeout))
 	defer cancel()
@@ -92,7 +96,7 @@ func (ns *Namespace) Explain(ctx context.Context, answer *Classic, opts Options)
 	switch answer.Outcome {
 	case Resolved, Unsatisfiable:
 		err = ns.explain(limited, explanation)
-	case Undecided: // there is no more to say
+	case Undecided: // nothing to explain
 		return explanation, ctx.Err()
 	default:
 		explanation.Reasons = errorReasons(answer)
@@ -126,15 +130,15 @@ type explainer struct {
 	q            *question
 	dependencies map[int]*dependency // by constraint
 	subjects     [][]int             // the constraints of each variable, apart from Mandatory ones
-	names        map[string]int      // how many variables have the name
-	trials       int                 // changes that were tried
-	exhausted    bool                // more of them are not tried
+	names        map[string]int      // number of variables with each name
+	trials       int                 // number of tried changes
+	exhausted    bool                // there were more changes than maxTrials
 }
 
 func newExplainer(q *question) *explainer {
 	x := &explainer{problem: q.problem(), q: q, dependencies: map[int]*dependency{}, names: map[string]int{}}
 	x.subjects = make([][]int, x.Variables)
-	seen := make([]int, len(x.variables)) // dependencies of each variable
+	seen := make([]int, len(x.variables)) // number of dependencies seen per variable
 	for i, c := range x.Constraints {
 		if c.Kind != solver.AtMostOne && c.Kind != solver.Mandatory {
 			x.subjects[c.Subject] = append(x.subjects[c.Subject], i)
@@ -182,12 +186,12 @@ func (ns *Namespace) explain(ctx context.Context, explanation *Explanation) erro
 	return nil
 }
 
-// isTold reports whether a decision is for a Subscription or for a bundle that is not installed yet.
+// isTold reports whether a decision is for a Subscription or for a requirement of a bundle that is not installed yet.
 func (x *explainer) isTold(d decision) bool {
 	return x.request(d.Subject) != nil || x.variables[d.Subject].bundle.installed == nil
 }
 
-// other sets what OLM may install instead.
+// other sets the bundles that OLM may install instead.
 func (x *explainer) other(ctx context.Context, chosen []int, explanation *Explanation) error {
 	other, err := x.solveReversed(ctx)
 	if err == nil && !slices.Equal(chosen, other) {
@@ -198,17 +202,17 @@ func (x *explainer) other(ctx context.Context, chosen []int, explanation *Explan
 	return err
 }
 
-// A decision is a choice of the search: a Dependency that is satisfied by one of its candidates.
+// A decision is one step of the search: the choice of a candidate for a Dependency.
 type decision struct {
 	constraint int
 	solver.Constraint
-	chosen int  // index of Others
-	reused bool // chosen by an earlier decision
+	chosen int  // index in Others
+	reused bool // an earlier decision chose it
 	before []int
 }
 
-// replay returns the decisions that led to what is chosen. Each takes its first candidate with which the earlier
-// decisions can hold; so of its candidates that are chosen in the end, it is the first that was taken.
+// replay reconstructs the decisions that led to the chosen variables. Each decision takes its first candidate that is
+// compatible with the earlier ones; so among its candidates that are chosen in the end, it took the first.
 func (x *explainer) replay(chosen []int) []decision {
 	dependencies := make([][]int, x.Variables)
 	var guesses, queue []int
@@ -237,4 +241,303 @@ func (x *explainer) replay(chosen []int) []decision {
 		decisions = append(decisions, d)
 	}
 	return decisions
+}
+
+// explain explains a decision. With an error, it returns the part that is known so far.
+func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
+	v := d.Others[d.chosen]
+	out := Decision{
+		Chosen: x.identifier(v), Installed: x.variables[v].bundle.installed != nil, Reused: d.reused,
+		Preferred: x.preferred(d), chosen: x.origin(v),
+	}
+	r := x.request(d.Subject)
+	if r != nil {
+		out.Subscription, out.Place, out.who = r.Name, r.Pos, "Subscription "+r.Name
+	} else {
+		from, dependency := x.variables[d.Subject], x.dependencies[d.constraint]
+		out.Bundle, out.Requires = from.identifier, wants(dependency.requirement)
+		out.Place, out.who = from.propertyPlace(dependency.property).find(), x.name(d.Subject)+" requires "+out.Requires
+	}
+	if !d.reused || r != nil {
+		if err := x.rejected(ctx, d, &out); err != nil {
+			return out, err
+		}
+	}
+	if r != nil {
+		reasons, more := x.q.notOffered(r, x.variables[v].entry, maxRejected-out.told)
+		out.reject(reasons...)
+		out.MoreRejected += more
+	}
+	return out, nil
+}
+
+// request returns the request of a variable that is a Subscription, else nil.
+func (x *explainer) request(v int) *request {
+	if v < len(x.variables) {
+		return nil
+	}
+	return x.q.subscriptions[v-len(x.variables)]
+}
+
+// reject adds reasons, each about one rejected bundle.
+func (d *Decision) reject(reasons ...*Reason) {
+	for _, r := range reasons {
+		if d.told == maxRejected {
+			d.MoreRejected++
+			continue
+		}
+		d.told++
+		d.Rejected = addReason(d.Rejected, r)
+	}
+}
+
+// rejected explains why the candidates before the chosen one were not chosen, and finds the changes for the first one.
+func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) error {
+	likely := []int{} // the core of the previous rejection
+	told := map[*bundle]bool{x.variables[d.Others[d.chosen]].bundle: true}
+	for _, v := range d.Others[:d.chosen] {
+		b := x.variables[v].bundle
+		if told[b] {
+			continue // the same bundle in another channel
+		}
+		told[b] = true
+		if len(told) > maxRejected+1 {
+			out.MoreRejected++
+			continue
+		}
+		s, err := x.exclude(ctx, v, d.before, likely)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			out.reject(&Reason{
+				Kind: FactChosen, Subjects: []string{x.identifier(v)}, names: []string{x.name(v)},
+				what: "is not needed, as " + x.name(d.Others[d.chosen]) + " was chosen first",
+			})
+			continue
+		}
+		if isEarlier := func(i int) bool { return i >= len(x.Constraints) }; !slices.ContainsFunc(s.core, isEarlier) {
+			likely = s.core
+		}
+		out.reject(s.each([]int{v})...)
+		if out.Wanted == "" && out.Subscription != "" && b.installed == nil {
+			out.Wanted, out.wanted = x.identifier(v), x.name(v)
+			if out.Changes, err = x.changes(ctx, s.core, x.variables[v].entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exclude finds the reason why a variable cannot be chosen: the requirements of bundles alone, or else together with
+// Subscriptions and installed operators, or else also with earlier decisions. It tries the likely constraints before
+// all constraints. It returns nil if there is no reason.
+func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*story, error) {
+	constraints := append(slices.Clip(x.Constraints), mandatory(before)...)
+	all := make([]int, len(constraints))
+	for i := range all {
+		all[i] = i
+	}
+	for _, among := range [][]int{x.around(v), likely, all[:len(x.Constraints)], all} {
+		p := x.Problem
+		p.Constraints = nil
+		for _, i := range among {
+			p.Constraints = append(p.Constraints, constraints[i])
+		}
+		p.Constraints = append(p.Constraints, mandatory([]int{v})...)
+		_, err := p.Solve(ctx)
+		unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err)
+		if !ok && err != nil {
+			return nil, err
+		}
+		if ok {
+			var core []int
+			for _, i := range unsatisfiable.Core {
+				if i < len(among) { // the last constraint is that v is chosen
+					core = append(core, among[i])
+				}
+			}
+			return x.story(constraints, core), nil
+		}
+	}
+	return nil, nil
+}
+
+// around returns the constraints on a variable and on everything it may require, which suffice if nothing else is
+// chosen.
+func (x *explainer) around(v int) []int {
+	reached, stack := map[int]bool{v: true}, []int{v}
+	constraints := []int{}
+	for len(stack) > 0 {
+		subject := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, i := range x.subjects[subject] {
+			constraints = append(constraints, i)
+			for _, other := range x.Constraints[i].Others {
+				if !reached[other] {
+					reached[other] = true
+					stack = append(stack, other)
+				}
+			}
+		}
+	}
+	for i, c := range x.Constraints {
+		isReached := func(v int) bool { return reached[v] }
+		first := slices.IndexFunc(c.Others, isReached)
+		if c.Kind == solver.AtMostOne && first >= 0 && slices.ContainsFunc(c.Others[first+1:], isReached) {
+			constraints = append(constraints, i)
+		}
+	}
+	slices.Sort(constraints)
+	return constraints
+}
+
+func mandatory(variables []int) []solver.Constraint {
+	var constraints []solver.Constraint
+	for _, v := range variables {
+		constraints = append(constraints, solver.Constraint{Kind: solver.Mandatory, Subject: v})
+	}
+	return constraints
+}
+
+// preferred returns the rules by which the chosen candidate sorts before the later ones.
+func (x *explainer) preferred(d decision) []Preference {
+	if d.reused {
+		return nil
+	}
+	var preferences []Preference
+	chosen := x.variables[d.Others[d.chosen]]
+	for _, v := range d.Others[d.chosen+1:] {
+		if v == d.Others[d.chosen] { // a Subscription without a channel may list it twice
+			continue
+		}
+		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.request(d.Subject) != nil, x.catalogOf(d.Subject))
+		if !slices.ContainsFunc(preferences, func(p Preference) bool { return p.Rule == rule }) {
+			preferences = append(preferences, Preference{x.variables[v].identifier, rule, x.name(v)})
+		}
+	}
+	return preferences
+}
+
+func (x *explainer) catalogOf(v int) *Catalog {
+	if v < len(x.variables) {
+		return x.variables[v].catalog
+	}
+	return nil
+}
+
+// rule returns the rule by which OLM prefers a to b, for a Subscription or for a requirement of a bundle of a catalog.
+func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
+	switch {
+	case subscription && b.catalog == q.installed:
+		return "an update is preferred to what is installed"
+	case a.catalog == b.catalog || subscription:
+	case a.catalog == q.installed:
+		return "installed operators come first"
+	case a.catalog == from:
+		return "the same catalog comes first"
+	case a.catalog.Priority != b.catalog.Priority:
+		return "catalogs of higher priority come first"
+	case a.catalog.Namespace != b.catalog.Namespace && (a.catalog.Namespace == q.Name || b.catalog.Namespace == q.Name):
+		return "catalogs of the namespace come first"
+	default:
+		return "catalogs are sorted by name"
+	}
+	switch {
+	case a.isDefault != b.isDefault:
+		return "default channels come first"
+	case a.pkg != b.pkg && !subscription:
+		return "packages are sorted by name"
+	case a.channel.name != b.channel.name:
+		return "channels are sorted by name"
+	}
+	return "nearer to the head of the channel"
+}
+
+// notOffered explains why newer bundles of the package are not candidates of a Subscription: the bundles with a higher
+// version than the chosen one, the highest first, without duplicates. It returns at most the given number of reasons,
+// and the number of the other bundles.
+func (q *question) notOffered(r *request, chosen *entry, most int) (reasons []*Reason, more int) {
+	known := map[*bundle]int{} // index in newer, or -1 for a candidate
+	for _, e := range r.candidates {
+		known[e.bundle] = -1
+	}
+	var newer []*entry
+	for _, e := range q.packageEntries(r) {
+		if e.version == nil || chosen.version == nil || !e.version.GT(*chosen.version) {
+			continue
+		}
+		i, ok := known[e.bundle]
+		switch {
+		case !ok:
+			known[e.bundle] = len(newer)
+			newer = append(newer, e)
+		case i >= 0 && newer[i].channel.name != r.Channel:
+			newer[i] = e
+		}
+	}
+	slices.SortStableFunc(newer, func(a, b *entry) int { return b.version.Compare(*a.version) })
+	more = max(0, len(newer)-most)
+	detailed := map[string]bool{}
+	for _, e := range newer[:len(newer)-more] {
+		what, detail := q.whyNotOffered(r, e)
+		if detail != "" && !detailed[what] {
+			detailed[what] = true
+			what += detail
+		}
+		reasons = append(reasons, &Reason{
+			Kind: FactNotOffered, Subjects: []string{e.id()}, Places: []declcfg.Pos{e.edgePlace().find()},
+			names: []string{e.bundle.name}, what: what,
+		})
+	}
+	return reasons, more
+}
+
+// packageEntries returns the entries of the package of a Subscription in its catalogs.
+func (q *question) packageEntries(r *request) []*entry {
+	var entries []*entry
+	for _, c := range q.sources(r) {
+		if c != q.installed {
+			entries = append(entries, c.list().byPackage[r.Package]...)
+		}
+	}
+	return entries
+}
+
+// whyNotOffered explains why OLM does not offer an entry to the Subscription, and returns details if there are any.
+func (q *question) whyNotOffered(r *request, e *entry) (what, detail string) {
+	current := q.current(r.Subscription)
+	if r.Channel != "" && e.channel.name != r.Channel {
+		return fmt.Sprintf("is in channel %s; the Subscription asks for %s", e.channel.name, r.Channel), ""
+	}
+	if current == nil && r.StartingCSV != "" {
+		return "is not the startingCSV " + r.StartingCSV, ""
+	}
+	for _, other := range e.channel.entries {
+		if slices.Contains(other.edges.Skips, e.bundle.name) {
+			return fmt.Sprintf("is skipped by %s in channel %s", other.bundle.name, e.channel.name), ""
+		}
+	}
+	if current == nil || e.updates(current) {
+		return fmt.Sprintf("is not on the way that leads from the head of channel %s along replaces", e.channel.name), ""
+	}
+	var has []string
+	if e.edges.Replaces != "" {
+		has = append(has, "replaces "+e.edges.Replaces)
+	}
+	if len(e.edges.Skips) > 0 {
+		has = append(has, "skips "+some(e.edges.Skips, "and"))
+	}
+	if text := e.edges.SkipRange; text != "" {
+		why := current.version.String() + " is not in"
+		if _, err := graph.ParseRange(text); err != nil {
+			why = "is not valid"
+		}
+		has = append(has, fmt.Sprintf("has the skipRange %q, which %s", text, why))
+	}
+	if has == nil {
+		has = []string{"replaces nothing"}
+	}
+	return "does not update " + current.bundle.name + " directly", ": it " + some(has, "and")
 }

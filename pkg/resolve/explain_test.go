@@ -19,7 +19,7 @@ func explain(t testing.TB, ns *Namespace) (*Classic, *Explanation) {
 	return answer, explanation
 }
 
-// What people read.
+// TestExplain checks the text for people.
 func TestExplain(t *testing.T) {
 	const (
 		sa  = "sub sa a stable\n"
@@ -224,7 +224,7 @@ c/ns/stable: a unique replacement chain within a channel is required to determin
 	}
 }
 
-// What programs read.
+// TestExplainJSON checks the output for programs.
 func TestExplainJSON(t *testing.T) {
 	_, explanation := explain(t, parseScenario(t, base+"sub sa a stable\nhas a.v2.0.0 requires-gvk=X"))
 	got, err := json.MarshalIndent(explanation, "", "  ")
@@ -272,5 +272,31 @@ func TestExplainJSON(t *testing.T) {
   ]
 }`; string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestWriteShort checks that a short explanation keeps the least indented lines in order, and counts the others.
+func TestWriteShort(t *testing.T) {
+	deep := &Reason{Text: "a", Because: []*Reason{
+		{Text: "b", Because: []*Reason{{Text: "c"}, {Text: "d"}}},
+		{Text: "e", Because: []*Reason{{Text: "f"}}},
+	}}
+	explanation := &Explanation{Reasons: []*Reason{deep, {Text: "g"}}, Changes: []Change{{Text: "h"}}}
+	for limit, want := range map[int]string{
+		0: "a|  b|    c|    d|  e|    f|g|This would help:|  - h|",
+		9: "a|  b|    c|    d|  e|    f|g|This would help:|  - h|",
+		8: "a|  b|    c|  e|g|This would help:|  - h|(2 more lines below)|",
+		7: "a|  b|  e|g|This would help:|  - h|(3 more lines below)|",
+		5: "a|g|This would help:|  - h|(5 more lines below)|",
+		3: "a|g|(7 more lines below)|",
+		1: "(9 more lines below)|",
+	} {
+		var got strings.Builder
+		if err := explanation.WriteShort(&got, limit, "below"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(got.String(), "\n", "|"); got != want {
+			t.Errorf("limit %d: got %q, want %q", limit, got, want)
+		}
 	}
 }

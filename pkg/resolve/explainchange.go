@@ -12,33 +12,33 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A Change is something that would help, which was tried.
+// A Change is a change that would help; it was tried.
 type Change struct {
 	Text   string        `json:"text"`
-	Places []declcfg.Pos `json:"places,omitempty"` // what to change
+	Places []declcfg.Pos `json:"places,omitempty"` // the places to change
 }
 
-// How many changes are proposed, and how many are tried in all.
+// The maximum numbers of changes to propose, and to try.
 const (
 	maxChanges = 4
 	maxTrials  = 60
 )
 
-// An edit changes a question: the Namespace before anything is read, or what is required.
+// An edit changes a question: the Namespace before anything is read, or its requirements.
 type edit struct {
 	Change
 	size      size
-	instead   any // of edits that have the same, one is enough
+	instead   any // one edit is enough among those with the same value
 	namespace func(*Namespace)
 	question  func(*question)
 }
 
-// A size is how much a change asks for.
+// A size is the amount of work that a change needs.
 type size int
 
 const (
@@ -48,9 +48,8 @@ const (
 	sizeRemoval
 )
 
-// changes returns the smallest changes with which there is an answer and, unless wanted is nil, that entry is chosen. A
-// core says what stands in the way. Only if no single change helps, it is one together with one for what is then in
-// the way.
+// changes returns the smallest changes after which OLM resolves and, unless wanted is nil, chooses that entry. The core
+// has the constraints to change. Only if no single change helps, it combines a change with one for the next core.
 func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]Change, error) {
 	var changes []Change
 	var queue [][]edit
@@ -97,7 +96,7 @@ func combine(edits []edit) Change {
 	return all
 }
 
-// edited returns the question with some edits.
+// edited returns the question with edits applied.
 func (q *question) edited(edits []edit) *question {
 	ns := *q.Namespace
 	ns.Catalogs, ns.Installed = slices.Clone(ns.Catalogs), slices.Clone(ns.Installed)
@@ -116,11 +115,11 @@ func (q *question) edited(edits []edit) *question {
 	return changed
 }
 
-// try answers the question with some edits. It reports whether they help, or what might help in addition.
+// try answers the question with edits applied. It reports whether they help, or else which further edits may help.
 func (x *explainer) try(ctx context.Context, edits []edit, wanted *entry) (helps bool, next []edit, err error) {
 	q := x.q.edited(edits)
 	if err := q.ask(ctx); err != nil {
-		return false, nil, ctx.Err() // another error is no help
+		return false, nil, ctx.Err() // an edit that leads to another error is no help
 	}
 	y := newExplainer(q)
 	chosen, err := y.Solve(ctx)
@@ -141,12 +140,12 @@ func (x *explainer) try(ctx context.Context, edits []edit, wanted *entry) (helps
 	return false, nil, nil
 }
 
-// edits returns what might help, the smallest edit first.
+// edits returns the edits that may help with a core, the smallest first.
 func (x *explainer) edits(core []int) []edit {
 	var edits []edit
 	for _, i := range core {
 		if i >= len(x.Constraints) {
-			continue // of an earlier decision
+			continue // from an earlier decision
 		}
 		c := x.Constraints[i]
 		r := x.request(c.Subject)
@@ -172,7 +171,8 @@ func (x *explainer) edits(core []int) []edit {
 	return unique
 }
 
-// editSubscription returns changes of a Subscription: another startingCSV, another channel, or none at all.
+// editSubscription returns edits of a Subscription: another package or catalog if it finds none, no startingCSV,
+// another channel, or its removal.
 func (x *explainer) editSubscription(r *request) []edit {
 	var edits []edit
 	add := func(change func(*Subscription), format string, args ...any) {
@@ -221,7 +221,7 @@ func (x *explainer) editSubscription(r *request) []edit {
 	return edits
 }
 
-// packages returns the names of the packages in the catalogs of a Subscription.
+// packages returns the package names in the catalogs of a Subscription.
 func (q *question) packages(r *request) []string {
 	var names []string
 	for _, c := range q.sources(r) {
@@ -230,7 +230,7 @@ func (q *question) packages(r *request) []string {
 	return names
 }
 
-// remove removes an installed operator, a Subscription, or both.
+// remove returns an edit that removes an installed operator, a Subscription, or both.
 func remove(in *Installed, s *Subscription) edit {
 	e := edit{size: sizeRemoval}
 	switch {
@@ -253,7 +253,7 @@ func remove(in *Installed, s *Subscription) edit {
 	return e
 }
 
-// editRequirement returns changes of a requirement: wider ranges of versions, and a provider.
+// editRequirement returns edits for a requirement: a wider version range, or a provider.
 func (x *explainer) editRequirement(i int) []edit {
 	v, d := x.variables[x.Constraints[i].Subject], x.dependencies[i]
 	text := "add " + wants(d.requirement)
@@ -273,7 +273,7 @@ func (x *explainer) editRequirement(i int) []edit {
 	return edits
 }
 
-// widen returns changes of the range of versions that a property of a bundle requires.
+// widen returns edits that widen the version range that a property of a bundle requires.
 func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 	key, where := propertyKey(&e.properties[property].Property), e.propertyPlace(property).find()
 	var edits []edit
@@ -296,7 +296,7 @@ func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 	return edits
 }
 
-// outside returns a few versions of the package that are not in its range: what is installed, then the highest.
+// outside returns up to three versions of the package that are not in its range: the installed one, then the highest.
 func (q *question) outside(r *requiredPackage) []string {
 	var outside []string
 	for _, text := range q.versions(r.PackageName) {
@@ -323,8 +323,8 @@ func (q *question) versions(pkg string) []string {
 	return versions
 }
 
-// newProvider returns a catalog with a bundle that satisfies a requirement and provides nothing else, nil if there is
-// none.
+// newProvider returns a catalog with a bundle that satisfies a requirement and provides nothing else, or nil if it
+// cannot make one.
 func newProvider(r requirement, namespace string) *Catalog {
 	const name = "new"
 	c := &Catalog{Name: name, Namespace: namespace}
@@ -340,7 +340,7 @@ func newProvider(r requirement, namespace string) *Catalog {
 	return c
 }
 
-// provide adds to an entry what a requirement demands, as far as it is known.
+// provide adds to an entry the properties that a requirement demands, as far as they can be derived.
 func (e *entry) provide(r requirement) {
 	switch r := r.(type) {
 	case requiredGVK:
@@ -356,7 +356,7 @@ func (e *entry) provide(r requirement) {
 			e.provide(term)
 		}
 	case requiredAny:
-		if len(r) > 0 { // nothing meets an empty one
+		if len(r) > 0 { // no bundle satisfies an empty one
 			e.provide(r[0])
 		}
 	}
@@ -364,7 +364,7 @@ func (e *entry) provide(r requirement) {
 
 var versionInRange = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
 
-// example returns a version in the range, "" if none is found.
+// example returns a version in the range, or "" if it finds none.
 func (r *requiredPackage) example() string {
 	for _, text := range append(versionInRange.FindAllString(r.VersionRange, -1), "0.0.0") {
 		v, err := semver.ParseTolerant(text)

@@ -9,25 +9,24 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/solver"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A story tells constraints that contradict each other as a tree: from a Subscription or a bundle to its candidates,
-// what they require, the candidates of that, and so on, to what excludes each of them.
+// A story explains constraints that contradict each other as a tree: from a Subscription or a bundle to its candidates,
+// their requirements, the candidates for these, and so on, to the constraints that exclude each of them.
 type story struct {
 	*explainer
 	constraints []solver.Constraint
 	core        []int
-	told        map[int]bool // by constraint
+	told        map[int]bool // the explained constraints
 }
 
 func (x *explainer) story(constraints []solver.Constraint, core []int) *story {
 	return &story{x, constraints, core, map[int]bool{}}
 }
 
-// tell tells the core of an answer, from the first Subscription that it has, or else from the first operator that has
-// to stay.
+// tell explains the core, starting at its first Subscription, or else at its first operator that must stay.
 func (s *story) tell() []*Reason {
 	first := -1
 	for _, i := range s.core {
@@ -47,10 +46,10 @@ func (s *story) tell() []*Reason {
 	return s.reasons([]clue{s.mandatory(first, s.each([]int{root})...)}, nil)
 }
 
-// each tells why none of some variables can be chosen.
+// each explains why none of the variables can be chosen.
 func (s *story) each(variables []int) []*Reason { return s.reasons(s.clues(variables, nil), variables) }
 
-// clues returns why some variables cannot be chosen, apart from some constraints.
+// clues returns why variables cannot be chosen, ignoring the constraints in without.
 func (s *story) clues(variables []int, without map[int]bool) []clue {
 	var told []clue
 	for _, i := range s.core {
@@ -73,7 +72,7 @@ func (s *story) clues(variables []int, without map[int]bool) []clue {
 	return told
 }
 
-// A clue is why some variables cannot be chosen, or have to be.
+// A clue is a reason why variables cannot be chosen, or must be chosen.
 type clue struct {
 	who     []int
 	kind    FactKind
@@ -82,7 +81,7 @@ type clue struct {
 	because []*Reason
 }
 
-// subject tells why the subject of a constraint cannot be chosen.
+// subject explains why the subject of a constraint cannot be chosen.
 func (s *story) subject(i int) clue {
 	c := s.constraints[i]
 	switch c.Kind {
@@ -109,7 +108,7 @@ func (s *story) subject(i int) clue {
 	return told
 }
 
-// dependency tells what the subject of a Dependency demands.
+// dependency describes the demand of a Dependency.
 func (s *story) dependency(i int) clue {
 	c := s.constraints[i]
 	told := clue{who: []int{c.Subject}, kind: FactCandidates, place: s.place(i)}
@@ -129,7 +128,7 @@ func (s *story) dependency(i int) clue {
 	return told
 }
 
-// unique tells which of some variables are excluded because another one has to be chosen, and only one of them can.
+// unique explains which of the variables are excluded because another one must be chosen, and only one of them can be.
 func (s *story) unique(i int, variables []int) []clue {
 	members := s.constraints[i].Others
 	var who []int
@@ -165,7 +164,7 @@ func isRepeated(members []int, v int) bool {
 	return slices.Contains(members[slices.Index(members, v)+1:], v)
 }
 
-// demanded returns the members of which one has to be chosen, other than those of who.
+// demanded returns the members that a constraint demands, without the ones in who.
 func (s *story) demanded(members, who []int) []int {
 	var demanded []int
 	for _, i := range s.core {
@@ -185,7 +184,7 @@ func (s *story) demanded(members, who []int) []int {
 	return demanded
 }
 
-// needed tells why one of some variables has to be chosen, as far as it is not told already.
+// needed explains why one of the variables must be chosen, unless it is already explained.
 func (s *story) needed(variables []int) []*Reason {
 	var told []clue
 	for _, i := range s.core {
@@ -203,7 +202,7 @@ func (s *story) needed(variables []int) []*Reason {
 	return s.reasons(told, nil)
 }
 
-// mandatory tells that a variable has to be chosen.
+// mandatory explains that a variable must be chosen.
 func (s *story) mandatory(i int, because ...*Reason) clue {
 	told := clue{who: []int{s.constraints[i].Subject}, because: because}
 	if i >= len(s.Constraints) {
@@ -214,8 +213,8 @@ func (s *story) mandatory(i int, because ...*Reason) clue {
 	return told
 }
 
-// demand tells that a constraint demands one of some variables, why none of its other candidates can be chosen, and
-// why its subject has to be.
+// demand explains that a constraint demands one of some variables, why its other candidates cannot be chosen, and why
+// its subject must be chosen.
 func (s *story) demand(i int, has func(int) bool) clue {
 	s.told[i] = true
 	told := s.dependency(i)
@@ -231,7 +230,7 @@ func (s *story) demand(i int, has func(int) bool) clue {
 	return told
 }
 
-// reasons turns clues into reasons, in the order of variables. Those that say the same of several variables are one.
+// reasons turns clues into reasons, in the order of variables. Clues with the same text are merged into one reason.
 func (s *story) reasons(told []clue, variables []int) []*Reason {
 	slices.SortStableFunc(told, func(a, b clue) int {
 		return cmp.Compare(slices.Index(variables, a.who[0]), slices.Index(variables, b.who[0]))
@@ -250,12 +249,12 @@ func (s *story) reasons(told []clue, variables []int) []*Reason {
 	return reasons
 }
 
-// known returns those places that are in a file.
+// known returns the places that are in a file.
 func known(places ...declcfg.Pos) []declcfg.Pos {
 	return slices.DeleteFunc(places, func(p declcfg.Pos) bool { return p.File == "" })
 }
 
-// addReason adds a reason to others. If it says the same as the last one, it becomes one with that.
+// addReason adds a reason, or merges it with the last one if both say the same.
 func addReason(reasons []*Reason, r *Reason) []*Reason {
 	if n := len(reasons); n > 0 && reasons[n-1].what == r.what && reflect.DeepEqual(reasons[n-1].Because, r.Because) {
 		last := *reasons[n-1]
@@ -269,7 +268,7 @@ func addReason(reasons []*Reason, r *Reason) []*Reason {
 	return append(reasons, r)
 }
 
-// says returns what the reason says of its bundles: of several, "is deprecated" becomes "are deprecated".
+// says returns the predicate of the reason: for several bundles, "is deprecated" becomes "are deprecated".
 func (r *Reason) says() string {
 	if len(r.names) == 1 {
 		return r.what
@@ -288,7 +287,7 @@ func (r *Reason) says() string {
 	return verb + " " + rest
 }
 
-// place returns where a constraint says something of a variable.
+// place returns the place at which a constraint is defined for a variable.
 func (s *story) place(i int) func(v int) place {
 	return func(v int) place {
 		if r := s.request(v); r != nil {
@@ -307,7 +306,7 @@ func (s *story) place(i int) func(v int) place {
 	}
 }
 
-// shared returns where bundles say what only one of them can say.
+// shared returns the place of the property that only one of the candidates of a fact may have.
 func (s *story) shared(f Fact) func(v int) place {
 	says := func(p Property) bool {
 		var gvk declcfg.GVK
@@ -323,7 +322,7 @@ func (s *story) shared(f Fact) func(v int) place {
 	return func(v int) place { return s.variables[v].entry.placeOf(says) }
 }
 
-// placeOf returns the place of the first property of a kind, or else of the bundle.
+// placeOf returns the place of the first matching property, or else of the bundle.
 func (b *bundle) placeOf(isIt func(Property) bool) place {
 	if i := slices.IndexFunc(b.properties, isIt); i >= 0 {
 		return b.propertyPlace(i)

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -12,7 +13,12 @@ import (
 )
 
 // WriteText writes the explanation for people.
-func (e *Explanation) WriteText(w io.Writer) error {
+func (e *Explanation) WriteText(w io.Writer) error { return e.WriteShort(w, 0, "") }
+
+// WriteShort writes at most limit lines of the explanation for people; 0 means all. It drops the most deeply indented
+// lines of a longer explanation first, from the end, and ends with a line that has their number and the hint, which
+// says where to read them.
+func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
 	t := &textWriter{}
 	for _, r := range e.Reasons {
 		t.reason(0, r.Text, r)
@@ -31,12 +37,11 @@ func (e *Explanation) WriteText(w io.Writer) error {
 	if e.Incomplete {
 		t.line(0, "Not all reasons and changes were looked for, as there are too many.")
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	return t.write(w, limit, hint)
 }
 
-// Behind returns the part of the explanation that is about what is not installed: why nothing can be or, for each
-// decision with more preferred or newer bundles, why not those. It is empty if everything is up to date.
+// Behind returns the part of the explanation about bundles that are not installed: why nothing can be installed, or,
+// for each decision, why more preferred or newer bundles were not chosen. It is empty if everything is up to date.
 func (e *Explanation) Behind() *Explanation {
 	behind := &Explanation{Reasons: e.Reasons, Incomplete: e.Incomplete}
 	if e.Reasons != nil {
@@ -51,7 +56,7 @@ func (e *Explanation) Behind() *Explanation {
 	return behind
 }
 
-// IsEmpty reports whether there is nothing to say.
+// IsEmpty reports whether there is nothing to explain.
 func (e *Explanation) IsEmpty() bool {
 	return len(e.Decisions)+len(e.Reasons)+len(e.Changes)+len(e.Other) == 0 && !e.Incomplete
 }
@@ -62,7 +67,53 @@ func (t *textWriter) line(indent int, format string, args ...any) {
 	t.WriteString(strings.Repeat("  ", indent) + legible.Name(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// reason writes a reason and, below it, the reasons of that.
+// write writes the text as described at [Explanation.WriteShort].
+func (t *textWriter) write(w io.Writer, limit int, hint string) error {
+	text := t.String()
+	if all := strings.Count(text, "\n"); limit > 0 && all > limit {
+		text = shorten(text, limit-1) + fmt.Sprintf("(%d more lines %s)\n", all-limit+1, hint)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// shorten keeps a limited number of lines of a text: all lines above some depth, and the first lines of that depth. A
+// list item has the depth of the line above the list.
+func shorten(text string, limit int) string {
+	var depths []int // of each line
+	var count []int  // by depth
+	for line := range strings.Lines(text) {
+		item := strings.TrimLeft(line, " ")
+		depth := (len(line) - len(item)) / 2
+		if strings.HasPrefix(item, "- ") {
+			depth--
+		}
+		depths = append(depths, depth)
+		for len(count) <= depth {
+			count = append(count, 0)
+		}
+		count[depth]++
+	}
+	deepest := 0
+	for ; count[deepest] <= limit; deepest++ {
+		limit -= count[deepest]
+	}
+	var kept strings.Builder
+	i := 0
+	for line := range strings.Lines(text) {
+		keep := depths[i] < deepest
+		if depths[i] == deepest && limit > 0 {
+			keep = true
+			limit--
+		}
+		if i++; keep {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// reason writes a reason and, below it, the reasons for that.
 func (t *textWriter) reason(indent int, text string, r *Reason) {
 	t.line(indent, "%s%s", text, places(r.Places))
 	for _, because := range r.Because {
@@ -70,7 +121,7 @@ func (t *textWriter) reason(indent int, text string, r *Reason) {
 	}
 }
 
-// places writes the first of the known places in parentheses.
+// places formats the first known places, in parentheses.
 func places(all []declcfg.Pos) string {
 	var texts []string
 	for _, p := range known(slices.Clone(all)...) {
@@ -110,7 +161,7 @@ func (t *textWriter) decision(d *Decision) {
 	t.changes(1, "would give "+d.wanted, d.Changes)
 }
 
-// changes writes changes and what each of them does.
+// changes writes changes with their effect.
 func (t *textWriter) changes(indent int, does string, changes []Change) {
 	switch len(changes) {
 	case 0:
@@ -122,4 +173,117 @@ func (t *textWriter) changes(indent int, does string, changes []Change) {
 	for _, c := range changes {
 		t.line(indent+1, "- %s%s", c.Text, places(c.Places))
 	}
+}
+
+// identifier returns the identifier of a bundle or the name of a Subscription.
+func (x *explainer) identifier(v int) string {
+	if r := x.request(v); r != nil {
+		return r.Name
+	}
+	return x.variables[v].identifier
+}
+
+// name returns the name of a variable for people.
+func (x *explainer) name(v int) string {
+	if r := x.request(v); r != nil {
+		return "Subscription " + r.Name
+	}
+	b := x.variables[v]
+	switch {
+	case b.bundle.installed != nil:
+		return "the installed " + b.bundle.name
+	case x.names[b.bundle.name] > 1:
+		return x.origin(v)
+	}
+	return b.bundle.name
+}
+
+// origin returns the name of a variable with its channel and, if there are several, its catalog.
+func (x *explainer) origin(v int) string {
+	e := x.variables[v]
+	if e.bundle.installed != nil {
+		return x.name(v)
+	}
+	from := e.bundle.name + " from channel " + e.channel.name
+	if len(x.q.catalogs) > 2 {
+		from += " of catalog " + e.catalog.Name
+	}
+	return from
+}
+
+// namesOf returns the names of variables for people, without duplicates.
+func (x *explainer) namesOf(variables []int) []string {
+	if len(variables) == 1 {
+		return []string{x.name(variables[0])}
+	}
+	var names []string
+	named := map[string]bool{}
+	for _, v := range variables {
+		name, bundle := x.name(v), x.identifier(v)
+		if x.request(v) == nil {
+			bundle = x.variables[v].bundle.name
+			if x.variables[v].bundle.installed == nil {
+				name = bundle
+			}
+		}
+		if !named[bundle] {
+			named[bundle] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+const maxListed = 3
+
+// some lists the first few names, with "and" or "or" before the last.
+func some(names []string, word string) string {
+	if n := len(names) - maxListed; n > 1 {
+		names = append(slices.Clone(names[:maxListed]), fmt.Sprintf("%d others", n))
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return list(names, word)
+}
+
+// wants describes a requirement for people.
+func wants(r requirement) string {
+	switch r := r.(type) {
+	case requiredGVK:
+		return "an operator that provides " + nameGVK(declcfg.GVK(r))
+	case *requiredPackage:
+		return fmt.Sprintf("package %s %q", r.PackageName, r.VersionRange)
+	case requiredAny:
+		if len(r) == 0 {
+			return "one of several operators, and lists none"
+		}
+		terms := make([]string, len(r))
+		for i, term := range r {
+			terms[i] = wants(term)
+		}
+		return strings.Join(terms, " or ")
+	}
+	return "an operator " + r.String()
+}
+
+// missing explains why no bundle satisfies a requirement.
+func (q *question) missing(r requirement) string {
+	for _, c := range q.catalogs {
+		// All results of CEL rules are cached.
+		found, err := satisfying(context.Background(), r, r.among(c.list()))
+		if err == nil && len(found) > 0 {
+			const hidden = "; %s satisfies it, but is skipped or not on the way from the head of its channel"
+			return fmt.Sprintf(hidden, found[0].bundle.name)
+		}
+	}
+	p, ok := r.(*requiredPackage)
+	if !ok {
+		return "; there is none"
+	}
+	versions := q.versions(p.PackageName)
+	if len(versions) == 0 {
+		return "; no catalog has the package"
+	}
+	return "; there is only " + some(versions, "and")
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opm-toolchain/opm/internal/solver"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// Explanations of the observed answers hold.
+// TestExplainObserved verifies the explanations of the observed answers.
 func TestExplainObserved(t *testing.T) {
 	every := 1
 	if testing.Short() {
@@ -21,7 +21,7 @@ func TestExplainObserved(t *testing.T) {
 	observations(t, every, func(t *testing.T, _ string, _ *observation, ns *Namespace) { verifyExplanation(t, ns) })
 }
 
-// FuzzExplain checks explanations about random small catalogs.
+// FuzzExplain verifies explanations for random small catalogs.
 func FuzzExplain(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed)
@@ -35,8 +35,8 @@ func FuzzExplain(f *testing.F) {
 	})
 }
 
-// verifyExplanation checks an explanation without the solver: by brute force and by removal, every reason is one, is
-// told completely, and every change helps.
+// verifyExplanation verifies an explanation without the solver, by brute force: every reason is sufficient, none of its
+// constraints can be removed or is missing from the text, and every change helps.
 func verifyExplanation(t *testing.T, ns *Namespace) {
 	t.Helper()
 	answer, explanation := explain(t, ns)
@@ -86,7 +86,7 @@ func (x *explainer) unsatisfiable(t *testing.T) []int {
 	return unsatisfiable.Core
 }
 
-// verifyReplay checks that the decisions are all there is to what was chosen.
+// verifyReplay checks that the decisions account for exactly the chosen variables.
 func verifyReplay(t *testing.T, x *explainer, chosen []int, decisions []decision) {
 	t.Helper()
 	var decided []int
@@ -130,7 +130,8 @@ func verifyDecision(t *testing.T, x *explainer, d decision, told *Decision) {
 	}
 }
 
-// verifyStory checks that the core of a story, with some variables that are chosen, is one, and that all of it was told.
+// verifyStory checks that the core of a story, together with some chosen variables, is a core, and is explained in
+// full.
 func verifyStory(t *testing.T, s *story, chosen ...int) {
 	t.Helper()
 	satisfiable := func(without int) bool {
@@ -206,7 +207,7 @@ func (x *explainer) find(t *testing.T, core []int, text string, wanted *entry) [
 	return nil
 }
 
-// Explanations end with their context.
+// TestExplainCanceled checks that an explanation stops with its context.
 func TestExplainCanceled(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable")
 	answer, _ := explain(t, ns)

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,7 +33,7 @@ func AnnotatedProperties(annotation string) ([]Property, error) {
 	return properties, nil
 }
 
-// existing returns the catalog of the installed operators, as OLM makes it.
+// existing returns the catalog of the installed operators, built as in OLM.
 func (ns *Namespace) existing() *Catalog {
 	c := &Catalog{Name: "@existing", Namespace: ns.Name}
 	l := &listing{}
@@ -55,7 +56,7 @@ func (ns *Namespace) existing() *Catalog {
 	return c
 }
 
-// existingEntry returns the entry of an installed operator, and nil for one that OLM ignores since what replaced it has
+// existingEntry returns the entry of an installed operator, or nil if OLM ignores it because its replacement has
 // failed.
 func (ns *Namespace) existingEntry(c *Catalog, in *Installed) (*entry, error) {
 	if ns.FailForward {
@@ -81,7 +82,7 @@ func (ns *Namespace) existingEntry(c *Catalog, in *Installed) (*entry, error) {
 	return e, nil
 }
 
-// properties returns those of the annotation, or infers them from the APIs and the Subscriptions.
+// properties returns the properties in the annotation, or infers them from the APIs and the Subscriptions.
 func (ns *Namespace) properties(in *Installed) ([]Property, error) {
 	if in.PropertiesError != nil {
 		return nil, fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties annotation: %w",
@@ -100,7 +101,7 @@ func (ns *Namespace) properties(in *Installed) ([]Property, error) {
 	}
 	var properties []Property
 	add := func(typ string, v any) {
-		p, _ := declcfg.NewProperty(typ, v) // values of strings can be encoded
+		p, _ := declcfg.NewProperty(typ, v) // values made of strings can always be encoded
 		properties = append(properties, Property{p, len(properties)})
 	}
 	for _, gvk := range owned {
@@ -119,7 +120,7 @@ func (ns *Namespace) properties(in *Installed) ([]Property, error) {
 	return properties, nil
 }
 
-// gvks returns the kinds of APIs, each once, in a fixed order.
+// gvks returns the API kinds, without duplicates, in a fixed order.
 func gvks(crds []declcfg.CRDDescription, services []declcfg.APIServiceDescription) ([]declcfg.GVK, error) {
 	set := map[declcfg.GVK]bool{}
 	for _, d := range crds {
@@ -155,13 +156,13 @@ func (ns *Namespace) packageOf(in *Installed) (pkg string, ok bool) {
 	return pkg, ok
 }
 
-// The phases of a ClusterServiceVersion that matter here.
+// The phases of a ClusterServiceVersion that affect resolution.
 const (
 	phaseReplacing = "Replacing"
 	phaseFailed    = "Failed"
 )
 
-// replacedByFailed reports whether the operators that replaced this one, one after the other, end at a failed one.
+// replacedByFailed reports whether the chain of replacements of this operator ends at a failed one.
 func (ns *Namespace) replacedByFailed(in *Installed) (bool, error) {
 	replacement := map[string]*Installed{}
 	for i := range ns.Installed {
@@ -181,4 +182,154 @@ func (ns *Namespace) replacedByFailed(in *Installed) (bool, error) {
 		in = next
 	}
 	return in.Phase == phaseFailed, nil
+}
+
+// Operator returns the installed operator for a bundle of the catalog: with its version, and with the properties that
+// OLM writes into the annotation of its ClusterServiceVersion. It returns false if the catalog does not have the
+// bundle.
+func (c *Catalog) Operator(pkg, name string) (Installed, bool) {
+	b := c.bundle(pkg, name)
+	if b == nil {
+		return Installed{}, false
+	}
+	in := Installed{Name: name, Properties: append([]Property{}, c.Properties(b.Meta)...)}
+	if b.Value.Version != nil {
+		in.Version = b.Value.Version.Semver
+	}
+	return in, true
+}
+
+// InstalledBundle returns the installed bundle of a ClusterExtension for a bundle of the catalog, or nil if the catalog
+// does not have it.
+func (c *Catalog) InstalledBundle(pkg, name string) *InstalledBundle {
+	b := c.bundle(pkg, name)
+	if b == nil {
+		return nil
+	}
+	return newInstalledBundle(name, b.Value.Image, b.Value.Version)
+}
+
+func newInstalledBundle(name, image string, v *declcfg.Version) *InstalledBundle {
+	in := &InstalledBundle{Name: name, Image: image}
+	if v != nil {
+		in.Version, in.Release = v.Semver.String(), v.Release.String()
+	}
+	return in
+}
+
+func (c *Catalog) bundle(pkg, name string) *declcfg.Indexed[declcfg.BundleSummary] {
+	p := c.Index.Package(pkg)
+	if p == nil {
+		return nil
+	}
+	for i := range p.Bundles {
+		if b := &p.Bundles[i]; b.Value != nil && b.Value.Name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// Next returns the namespace after everything in the answer is installed.
+func (ns *Namespace) Next(answer *Classic) *Namespace {
+	next := *ns
+	installed := map[string]Installed{}
+	for _, in := range ns.Installed {
+		installed[in.Name] = in
+	}
+	for _, c := range answer.Install {
+		delete(installed, c.Replaces)
+	}
+	for _, c := range answer.Install {
+		for _, catalog := range ns.Catalogs {
+			if catalog.Name == c.Catalog && catalog.Namespace == c.CatalogNamespace {
+				installed[c.Bundle], _ = catalog.Operator(c.Package, c.Bundle)
+			}
+		}
+	}
+	next.Installed = nil
+	for _, name := range slices.Sorted(maps.Keys(installed)) {
+		next.Installed = append(next.Installed, installed[name])
+	}
+	next.Subscriptions = append(slices.Clone(ns.Subscriptions), answer.Generated...)
+	for i := range next.Subscriptions {
+		s := &next.Subscriptions[i]
+		for _, c := range answer.Install {
+			if s.follows(c) {
+				s.InstalledCSV, s.CurrentCSV = c.Bundle, c.Bundle
+			}
+		}
+	}
+	return &next
+}
+
+// Path returns successive answers, each about the namespace after the previous one, until an answer installs nothing.
+// That last answer is only returned if it is the first one or an error. If loop is true, the last answer leads back to
+// an earlier state of the namespace, as skipRanges can.
+func (ns *Namespace) Path(ctx context.Context, opts Options) (answers []*Classic, loop bool, err error) {
+	seen := map[string]bool{ns.state(): true}
+	for {
+		answer, err := ns.Classic(ctx, opts)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(answers) > 0 && answer.Outcome == Resolved && len(answer.Install) == 0 {
+			return answers, false, nil
+		}
+		answers = append(answers, answer)
+		if len(answer.Install) == 0 {
+			return answers, false, nil
+		}
+		ns = ns.Next(answer)
+		if seen[ns.state()] {
+			return answers, true, nil
+		}
+		seen[ns.state()] = true
+	}
+}
+
+// state returns the names of the installed operators.
+func (ns *Namespace) state() string {
+	var names []string
+	for _, in := range ns.Installed {
+		names = append(names, in.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\n")
+}
+
+// Changes reports whether OLM v1 installs a bundle other than the installed one.
+func (e *Extension) Changes(answer *V1) bool {
+	return answer.Choice != nil && (e.Installed == nil || e.Installed.Name != answer.Choice.Bundle)
+}
+
+// Next returns the ClusterExtension after the choice of the answer is installed.
+func (e *Extension) Next(answer *V1) *Extension {
+	next := *e
+	c := answer.Choice
+	next.Installed = newInstalledBundle(c.Bundle, c.Image, c.version)
+	return &next
+}
+
+// Path is [Namespace.Path] for OLM v1.
+func (e *Extension) Path(catalogs []*Catalog) (answers []*V1, loop bool) {
+	seen := map[string]bool{}
+	for {
+		if e.Installed != nil {
+			if seen[e.Installed.Name] {
+				return answers, true
+			}
+			seen[e.Installed.Name] = true
+		}
+		answer := e.V1(catalogs)
+		changes := e.Changes(answer)
+		if len(answers) > 0 && !changes && answer.Outcome != Failed {
+			return answers, false
+		}
+		answers = append(answers, answer)
+		if !changes {
+			return answers, false
+		}
+		e = e.Next(answer)
+	}
 }

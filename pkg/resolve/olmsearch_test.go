@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/shared"
-	"github.com/opm-toolchain/opm/internal/solver"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// An olmSearch makes choices in exactly the order of OLM's search. Unlike ours, a choice that is made again, after an
-// earlier guess has moved on, continues at the candidate at which it was; if it has no more, nothing is guessed, and
+// An olmSearch makes choices in exactly the order of OLM's search. Our search differs in one case: if an earlier guess
+// has changed, OLM repeats a choice from its last candidate on; if there are no more candidates, it guesses none, and
 // the SAT solver takes any candidate.
 type olmSearch struct {
 	p       *problem
@@ -34,7 +34,7 @@ type olmGuess struct {
 	children int
 }
 
-// run returns the guessed variables, nil if there is no solution.
+// run returns the guessed variables, or nil if there is no solution.
 func (s *olmSearch) run(t *testing.T) []int {
 	for _, c := range s.p.Constraints {
 		if c.Kind == solver.Mandatory {
@@ -78,7 +78,7 @@ func (s *olmSearch) push() bool {
 	return g.variable < 0 || s.propagate()
 }
 
-// pop takes the newest guess back, and reports whether the others may be possible.
+// pop takes back the newest guess, and reports whether the others may be possible.
 func (s *olmSearch) pop() bool {
 	g := s.guesses[len(s.guesses)-1]
 	s.guesses = s.guesses[:len(s.guesses)-1]
@@ -91,7 +91,7 @@ func (s *olmSearch) pop() bool {
 	return g.variable >= 0
 }
 
-// solve reports whether the constraints can hold together with the guesses.
+// solve reports whether the constraints are satisfiable together with the guesses.
 func (s *olmSearch) solve(t *testing.T) bool {
 	p := s.p.Problem
 	p.Constraints = slices.Clone(p.Constraints)
@@ -155,8 +155,8 @@ func propagateOne(c solver.Constraint, values []int, set func(v, value int)) {
 	}
 }
 
-// In a few answers OLM's bundle is not the most preferred one: its search has no guess for it, and any candidate may be
-// taken.
+// TestObservedWithoutGuess checks the few answers in which OLM's bundle is not the most preferred one, because its
+// search has no guess for it and may take any candidate.
 func TestObservedWithoutGuess(t *testing.T) {
 	dir := shared.Path(t, "data/resolver/extra")
 	text, err := os.ReadFile(filepath.Join(dir, "expected.jsonl"))
@@ -186,7 +186,7 @@ func TestObservedWithoutGuess(t *testing.T) {
 	}
 }
 
-// isFree reports whether a choice has these candidates, and no guess.
+// isFree reports whether the choice with the given candidates has no guess.
 func (s *olmSearch) isFree(identifiers ...string) bool {
 	return slices.ContainsFunc(s.guesses, func(g olmGuess) bool {
 		names := map[string]bool{}

@@ -5,48 +5,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A question is a Namespace while it is being answered: the variables that OLM makes for it.
+// A question is a Namespace while it is being answered, with the variables that OLM makes for it.
 type question struct {
 	*Namespace
-	catalogs     []*Catalog // those that are visible, and the installed operators
+	catalogs     []*Catalog // the visible catalogs, after the installed operators
 	installed    *Catalog
 	requirements requirementReader
 	candidates   map[asked][]*entry
 
-	// OLM has a variable for each bundle of a Subscription's candidates, and for what they require, and so on.
+	// OLM has a variable for each candidate of a Subscription, for each candidate of its requirements, and so on.
 	variables     map[*entry]*variable
 	subscriptions []*request
-	size          int // candidates of all dependencies together
+	size          int // number of candidates of all dependencies
 }
 
-// maxSize is how many candidates the dependencies of a question may have together: each takes memory in the solver.
+// maxSize is the maximum number of candidates of all dependencies of a question. Each takes memory in the solver.
 const maxSize = 5_000_000
 
 var errTooLarge = errors.New("the dependencies have more than 5,000,000 candidates together")
 
-// A variable is an entry that OLM may choose, and what that requires.
+// A variable is an entry that OLM may choose, with its dependencies.
 type variable struct {
 	*entry
-	identifier   string // by which OLM names it
+	identifier   string // OLM's name for it
 	dependencies []dependency
 	updates      []*entry // the installed operators that it updates
 }
 
-// A dependency is a property of a bundle by which it requires another one.
+// A dependency is a requirement of a bundle, with its candidates.
 type dependency struct {
 	*readRequirement
-	property   int      // index among the properties of the bundle
-	candidates []*entry // the preferred ones first
+	property   int      // index in the properties of the bundle
+	candidates []*entry // sorted by preference
 }
 
 // A request is a Subscription with its candidates.
 type request struct {
 	*Subscription
-	candidates []*entry // the preferred ones first; last the installed one
-	none       string   // why there are none
+	candidates []*entry // sorted by preference; the installed one is last
+	none       string   // the message if there are none
 }
 
 func (ns *Namespace) question() *question {
@@ -66,7 +71,7 @@ func (ns *Namespace) question() *question {
 	return q
 }
 
-// ask makes all variables. The error is what prevents OLM from resolving.
+// ask makes all variables. The error is the reason why OLM cannot resolve.
 func (q *question) ask(ctx context.Context) error {
 	if err := q.reach(ctx, slices.Clone(q.installed.list().entries)); err != nil {
 		return err
@@ -87,7 +92,7 @@ func (q *question) ask(ctx context.Context) error {
 	return aggregate(errs)
 }
 
-// failures returns why catalogs are not served, and why the installed operators cannot be read.
+// failures returns the errors of catalogs that are not served, and of installed operators that cannot be read.
 func (q *question) failures() error {
 	var errs []error
 	for _, c := range q.catalogs {
@@ -98,8 +103,8 @@ func (q *question) failures() error {
 	return aggregate(errs)
 }
 
-// reach makes the variables of entries and, from them, of all that they may require. It takes the last entry first, as
-// OLM does, so that the errors are in its order.
+// reach makes the variables of entries and of everything they may require. It takes the last entry first, as OLM does,
+// so that the errors are in OLM's order.
 func (q *question) reach(ctx context.Context, stack []*entry) error {
 	var errs []error
 	for len(stack) > 0 {
@@ -130,7 +135,7 @@ func (q *question) reach(ctx context.Context, stack []*entry) error {
 	return aggregate(errs)
 }
 
-// read returns what an entry requires.
+// read returns the requirements of an entry.
 func (q *question) read(e *entry) ([]dependency, error) {
 	var dependencies []dependency
 	for i := range e.properties {
@@ -145,13 +150,13 @@ func (q *question) read(e *entry) ([]dependency, error) {
 	return dependencies, nil
 }
 
-// An asked is what a bundle of a catalog requires.
+// An asked is a requirement of a bundle, with the catalog of the bundle.
 type asked struct {
 	required *readRequirement
 	from     *Catalog
 }
 
-// provide returns the entries that satisfy what is asked, the preferred ones first.
+// provide returns the entries that satisfy a requirement, sorted by preference.
 func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
 	if all, known := q.candidates[a]; known {
 		return all, nil
@@ -174,15 +179,15 @@ func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
 	return all, nil
 }
 
-// candidates returns the entries of a catalog that satisfy a requirement and are offered. OLM sorts every channel that
-// has an entry for it, so the order of all of these channels must be known.
+// candidates returns the entries of a catalog that satisfy a requirement and that OLM offers. OLM sorts every channel
+// with a matching entry, so each of these channels must have a valid order.
 func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, error) {
 	found, err := satisfying(ctx, r, r.among(c.list()))
 	if err != nil {
 		return nil, err
 	}
 	var channels []*channel
-	for _, e := range found { // channel by channel
+	for _, e := range found { // grouped by channel
 		if n := len(channels); n == 0 || channels[n-1] != e.channel {
 			channels = append(channels, e.channel)
 		}
@@ -192,7 +197,7 @@ func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, erro
 	for _, ch := range channels {
 		entries = append(entries, ch.entries...)
 	}
-	// Installed operators of the same package are one channel.
+	// Installed operators of the same package count as one channel.
 	entries, err = offeredBy(entries, func(a, b *channel) bool { return a.compare(b) == 0 })
 	if err != nil {
 		return nil, err
@@ -200,7 +205,7 @@ func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, erro
 	return satisfying(ctx, r, entries)
 }
 
-// satisfying returns the entries for which r holds.
+// satisfying returns the entries that satisfy r.
 func satisfying(ctx context.Context, r requirement, entries []*entry) ([]*entry, error) {
 	var found []*entry
 	for _, e := range entries {
@@ -215,8 +220,8 @@ func satisfying(ctx context.Context, r requirement, entries []*entry) ([]*entry,
 	return found, nil
 }
 
-// preferred returns the catalogs in the order in which OLM prefers them for what a bundle of a catalog requires.
-// Neither from nor namespace need be given.
+// preferred sorts the catalogs by OLM's preference for a requirement of a bundle in a catalog. A nil from and an empty
+// namespace are not preferred.
 func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
 	sorted := slices.Clone(q.catalogs)
 	slices.SortStableFunc(sorted, func(a, b *Catalog) int {
@@ -230,4 +235,296 @@ func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
 		)
 	})
 	return sorted
+}
+
+// request finds the candidates of a Subscription and makes their variables.
+func (q *question) request(ctx context.Context, r *request) error {
+	current := q.current(r.Subscription)
+	entries := q.visible(r, current)
+	if r.none != "" {
+		return nil
+	}
+	sorted, err := offeredBy(entries, func(a, b *channel) bool { return a.name == b.name })
+	if err != nil {
+		return err
+	}
+	byName := map[string][]*entry{}
+	for _, e := range entries {
+		enter(byName, e.bundle.name, e)
+	}
+	for _, e := range sorted {
+		if current != nil && !e.updates(current) {
+			continue
+		}
+		same := byName[e.bundle.name] // also from channels that do not offer it
+		if err := q.reach(ctx, slices.Clone(same)); err != nil {
+			return err
+		}
+		for _, e := range same {
+			if v := q.variables[e]; current != nil && !slices.Contains(v.updates, current) {
+				v.updates = append(v.updates, current)
+			}
+		}
+		r.candidates = append(r.candidates, same...)
+	}
+	if current != nil {
+		r.candidates = append(r.candidates, current)
+	}
+	if len(r.candidates) == 0 {
+		r.none = "no operators found matching the criteria of subscription " + r.Name
+	}
+	return nil
+}
+
+// current returns the installed operator of a Subscription, or nil.
+func (q *question) current(s *Subscription) *entry {
+	for _, e := range q.installed.list().entries {
+		if e.bundle.name == s.InstalledCSV {
+			return e
+		}
+	}
+	return nil
+}
+
+// visible returns the entries that a Subscription asks for, in the order of the channels, the default channel first. If
+// there are none, it sets r.none to the reason.
+func (q *question) visible(r *request, current *entry) []*entry {
+	var entries []*entry
+	listed := 0
+	for _, c := range q.sources(r) {
+		listed += len(c.list().entries)
+		entries = append(entries, c.list().byPackage[r.Package]...)
+	}
+	inChannel := keep(entries, func(e *entry) bool { return r.Channel == "" || e.channel.name == r.Channel })
+	starting := inChannel
+	if current == nil && r.StartingCSV != "" {
+		starting = named(inChannel, r.StartingCSV)
+	}
+	switch {
+	case listed == 0:
+		r.none = fmt.Sprintf("no operators found from catalog %s in namespace %s referenced by subscription %s",
+			r.Catalog, r.CatalogNamespace, r.Name)
+	case len(entries) == 0:
+		r.none = fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s",
+			r.Package, r.Name)
+	case len(inChannel) == 0:
+		r.none = fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
+			r.Channel, r.Package, r.Name)
+	case len(starting) == 0:
+		r.none = fmt.Sprintf("no operators found with name %s in channel %s of package %s "+
+			"in the catalog referenced by subscription %s", r.StartingCSV, r.Channel, r.Package, r.Name)
+	}
+	slices.SortStableFunc(starting, func(a, b *entry) int {
+		return cmp.Or(yesFirst(a.isDefault, b.isDefault), cmp.Compare(a.channel.name, b.channel.name))
+	})
+	return starting
+}
+
+// sources returns the catalogs of a Subscription, including the installed operators if it names no catalog.
+func (q *question) sources(r *request) []*Catalog {
+	var sources []*Catalog
+	for _, c := range q.preferred(nil, "") {
+		if r.anyCatalog() || c.Name == r.Catalog && c.Namespace == r.CatalogNamespace {
+			sources = append(sources, c)
+		}
+	}
+	return sources
+}
+
+func named(entries []*entry, name string) []*entry {
+	return keep(entries, func(e *entry) bool { return e.bundle.name == name })
+}
+
+func keep(entries []*entry, wanted func(*entry) bool) []*entry {
+	var kept []*entry
+	for _, e := range entries {
+		if wanted(e) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// A problem is a question in the form of the solver. Its variables are the entries, followed by the Subscriptions.
+type problem struct {
+	solver.Problem
+	variables []*variable    // sorted by identifier
+	number    map[*entry]int // the index of each entry in variables
+	facts     []func() Fact  // by constraint
+	anchors   int            // index of the first Mandatory constraint; the rest are Mandatory too
+}
+
+func (q *question) problem() *problem {
+	p := &problem{number: make(map[*entry]int, len(q.variables))}
+	p.variables = slices.Collect(maps.Values(q.variables))
+	slices.SortFunc(p.variables, func(a, b *variable) int {
+		return cmp.Or(cmp.Compare(a.identifier, b.identifier), cmp.Compare(a.pkg, b.pkg))
+	})
+	for i, v := range p.variables {
+		p.number[v.entry] = i
+	}
+	p.Variables = len(p.variables) + len(q.subscriptions)
+	p.addUnique()
+	for i, v := range p.variables {
+		p.addBundle(i, v)
+	}
+	for i, r := range q.subscriptions {
+		p.addCandidates(len(p.variables)+i, r)
+	}
+	p.addAnchors(q)
+	return p
+}
+
+// add adds a constraint and its fact.
+func (p *problem) add(c solver.Constraint, say func() Fact) {
+	p.Constraints = append(p.Constraints, c)
+	p.facts = append(p.facts, say)
+}
+
+// addAnchors adds the variables that must be in every solution: installed operators without a Subscription, and
+// Subscriptions. OLM uses a random order, here they are sorted.
+func (p *problem) addAnchors(q *question) {
+	p.anchors = len(p.Constraints)
+	subscribed := map[string]bool{}
+	for _, s := range q.Subscriptions {
+		subscribed[s.InstalledCSV] = true
+	}
+	for i, v := range p.variables {
+		if in := v.bundle.installed; in != nil && !subscribed[in.Name] {
+			p.add(solver.Constraint{Kind: solver.Mandatory, Subject: i}, func() Fact {
+				return Fact{
+					Kind: FactInstalled, Subject: v.identifier, Places: []declcfg.Pos{in.Pos},
+					Message: "clusterserviceversion " + in.Name + " exists and is not referenced by a subscription",
+				}
+			})
+		}
+	}
+	for i, r := range q.subscriptions {
+		p.add(solver.Constraint{Kind: solver.Mandatory, Subject: len(p.variables) + i}, func() Fact {
+			return Fact{
+				Kind: FactSubscription, Subject: r.Name, Places: []declcfg.Pos{r.Pos},
+				Message: "subscription " + r.Name + " exists",
+			}
+		})
+	}
+}
+
+func (p *problem) addBundle(i int, v *variable) {
+	if v.deprecated {
+		p.add(solver.Constraint{Kind: solver.Prohibited, Subject: i}, func() Fact {
+			return Fact{
+				Kind: FactDeprecated, Subject: v.identifier, Places: []declcfg.Pos{v.bundle.place().find()},
+				Message: "bundle " + v.identifier + " is deprecated",
+			}
+		})
+	}
+	for _, d := range v.dependencies {
+		p.add(solver.Constraint{Kind: solver.Dependency, Subject: i, Others: p.numbers(d.candidates)}, func() Fact {
+			return Fact{
+				Kind: FactRequirement, Subject: v.identifier, Candidates: p.names(d.candidates),
+				Places:   []declcfg.Pos{v.propertyPlace(d.property).find()},
+				Message:  "bundle " + v.bundle.name + " requires an operator " + d.String(),
+				requires: d.String(),
+			}
+		})
+	}
+	for _, e := range v.updates {
+		p.add(solver.Constraint{Kind: solver.Conflict, Subject: i, Others: p.numbers([]*entry{e})}, func() Fact {
+			return Fact{
+				Kind: FactUpdate, Subject: v.identifier, Candidates: p.names([]*entry{e}),
+				Places:  []declcfg.Pos{v.channel.place().find()},
+				Message: v.identifier + " conflicts with " + e.id(),
+			}
+		})
+	}
+}
+
+func (p *problem) addCandidates(i int, r *request) {
+	p.add(solver.Constraint{Kind: solver.Dependency, Subject: i, Others: p.numbers(r.candidates)}, func() Fact {
+		f := Fact{
+			Kind: FactCandidates, Subject: r.Name, Candidates: p.names(r.candidates), Places: []declcfg.Pos{r.Pos},
+			Message: r.none,
+		}
+		switch n := len(f.Candidates); {
+		case n == 1:
+			f.Message = "subscription " + r.Name + " requires " + f.Candidates[0]
+		case n > 1:
+			f.Message = "subscription " + r.Name + " requires at least one of " + list(f.Candidates, "or")
+		}
+		return f
+	})
+}
+
+// addUnique adds the constraints for at most one operator per package and one provider per API. A bundle that lists an
+// API twice cannot be chosen.
+func (p *problem) addUnique() {
+	gvks, packages := map[declcfg.GVK][]int{}, map[string][]int{}
+	for i, v := range p.variables {
+		for _, gvk := range v.gvks {
+			gvks[gvk] = append(gvks[gvk], i)
+		}
+		for _, pkg := range v.packages {
+			packages[pkg.name] = append(packages[pkg.name], i)
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		p.addAtMostOne(packages[pkg], Fact{Kind: FactOneBundle, Subject: pkg}, "originate from package "+pkg)
+	}
+	for _, gvk := range sortedGVKs(gvks) {
+		if p.ofOnePackage(gvks[gvk], packages) {
+			continue // it would be the same constraint, and OLM then names the package
+		}
+		name := nameGVK(gvk)
+		p.addAtMostOne(gvks[gvk], Fact{Kind: FactOneProvider, Subject: name}, "provide "+name)
+	}
+}
+
+// ofOnePackage reports whether the providers of an API are exactly the bundles of a package.
+func (p *problem) ofOnePackage(providers []int, packages map[string][]int) bool {
+	for _, pkg := range p.variables[providers[0]].packages {
+		if slices.Equal(providers, packages[pkg.name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameGVK formats an API like OLM.
+func nameGVK(gvk declcfg.GVK) string { return gvk.Kind + " (" + gvk.Group + "/" + gvk.Version + ")" }
+
+func (p *problem) addAtMostOne(members []int, f Fact, are string) {
+	if len(members) < 2 {
+		return
+	}
+	p.add(solver.Constraint{Kind: solver.AtMostOne, Subject: -1, Others: members}, func() Fact {
+		f := f // it may be called again
+		for _, i := range members {
+			f.Candidates = append(f.Candidates, p.variables[i].identifier)
+			f.Places = append(f.Places, p.variables[i].bundle.place().find())
+		}
+		f.Message = list(f.Candidates, "and") + " " + are
+		return f
+	})
+}
+
+func (p *problem) numbers(entries []*entry) []int {
+	numbers := make([]int, len(entries))
+	for i, e := range entries {
+		numbers[i] = p.number[e]
+	}
+	return numbers
+}
+
+func (p *problem) names(entries []*entry) []string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.id()
+	}
+	return names
+}
+
+// list joins two or more names like OLM.
+func list(names []string, word string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }

@@ -3,12 +3,20 @@ package resolve
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -18,65 +26,66 @@ type Extension struct {
 	Name          string
 	Package       string
 	Version       string                // a range, see [graph.Constraint]; "" for any version
-	Channels      []string              // whose bundles and edges are used; none for all, and bundles in no channel
-	Selector      *metav1.LabelSelector // of the labels of catalogs; nil for all
+	Channels      []string              // to use bundles and edges of; none means all, and bundles in no channel
+	Selector      *metav1.LabelSelector // selects catalogs by label; nil for all catalogs
 	SelfCertified bool                  // upgradeConstraintPolicy: SelfCertified, which ignores edges
 	Installed     *InstalledBundle      // nil for none
 	Pos           declcfg.Pos
 
-	// Namespace is the namespace of the operator. If it is known, the bundle must support Config, the inline
-	// configuration: nil for none. SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM, which
-	// is off by default: bundles without the install mode AllNamespaces are refused, whatever the configuration says.
+	// Namespace is the namespace of the operator; "" if it is not known. If it is known, the bundle must support
+	// Config, the inline configuration; nil for none. SingleOwnNamespace is OLM's feature gate
+	// SingleOwnNamespaceInstallSupport, which is off by default: OLM then refuses bundles without the install mode
+	// AllNamespaces, whatever the configuration.
 	Namespace          string
 	Config             jsontext.Value
 	SingleOwnNamespace bool
 }
 
-// An InstalledBundle is the bundle of a ClusterExtension. It need not be in a catalog.
+// An InstalledBundle is the installed bundle of a ClusterExtension. It may be missing from all catalogs.
 type InstalledBundle struct {
 	Name    string `json:"name"`
-	Version string `json:"version"`          // "" if it is not known; no skipRange contains it then
-	Release string `json:"release,omitzero"` // where the version does not have it as build metadata
-	Image   string `json:"image,omitzero"`   // "" if it is not known
+	Version string `json:"version"`          // "" if unknown; then no skipRange contains it
+	Release string `json:"release,omitzero"` // unless the version has it as build metadata
+	Image   string `json:"image,omitzero"`   // "" if unknown
 }
 
 // V1 is the answer of OLM v1 about an [Extension].
 type V1 struct {
 	Extension string    `json:"extension"`
 	Outcome   Outcome   `json:"outcome"`          // Resolved, Kept or Failed
-	Choice    *V1Choice `json:"choice,omitzero"`  // nil for an error and where OLM keeps what is installed
-	Message   string    `json:"message,omitzero"` // the error as OLM writes it, even where it keeps what is installed
+	Choice    *V1Choice `json:"choice,omitzero"`  // nil if OLM reports an error or keeps the installed bundle
+	Message   string    `json:"message,omitzero"` // the error in OLM's words, even if OLM keeps the installed bundle
 
 	Catalogs   []V1Catalog `json:"catalogs"`   // in the order of the question
-	Conditions []Condition `json:"conditions"` // of the ClusterExtension, once the choice is rolled out
+	Conditions []Condition `json:"conditions"` // of the ClusterExtension, after the choice is rolled out
 
 	Pos declcfg.Pos `json:"-"` // of the Extension
 }
 
-// Kept is the outcome of OLM v1 where no catalog is left to choose from, and it keeps what is installed.
+// Kept is the outcome if OLM v1 has no catalog to choose from, and keeps the installed bundle.
 const Kept Outcome = "kept"
 
 // A V1Choice is the bundle that is installed.
 type V1Choice struct {
 	Catalog  string   `json:"catalog"`
 	Package  string   `json:"package"`
-	Channels []string `json:"channels"` // the selected ones that have the bundle
+	Channels []string `json:"channels"` // the selected channels that have the bundle
 	Bundle   string   `json:"bundle"`
 	Version  string   `json:"version"`
 	Image    string   `json:"image"`
 
-	// By is the edge that leads to it; "" for a new installation. The [graph.Same] version may be the bundle itself, which
-	// then stays.
+	// By is the edge to the bundle; "" for a new installation. With [graph.Same], it may be the installed bundle
+	// itself, which then stays.
 	By         graph.Edge `json:"by,omitzero"`
 	Deprecated bool       `json:"deprecated,omitzero"`
 
 	version *declcfg.Version
 }
 
-// V1 resolves the ClusterExtension. It does not check that a cluster accepts its fields: see [Extension.Admit].
+// V1 resolves the ClusterExtension. It does not check that a cluster accepts the fields: see [Extension.Admit].
 //
-// Releases count as with the feature gate BundleReleaseSupport: build metadata is a release where a bundle states none.
-// The deprecations are those of the chosen catalog.
+// Releases are handled as with the feature gate BundleReleaseSupport: if a bundle has no release, its build metadata is
+// the release. The deprecations come from the chosen catalog.
 func (e *Extension) V1(catalogs []*Catalog) *V1 {
 	r := &v1Resolver{Extension: e, answer: &V1{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
@@ -101,13 +110,13 @@ type v1Resolver struct {
 	*Extension
 	version      *graph.Constraint
 	installed    *graph.Bundle // nil for none
-	installedErr error         // why its version cannot be read
-	matching     int           // number of catalogs that the selector matches
-	offers       []*offer      // of the catalogs that have a candidate
+	installedErr error         // the error of parsing its version
+	matching     int           // number of catalogs that match the selector
+	offers       []*offer      // of the catalogs with a candidate
 	answer       *V1
 }
 
-// resolve returns the offer with the best candidate. With an error that is about this candidate, it returns both.
+// resolve returns the offer with the best candidate. If the error is about this candidate, it returns both.
 func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
 	selector, err := r.selector()
 	if err != nil {
@@ -134,7 +143,7 @@ func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
 	return best, b.Refusal()
 }
 
-// selector returns which catalogs are selected; without requirements it is all of them.
+// selector returns the selector of catalogs; without requirements it selects all of them.
 func (r *v1Resolver) selector() (labels.Selector, error) {
 	if r.Selector == nil {
 		return labels.Everything(), nil
@@ -194,16 +203,16 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 	return nil
 }
 
-// nameLabel is the label that a cluster gives each ClusterCatalog: its name.
+// nameLabel is the label with the name of the catalog, which a cluster sets on each ClusterCatalog.
 const nameLabel = "olm.operatorframework.io/metadata.name"
 
-// v1Labels returns the labels of a ClusterCatalog.
+// v1Labels returns the labels of a ClusterCatalog, including its name label.
 func (c *Catalog) v1Labels() labels.Set {
 	return labels.Merge(labels.Set{nameLabel: c.Name}, c.Labels)
 }
 
-// choose returns the offer of the catalog with the highest priority, of those whose best candidate is not deprecated if
-// there are any.
+// choose returns the offer of the catalog with the highest priority. If there are offers whose best candidate is not
+// deprecated, it considers only these.
 func (r *v1Resolver) choose() (*offer, error) {
 	kept := r.offers
 	if i := slices.IndexFunc(kept, func(o *offer) bool { return !o.deprecated() }); i >= 0 {
@@ -228,7 +237,7 @@ func (r *v1Resolver) choose() (*offer, error) {
 	return nil, r.unresolved(kept)
 }
 
-// drop returns the offers without those that are unfit, whose catalogs get the reason.
+// drop removes the unfit offers, and records the reason at their catalogs.
 func drop(offers []*offer, unfit func(*offer) bool, why func(*offer) string) []*offer {
 	var kept []*offer
 	for _, o := range offers {
@@ -241,7 +250,7 @@ func drop(offers []*offer, unfit func(*offer) bool, why func(*offer) string) []*
 	return kept
 }
 
-// unresolved returns the error that names the catalogs among which OLM does not choose.
+// unresolved returns the error for a package without a candidate, or with the catalogs that OLM cannot choose between.
 func (r *v1Resolver) unresolved(among []*offer) error {
 	e := &graph.UnresolvedError{Package: r.Package, Version: r.Version, Channels: r.Channels}
 	if r.Installed != nil {
@@ -254,8 +263,118 @@ func (r *v1Resolver) unresolved(among []*offer) error {
 	return e
 }
 
-// keepsInstalled reports whether OLM keeps what is installed although it cannot resolve it: it is asked for no other
-// version, and has no catalogs to ask any more. It compares texts, so that a range is always another version.
+// keepsInstalled reports whether OLM keeps the installed bundle although it cannot resolve: the ClusterExtension asks
+// for no other version, and no catalog matches. Versions are compared as strings, so a range always is another version.
 func (r *v1Resolver) keepsInstalled() bool {
 	return r.Installed != nil && r.matching == 0 && (r.Version == "" || r.Version == r.Installed.Version)
+}
+
+// maxOthers is the maximum number of bundles per catalog that are listed as non-candidates.
+const maxOthers = 5
+
+// WriteText writes an explanation of the answer for people: why catalogs are not chosen, and why newer bundles are not
+// candidates.
+func (a *V1) WriteText(w io.Writer) error { return a.WriteShort(w, 0, "") }
+
+// WriteShort is like WriteText, for at most limit lines; see [Explanation.WriteShort].
+func (a *V1) WriteShort(w io.Writer, limit int, hint string) error {
+	t := &textWriter{}
+	for i := range a.Catalogs {
+		c := &a.Catalogs[i]
+		if c.Why != "" {
+			t.line(0, "not catalog %s: %s", c.Name, c.Why)
+		}
+		if c.offer == nil || c.Why != "" && len(c.Candidates) > 0 {
+			continue
+		}
+		others := c.newer()
+		for _, o := range others[:min(len(others), maxOthers)] {
+			t.line(1, "not %s: %s", o.Bundle, o.Why)
+		}
+		if more := len(others) - maxOthers; more > 0 {
+			t.line(1, "nor %s", plural.Of(more, "older bundle"))
+		}
+	}
+	return t.write(w, limit, hint)
+}
+
+// Behind reports whether OLM does not choose a bundle, or does not choose a newer one of the chosen catalog.
+func (a *V1) Behind() bool {
+	for i := range a.Catalogs {
+		if c := &a.Catalogs[i]; c.Why == "" && len(c.Candidates) > 0 {
+			return a.Outcome != Resolved || len(c.newer()) > 0
+		}
+	}
+	return true
+}
+
+// newer returns the non-candidates with a higher version than the first candidate, or all of them if there is none.
+func (c *V1Catalog) newer() []V1Candidate {
+	others := c.Others()
+	if len(c.Candidates) == 0 {
+		return others
+	}
+	first := c.offer.steps[0].To.Version
+	for i, o := range others { // sorted from the highest version
+		b := c.offer.pkg.Bundle(o.Bundle)
+		if b.Version == nil || first != nil && b.Version.Compare(*first) <= 0 {
+			return others[:i]
+		}
+	}
+	return others
+}
+
+// The limits of a ClusterExtension.
+const (
+	maxVersionRange = 64 // characters
+	maxChannels     = 256
+)
+
+// Admit returns the errors with which a cluster rejects the ClusterExtension, each at its field. A cluster may reject a
+// range that OLM could resolve, such as "1.0 - 2.0", and the reverse; it accepts an invalid selector.
+func (e *Extension) Admit() field.ErrorList {
+	var errs field.ErrorList
+	catalog := field.NewPath("spec", "source", "catalog")
+	if err := k8sname.Subdomain(e.Package); err != nil {
+		errs = append(errs, field.Invalid(catalog.Child("packageName"), e.Package, err.Error()))
+	}
+	version := catalog.Child("version")
+	if utf8.RuneCountInString(e.Version) > maxVersionRange {
+		errs = append(errs, field.TooLong(version, e.Version, maxVersionRange))
+	}
+	if e.Version != "" && !versionRange().MatchString(e.Version) {
+		errs = append(errs, field.Invalid(version, e.Version, "invalid version expression"))
+	}
+	channels := catalog.Child("channels")
+	if len(e.Channels) > maxChannels {
+		errs = append(errs, field.TooMany(channels, len(e.Channels), maxChannels))
+	}
+	for i, c := range e.Channels {
+		if err := k8sname.Subdomain(c); err != nil {
+			errs = append(errs, field.Invalid(channels.Index(i), c, err.Error()))
+		}
+	}
+	return errs
+}
+
+// versionRange matches the version ranges that the CustomResourceDefinition accepts. It reproduces the original
+// pattern, in which a bracket is misplaced: * can be the wildcard of the major version and the patch in the first
+// comparator, and of the minor version in the others, elsewhere it is "*]"; and | may be a wildcard like x.
+var versionRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` +
+		`\s*` + comparator(`[xX|*]`, `[xX]|\*\]`, `[xX*]`) +
+		`(?:(?:\s+|,\s*|\s*\|\|\s*)` + comparator(`[xX]|\*\]`, `[xX*]`, `[xX]|\*\]`) + `)*$`)
+})
+
+// comparator returns the pattern of a comparator, given the wildcards for the parts of its version.
+func comparator(major, minor, patch string) string {
+	const (
+		operator    = `(?:!=|>=?|=>|<=?|=<|~>?|\^|=)?`
+		number      = `0|[1-9]\d*`
+		identifiers = `[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*`
+	)
+	return strings.Join([]string{
+		operator, `\s*v?(?:`, number, `|`, major, `)(?:\.(?:`, number, `|`, minor, `))?(?:\.(?:`, number, `|`, patch, `))?`,
+		`(?:-`, identifiers, `)?(?:\+`, identifiers, `)?\s*`,
+	}, "")
 }

@@ -1,25 +1,33 @@
 package resolve
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/installmode"
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A V1Catalog is what a catalog has for an [Extension].
+// A V1Catalog is the result for one catalog of an [Extension].
 type V1Catalog struct {
 	Name     string `json:"name"`
 	Priority int    `json:"priority"`
 
-	// Why says why nothing of it is chosen, as a sentence without a full stop that calls the catalog "it". It is "" for
-	// the chosen catalog, and for those that OLM did not get to because of an error.
+	// Why is the reason why no bundle of the catalog is chosen: a sentence without a full stop that calls the catalog
+	// "it". It is "" for the chosen catalog, and for catalogs that OLM did not reach because of an error.
 	Why string `json:"why,omitzero"`
 
-	// Candidates are the bundles that may be chosen, the preferred one first. The first of the chosen catalog is chosen.
+	// Candidates are sorted by preference. The first candidate of the chosen catalog is chosen.
 	Candidates []V1Candidate `json:"candidates,omitzero"`
 
-	offer *offer // nil if the package was not looked at
+	offer *offer // nil if OLM did not look at the package
 }
 
 // A V1Candidate is a bundle of the package.
@@ -28,21 +36,21 @@ type V1Candidate struct {
 	Version    string     `json:"version,omitzero"`
 	Deprecated bool       `json:"deprecated,omitzero"`
 	By         graph.Edge `json:"by,omitzero"`      // as in [V1Choice]
-	Channel    string     `json:"channel,omitzero"` // that has the edge
+	Channel    string     `json:"channel,omitzero"` // the channel with the edge
 
-	// Why says why it does not come first, or why it is not a candidate, as a sentence without a full stop that calls the
-	// bundle "it". It is "" for the first candidate.
+	// Why is the reason why it is not the first candidate, or no candidate: a sentence without a full stop that calls
+	// the bundle "it". It is "" for the first candidate.
 	Why string `json:"why,omitzero"`
 }
 
-// An offer holds the candidates in one catalog.
+// An offer is the list of candidates in one catalog.
 type offer struct {
 	*Catalog
 	pkg       *graph.Package
 	options   graph.V1Options
 	installed *graph.Bundle
-	nowhere   string       // why the package has no candidates at all, or ""
-	steps     []graph.Step // the candidates, the preferred one first
+	nowhere   string       // the reason if the package has no candidates at all, or ""
+	steps     []graph.Step // the candidates, sorted by preference
 	result    *V1Catalog
 }
 
@@ -66,7 +74,7 @@ func (r *v1Resolver) offer(c *Catalog, p *graph.Package) *offer {
 // deprecated reports whether the best candidate is deprecated.
 func (o *offer) deprecated() bool { return o.steps[0].To.Deprecated }
 
-// set fills in what an offer says about its catalog, apart from the other catalogs.
+// set fills in the results of one offer, without regard to other catalogs.
 func (c *V1Catalog) set(o *offer) {
 	c.offer = o
 	switch {
@@ -96,7 +104,7 @@ func newCandidate(b *graph.Bundle) V1Candidate {
 	return c
 }
 
-// Others returns the bundles of the package that are not candidates, the highest version first, each with the reason.
+// Others returns the non-candidates of the package with their reasons, the highest version first.
 func (c *V1Catalog) Others() []V1Candidate {
 	o := c.offer
 	if o == nil {
@@ -138,4 +146,182 @@ func (o *offer) choice() *V1Choice {
 	}
 	choice.Image = o.bundle(o.pkg.Name, s.To.Name).Value.Image
 	return choice
+}
+
+// A Condition is a condition in the status of an object in a cluster.
+type Condition struct {
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+}
+
+// setConditions sets the conditions of the ClusterExtension; if it is resolved to an offer, as they are after the
+// bundle is rolled out. There are none if the API server rejects the status.
+func (r *v1Resolver) setConditions(best *offer, err error) {
+	if _, refused := errors.AsType[*statusError](err); refused {
+		r.answer.Conditions = []Condition{}
+		return
+	}
+	progressing := Condition{"Progressing", metav1.ConditionTrue, "Succeeded", "Desired state reached"}
+	if r.answer.Outcome == Failed {
+		progressing.Reason, progressing.Message = "Retrying", err.Error()
+	}
+	failed, isResolved := errors.AsType[*applyError](err)
+	if isResolved && failed.terminal {
+		progressing.Status, progressing.Reason = metav1.ConditionFalse, "InvalidConfiguration"
+	}
+	r.answer.Conditions = append(r.answer.Conditions, r.installedCondition(), progressing)
+	if err != nil && !isResolved {
+		r.answer.Conditions = append(r.answer.Conditions, r.unknownDeprecations()...)
+		return
+	}
+	r.answer.Conditions = append(r.answer.Conditions, r.deprecations(best)...)
+}
+
+func (r *v1Resolver) installedCondition() Condition {
+	var bundle string
+	switch {
+	case r.answer.Choice != nil:
+		bundle = cmp.Or(r.answer.Choice.Image, r.answer.Choice.Bundle)
+	case r.Installed != nil:
+		bundle = cmp.Or(r.Installed.Image, r.Installed.Name)
+	default:
+		return Condition{"Installed", metav1.ConditionFalse, "Failed", "No bundle installed"}
+	}
+	message := fmt.Sprintf("Installed bundle %s successfully", bundle)
+	return Condition{"Installed", metav1.ConditionTrue, "Succeeded", message}
+}
+
+var noBundleYet = Condition{"BundleDeprecated", metav1.ConditionUnknown, "Absent", "no bundle installed yet"}
+
+// unknownDeprecations returns the deprecation conditions if no catalog is chosen.
+func (r *v1Resolver) unknownDeprecations() []Condition {
+	const message = "deprecation status unknown: catalog data unavailable"
+	unknown := func(of string) Condition {
+		return Condition{of, metav1.ConditionUnknown, "DeprecationStatusUnknown", message}
+	}
+	bundle := unknown("BundleDeprecated")
+	if r.Installed == nil {
+		bundle = noBundleYet
+	}
+	return []Condition{unknown("Deprecated"), unknown("PackageDeprecated"), unknown("ChannelDeprecated"), bundle}
+}
+
+// deprecations returns the deprecation conditions for a chosen catalog. If the ClusterExtension has no channels, the
+// deprecations of all channels of the package count.
+func (r *v1Resolver) deprecations(best *offer) []Condition {
+	var installed string
+	switch {
+	case r.answer.Choice != nil:
+		installed = r.answer.Choice.Bundle
+	case r.Installed != nil:
+		installed = r.Installed.Name
+	}
+	var pkg, channels, bundle []string
+	for _, d := range best.Deprecations(r.Package) {
+		switch name := d.Reference.Name; {
+		case d.Message == "":
+		case d.Reference.Schema == declcfg.SchemaPackage:
+			pkg = append(pkg, d.Message)
+		case d.Reference.Schema == declcfg.SchemaChannel && r.selects(name):
+			channels = append(channels, d.Message)
+		case d.Reference.Schema == declcfg.SchemaBundle && name == installed:
+			bundle = append(bundle, d.Message)
+		}
+	}
+	conditions := []Condition{
+		deprecated("Deprecated", "not deprecated", pkg, channels, bundle),
+		deprecated("PackageDeprecated", "package not deprecated", pkg),
+		deprecated("ChannelDeprecated", "channel not deprecated", channels),
+		deprecated("BundleDeprecated", "bundle not deprecated", bundle),
+	}
+	if installed == "" {
+		conditions[3] = noBundleYet
+	}
+	return conditions
+}
+
+// deprecated returns a condition that is true if there are messages.
+func deprecated(of, not string, messages ...[]string) Condition {
+	all := slices.Concat(messages...)
+	if len(all) == 0 {
+		return Condition{of, metav1.ConditionFalse, "NotDeprecated", not}
+	}
+	return Condition{of, metav1.ConditionTrue, "Deprecated", strings.Join(all, "\n")}
+}
+
+// selects reports whether the ClusterExtension follows a channel.
+func (e *Extension) selects(channel string) bool {
+	return len(e.Channels) == 0 || slices.Contains(e.Channels, channel)
+}
+
+// An applyError is the reason why OLM cannot install the bundle that it resolved.
+type applyError struct {
+	bundle, version string
+	err             error
+	terminal        bool // OLM does not retry until the configuration changes
+}
+
+func (e *applyError) Error() string {
+	return fmt.Sprintf("error for resolved bundle %q with version %q: %v", e.bundle, e.version, e.err)
+}
+
+func (e *applyError) Unwrap() error { return e.err }
+
+// A statusError is the reason why a cluster does not record the bundle that OLM resolved and applied.
+type statusError struct {
+	bundle string
+	err    error
+}
+
+func (e *statusError) Error() string {
+	const refused = "bundle %q is applied, but the API server refuses its name in the status of the ClusterExtension: %v"
+	return fmt.Sprintf(refused, e.bundle, e.err)
+}
+
+func (e *statusError) Unwrap() error { return e.err }
+
+// checkBundle returns the error if OLM cannot install the resolved bundle, as far as the catalog metadata shows it.
+func (r *v1Resolver) checkBundle(best *offer) error {
+	if r.Namespace == "" {
+		return nil
+	}
+	b := best.bundle(best.pkg.Name, best.steps[0].To.Name)
+	v, _ := b.Meta.Decode() // nil if it can no longer be read
+	read, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
+	}
+	failed := &applyError{bundle: b.Value.Name, version: best.steps[0].To.Version.String()}
+	csv := read.CSVMetadata()
+	modes := installModes(csv)
+	if len(csv.APIServiceDefinitions.Owned) > 0 {
+		failed.err = errors.New("unsupported bundle: apiServiceDefintions are not supported") // OLM's spelling
+	} else if failed.err = modes.Check(r.SingleOwnNamespace); failed.err == nil {
+		failed.err = modes.CheckConfig(r.Config, r.Namespace)
+		failed.terminal = failed.err != nil
+	}
+	if failed.err != nil {
+		return failed
+	}
+	if err := k8sname.Subdomain(b.Value.Name); err != nil {
+		return &statusError{b.Value.Name, err}
+	}
+	return nil
+}
+
+// installModes returns the supported install modes of a bundle. If the catalog lists none, it returns all of them,
+// because the bundle itself has some.
+func installModes(csv *declcfg.CSVMetadata) installmode.Modes {
+	if len(csv.InstallModes) == 0 {
+		return installmode.Modes{All: true, Own: true, Single: true}
+	}
+	var names []string
+	for _, m := range csv.InstallModes {
+		if m.Supported {
+			names = append(names, m.Type)
+		}
+	}
+	return installmode.Of(names...)
 }

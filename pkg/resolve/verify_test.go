@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/solver"
+	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
 // verify answers a question and checks the answer without the solver: the choice against the constraints and against a
-// search by brute force, a core by removing what is in it.
+// brute-force search, and a core by removing each of its constraints.
 func verify(t *testing.T, ns *Namespace) *Classic {
 	t.Helper()
 	answer, err := ns.Classic(t.Context(), Options{})
@@ -58,7 +58,7 @@ func verifyCore(t *testing.T, p *problem, core []int) {
 	}
 }
 
-// verifySolution checks that what is installed afterwards satisfies everything that OLM demands.
+// verifySolution checks that the resulting installed operators satisfy all of OLM's constraints.
 func verifySolution(t *testing.T, q *question, answer *Classic) {
 	t.Helper()
 	var after []*entry

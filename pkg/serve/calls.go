@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -15,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
 // calls wraps every call. It waits until there is something to answer from, gives errors their codes, and logs
@@ -116,4 +119,49 @@ func (c *calls) report(ctx context.Context, method string, took time.Duration, e
 		attrs = append(attrs, slog.String("error", status.Convert(err).Message()))
 	}
 	c.log.LogAttrs(ctx, level, message, attrs...)
+}
+
+// refusalsEvery is how often the log says what clients were refused. Each refusal by itself would fill it.
+const refusalsEvery = time.Minute
+
+// refusals count what clients were refused, since that was logged last.
+type refusals struct {
+	calls   atomic.Int64 // gRPC and HTTP, when too many were open
+	evicted atomic.Int64 // connections that made room for others
+	refused atomic.Int64 // connections for which nothing made room
+}
+
+// keepLogging logs the counts from time to time, and once more when ctx is done.
+func (r *refusals) keepLogging(ctx context.Context, log *slog.Logger) error {
+	ticker := time.NewTicker(refusalsEvery)
+	defer ticker.Stop()
+	defer r.log(log)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+			r.log(log)
+		}
+	}
+}
+
+func (r *refusals) log(log *slog.Logger) {
+	calls, evicted, refused := r.calls.Swap(0), r.evicted.Swap(0), r.refused.Swap(0)
+	if calls+evicted+refused > 0 {
+		log.Warn("too many clients: calls or connections were refused",
+			"calls", calls, "connectionsClosed", evicted, "connectionsRefused", refused)
+	}
+}
+
+// counted returns an observer of calls that counts them, and then calls next unless it is nil.
+func counted(m *web.Metrics, next func(string, codes.Code, time.Duration)) func(string, codes.Code, time.Duration) {
+	return func(method string, code codes.Code, took time.Duration) {
+		if isRegistry(method) {
+			m.Call(path.Base(method), code.String(), took)
+		}
+		if next != nil {
+			next(method, code, took)
+		}
+	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// A Catalog is what is served under one name.
+// A Catalog is the content served under one name.
 type Catalog struct {
 	Name   string // for HTTP, unique
 	Source declcfg.Source
@@ -34,7 +34,7 @@ type Input struct {
 	Close    func() // lets go of them
 }
 
-// LoadOptions say what is loaded, and where the store is kept that is made of it.
+// LoadOptions select the catalogs to load and the place of the store built from them.
 type LoadOptions struct {
 	// Open opens the catalogs. It is called again when they are loaded again.
 	Open func(context.Context) (*Input, error)
@@ -50,7 +50,8 @@ type LoadOptions struct {
 	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
 	CacheOnly bool
 
-	// KeepGoing serves catalogs without the packages that are not valid, if there are others. Such a store is not cached.
+	// KeepGoing serves catalogs without the packages that are not valid, if there are others. Such a store is not
+	// cached.
 	KeepGoing bool
 
 	HTTP     bool         // keeps all objects for HTTP; a store in CacheDir without them is replaced
@@ -169,7 +170,7 @@ func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web
 	return all, nil
 }
 
-// sources returns those of all catalogs.
+// sources returns the sources of all catalogs.
 func (in *Input) sources() []declcfg.Source {
 	all := make([]declcfg.Source, len(in.Catalogs))
 	for i, c := range in.Catalogs {
@@ -178,7 +179,7 @@ func (in *Input) sources() []declcfg.Source {
 	return all
 }
 
-// webCatalogs returns what is served over HTTP, nil if the store was built without it.
+// webCatalogs returns the catalogs served over HTTP, nil if the store was built without HTTP content.
 func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 	var all []web.Catalog
 	for i, objects := range s.Store.Catalogs() {
@@ -341,4 +342,81 @@ func (l *loader) inCache(
 		return nil, err
 	}
 	return store.Open(l.path(), key)
+}
+
+// A check validates each catalog while a store is made of all, and refuses packages that several of them hold: clients
+// ask for a package without saying of which catalog.
+type check struct {
+	catalogs []*validate.Checker
+	system   bool // see [ProblemsError]
+}
+
+func newCheck(sources []declcfg.Source) (*check, error) {
+	all := &check{}
+	for _, s := range sources {
+		c, err := validate.NewChecker(validate.Options{ErrorsOnly: true}, s)
+		if err != nil {
+			return nil, err
+		}
+		all.catalogs = append(all.catalogs, c)
+	}
+	return all, nil
+}
+
+// Object implements [store.Check].
+func (c *check) Object(source int, o *declcfg.Object, value any, err error) any {
+	return c.catalogs[source].Object(o, value, err)
+}
+
+// Add implements [store.Check].
+func (c *check) Add(source int, object any, err error) {
+	c.system = c.system || ofSystem(err)
+	c.catalogs[source].Add(object, err)
+}
+
+// Done implements [store.Check]. The error of a catalog that is invalid is a [*ProblemsError].
+func (c *check) Done(ctx context.Context) error {
+	invalid := &ProblemsError{System: c.system}
+	owners := map[string]*declcfg.Meta{} // by package
+	for _, catalog := range c.catalogs {
+		report, err := catalog.Report(ctx)
+		if err != nil {
+			return err
+		}
+		invalid.Problems = append(invalid.Problems, report.Problems...)
+		for _, p := range report.Index.Packages() {
+			if clash := claim(owners, p); clash != nil {
+				invalid.Problems = append(invalid.Problems, clash)
+				invalid.Clash = true
+			}
+		}
+	}
+	if len(invalid.Problems) > 0 {
+		return invalid
+	}
+	return nil
+}
+
+// claim records the owner of a package, and returns a problem if the package has one already, else nil.
+func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) *problem.Problem {
+	meta := definition(p)
+	if meta == nil || p.Name == "" {
+		return nil
+	}
+	if other, ok := owners[p.Name]; ok {
+		return &problem.Problem{
+			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
+			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
+		}
+	}
+	owners[p.Name] = meta
+	return nil
+}
+
+// definition returns the olm.package of a package, nil for none.
+func definition(p *declcfg.PackageIndex) *declcfg.Meta {
+	if len(p.Packages) == 0 {
+		return nil
+	}
+	return p.Packages[0].Meta
 }

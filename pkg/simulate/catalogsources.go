@@ -6,12 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 type source = cluster.Object[*v1alpha1.CatalogSource]
@@ -89,7 +95,7 @@ func (r *run) setError(o source, of v1alpha1.ConditionReason, message string, wh
 	if of != "" {
 		text = fmt.Sprintf("reason %s: %s", of, message)
 	}
-	return update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
+	return update(r, o, func(c *v1alpha1.CatalogSource) {
 		c.Status.Reason, c.Status.Message = of, message
 	}, text, why)
 }
@@ -98,7 +104,7 @@ func (r *run) setError(o source, of v1alpha1.ConditionReason, message string, wh
 func (r *run) expandTemplate(o source) source {
 	template, ok := o.Value.Annotations[catalogsource.TemplateAnnotation]
 	if !ok {
-		return update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
+		return update(r, o, func(c *v1alpha1.CatalogSource) {
 			for _, of := range catalogsource.TemplateConditions {
 				meta.RemoveStatusCondition(&c.Status.Conditions, of)
 			}
@@ -127,7 +133,7 @@ func (r *run) expandTemplate(o source) source {
 	if len(news) == 0 {
 		return o
 	}
-	return update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
+	return update(r, o, func(c *v1alpha1.CatalogSource) {
 		c.Spec.Image, c.Status.Conditions = image, conditions
 	}, strings.Join(news, ", "), computed("OLM expands image templates with the version of Kubernetes"))
 }
@@ -152,7 +158,7 @@ func (r *run) connect(o source) {
 		return // nothing is known
 	}
 	address := catalogsource.Address(o.Value)
-	update(r, &r.State.CatalogSources, o, func(c *v1alpha1.CatalogSource) {
+	update(r, o, func(c *v1alpha1.CatalogSource) {
 		if c.Status.GRPCConnectionState == nil {
 			c.Status.GRPCConnectionState = &v1alpha1.GRPCConnectionState{}
 		}
@@ -162,4 +168,159 @@ func (r *run) connect(o source) {
 			c.Status.RegistryServiceStatus = catalogsource.RegistryService(c)
 		}
 	}, fmt.Sprintf("connection to %s: %s", address, state), assumed("OLM connects to the catalogs that it resolves from"))
+}
+
+var configMapKind = schema.GroupKind{Kind: "ConfigMap"}
+
+// configMap notes the version of the ConfigMap of a CatalogSource, and makes it the owner of it. It reports whether OLM
+// goes on with the CatalogSource in this step.
+func (r *run) configMap(o source) (source, bool) {
+	c := o.Value
+	name := c.Namespace + "/" + c.Spec.ConfigMap
+	found, missing := r.findConfigMap(c)
+	if missing {
+		why := computed("OLM reads the ConfigMap of a CatalogSource of type " + string(c.Spec.SourceType))
+		o = r.setError(o, v1alpha1.CatalogSourceConfigMapError, fmt.Sprintf(
+			"failed to get catalog config map %s: configmaps %q not found", c.Spec.ConfigMap, c.Spec.ConfigMap), why)
+		wait(r, o, "ConfigMap "+name, Computed)
+		return o, false
+	}
+	if !r.question.Reads(c.Namespace, c.Name) {
+		r.assume(fmt.Sprintf("CatalogSource %s/%s serves ConfigMap %s, whose contents are not read: --catalog gives them",
+			c.Namespace, c.Name, name))
+	}
+	if found == nil {
+		return o, true
+	}
+	adopted := found.DeepCopyObject().(*cluster.Other)
+	catalogsource.Adopt(adopted, c)
+	r.put(adopted, "owned by CatalogSource "+c.Name, computed("a CatalogSource owns the ConfigMap of its catalog"))
+	if of := c.Status.ConfigMapResource; of != nil && of.IsAMatch(&found.ObjectMeta) {
+		return o, true
+	}
+	return update(r, o, func(c *v1alpha1.CatalogSource) {
+		c.Status.ConfigMapResource = &v1alpha1.ConfigMapResourceReference{
+			Name: found.Name, Namespace: found.Namespace, UID: found.UID, ResourceVersion: found.ResourceVersion,
+		}
+	}, "configMapReference "+found.Name, computed("the status says which version of the ConfigMap is served")), false
+}
+
+// findConfigMap returns the ConfigMap of a CatalogSource, nil if it has none in the state. It is known to be missing if
+// the state has others of its namespace.
+func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
+	all := r.State.Others[configMapKind]
+	if all == nil || !catalogsource.FromConfigMap(c) {
+		return nil, false
+	}
+	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
+		return o.Value, false
+	}
+	for range all.In(c.Namespace) {
+		return nil, true
+	}
+	return nil, false
+}
+
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A
+// pod that serves something else is replaced.
+func (r *run) servePod(o source) source {
+	outdated, current := r.podsOf(o.Value)
+	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {
+		return o
+	}
+	text, reading := "of another image", "the pod of a CatalogSource runs its image"
+	if catalogsource.FromConfigMap(o.Value) {
+		text, reading = "of another version of the ConfigMap", "the pod of a CatalogSource reads its ConfigMap once"
+	}
+	for _, old := range outdated {
+		remove(r, old, text, computed(reading))
+	}
+	why := computed("a pod serves the catalog of a CatalogSource")
+	for _, made := range r.podObjects(o.Value) {
+		r.put(made, "for CatalogSource "+o.Value.Name, why)
+	}
+	service := catalogsource.RegistryService(o.Value)
+	return update(r, o, func(c *v1alpha1.CatalogSource) {
+		c.Status.RegistryServiceStatus = service
+	}, "registryService "+service.ServiceName, why)
+}
+
+// findPods finds the pods of all CatalogSources.
+func (r *run) findPods() {
+	r.pods = map[types.NamespacedName][]cluster.Object[*cluster.Other]{}
+	pods := r.State.Others[podKind]
+	if pods == nil {
+		return
+	}
+	for o := range pods.All() {
+		if name, ok := o.Value.Labels[catalogsource.LabelName]; ok {
+			of := types.NamespacedName{Namespace: o.Value.Namespace, Name: name}
+			r.pods[of] = append(r.pods[of], o)
+		}
+	}
+}
+
+// podsOf returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
+func (r *run) podsOf(c *v1alpha1.CatalogSource) (outdated []cluster.Object[*cluster.Other], current bool) {
+	for _, o := range r.pods[keyOf(c)] {
+		var pod corev1.Pod
+		if decode(o.Value, &pod) != nil {
+			continue
+		}
+		if catalogsource.Serves(&pod, c) {
+			current = true
+			continue
+		}
+		outdated = append(outdated, o)
+	}
+	return outdated, current
+}
+
+// asKubernetes reads and writes JSON as the types of Kubernetes expect it.
+var asKubernetes = jsonv1.DefaultOptionsV1()
+
+// podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster the name of the pod is
+// random.
+func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
+	var namespace *corev1.Namespace
+	if o, ok := r.State.Namespaces.Get("", c.Namespace); ok {
+		namespace = o.Value
+	}
+	pod := catalogsource.Pod(c, catalogsource.Security(c, namespace))
+	pod.Name = pod.GenerateName + "0"
+	pod.Labels[catalogsource.LabelPodHash] = operator.Hash(&pod.Spec)
+	service := catalogsource.Service(c)
+	service.Labels[catalogsource.LabelServiceHash] = operator.Hash(&service.Spec)
+	switch {
+	case catalogsource.FromConfigMap(c):
+		r.assume("OLM serves catalogs from ConfigMaps with " + catalogsource.ConfigMapImage)
+	case c.Spec.GrpcPodConfig != nil && c.Spec.GrpcPodConfig.ExtractContent != nil:
+		r.assume(fmt.Sprintf("OLM serves catalogs that it extracts with %s and %s", catalogsource.OpmImage,
+			catalogsource.OLMImage))
+	}
+	objects := []cluster.Kubernetes{catalogsource.ServiceAccount(c)}
+	if catalogsource.FromConfigMap(c) {
+		role, binding := catalogsource.Permissions(c)
+		objects = append(objects, role, binding)
+	}
+	for _, p := range catalogsource.NetworkPolicies(c) {
+		objects = append(objects, untyped(p))
+	}
+	return append(objects, untyped(pod), untyped(service))
+}
+
+// untyped returns an object of a kind for which a State has no field.
+func untyped(o cluster.Kubernetes) cluster.Kubernetes {
+	object, err := cluster.Decode([]byte(jsonText(o)))
+	if err != nil {
+		panic(err) // what is written here can be read
+	}
+	return object
+}
+
+// decode reads an object of such a kind into the type that it has in Kubernetes.
+func decode(o cluster.Kubernetes, into any) error {
+	return json.Unmarshal([]byte(jsonText(o)), into, asKubernetes)
 }

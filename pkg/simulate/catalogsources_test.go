@@ -58,7 +58,7 @@ spec: {sourceType: configmap, configMap: m}
 		}
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if err := yaml.UnmarshalStrict(text, types[kind]()); err != nil {
-			t.Errorf("%s: %v", refTo(object), err)
+			t.Errorf("%s: %v", RefTo(object), err)
 		}
 		if kind != "Pod" {
 			continue

@@ -12,17 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // Manifests of a bundle that are about permissions outlive the operator (the play extras). During an update the service
 // account has both operators as owners.
 func TestOwn(t *testing.T) {
-	operator := func(name string) *v1alpha1.ClusterServiceVersion {
+	named := func(name string) *v1alpha1.ClusterServiceVersion {
 		return &v1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}}
 	}
 	const labelsOfOwner = " olm.managed=true,olm.owner.kind=ClusterServiceVersion,olm.owner.namespace=ns,olm.owner=kiln.v2"
-	owned := metav1.ObjectMeta{OwnerReferences: rbac.OwnedBy(operator("kiln.v2"))}
+	owned := metav1.ObjectMeta{OwnerReferences: operator.OwnedBy(named("kiln.v2"))}
 	for _, tt := range []struct {
 		name        string
 		o           cluster.Kubernetes
@@ -40,10 +40,10 @@ func TestOwn(t *testing.T) {
 		{"another object of the cluster", &cluster.Other{}, false, "[]" + labelsOfOwner},
 	} {
 		r := newRun(loaded(t, ""), Options{})
-		old := serviceAccount("kiln", metav1.ObjectMeta{OwnerReferences: rbac.OwnedBy(operator("kiln.v1"))})
+		old := serviceAccount("kiln", metav1.ObjectMeta{OwnerReferences: operator.OwnedBy(named("kiln.v1"))})
 		r.State.ServiceAccounts.Put(cluster.Object[*corev1.ServiceAccount]{Value: old})
 		x := &execution{account: account{run: r}, plan: &v1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}}
-		x.own(tt.o, operator("kiln.v2"), tt.inNamespace)
+		x.own(tt.o, named("kiln.v2"), tt.inNamespace)
 		names := []string{}
 		for _, ref := range tt.o.GetOwnerReferences() {
 			names = append(names, ref.Name)

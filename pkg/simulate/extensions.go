@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
@@ -44,13 +45,13 @@ func (r *run) waitFor(o cluster.Object[*cluster.Extension], w Wait) {
 // extend does what OLM v1 does with a ClusterExtension, and returns what that waits for.
 func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	question, answer := r.question.Extension(o)
-	if answer.Outcome == cluster.Waiting {
+	if answer.Outcome == olm.Waiting {
 		return Wait{For: "the bundle that is being rolled out, which no object names", Verdict: NotEvaluable}
 	}
 	text, why := "", computed("OLM v1 resolves a ClusterExtension on its own, and again and again where it fails")
 	changed := func(*cluster.Extension) {}
 	if question.Changes(answer) {
-		ref := refTo(o.Value)
+		ref := RefTo(o.Value)
 		next := question.Next(answer).Installed
 		if circle := r.circleOf(ref, next.Name); circle != "" {
 			return Wait{For: "nothing: it is updated in a circle, " + circle, Verdict: Computed}
@@ -69,11 +70,13 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	}
 	conditions, news := extensionConditions(o.Value.Status.Conditions, answer.Conditions)
 	parts := slices.DeleteFunc(append([]string{text}, news...), func(s string) bool { return s == "" })
-	update(r, &r.State.ClusterExtensions, o, func(e *cluster.Extension) {
+	update(r, o, func(e *cluster.Extension) {
 		changed(e)
 		e.Status.Conditions = conditions
 	}, cmp.Or(strings.Join(parts, ", "), "nothing to install"), why)
+	delete(r.refused, o.Value.Name)
 	if answer.Outcome == resolve.Failed {
+		r.refused[o.Value.Name] = answer
 		return Wait{For: "a change, since it is not resolved: " + answer.Message, Verdict: Computed}
 	}
 	return Wait{}

@@ -1,15 +1,21 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // An installation creates what an operator runs.
@@ -37,7 +43,7 @@ func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *install
 // mayReinstall reports whether the service account of an operator that could not be installed may create by now what it
 // could not before. If not, the operator waits.
 func (ns *installed) mayReinstall(o csv) bool {
-	strategy, err := rbac.Strategy(o.Value)
+	strategy, err := operator.Strategy(o.Value)
 	if err != nil || o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailed {
 		return true
 	}
@@ -76,30 +82,412 @@ func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1
 
 // serve creates an APIService, or takes it over from the operator that is replaced.
 func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
-	service := &cluster.APIService{
+	s, text := stored(i.run, &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.GetName()},
 		Spec: cluster.APIServiceSpec{
 			Group: d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
 		},
+	}, i.csv.Name)
+	if err := i.as.permit(s, ""); err != nil || i.dry {
+		return err
 	}
-	port := plain.ServicePort(d.ContainerPort, nil).Port
-	return applyAs(i, &i.State.APIServices, service, func(s *cluster.APIService) {
-		s.Labels = labels.Merge(s.Labels, rbac.OwnerLabels(i.csv))
-		s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: serviceOf(d.DeploymentName), Port: &port}
-		if ca := i.authority(d.DeploymentName); ca != nil {
-			s.Spec.CABundle = ca
-		}
+	name, port := operator.ServiceName(d.DeploymentName), operator.ServicePort(d.ContainerPort, nil).Port
+	s.Labels = labels.Merge(s.Labels, operator.OwnerLabels(i.csv))
+	s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: name, Port: &port}
+	if ca := i.authority(d.DeploymentName); ca != nil {
+		s.Spec.CABundle = ca
+	}
+	i.put(s, text, i.why)
+	return nil
+}
+
+// installFailed begins what OLM says of an operator that it could not install.
+const installFailed = "install strategy failed: "
+
+// install creates what an operator runs, as the service account of its OperatorGroup.
+func (ns *installed) install(o csv) {
+	strategy, err := operator.Strategy(o.Value)
+	if err != nil {
+		ns.invalidStrategy(o, err)
+		return
+	}
+	i, err := ns.installation(o.Value)
+	if err != nil {
+		wait(ns.run, o, "the service account of its OperatorGroup: "+err.Error(), Computed)
+		return
+	}
+	if reason, err := i.create(strategy.DeploymentSpecs); err != nil {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, installFailed+err.Error(),
+			computed("OLM creates what an operator runs as the service account of the OperatorGroup"))
+		return
+	}
+	if err := i.installWebhooks(); err != nil {
+		ns.failConversion(o, err)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,
+		"waiting for install components to report healthy", computed("everything that it runs is created"))
+}
+
+// isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they
+// are assumed.
+func isAvailable(s *cluster.APIService) bool {
+	conditions := s.Status.Conditions
+	return len(conditions) == 0 || slices.ContainsFunc(conditions, func(c cluster.APIServiceCondition) bool {
+		return c.Type == "Available" && c.Status == metav1.ConditionTrue
 	})
 }
 
-// applyAs applies an object of the operator, unless the service account may not create it.
-func applyAs[P cluster.Kubernetes](i *installation, s *cluster.Store[P], o P, set func(P)) error {
-	if err := i.as.permit(o, o.GetNamespace()); err != nil {
+// check waits for what an operator runs.
+func (ns *installed) check(o csv) {
+	if ns.broken(o) {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install timeout",
+			assumed("the operator never becomes ready"))
+		return
+	}
+	ns.ready(o)
+}
+
+// ready lets an operator succeed.
+func (ns *installed) ready(o csv) {
+	ns.run.assume("the pods of operators become ready")
+	ns.phase(o, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
+		"install strategy completed with no errors", assumed("its pods become ready"))
+}
+
+// broken reports whether an operator is assumed to fail.
+func (ns *installed) broken(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
+
+// unhealthy are the reasons to fail that depend on what runs, which a simulation does not know.
+var unhealthy = []v1alpha1.ConditionReason{
+	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
+	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
+}
+
+// assume notes what neither the state nor the options say.
+func (r *run) assume(what string) {
+	if !r.noted[what] {
+		r.noted[what] = true
+		r.Assumed = append(r.Assumed, what)
+	}
+}
+
+// annotationCAHash has the hash of the certificate authority of an operator. A new one restarts its pods.
+const annotationCAHash = "olmcahash"
+
+// labelDeploymentHash has the hash of the spec that OLM gave to a Deployment.
+const labelDeploymentHash = "olm.deployment-spec-hash"
+
+// deploy creates a Deployment, or takes it over from the operator that is replaced.
+func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
+	d, text := stored(i.run, &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
+	}, i.csv.Name)
+	if err := i.as.permit(d, d.Namespace); err != nil || i.dry {
 		return err
 	}
-	if !i.dry {
-		apply(i.run, s, o, set, i.csv.Name, i.why)
+	i.setDeployment(d, spec)
+	i.put(d, text, i.why)
+	return nil
+}
+
+// setDeployment sets the fields of a Deployment that an operator determines.
+func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) {
+	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
+	old := d.DeepCopy()
+	oldHash := old.Spec.Template.Annotations[annotationCAHash]
+	d.OwnerReferences, d.Spec = operator.OwnedBy(i.csv), *spec.Spec.DeepCopy()
+	template := &d.Spec.Template
+	if cert != nil {
+		operator.MountCertificate(&template.Spec, cert.secret)
+		template.Spec.ServiceAccountName = serviceAccountOf(spec)
+		template.Annotations = with(template.Annotations, annotationCAHash, cmp.Or(cert.caHash(), oldHash))
+	}
+	template.Annotations = labels.Merge(template.Annotations, i.csv.Annotations)
+	configure(d, config)
+	setVariable(&template.Spec, corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: i.csv.Name})
+	d.Spec.RevisionHistoryLimit = new(int32(1))
+	d.Labels = labels.Merge(spec.Label, operator.OwnerLabels(i.csv))
+	keepComponentLabels(d, old.Labels)
+	if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
+		d.Labels[labelDeploymentHash] = operator.Hash(&d.Spec)
+	}
+	if operator.IsOwned(old, i.csv) {
+		keepDefaults(&d.Spec, &old.Spec)
+	}
+}
+
+// keepDefaults keeps the fields of a Deployment of the same operator that the API server filled in before, and fills in
+// again.
+func keepDefaults(d, old *appsv1.DeploymentSpec) {
+	d.ProgressDeadlineSeconds = cmp.Or(d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
+	d.Strategy.Type = cmp.Or(d.Strategy.Type, old.Strategy.Type)
+	d.Strategy.RollingUpdate = cmp.Or(d.Strategy.RollingUpdate, old.Strategy.RollingUpdate)
+	pod, before := &d.Template.Spec, &old.Template.Spec
+	pod.DNSPolicy = cmp.Or(pod.DNSPolicy, before.DNSPolicy)
+	pod.RestartPolicy = cmp.Or(pod.RestartPolicy, before.RestartPolicy)
+	pod.SchedulerName = cmp.Or(pod.SchedulerName, before.SchedulerName)
+	pod.SecurityContext = cmp.Or(pod.SecurityContext, before.SecurityContext)
+	pod.DeprecatedServiceAccount = cmp.Or(pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
+	pod.TerminationGracePeriodSeconds = cmp.Or(pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
+	for i := range min(len(pod.Volumes), len(before.Volumes)) {
+		if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
+			now.DefaultMode = cmp.Or(now.DefaultMode, before.DefaultMode)
+		}
+	}
+	for i := range min(len(pod.Containers), len(before.Containers)) {
+		c, before := &pod.Containers[i], &before.Containers[i]
+		c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, before.ImagePullPolicy)
+		c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, before.TerminationMessagePath)
+		c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, before.TerminationMessagePolicy)
+	}
+}
+
+// serviceAccountOf returns the service account of the pods of a Deployment.
+func serviceAccountOf(spec v1alpha1.StrategyDeploymentSpec) string {
+	return cmp.Or(spec.Spec.Template.Spec.ServiceAccountName, operator.DefaultAccount)
+}
+
+// setVariable sets an environment variable in all containers.
+func setVariable(pod *corev1.PodSpec, v corev1.EnvVar) {
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		c.Env = replaced(c.Env, v, func(old corev1.EnvVar) bool { return old.Name == v.Name })
+	}
+}
+
+// replaced returns a list with v in place of the first element that is old, or at the end.
+func replaced[T any](list []T, v T, isOld func(T) bool) []T {
+	if i := slices.IndexFunc(list, isOld); i >= 0 {
+		list[i] = v
+		return list
+	}
+	return append(list, v)
+}
+
+// podConfig returns the spec.config of the Subscription that installed an operator, and in its env the proxy of
+// OpenShift unless it sets a variable of that itself.
+func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.SubscriptionConfig {
+	config := new(v1alpha1.SubscriptionConfig)
+	for o := range r.State.Subscriptions.In(c.Namespace) {
+		if o.Value.Status.InstalledCSV == c.Name && !r.isReportedLate(o.Value, c) {
+			if o.Value.Spec.Config != nil {
+				config = o.Value.Spec.Config.DeepCopy()
+			}
+			break
+		}
+	}
+	proxy := r.proxy()
+	if !slices.ContainsFunc(config.Env, func(set corev1.EnvVar) bool {
+		return slices.ContainsFunc(proxy, func(v corev1.EnvVar) bool { return v.Name == set.Name })
+	}) {
+		proxy = slices.DeleteFunc(proxy, func(v corev1.EnvVar) bool { return v.Value == "" })
+		config.Env = append(config.Env, proxy...)
+	}
+	return config
+}
+
+// reportSteps is the number of steps after which the controller of operators sees what another one has reported in a
+// Subscription. In recorded clusters, operators run before their Subscription reports them as installed.
+const reportSteps = 3
+
+// isReportedLate reports whether a Subscription has reported an operator as installed so late that OLM first installs
+// it without spec.config. It installs the operator again when it compares the Deployments.
+func (r *run) isReportedLate(s *v1alpha1.Subscription, c *v1alpha1.ClusterServiceVersion) bool {
+	step, ok := r.reported[keyOf(s)]
+	return ok && r.Steps+1-step < reportSteps && c.Status.Phase != v1alpha1.CSVPhaseSucceeded
+}
+
+// proxy returns the variables of the proxy of OpenShift. Those that are not set are empty.
+func (r *run) proxy() []corev1.EnvVar {
+	var proxy struct {
+		Status struct {
+			HTTPProxy  string `json:"httpProxy"`
+			HTTPSProxy string `json:"httpsProxy"`
+			NoProxy    string `json:"noProxy"`
+		} `json:"status"`
+	}
+	found, ok := r.State.Get(schema.GroupKind{Group: "config.openshift.io", Kind: "Proxy"}, "", "cluster")
+	if ok && decode(found.Value, &proxy) != nil {
+		r.assume("no proxy is set: the Proxy \"cluster\" of the state cannot be read")
+	}
+	return []corev1.EnvVar{
+		{Name: "HTTP_PROXY", Value: proxy.Status.HTTPProxy},
+		{Name: "HTTPS_PROXY", Value: proxy.Status.HTTPSProxy},
+		{Name: "NO_PROXY", Value: proxy.Status.NoProxy},
+	}
+}
+
+// configure applies the spec.config of a Subscription to a Deployment. OLM ignores its selector, and leaves init
+// containers alone.
+func configure(d *appsv1.Deployment, config *v1alpha1.SubscriptionConfig) {
+	template := &d.Spec.Template
+	d.Annotations = labels.Merge(d.Annotations, config.Annotations)
+	template.Annotations = labels.Merge(config.Annotations, template.Annotations)
+	pod := &template.Spec
+	for _, v := range config.Env {
+		setVariable(pod, v)
+	}
+	for _, v := range config.Volumes {
+		pod.Volumes = replaced(pod.Volumes, v, func(old corev1.Volume) bool { return old.Name == v.Name })
+	}
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		c.EnvFrom = withMissing(c.EnvFrom, config.EnvFrom)
+		for _, m := range config.VolumeMounts {
+			c.VolumeMounts = replaced(c.VolumeMounts, m, func(old corev1.VolumeMount) bool { return old.Name == m.Name })
+		}
+		if config.Resources != nil {
+			c.Resources = *config.Resources.DeepCopy()
+		}
+	}
+	pod.Tolerations = withMissing(pod.Tolerations, config.Tolerations)
+	if config.NodeSelector != nil {
+		pod.NodeSelector = config.NodeSelector
+	}
+	pod.Affinity = configuredAffinity(pod.Affinity, config.Affinity)
+}
+
+// withMissing appends those values to a list that it does not have.
+func withMissing[T any](list, added []T) []T {
+	for _, v := range added {
+		if !slices.ContainsFunc(list, func(old T) bool { return equality.Semantic.DeepEqual(old, v) }) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// configuredAffinity returns an affinity with the parts that a Subscription configures. Empty parts are deleted. At an
+// empty podAntiAffinity, OLM deletes all parts.
+func configuredAffinity(old, config *corev1.Affinity) *corev1.Affinity {
+	none := corev1.Affinity{}
+	switch {
+	case config == nil:
+		return old
+	case *config == none:
+		return nil
+	case old == nil || *old == none:
+		return config
+	case isEmpty(config.PodAntiAffinity):
+		return nil
+	}
+	set := &corev1.Affinity{
+		NodeAffinity:    configuredPart(old.NodeAffinity, config.NodeAffinity),
+		PodAffinity:     configuredPart(old.PodAffinity, config.PodAffinity),
+		PodAntiAffinity: configuredPart(old.PodAntiAffinity, config.PodAntiAffinity),
+	}
+	if *set == none {
+		return nil
+	}
+	return set
+}
+
+func configuredPart[T any](old, config *T) *T {
+	switch {
+	case config == nil:
+		return old
+	case isEmpty(config):
+		return nil
+	}
+	return config
+}
+
+func isEmpty[T any](v *T) bool { return v != nil && equality.Semantic.DeepEqual(*v, *new(T)) }
+
+// A drift is the first difference between the Deployments of an operator and those that it should have.
+type drift struct {
+	message string // as OLM has it
+	missing bool   // the Deployment does not exist; otherwise it is another one
+}
+
+// maxReinstalls ends the contest of two operators for Deployments of one name, which OLM lets go on without end.
+const maxReinstalls = 5
+
+// reinstall installs an operator again whose Deployments drifted, and reports whether it does. The phase and the reason
+// are those for a missing Deployment.
+func (ns *installed) reinstall(
+	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
+) bool {
+	d := ns.drift(o.Value)
+	if d == nil {
+		return false
+	}
+	if ns.reinstalls[keyOf(o.Value)] >= maxReinstalls {
+		wait(ns.run, o, "its Deployments, for which OLM installs it again and again: "+d.message, Computed)
+		return true
+	}
+	ns.reinstalls[keyOf(o.Value)]++
+	if !d.missing {
+		phase = v1alpha1.CSVPhaseInstallReady
+	}
+	ns.phase(o, phase, reason, "installing: "+d.message,
+		computed("OLM compares the Deployments of an operator with its ClusterServiceVersion"))
+	return true
+}
+
+// drift compares the Deployments of an operator with its ClusterServiceVersion, as OLM does. It returns nil if they
+// agree, or if the state says too little about them.
+func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
+	strategy, err := operator.Strategy(c)
+	if err != nil {
+		return nil
+	}
+	i, err := ns.installation(c)
+	if err != nil {
+		return nil
+	}
+	i.dry, i.as.ref = true, nil // OLM reads certificates with its own permissions
+	for _, spec := range strategy.DeploymentSpecs {
+		o, ok := ns.State.Deployments.Get(c.Namespace, spec.Name)
+		switch {
+		case !ok && !ns.knowsDeployments(c):
+			continue
+		case !ok, !operator.IsOwned(o.Value, c):
+			return &drift{"missing deployment with name=" + spec.Name, true}
+		}
+		if message := i.difference(o.Value, spec); message != "" {
+			return &drift{message, false}
+		}
 	}
 	return nil
+}
+
+// knowsDeployments reports whether a Deployment of an operator that the state does not have is missing in the cluster,
+// too: the state has Deployments, or service accounts, of which every namespace has one, or OLM could not create it.
+func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
+	return slices.Contains(neverInstalled, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
+		hasOthers(&ns.input.ServiceAccounts)
+}
+
+// neverInstalled are the reasons for which operators fail before OLM has created all their Deployments.
+var neverInstalled = []v1alpha1.ConditionReason{
+	v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonOwnerConflict, v1alpha1.CSVReasonInvalidWebhookDescription,
+}
+
+// difference returns what differs in a Deployment: an annotation of its pods, or the hash of its spec. OLM compares
+// annotations in any order.
+func (i *installation) difference(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) string {
+	annotations := d.Spec.Template.Annotations
+	for _, key := range slices.Sorted(maps.Keys(i.csv.Annotations)) {
+		want := i.csv.Annotations[key]
+		if found, ok := annotations[key]; !ok {
+			return "annotations on deployment does not contain expected key: " + key
+		} else if found != want {
+			return fmt.Sprintf("unexpected annotation on deployment. Expected %s:%s, found %s:%s", key, want, key, found)
+		}
+	}
+	_ = i.certify(spec) // which finds certificates, and cannot fail without a service account
+	wanted := d.DeepCopy()
+	i.setDeployment(wanted, spec)
+	before, after := d.Labels[labelDeploymentHash], wanted.Labels[labelDeploymentHash]
+	switch {
+	case after == "" || before == after:
+		return ""
+	case before == "":
+		return "deployment doesn't have a spec hash, update it"
+	}
+	return fmt.Sprintf("deployment changed old hash=%s, new hash=%s", before, after)
 }

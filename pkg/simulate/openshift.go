@@ -2,16 +2,14 @@ package simulate
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/blang/semver/v4"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/opm-toolchain/opm/pkg/bundle/plain"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -24,11 +22,11 @@ type OpenShift struct {
 	Blocked     []Blocker `json:"blocked"` // by what
 }
 
-// A Blocker is an operator that does not support the next minor version.
+// A Blocker is an object that keeps something else from being updated.
 type Blocker struct {
 	Object  Ref         `json:"object"`
 	Place   declcfg.Pos `json:"place,omitzero"`
-	Message string      `json:"message"` // as OpenShift shows it
+	Message string      `json:"message"` // why; of OpenShift, as OpenShift shows it
 }
 
 // openShift sets the verdict about OpenShift if its version is known: from the options or else from the state.
@@ -46,7 +44,7 @@ func (r *run) openShift() error {
 	for o := range r.State.ClusterServiceVersions.All() {
 		if text, ok := o.Value.Annotations[annotationProperties]; ok && !o.Value.IsCopied() {
 			properties, err := resolve.AnnotatedProperties(text)
-			block(refTo(o.Value), o.Pos, blocksClassic(o.Value.Namespace+"/"+o.Value.Name, properties, err, current))
+			block(RefTo(o.Value), o.Pos, blocksClassic(o.Value.Namespace+"/"+o.Value.Name, properties, err, current))
 		}
 	}
 	for o := range r.State.ClusterExtensions.All() {
@@ -54,14 +52,14 @@ func (r *run) openShift() error {
 		if name := o.Value.Status.Install.Bundle.Name; !ok && name != "" {
 			r.assume(fmt.Sprintf("no catalog has %s: it is not known which version of OpenShift it supports", name))
 		}
-		block(refTo(o.Value), o.Pos, blocksV1(o.Value, properties, current))
+		block(RefTo(o.Value), o.Pos, blocksV1(o.Value, properties, current))
 	}
 	r.OpenShift.Upgradeable = len(r.OpenShift.Blocked) == 0
 	return nil
 }
 
 // openShiftVersion returns the version of OpenShift, "" if it is not known, and the same without the patch.
-func (r *run) openShiftVersion() (text string, minor plain.OpenShiftVersion, err error) {
+func (r *run) openShiftVersion() (text string, minor operator.OpenShiftVersion, err error) {
 	text = cmp.Or(r.opts.OCPVersion, desiredVersion(r.State))
 	if text == "" {
 		return "", minor, nil
@@ -73,8 +71,8 @@ func (r *run) openShiftVersion() (text string, minor plain.OpenShiftVersion, err
 	return text, withoutPatch(version), err
 }
 
-func withoutPatch(v semver.Version) plain.OpenShiftVersion {
-	return plain.OpenShiftVersion{Major: v.Major, Minor: v.Minor}
+func withoutPatch(v semver.Version) operator.OpenShiftVersion {
+	return operator.OpenShiftVersion{Major: v.Major, Minor: v.Minor}
 }
 
 // desiredVersion returns the version of OpenShift that the ClusterVersion has, "" if there is none.
@@ -98,28 +96,24 @@ func desiredVersion(s *cluster.State) string {
 
 // blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one,
 // "" if it does.
-func blocksClassic(name string, properties []resolve.Property, err error, current plain.OpenShiftVersion) string {
-	values := maxOpenShift(properties)
-	if len(values) > 1 {
-		err = errors.New("defining more than one olm.maxOpenShiftVersion property is not allowed")
-	}
-	var highest plain.OpenShiftVersion
-	if err == nil && len(values) == 1 {
-		highest, err = parseMax(values[0])
+func blocksClassic(name string, properties []resolve.Property, err error, current operator.OpenShiftVersion) string {
+	var highest *operator.OpenShiftVersion
+	if err == nil {
+		highest, err = operator.MaxOpenShift(maxOpenShift(properties))
 	}
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s has invalid olm.maxOpenShiftVersion properties: %v", name, err)
-	case len(values) == 1 && !highest.After(current):
+	case highest != nil && !highest.After(current):
 		return fmt.Sprintf("maximum supported OCP version for %s is %s", name, highest)
 	}
 	return ""
 }
 
 // blocksV1 is blocksClassic for a ClusterExtension.
-func blocksV1(e *cluster.Extension, properties []resolve.Property, current plain.OpenShiftVersion) string {
+func blocksV1(e *cluster.Extension, properties []resolve.Property, current operator.OpenShiftVersion) string {
 	name := fmt.Sprintf("bundle %q for ClusterExtension %q", e.Status.Install.Bundle.Name, e.Name)
-	switch highest, err := plain.MaxOpenShift(maxOpenShift(properties)); {
+	switch highest, err := operator.MaxOpenShiftV1(maxOpenShift(properties)); {
 	case err != nil:
 		return fmt.Sprintf("%s: %v", name, err)
 	case highest == nil || highest.After(current):
@@ -137,23 +131,4 @@ func maxOpenShift(properties []resolve.Property) []jsontext.Value {
 		}
 	}
 	return values
-}
-
-// parseMax reads a version as OLM Classic does, which is less strict than OLM v1.
-func parseMax(value jsontext.Value) (plain.OpenShiftVersion, error) {
-	text := string(value)
-	if value.Kind() == jsontext.KindString {
-		if err := json.Unmarshal(value, &text); err != nil {
-			return plain.OpenShiftVersion{}, err
-		}
-	}
-	v, err := semver.ParseTolerant(text)
-	switch {
-	case err != nil:
-		err = fmt.Errorf("failed to parse %q as semver: %w", text, err)
-	case v.Patch != 0 || len(v.Pre) > 0:
-		err = fmt.Errorf(
-			"property olm.maxOpenShiftVersion must specify only <major>.<minor> version, got invalid value %s", v)
-	}
-	return withoutPatch(v), err
 }

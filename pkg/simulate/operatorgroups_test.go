@@ -65,7 +65,7 @@ func grouped(t *testing.T, text string) string {
 	result := groupedState(t, state)
 	var lines strings.Builder
 	for _, e := range result.Events {
-		fmt.Fprintf(&lines, "%d %s %s: %s\n  %s: %s\n", e.Step, e.Object, e.Action, e.Text, e.Verdict, e.Why)
+		fmt.Fprintf(&lines, "%d %s %s: %s\n  %s: %s\n", e.Step, e.Object, e.Change, e.Text, e.Verdict, e.Why)
 	}
 	for _, w := range result.Waiting {
 		fmt.Fprintf(&lines, "%s waits for %s (%s)\n", w.Object, w.For, w.Verdict)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -121,7 +122,7 @@ func playOptions(t *testing.T, dir string) Options {
 	var p play
 	readJSON(t, dir, "play.json", &p)
 	opts := Options{Approve: p.Approve, Fail: p.Fail, FailUnpack: p.FailUnpack, KubeVersion: p.KubeVersion}
-	opts.Cluster = cluster.Options{Down: p.Down, Global: p.GlobalNamespace}
+	opts.Cluster = olm.Options{Down: p.Down, Global: p.GlobalNamespace}
 	for _, name := range slices.Sorted(maps.Keys(p.Catalogs)) {
 		folder := filepath.Join(dir, p.Catalogs[name])
 		c, err := resolve.ReadCatalog(t.Context(), declcfg.Source{Name: folder, FS: os.DirFS(folder)})

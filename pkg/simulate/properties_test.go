@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -82,7 +83,7 @@ func TestRest(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		objects := randomObjects(random)
 		opts := Options{
-			Cluster: cluster.Options{Catalogs: []*resolve.Catalog{catalog}}, Approve: random.IntN(2) == 0,
+			Cluster: olm.Options{Catalogs: []*resolve.Catalog{catalog}}, Approve: random.IntN(2) == 0,
 		}
 		if random.IntN(4) == 0 {
 			opts.Fail, opts.FailUnpack = []string{"jug.v3.0.0"}, []string{"lid.v3.0.0"}

@@ -2,35 +2,39 @@ package simulate
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // A run is a simulation that is under way.
 type run struct {
 	Result
 	opts     Options
-	input    *cluster.State    // as it was at first
-	question *cluster.Question // about the State as it is
+	input    *cluster.State // as it was at first
+	question *olm.Question  // about the State as it is
 
 	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
 	changed map[string]int
 
 	// Of namespaces: the steps in which their Subscriptions were last synced and resolved, and what they wait for.
 	synced, resolved map[string]int
-	blocked          map[string]Wait
+	blocked          map[string]blockage
 
-	unpacking map[string]int       // the step in which that began, by the images of bundles
-	bundles   map[string]*contents // by catalog and name
-	history   map[string][]string  // what a Subscription or ClusterExtension had installed, by its Ref
-	settled   map[string]Wait      // what ClusterExtensions wait for that do not change any more, by name
-	grouping  *grouping            // of operatorGroups, nil before the first step
+	unpacking map[string]int         // the step in which that began, by the images of bundles
+	bundles   map[string]*contents   // by catalog and name
+	history   map[string][]string    // what a Subscription or ClusterExtension had installed, by its Ref
+	settled   map[string]Wait        // what ClusterExtensions wait for that do not change any more, by name
+	refused   map[string]*resolve.V1 // the answers about ClusterExtensions that are not resolved, by name
+	grouping  *grouping              // of operatorGroups, nil before the first step
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
@@ -51,9 +55,10 @@ func newRun(state *cluster.State, opts Options) *run {
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
 	return &run{
 		opts: opts, input: state, Result: result,
-		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]Wait{},
+		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]blockage{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
-		settled: map[string]Wait{}, copied: map[types.NamespacedName]copying{}, noted: map[string]bool{},
+		settled: map[string]Wait{}, refused: map[string]*resolve.V1{}, noted: map[string]bool{},
+		copied:   map[types.NamespacedName]copying{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
 		named: map[string]*apiextensionsv1.CustomResourceDefinition{},
 	}
@@ -61,7 +66,7 @@ func newRun(state *cluster.State, opts Options) *run {
 
 // ask adds the catalogs. Their contents do not change, so one question is enough.
 func (r *run) ask() error {
-	q, err := r.State.Question(r.opts.Cluster)
+	q, err := olm.NewQuestion(r.State, r.opts.Cluster)
 	if err != nil {
 		return err
 	}
@@ -89,86 +94,79 @@ func computed(why string) reason { return reason{why, Computed} }
 func assumed(why string) reason { return reason{why, Assumed} }
 
 // event notes what happens to an object, which was read at pos.
-func (r *run) event(a Action, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
+func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
 	step := r.Steps + 1
 	r.Events = append(r.Events, Event{
-		Step: step, Action: a, Object: refTo(o), Place: pos, Text: text, Why: why.why, Verdict: why.verdict,
+		Step: step, Change: c, Object: RefTo(o), Place: pos, Text: text, Why: why.why, Verdict: why.verdict,
 	})
 	r.changed[o.GetNamespace()] = step
 }
 
 // wait says what an object waits for.
 func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verdict) {
-	r.Waiting = append(r.Waiting, Wait{Object: refTo(o.Value), Place: o.Pos, For: what, Verdict: v})
+	r.Waiting = append(r.Waiting, Wait{Object: RefTo(o.Value), Place: o.Pos, For: what, Verdict: v})
 }
 
-// create adds an object, whose type is set.
-func create[P cluster.Kubernetes](r *run, s *cluster.Store[P], o P, text string, why reason) {
-	s.Put(cluster.Object[P]{Value: o})
-	r.event(Created, o, declcfg.Pos{}, text, why)
-}
+// A serving says whether a cluster serves a kind of objects.
+type serving int
 
-// update changes a copy of an object and puts it, with an Event, if it is another then. It returns the object that is
-// in the store.
-func update[P cluster.Kubernetes](
-	r *run, s *cluster.Store[P], o cluster.Object[P], change func(P), text string, why reason,
-) cluster.Object[P] {
-	clone := o.Value.DeepCopyObject().(P)
-	change(clone)
-	if equality.Semantic.DeepEqual(o.Value, clone) {
-		return o
-	}
-	o.Value = clone
-	s.Put(o)
-	r.event(Updated, clone, o.Pos, text, why)
-	return o
-}
+const (
+	servingUnknown serving = iota
+	served
+	notServed
+)
 
-// remove deletes an object.
-func remove[P cluster.Kubernetes](r *run, s *cluster.Store[P], o cluster.Object[P], text string, why reason) {
-	s.Delete(o.Value.GetNamespace(), o.Value.GetName())
-	r.event(Deleted, o.Value, o.Pos, text, why)
-}
-
-// put creates an object of any kind, or replaces the one of its name, and reports whether it is new.
-func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
-	of := o.GetObjectKind().GroupVersionKind().GroupKind()
-	old, ok := r.State.Get(of, o.GetNamespace(), o.GetName())
-	if ok {
-		o.SetUID(old.Value.GetUID())
-		o.SetResourceVersion(old.Value.GetResourceVersion())
-		o.SetCreationTimestamp(old.Value.GetCreationTimestamp())
-		keepComponentLabels(o, old.Value.GetLabels())
-		if same(old.Value, o) {
-			return false
+// serving returns whether the cluster serves a kind of objects. Its definitions and APIServices say so. A state without
+// definitions says nothing, and one without APIServices nothing about the groups of Kubernetes itself.
+func (r *run) serving(of schema.GroupVersionKind) serving {
+	for o := range r.State.CustomResourceDefinitions.All() {
+		spec := &o.Value.Spec
+		if spec.Group == of.Group && spec.Names.Kind == of.Kind {
+			i := slices.IndexFunc(spec.Versions, isVersion(of.Version))
+			return servedIf(i >= 0 && spec.Versions[i].Served)
 		}
 	}
-	action := Created
+	if o, ok := r.State.APIServices.Get("", of.Version+"."+of.Group); ok {
+		return servedIf(o.Value.Spec.Service != nil || isOfKubernetes(of.Group))
+	}
+	_, listed := r.input.APIServices.Get("", "v1.") // which every cluster has
+	switch {
+	case listed:
+		return notServed
+	case !hasOthers(&r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
+		return servingUnknown
+	}
+	return notServed
+}
+
+func servedIf(ok bool) serving {
 	if ok {
-		action = Updated
+		return served
 	}
-	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
-	r.event(action, o, old.Pos, text, why)
-	return !ok
+	return notServed
 }
 
-// same reports whether two objects are equal. Fields that are carried along may be in another order.
-func same(a, b cluster.Kubernetes) bool {
-	x, isOther := a.(*cluster.Other)
-	y, both := b.(*cluster.Other)
-	if !isOther || !both {
-		return equality.Semantic.DeepEqual(a, b)
-	}
-	before, err := x.Content()
-	after, err2 := y.Content()
-	return err == nil && err2 == nil && equality.Semantic.DeepEqual(before, after)
+// isOfKubernetes reports whether a group is one of Kubernetes itself.
+func isOfKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// keepComponentLabels keeps the labels that say to which Operators an object belongs.
-func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
-	for key, value := range old {
-		if strings.HasPrefix(key, "operators.coreos.com/") {
-			o.SetLabels(with(o.GetLabels(), key, value))
-		}
+// remember notes the update of what a Subscription or ClusterExtension has installed, "" for nothing.
+func (r *run) remember(of Ref, from, to string) {
+	key := of.String()
+	if len(r.history[key]) == 0 && from != "" {
+		r.history[key] = []string{from}
 	}
+	r.history[key] = append(r.history[key], to)
+}
+
+// circleOf returns the circle of updates that the next one would close, "" if it does not. SkipRanges can lead back to
+// an older version, over and over.
+func (r *run) circleOf(of Ref, next string) string {
+	history := r.history[of.String()]
+	i := slices.Index(history, next)
+	if i < 0 {
+		return ""
+	}
+	return strings.Join(append(slices.Clone(history[i:]), next), " -> ")
 }

@@ -1,16 +1,31 @@
+// Package simulate computes what OLM Classic and OLM v1 do in a cluster, offline, until nothing changes any more.
+//
+//	result, err := simulate.Run(ctx, state, simulate.Options{Cluster: olm.Options{Catalogs: catalogs}})
+//	for _, e := range result.Events {
+//		fmt.Println(e.Step, e.Object, e.Text)
+//	}
+//
+// The controllers of OLM are functions over the objects of a cluster. Each of them looks at all objects that it is
+// responsible for, in each step, one controller after the other, by namespace and name: in a cluster, the order is
+// random.
 package simulate
 
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // Options are what a simulation assumes.
 type Options struct {
-	Cluster cluster.Options // the catalogs
+	Cluster olm.Options // the catalogs
 	Resolve resolve.Options
 	Steps   int // after which to stop; 0 for no limit but maxSteps
 
@@ -31,6 +46,9 @@ type Result struct {
 	Idle    bool     `json:"idle"`    // nothing changes any more
 	Steps   int      `json:"steps"`   // in which something changed
 	Assumed []string `json:"assumed"` // what neither the state nor the options say
+
+	// Outcomes are those of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by name.
+	Outcomes []Outcome `json:"outcomes"`
 
 	// OpenShift is nil if its version is not known.
 	OpenShift *OpenShift `json:"openshift,omitempty"`
@@ -64,7 +82,7 @@ func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, erro
 		return nil, err
 	}
 	result, err := r.loop(ctx, controllers)
-	return result, cmp.Or(err, r.openShift())
+	return result, cmp.Or(err, r.setOutcomes(ctx), r.openShift())
 }
 
 // loop runs the controllers until nothing changes in a step.
@@ -90,4 +108,76 @@ func (r *run) limit() int {
 		return min(r.opts.Steps, maxSteps)
 	}
 	return maxSteps
+}
+
+// An Event is a change of an object.
+type Event struct {
+	Step   int            `json:"step"` // from 1
+	Change cluster.Change `json:"action"`
+	Object Ref            `json:"object"`
+	Place  declcfg.Pos    `json:"place,omitzero"` // of the object, if it was read
+
+	Text    string  `json:"text"` // what is new, such as "phase Pending, reason RequirementsNotMet"
+	Why     string  `json:"why"`  // the rule that OLM follows
+	Verdict Verdict `json:"verdict"`
+}
+
+// A Verdict says how certain something is.
+type Verdict string
+
+// The verdicts.
+const (
+	Computed     Verdict = "computed"
+	Assumed      Verdict = "assumed"               // it depends on what no object says, such as whether pods become ready
+	NotEvaluable Verdict = "not evaluable offline" // it is not decided, since something is missing
+)
+
+// A Wait is what an object waits for when nothing changes any more.
+type Wait struct {
+	Object  Ref         `json:"object"`
+	Place   declcfg.Pos `json:"place,omitzero"`
+	For     string      `json:"for"`
+	Verdict Verdict     `json:"verdict"`
+}
+
+// String returns what waits, and for what.
+func (w Wait) String() string { return w.Object.String() + " waits for " + w.For + mark(w.Verdict) }
+
+// A Ref names an object.
+type Ref struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String returns the kind and the name: Subscription olm/etcd.
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Name
+	}
+	return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
+}
+
+// RefTo returns the Ref of an object whose type is set.
+func RefTo(o cluster.Kubernetes) Ref {
+	return Ref{o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()}
+}
+
+// checkNames returns an error about a name of the options that neither an operator of the state nor a bundle of the
+// catalogs has.
+func (r *run) checkNames() error {
+	wanted := slices.Concat(r.opts.Fail, r.opts.FailUnpack)
+	if len(wanted) == 0 {
+		return nil
+	}
+	names := r.question.BundleNames()
+	for o := range r.State.ClusterServiceVersions.All() {
+		names = append(names, o.Value.Name)
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("no ClusterServiceVersion %q%s", name, nearest.Hint(name, names))
+		}
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ func loaded(t *testing.T, text string) *cluster.State {
 func timeline(r *Result) string {
 	var lines []string
 	for _, e := range r.Events {
-		lines = append(lines, fmt.Sprintf("%d %s %s: %s", e.Step, e.Object, e.Action, e.Text))
+		lines = append(lines, fmt.Sprintf("%d %s %s: %s", e.Step, e.Object, e.Change, e.Text))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -39,7 +39,7 @@ func TestLoop(t *testing.T) {
 				wait(r, o, "nothing", Computed)
 				continue
 			}
-			update(r, &r.State.Namespaces, o, func(n *corev1.Namespace) {
+			update(r, o, func(n *corev1.Namespace) {
 				n.Finalizers = append(n.Finalizers, "x")
 			}, "grows", computed("it has not grown up"))
 		}

@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
@@ -140,7 +142,7 @@ func (r *run) setStatus(
 	if text == "" {
 		return o
 	}
-	return update(r, &r.State.Subscriptions, o, func(s *v1alpha1.Subscription) { s.Status = status }, text, why)
+	return update(r, o, func(s *v1alpha1.Subscription) { s.Status = status }, text, why)
 }
 
 // aboutPlan are the conditions about the InstallPlan.
@@ -249,7 +251,7 @@ func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 		return strings.Join(parts, ", ")
 	}
 	if unhealthy := unhealthyCatalogs(status.CatalogHealth); len(unhealthy) > 0 {
-		parts = append(parts, "unhealthy catalogs: "+some(unhealthy))
+		parts = append(parts, "unhealthy catalogs: "+plural.Some(unhealthy))
 	} else if len(parts) == 0 {
 		parts = append(parts, "all catalogs are healthy")
 	}
@@ -280,4 +282,271 @@ func conditionText(of, status, reason, message string) string {
 		text += ": " + strings.TrimSpace(message)
 	}
 	return text
+}
+
+// resolution resolves the namespaces: it sets the conditions of what fails, has bundles unpacked, and creates
+// InstallPlans.
+func resolution(ctx context.Context, r *run) error {
+	for _, name := range slices.Clone(r.State.InstallPlans.Namespaces()) {
+		r.collectPlans(name)
+	}
+	var names []string
+	for _, name := range r.due() {
+		if r.synced[name] != r.Steps+1 {
+			names = append(names, name)
+		}
+	}
+	answers, err := r.question.Answers(ctx, names, r.opts.Resolve)
+	if err != nil {
+		return err
+	}
+	for _, answer := range answers {
+		r.resolved[answer.Name] = r.Steps + 1
+		delete(r.blocked, answer.Name)
+		r.apply(answer)
+	}
+	return nil
+}
+
+// apply does what OLM does with an answer.
+func (r *run) apply(answer *olm.Namespace) {
+	if answer.OrderSensitive {
+		r.assume("OLM may resolve namespace " + answer.Name + " otherwise: the answer depends on a random order")
+	}
+	switch answer.Outcome {
+	case resolve.Resolved:
+		r.install(answer)
+	case olm.Waiting:
+	case resolve.Undecided:
+		r.block(answer, "an answer: "+answer.Message, NotEvaluable)
+	default:
+		r.block(answer, "a change, since it is not resolved: "+answer.Message, Computed)
+		why := computed("OLM resolves all Subscriptions of a namespace together, and tells all of them why it cannot")
+		r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
+			for _, c := range answer.Conditions {
+				setCondition(status, c)
+			}
+		}, why)
+	}
+}
+
+// A blockage is what the Subscriptions of a namespace wait for, and the answer that says so.
+type blockage struct {
+	Wait
+	answer *olm.Namespace
+}
+
+// block says what the Subscriptions of a namespace wait for.
+func (r *run) block(answer *olm.Namespace, what string, v Verdict) {
+	r.blocked[answer.Name] = blockage{Wait{For: what, Verdict: v}, answer}
+}
+
+// setAll changes the status of all Subscriptions of a namespace.
+func (r *run) setAll(namespace string, change func(*v1alpha1.SubscriptionStatus), why reason) {
+	for o := range r.State.Subscriptions.In(namespace) {
+		r.setStatus(o, change, why)
+	}
+}
+
+// install has the bundles of an answer unpacked and then creates an InstallPlan for them. OLM creates none if the
+// answer changes no Subscription, as for an operator that someone deleted.
+func (r *run) install(answer *olm.Namespace) {
+	if len(answer.Updated) == 0 {
+		if len(answer.Install) > 0 {
+			r.block(answer, "a change of a Subscription: without one, OLM creates no InstallPlan for "+answer.Install[0].Bundle,
+				Computed)
+		}
+		r.setAll(answer.Name, resolved, computed("the namespace is resolved"))
+		return
+	}
+	if circle := r.circle(answer); circle != "" {
+		r.block(answer, "nothing: it is updated in a circle, "+circle, Computed)
+		return
+	}
+	if !r.unpack(answer) {
+		return
+	}
+	plan := r.createPlan(answer)
+	why := computed("what is resolved for a Subscription becomes its currentCSV")
+	for o := range r.State.Subscriptions.In(answer.Name) {
+		i := slices.IndexFunc(answer.Updated, func(s resolve.Subscription) bool { return s.Name == o.Value.Name })
+		if i < 0 {
+			r.setStatus(o, resolved, why)
+			continue
+		}
+		updated := answer.Updated[i]
+		r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
+			unpacking := status.GetCondition(v1alpha1.SubscriptionBundleUnpacking)
+			resolved(status)
+			if unpacking.Status == corev1.ConditionTrue { // OLM removes it at the next answer
+				status.SetCondition(unpacking)
+			}
+			r.refer(status, answer.Name, plan.Name)
+			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateUpgradePending, updated.CurrentCSV
+			status.InstallPlanGeneration = plan.Spec.Generation
+		}, why)
+		r.remember(RefTo(o.Value), updated.InstalledCSV, updated.CurrentCSV)
+	}
+}
+
+// resolved removes the conditions about what went wrong before, or is over.
+func resolved(status *v1alpha1.SubscriptionStatus) {
+	status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking, v1alpha1.SubscriptionBundleUnpackFailed,
+		v1alpha1.SubscriptionResolutionFailed)
+}
+
+// installs says what an answer installs.
+func installs(answer *olm.Namespace) string {
+	var names []string
+	for _, c := range answer.Install {
+		names = append(names, fmt.Sprintf("%s from catalog %s", c.Bundle, c.Catalog))
+	}
+	return strings.Join(names, ", ")
+}
+
+// circle returns how the Subscriptions of an answer are updated in a circle, "" if none of them is.
+func (r *run) circle(answer *olm.Namespace) string {
+	for _, s := range answer.Updated {
+		ref := Ref{v1alpha1.SubscriptionKind, answer.Name, s.Name}
+		if circle := r.circleOf(ref, s.CurrentCSV); circle != "" {
+			return circle
+		}
+	}
+	return ""
+}
+
+// unpack has the bundles of an answer unpacked, and reports whether all are. That takes a step, once for each image. As
+// long as one cannot be unpacked, OLM installs nothing in the namespace.
+func (r *run) unpack(answer *olm.Namespace) bool {
+	if err := r.unpackable(answer); err != nil {
+		r.block(answer, "a bundle that can be unpacked: "+err.Error(), Computed)
+		r.unpackFailed(answer, "ErrorPreventedUnpacking", err.Error(), computed("OLM cannot read the manifests"))
+		return false
+	}
+	failing := r.failing(answer)
+	isReported := len(failing) > 0 && r.haveCondition(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed)
+	if !isReported && r.startUnpacking(answer) {
+		return false
+	}
+	if len(failing) == 0 {
+		return true
+	}
+	names := strings.Join(failing, ", ")
+	r.block(answer, "the bundle image of "+names+", which cannot be unpacked", Assumed)
+	r.unpackFailed(answer, "BundleUnpackFailed", jobFailed,
+		assumed("nothing of the namespace is installed while one bundle cannot be unpacked: "+names))
+	return false
+}
+
+// jobFailed is what OLM says of a Job that could not unpack the image of a bundle.
+const jobFailed = "Bundle unpacking failed - BackoffLimitExceeded: Job has reached the specified backoff limit. " +
+	"Auto-retry in ~5 min after job cleanup (TTL). Common causes: Missing ICSP (ppc64le/s390x/arm64), auth failure, " +
+	"invalid image. Manual retry: in the CatalogSource namespace, run " +
+	"`kubectl get jobs -l operatorframework.io/bundle-unpack-ref` and delete the specific failing job."
+
+// failing returns the bundles of an answer whose images are assumed to fail.
+func (r *run) failing(answer *olm.Namespace) []string {
+	var failing []string
+	for _, c := range answer.Install {
+		if slices.Contains(r.opts.FailUnpack, c.Bundle) {
+			failing = append(failing, c.Bundle)
+		}
+	}
+	return failing
+}
+
+// startUnpacking starts to unpack the images of an answer, and reports whether the namespace has to wait for that.
+func (r *run) startUnpacking(answer *olm.Namespace) bool {
+	images, step, before := r.images(answer), r.Steps+1, len(r.Events)
+	if since, ok := r.unpacking[images]; images == "" || ok && since < step {
+		return false
+	}
+	r.unpacking[images] = step
+	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
+		setCondition(status, resolve.Condition{
+			Type: string(v1alpha1.SubscriptionBundleUnpacking), Status: metav1.ConditionTrue, Reason: "UnpackingInProgress",
+		})
+	}, computed("Jobs unpack the images of bundles before there is an InstallPlan"))
+	return len(r.Events) > before // not if it has begun before the state was saved
+}
+
+// unpackFailed says in all Subscriptions why a bundle cannot be unpacked.
+func (r *run) unpackFailed(answer *olm.Namespace, cause, message string, why reason) {
+	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
+		status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking)
+		setCondition(status, resolve.Condition{
+			Type: string(v1alpha1.SubscriptionBundleUnpackFailed), Status: metav1.ConditionTrue, Reason: cause, Message: message,
+		})
+	}, why)
+}
+
+// unpackable returns an error about a bundle whose manifests cannot be read.
+func (r *run) unpackable(answer *olm.Namespace) error {
+	for _, c := range answer.Install {
+		b, err := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
+		if err == nil {
+			_, err = b.objects(answer.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("bundle %s: %w", c.Bundle, err)
+		}
+	}
+	return nil
+}
+
+// haveCondition reports whether all Subscriptions of a namespace have a condition.
+func (r *run) haveCondition(namespace string, of v1alpha1.SubscriptionConditionType) bool {
+	for o := range r.State.Subscriptions.In(namespace) {
+		if o.Value.Status.GetCondition(of).Status != "True" {
+			return false
+		}
+	}
+	return true
+}
+
+// images returns the images of what an answer installs, as a key.
+func (r *run) images(answer *olm.Namespace) string {
+	var images []string
+	for _, c := range answer.Install {
+		if b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle); b.Image != "" {
+			images = append(images, b.Image)
+		}
+	}
+	return strings.Join(images, " ")
+}
+
+// waiting says what Subscriptions wait for.
+func waiting(_ context.Context, r *run) error {
+	for o := range r.State.Subscriptions.All() {
+		namespace, status := o.Value.Namespace, &o.Value.Status
+		if blocked := r.blocked[namespace]; blocked.For != "" {
+			wait(r, o, blocked.For, blocked.Verdict)
+			continue
+		}
+		csv, installed := r.State.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
+		switch {
+		case installed && csv.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded:
+			wait(r, o, "ClusterServiceVersion "+csv.Value.Name+", which is in phase "+orNone(string(csv.Value.Status.Phase)),
+				Computed)
+		case !installed, status.GetCondition(v1alpha1.SubscriptionInstallPlanFailed).Status == corev1.ConditionTrue:
+			r.waitForPlan(o)
+		}
+	}
+	return nil
+}
+
+// waitForPlan says what a Subscription waits for whose InstallPlan is not complete.
+func (r *run) waitForPlan(o cluster.Object[*v1alpha1.Subscription]) {
+	if o.Value.Status.InstallPlanRef == nil {
+		return
+	}
+	name := o.Value.Status.InstallPlanRef.Name
+	what := "InstallPlan " + name + ", which is not there"
+	if p, ok := r.State.InstallPlans.Get(o.Value.Namespace, name); ok {
+		what = "InstallPlan " + name + ", which is in phase " + string(p.Value.Status.Phase)
+		if p.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
+			what = "approval of InstallPlan " + name
+		}
+	}
+	wait(r, o, what, Computed)
 }

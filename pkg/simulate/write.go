@@ -1,10 +1,16 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/markdown"
@@ -12,19 +18,196 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// actionSigns are how the timeline shows what happens to an object.
-var actionSigns = map[Action]string{Created: "+", Updated: "~", Deleted: "-"}
+// maxExplanation is how many lines of an explanation a summary has.
+const maxExplanation = 10
 
-// WriteText writes what happens by step. Events that differ only in their objects share a line. A reason is not
-// repeated for the next event, nor in a step for objects of the same kind.
+// WriteText writes what became of each Subscription and ClusterExtension, what else waits, and how many objects of each
+// kind changed.
 func (r *Result) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
-	for _, a := range r.Assumed {
-		fmt.Fprintf(w, "assumed: %s\n", legible.Text(legible.Message(a)))
+	r.writeAssumed(w)
+	fmt.Fprintln(w, ending(r))
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		fmt.Fprintf(w, "%s: %s\n", legible.Name(o.Object.String()), legible.Name(o.versions()))
+		for _, line := range o.lines() {
+			text := strings.TrimLeft(line, " ")
+			fmt.Fprintf(w, "  %s%s\n", line[:len(line)-len(text)], sentence(text))
+		}
 	}
+	for _, o := range r.otherWaiting() {
+		fmt.Fprintln(w, sentence(o.String()))
+	}
+	if counts := r.counts(); counts != nil {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "KIND\tCREATED\tUPDATED\tDELETED")
+		for _, c := range counts {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", legible.Name(c.kind), number(c.created), number(c.updated), number(c.deleted))
+		}
+		t.Flush()
+	}
+	return r.writeEnd(out, w)
+}
+
+// WriteMarkdown writes what WriteText does as lists and a table.
+func (r *Result) WriteMarkdown(out io.Writer) error {
+	w := new(strings.Builder)
+	fmt.Fprintf(w, "%s.\n\n", ending(r))
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		fmt.Fprintf(w, "- %s: %s\n", markdown.Code(o.Object.String()), markdown.Escape(o.versions()))
+		for _, line := range o.lines() {
+			text := strings.TrimLeft(line, " ")
+			fmt.Fprintf(w, "  %s- %s\n", line[:len(line)-len(text)], markdown.Escape(strings.TrimPrefix(text, "- ")))
+		}
+	}
+	writeWaiting(w, r.otherWaiting())
+	if counts := r.counts(); counts != nil {
+		fmt.Fprint(w, "\n| kind | created | updated | deleted |\n| --- | ---: | ---: | ---: |\n")
+		for _, c := range counts {
+			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", markdown.Escape(c.kind), number(c.created), number(c.updated),
+				number(c.deleted))
+		}
+	}
+	return r.writeMarkdownEnd(out, w)
+}
+
+// versions says which bundle was installed, is installed, and is next.
+func (o *Outcome) versions() string {
+	text := o.Before + " -> " + cmp.Or(o.After, "nothing")
+	switch {
+	case o.Before == o.After && o.After == "":
+		text = "nothing is installed"
+	case o.Before == o.After:
+		text = o.After + " stays"
+	case o.Before == "":
+		text = o.After + " is installed"
+	}
+	switch o.Phase {
+	case "", string(v1alpha1.CSVPhaseSucceeded):
+	case phaseMissing:
+		text += " by its status, but there is no such ClusterServiceVersion"
+	default:
+		text += ", in phase " + o.Phase
+	}
+	if o.Next != "" {
+		text += ", " + o.Next + " is next"
+	}
+	return text
+}
+
+// lines say why the object is not updated, and what would help.
+func (o *Outcome) lines() []string {
+	var lines []string
+	explained := o.Explanation != nil || o.inConflict && len(o.BlockedBy) > 0 ||
+		slices.ContainsFunc(o.Waiting, o.isAboutOther)
+	for _, w := range o.Waiting {
+		switch {
+		case o.isAboutOther(w):
+			lines = append(lines, w.String())
+		case !explained: // what it waits for itself is a consequence of the rest
+			lines = append(lines, "waits for "+w.For+mark(w.Verdict))
+		}
+	}
+	for _, b := range o.BlockedBy {
+		lines = append(lines, fmt.Sprintf("blocked by %s in the same namespace: %s", b.Object.named(), b.Message))
+	}
+	var why strings.Builder
+	if o.Explanation != nil {
+		_ = o.Explanation.WriteShort(&why, maxExplanation, "in JSON") // which takes any text
+	} else if o.extension != nil {
+		_ = o.extension.WriteShort(&why, maxExplanation, "in JSON")
+	}
+	lines = append(lines, slices.Collect(strings.SplitSeq(strings.TrimSuffix(why.String(), "\n"), "\n"))...)
+	for _, help := range o.Help {
+		lines = append(lines, "would help: "+help)
+	}
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// named returns the kind and the name without the namespace.
+func (r Ref) named() string { return r.Kind + " " + r.Name }
+
+// otherWaiting returns what waits and is not in the Outcomes.
+func (r *Result) otherWaiting() []Wait {
+	told := map[Ref]bool{}
+	for _, o := range r.Outcomes {
+		for _, w := range o.Waiting {
+			told[w.Object] = true
+		}
+	}
+	var others []Wait
+	for _, w := range r.Waiting {
+		if !told[w.Object] {
+			others = append(others, w)
+		}
+	}
+	return others
+}
+
+// A kindCount is how many objects of a kind were created, updated and deleted. One that is created counts as that only,
+// unless it is deleted as well.
+type kindCount struct {
+	kind                      string
+	created, updated, deleted int
+}
+
+// number writes zero as "-".
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// counts returns those of the kinds of which objects changed, by kind.
+func (r *Result) counts() []kindCount {
+	type fate struct{ first, last cluster.Change }
+	fates := map[Ref]fate{}
+	for _, e := range r.Events {
+		f, ok := fates[e.Object]
+		if !ok {
+			f.first = e.Change
+		}
+		f.last = e.Change
+		fates[e.Object] = f
+	}
+	counts := map[string]*kindCount{}
+	for ref, f := range fates {
+		c := counts[ref.Kind]
+		if c == nil {
+			c = &kindCount{kind: ref.Kind}
+			counts[ref.Kind] = c
+		}
+		if f.first == cluster.Created {
+			c.created++
+		}
+		if f.last == cluster.Deleted {
+			c.deleted++
+		}
+		if f.first != cluster.Created && f.last != cluster.Deleted {
+			c.updated++
+		}
+	}
+	var all []kindCount
+	for _, c := range counts {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b kindCount) int { return strings.Compare(a.kind, b.kind) })
+	return all
+}
+
+// changeSigns are how the timeline shows what happens to an object.
+var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Updated: "~", cluster.Deleted: "-"}
+
+// WriteTimeline writes what happens by step, and what waits at the end. Events that differ only in their objects share
+// a line. A reason is not repeated for the next event, nor in a step for objects of the same kind.
+func (r *Result) WriteTimeline(out io.Writer) error {
+	w := new(strings.Builder)
+	r.writeAssumed(w)
 	type subject struct {
 		kind   string
-		action Action
+		change cluster.Change
 	}
 	step, last, reasons := 0, "", map[subject]string{}
 	for e := range r.lines() {
@@ -33,8 +216,8 @@ func (r *Result) WriteText(out io.Writer) error {
 			clear(reasons)
 			fmt.Fprintf(w, "step %d\n", step)
 		}
-		fmt.Fprintf(w, "  %s %s: %s\n", actionSigns[e.Action], legible.Name(e.objects), sentence(e.Text))
-		of, reason := subject{e.Object.Kind, e.Action}, e.Why+mark(e.Verdict)
+		fmt.Fprintf(w, "  %s %s: %s\n", changeSigns[e.Change], legible.Name(e.objects), sentence(e.Text))
+		of, reason := subject{e.Object.Kind, e.Change}, e.Why+mark(e.Verdict)
 		if reason != last && reason != reasons[of] {
 			last = reason
 			fmt.Fprintf(w, "      %s\n", sentence(reason))
@@ -43,8 +226,19 @@ func (r *Result) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintln(w, ending(r))
 	for _, o := range r.Waiting {
-		fmt.Fprintf(w, "  %s waits for %s%s\n", legible.Name(o.Object.String()), sentence(o.For), mark(o.Verdict))
+		fmt.Fprintf(w, "  %s\n", sentence(o.String()))
 	}
+	return r.writeEnd(out, w)
+}
+
+func (r *Result) writeAssumed(w io.Writer) {
+	for _, a := range r.Assumed {
+		fmt.Fprintf(w, "assumed: %s\n", sentence(a))
+	}
+}
+
+// writeEnd writes the text and then what each text ends with: the verdict about OpenShift, and the changes.
+func (r *Result) writeEnd(out io.Writer, w *strings.Builder) error {
 	for _, line := range r.OpenShift.lines() {
 		fmt.Fprintln(w, sentence(line))
 	}
@@ -76,7 +270,7 @@ func (r *Result) lines() iter.Seq[line] {
 				}
 				names = append(names, strings.TrimPrefix(e.Object.String(), e.Object.Kind+" "))
 			}
-			if rest = rest[len(names):]; !yield(line{first, some(names)}) {
+			if rest = rest[len(names):]; !yield(line{first, plural.Some(names)}) {
 				return
 			}
 		}
@@ -120,27 +314,37 @@ func ending(r *Result) string {
 	return "nothing changes any more after " + steps
 }
 
-// WriteMarkdown writes what happens as a table, what waits and what is assumed as lists.
-func (r *Result) WriteMarkdown(out io.Writer) error {
+// WriteMarkdownTimeline writes what happens as a table, what waits and what is assumed as lists.
+func (r *Result) WriteMarkdownTimeline(out io.Writer) error {
 	w := new(strings.Builder)
 	if len(r.Events) > 0 {
 		fmt.Fprint(w, "| step | object | | what | why |\n| ---: | --- | --- | --- | --- |\n")
 	}
 	for e := range r.lines() {
-		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.objects), e.Action,
+		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.objects), e.Change,
 			markdown.Escape(e.Text), markdown.Escape(e.Why+mark(e.Verdict)))
 	}
 	if len(r.Events) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%s.\n", ending(r))
-	writeList(w, "Waiting", r.Waiting, func(o Wait) string {
+	writeWaiting(w, r.Waiting)
+	return r.writeMarkdownEnd(out, w)
+}
+
+func writeWaiting(w io.Writer, all []Wait) {
+	markdown.List(w, "Waiting", all, func(o Wait) string {
 		return markdown.Code(o.Object.String()) + " for " + markdown.Escape(o.For+mark(o.Verdict))
 	})
-	writeList(w, "Assumed", r.Assumed, markdown.Escape)
+}
+
+// writeMarkdownEnd writes the text and then what each text ends with: what is assumed, the verdict about OpenShift, and
+// the changes.
+func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
+	markdown.List(w, "Assumed", r.Assumed, markdown.Escape)
 	if lines := r.OpenShift.lines(); lines != nil {
 		fmt.Fprintf(w, "\n%s\n", markdown.Escape(lines[0]))
-		writeList(w, "Blocked", lines[1:], markdown.Escape)
+		markdown.List(w, "Blocked", lines[1:], markdown.Escape)
 	}
 	if len(r.Changes) > 0 {
 		fmt.Fprint(w, "\nChanges:\n\n")
@@ -148,17 +352,6 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
-}
-
-// writeList writes a list in Markdown, if there is something in it.
-func writeList[T any](w io.Writer, title string, all []T, text func(T) string) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n%s:\n\n", title)
-	for _, v := range all {
-		fmt.Fprintf(w, "- %s\n", text(v))
-	}
 }
 
 // writeChanges writes the changes as code, in a block that none of them ends.

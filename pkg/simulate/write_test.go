@@ -4,30 +4,32 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
 // Events that differ only in their objects share a line. A reason is written once for the events that follow each other,
 // and once in a step for a kind.
-func TestWriteText(t *testing.T) {
+func TestWriteTimeline(t *testing.T) {
 	r := &Result{Idle: true, Steps: 2}
-	event := func(step int, a Action, kind, name, text, why string) {
+	event := func(step int, c cluster.Change, kind, name, text, why string) {
 		r.Events = append(r.Events, Event{
-			Step: step, Action: a, Object: Ref{Kind: kind, Namespace: "ns", Name: name}, Text: text, Why: why, Verdict: Computed,
+			Step: step, Change: c, Object: Ref{Kind: kind, Namespace: "ns", Name: name}, Text: text, Why: why, Verdict: Computed,
 		})
 	}
 	for i := range 8 {
-		event(1, Updated, "OperatorGroup", fmt.Sprint("g", i), "targets ns", "it names it")
+		event(1, cluster.Updated, "OperatorGroup", fmt.Sprint("g", i), "targets ns", "it names it")
 	}
-	event(1, Updated, "OperatorGroup", "h", "targets nothing", "it names it")
-	event(1, Created, "InstallPlan", "a", "generation 1", "a change")
-	event(1, Updated, "Subscription", "a", "pending", "it is resolved")
-	event(1, Created, "InstallPlan", "b", "generation 2", "a change")
-	event(1, Updated, "Subscription", "b", "pending", "it is resolved")
-	event(1, Updated, "OperatorGroup", "h", "targets ns", "it selects it")
-	event(1, Updated, "Namespace", "h", "labels", "it selects it")
-	event(2, Updated, "Namespace", "i", "labels", "it selects it")
-	event(2, Updated, "Pod", "i", "labels", "it selects it")
-	event(2, Deleted, "Pod", "j", "labels", "it selects it")
+	event(1, cluster.Updated, "OperatorGroup", "h", "targets nothing", "it names it")
+	event(1, cluster.Created, "InstallPlan", "a", "generation 1", "a change")
+	event(1, cluster.Updated, "Subscription", "a", "pending", "it is resolved")
+	event(1, cluster.Created, "InstallPlan", "b", "generation 2", "a change")
+	event(1, cluster.Updated, "Subscription", "b", "pending", "it is resolved")
+	event(1, cluster.Updated, "OperatorGroup", "h", "targets ns", "it selects it")
+	event(1, cluster.Updated, "Namespace", "h", "labels", "it selects it")
+	event(2, cluster.Updated, "Namespace", "i", "labels", "it selects it")
+	event(2, cluster.Updated, "Pod", "i", "labels", "it selects it")
+	event(2, cluster.Deleted, "Pod", "j", "labels", "it selects it")
 	const want = `step 1
   ~ OperatorGroup ns/g0, ns/g1, ns/g2, ns/g3, ns/g4 and 3 others: targets ns
       it names it
@@ -49,7 +51,7 @@ step 2
 nothing changes any more after 2 steps
 `
 	var got strings.Builder
-	if err := r.WriteText(&got); err != nil {
+	if err := r.WriteTimeline(&got); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != want {

@@ -112,7 +112,7 @@ func (s *source) document(o output) (*schema, error) {
 
 // of returns the schema of a type.
 func (s *source) of(t types.Type) (*schema, error) {
-	switch t := t.(type) {
+	switch t := types.Unalias(t).(type) {
 	case *types.Named:
 		return s.named(t)
 	case *types.Pointer:

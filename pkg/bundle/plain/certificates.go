@@ -3,6 +3,8 @@ package plain
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // Certificates say who makes the certificates of webhooks. Without anybody, OLM refuses bundles with webhooks.
@@ -14,14 +16,11 @@ const (
 	ServiceCA   Certificates = "service-ca" // of OpenShift
 )
 
-// secretName returns the name of the secret, and of the certificate, of a deployment.
-func secretName(deployment string) string { return named(serviceName(deployment), "cert") }
-
 // trust makes the API server trust the certificate of a deployment.
 func (g *generator) trust(meta *metav1.ObjectMeta, deployment string) {
 	switch g.Certificates {
 	case CertManager:
-		annotate(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+secretName(deployment))
+		annotate(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+operator.SecretNameV1(deployment))
 	case ServiceCA:
 		annotate(meta, "service.beta.openshift.io/inject-cabundle", "true")
 	}
@@ -41,9 +40,9 @@ func (g *generator) certificates() {
 		if !g.hasWebhooks(d.Name) {
 			continue
 		}
-		name := secretName(d.Name)
-		host := serviceName(d.Name) + "." + g.Namespace
-		issuer := named(name, "selfsigned-issuer")
+		name := operator.SecretNameV1(d.Name)
+		host := operator.ServiceNameV1(d.Name) + "." + g.Namespace
+		issuer := operator.WithSuffix(name, "selfsigned-issuer")
 		object := func(kind, name string, spec map[string]any) {
 			g.objects = append(g.objects, &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": apiVersion, "kind": kind,

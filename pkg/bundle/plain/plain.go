@@ -6,8 +6,8 @@
 //	}
 //	objects, err := plain.Objects(contents, plain.Options{Namespace: "oak-system"})
 //
-// Their names, their order and the reasons for which a bundle is refused are those of operator-controller. Where it has
-// no order, such as that of service accounts, ours is by name.
+// Names, order and the reasons for refusing a bundle are the same as in operator-controller. Objects that it does not
+// order, such as service accounts, are sorted by name.
 package plain
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
-// Options are those of a ClusterExtension, and of OLM.
+// Options are the options of a ClusterExtension, and of OLM.
 type Options struct {
-	// Namespace is where the operator is installed. It is required.
+	// Namespace is the namespace that the operator is installed in. It is required.
 	Namespace string
 
-	// Watch is the namespace that the operator watches: that of the operator itself, or another. Without it the operator
-	// watches all namespaces. OLM v1 allows it if its feature SingleOwnNamespaceInstallSupport is enabled.
+	// Watch is the namespace that the operator watches, which may be its own; "" means all namespaces. OLM v1 allows a
+	// namespace only if its feature SingleOwnNamespaceInstallSupport is enabled.
 	Watch string
 
 	Certificates Certificates // of webhooks
@@ -100,13 +100,4 @@ func (g *generator) others() {
 		}
 		g.objects = append(g.objects, o)
 	}
-}
-
-// named returns the name of an object with a suffix, cut in front of it as in OLM.
-func named(base, suffix string) string {
-	const most = 63
-	if len(base)+len(suffix) > most {
-		base = base[:most-len(suffix)-1]
-	}
-	return base + "-" + suffix
 }

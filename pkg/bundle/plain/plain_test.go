@@ -18,11 +18,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// spec is that of a ClusterServiceVersion with everything that becomes an object.
+// spec is the spec of a ClusterServiceVersion with everything that becomes an object.
 const spec = `
   version: 1.0.0
   installModes: [{type: AllNamespaces, supported: true}]
@@ -174,7 +175,7 @@ func TestRoleNames(t *testing.T) {
 
 var all = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// TestNamespaces watches all namespaces, another one and that of the operator.
+// TestNamespaces watches all namespaces, another namespace and the operator's own.
 func TestNamespaces(t *testing.T) {
 	const modes = "installModes: [{type: AllNamespaces, supported: true}"
 	for _, tt := range []struct{ watch, want string }{
@@ -328,7 +329,7 @@ func TestProperties(t *testing.T) {
 		c := read(t, spec, map[string]string{
 			"metadata/properties.yaml": "properties: [{type: other, value: 1}, {type: olm.maxOpenShiftVersion, value: " + tt.Value + "}]",
 		})
-		current, err := ParseOpenShiftVersion(tt.Current)
+		current, err := operator.ParseOpenShiftVersion(tt.Current)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // Targets returns the names of the namespaces that a group targets, sorted; [""] means all, and there may be none.
@@ -103,4 +105,15 @@ var recovered = map[v1alpha1.ConditionReason]string{
 func Recovered(reason v1alpha1.ConditionReason) (message string, ok bool) {
 	message, ok = recovered[reason]
 	return message, ok
+}
+
+// TargetText writes the namespaces that a group targets, for people.
+func TargetText(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "no namespaces"
+	case slices.Contains(names, metav1.NamespaceAll):
+		return "all namespaces"
+	}
+	return plural.Some(names)
 }

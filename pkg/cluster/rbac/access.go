@@ -10,17 +10,22 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// A level is one of the roles of Kubernetes to which APIs are opened.
-type level struct {
-	name  string
-	verbs []string
+// A Level is one of the roles of Kubernetes to which OLM opens the APIs of operators.
+type Level struct {
+	Name  string
+	Verbs []string
 }
 
 var viewVerbs = []string{"get", "list", "watch"}
 
-var levels = []level{
+// Levels returns all levels, the one with the most verbs first.
+func Levels() []Level { return slices.Clone(levels) }
+
+var levels = []Level{
 	{"admin", []string{"*"}},
 	{"edit", []string{"create", "update", "patch", "delete"}},
 	{"view", viewVerbs},
@@ -40,12 +45,12 @@ func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error)
 		a := access{
 			api:   schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind},
 			name:  d.Name + "-" + d.Version + "-",
-			owner: owner("apiextensions.k8s.io/v1", "customresourcedefinition", crd), // in lower case, as OLM has it,
+			owner: operator.Owner("apiextensions.k8s.io/v1", "customresourcedefinition", crd), // in lower case, as OLM has it,
 		}
 		for _, l := range levels {
-			roles = append(roles, a.role("", l.name, rule(l.verbs, group, plural)))
+			roles = append(roles, a.role("", l.Name, operator.Rule(l.Verbs, group, plural)))
 		}
-		see := rule([]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions")
+		see := operator.Rule([]string{"get"}, "apiextensions.k8s.io", "customresourcedefinitions")
 		see.ResourceNames = []string{d.Name}
 		roles = append(roles, a.role("crd", "view", see))
 	}
@@ -54,17 +59,13 @@ func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error)
 		a := access{
 			api:   schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind},
 			name:  d.Name + "-" + d.Version + "-",
-			owner: owner("apiregistration.k8s.io/v1", "APIService", service),
+			owner: operator.Owner("apiregistration.k8s.io/v1", "APIService", service),
 		}
 		for _, l := range levels {
-			roles = append(roles, a.role("", l.name, rule(l.verbs, d.Group, d.Name)))
+			roles = append(roles, a.role("", l.Name, operator.Rule(l.Verbs, d.Group, d.Name)))
 		}
 	}
 	return roles, nil
-}
-
-func rule(verbs []string, group, resource string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{group}, Resources: []string{resource}}
 }
 
 // An access makes ClusterRoles for an API.
@@ -76,11 +77,11 @@ type access struct {
 
 func (a *access) role(prefix, level string, rule rbacv1.PolicyRule) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{
-		TypeMeta: typeMeta(kindClusterRole),
+		TypeMeta: operator.RoleType(operator.KindClusterRole),
 		ObjectMeta: metav1.ObjectMeta{
 			Name: a.name + prefix + level,
 			Labels: map[string]string{
-				labelManaged: "true",
+				operator.LabelManaged:                             "true",
 				"rbac.authorization.k8s.io/aggregate-to-" + level: "true",
 				aggregate(a.api, level):                           "true",
 			},
@@ -100,18 +101,18 @@ func ForGroup(group *operatorsv1.OperatorGroup, apis []schema.GroupVersionKind) 
 	var roles []*rbacv1.ClusterRole
 	for _, l := range levels {
 		role := &rbacv1.ClusterRole{
-			TypeMeta: typeMeta(kindClusterRole),
+			TypeMeta: operator.RoleType(operator.KindClusterRole),
 			ObjectMeta: metav1.ObjectMeta{
-				Name: groupRoleName(group, l.name),
+				Name: groupRoleName(group, l.Name),
 				Labels: map[string]string{
-					labelManaged: "true", labelOwner: group.Name, labelOwnerNamespace: group.Namespace,
-					labelOwnerKind: operatorsv1.OperatorGroupKind,
+					operator.LabelManaged: "true", operator.LabelOwner: group.Name, operator.LabelOwnerNamespace: group.Namespace,
+					operator.LabelOwnerKind: operatorsv1.OperatorGroupKind,
 				},
 			},
 		}
 		var labels []string
 		for _, api := range apis {
-			labels = append(labels, aggregate(api, l.name))
+			labels = append(labels, aggregate(api, l.Name))
 		}
 		slices.Sort(labels)
 		for _, label := range slices.Compact(labels) {
@@ -128,7 +129,7 @@ func ForGroup(group *operatorsv1.OperatorGroup, apis []schema.GroupVersionKind) 
 
 func groupRoleName(group *operatorsv1.OperatorGroup, level string) string {
 	const most = 253
-	suffix := "." + level + "-" + hashText([]byte(group.Namespace+"/"+group.Name+"/"+level))
+	suffix := "." + level + "-" + operator.HashText([]byte(group.Namespace+"/"+group.Name+"/"+level))
 	name := "olm.og." + group.Name
 	return name[:min(len(name), most-len(suffix))] + suffix
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // An Authorizer knows what the service accounts of a cluster may do.
@@ -87,7 +89,7 @@ func (a *Authorizer) Rules(account types.NamespacedName, namespace string) []rba
 }
 
 func (a *Authorizer) rulesOf(b binding) []rbacv1.PolicyRule {
-	if b.ref.Kind == kindRole {
+	if b.ref.Kind == operator.KindRole {
 		if r := a.roles[types.NamespacedName{Namespace: b.namespace, Name: b.ref.Name}]; r != nil {
 			return r.Rules
 		}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 const roles = `
@@ -52,7 +54,7 @@ func TestAuthorizer(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(tt.subject), &s); err != nil {
 			t.Fatal(err)
 		}
-		ref := bind(tt.kind, tt.role)
+		ref := operator.RoleRef(tt.kind, tt.role)
 		if tt.namespace == "" {
 			a.Add(&rbacv1.ClusterRoleBinding{RoleRef: ref, Subjects: []rbacv1.Subject{s}})
 		} else {
@@ -72,7 +74,7 @@ func TestAuthorizerNamespace(t *testing.T) {
 	a := NewAuthorizer()
 	addRoles(t, a)
 	a.Add(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "o"}, RoleRef: bind(kindClusterRole, "nodes"),
+		ObjectMeta: metav1.ObjectMeta{Namespace: "o"}, RoleRef: operator.RoleRef(operator.KindClusterRole, "nodes"),
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "kiln"}},
 	})
 	if rules := a.Rules(types.NamespacedName{Namespace: "o", Name: "kiln"}, "o"); len(rules) == 0 {
@@ -87,7 +89,7 @@ func addRoles(t *testing.T, a *Authorizer) {
 		t.Fatal(err)
 	}
 	for _, r := range all {
-		if r.Kind == kindRole {
+		if r.Kind == operator.KindRole {
 			a.Add(&rbacv1.Role{ObjectMeta: r.ObjectMeta, Rules: r.Rules})
 			continue
 		}

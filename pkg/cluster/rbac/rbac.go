@@ -11,7 +11,6 @@
 package rbac
 
 import (
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -20,6 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // An Account is a service account of an operator, and what OLM creates for it.
@@ -54,21 +55,10 @@ func each[T metav1.Object](objects []T, yield func(metav1.Object) bool) bool {
 	return true
 }
 
-// errStrategy is what OLM says of an install strategy that it does not know.
-var errStrategy = errors.New("unrecognized install strategy")
-
-// Strategy returns what a ClusterServiceVersion installs. It fails if it is not a deployment.
-func Strategy(csv *v1alpha1.ClusterServiceVersion) (*v1alpha1.StrategyDetailsDeployment, error) {
-	if csv.Spec.InstallStrategy.StrategyName != v1alpha1.InstallStrategyNameDeployment {
-		return nil, errStrategy
-	}
-	return &csv.Spec.InstallStrategy.StrategySpec, nil
-}
-
 // ForOperator returns what the InstallPlan of a ClusterServiceVersion creates for its service accounts, by name. OLM
 // takes them in a random order. The rules are shared with csv.
 func ForOperator(csv *v1alpha1.ClusterServiceVersion) ([]*Account, error) {
-	strategy, err := Strategy(csv)
+	strategy, err := operator.Strategy(csv)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +82,12 @@ func account(accounts map[string]*Account, csv *v1alpha1.ClusterServiceVersion, 
 	a := accounts[name]
 	if a == nil {
 		a = &Account{Name: name}
-		if name != "default" {
+		if name != operator.DefaultAccount {
 			a.ServiceAccount = &corev1.ServiceAccount{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: rbacv1.ServiceAccountKind},
 				ObjectMeta: metav1.ObjectMeta{
-					Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv),
-					Labels: map[string]string{labelManaged: "true"},
+					Name: name, Namespace: csv.Namespace, OwnerReferences: operator.OwnedBy(csv),
+					Labels: map[string]string{operator.LabelManaged: "true"},
 				},
 			}
 		}
@@ -106,51 +96,24 @@ func account(accounts map[string]*Account, csv *v1alpha1.ClusterServiceVersion, 
 	return a
 }
 
-func (a *Account) addRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) {
-	name := roleName(csv, p)
-	ref, subjects := bind(kindRole, name), subjects(csv, p)
-	a.Roles = append(a.Roles, &rbacv1.Role{
-		TypeMeta: typeMeta(kindRole),
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv), Labels: ownerLabels(csv, contentHash(p.Rules)),
-		},
-		Rules: p.Rules,
-	})
-	a.RoleBindings = append(a.RoleBindings, &rbacv1.RoleBinding{
-		TypeMeta: typeMeta(kindRoleBinding),
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: csv.Namespace, OwnerReferences: OwnedBy(csv),
-			Labels: ownerLabels(csv, bindingHash(ref, subjects)),
-		},
-		RoleRef: ref, Subjects: subjects,
-	})
+func (a *Account) addRole(csv *v1alpha1.ClusterServiceVersion, p *operator.Permissions) {
+	role, binding := operator.Role(metav1.ObjectMeta{
+		Name: operator.RoleName(csv, p), Namespace: csv.Namespace, OwnerReferences: operator.OwnedBy(csv),
+		Labels: operator.OwnerLabels(csv),
+	}, p.Rules, operator.Subjects(csv.Namespace, p.ServiceAccountName))
+	LabelContent(role)
+	LabelContent(binding)
+	a.Roles, a.RoleBindings = append(a.Roles, role), append(a.RoleBindings, binding)
 }
 
-func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) {
-	name := clusterRoleName(csv, p)
-	ref, subjects := bind(kindClusterRole, name), subjects(csv, p)
-	a.ClusterRoles = append(a.ClusterRoles, &rbacv1.ClusterRole{
-		TypeMeta:   typeMeta(kindClusterRole),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, contentHash(p.Rules))},
-		Rules:      p.Rules,
-	})
-	a.ClusterRoleBindings = append(a.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-		TypeMeta:   typeMeta(kindClusterRoleBinding),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ownerLabels(csv, bindingHash(ref, subjects))},
-		RoleRef:    ref, Subjects: subjects,
-	})
+func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *operator.Permissions) {
+	role, binding := operator.ClusterRole(
+		metav1.ObjectMeta{Name: operator.ClusterRoleName(csv, p), Labels: operator.OwnerLabels(csv)},
+		p.Rules, operator.Subjects(csv.Namespace, p.ServiceAccountName))
+	LabelContent(role)
+	LabelContent(binding)
+	a.ClusterRoles, a.ClusterRoleBindings = append(a.ClusterRoles, role), append(a.ClusterRoleBindings, binding)
 }
-
-func bind(kind, name string) rbacv1.RoleRef {
-	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
-}
-
-func subjects(csv *v1alpha1.ClusterServiceVersion, p *v1alpha1.StrategyDeploymentPermissions) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: p.ServiceAccountName, Namespace: csv.Namespace}}
-}
-
-// seeNamespaces is what OLM adds to a Role that it lifts.
-var seeNamespaces = rule(viewVerbs, corev1.GroupName, "namespaces")
 
 // Lift returns the ClusterRoles and bindings that OLM makes of Roles and their bindings for an operator that watches
 // all namespaces. They have the names and labels of the Roles, and may also read namespaces.
@@ -158,16 +121,16 @@ func (a *Account) Lift() *Account {
 	lifted := &Account{Name: a.Name}
 	for _, r := range a.Roles {
 		lifted.ClusterRoles = append(lifted.ClusterRoles, &rbacv1.ClusterRole{
-			TypeMeta:   typeMeta(kindClusterRole),
+			TypeMeta:   operator.RoleType(operator.KindClusterRole),
 			ObjectMeta: metav1.ObjectMeta{Name: r.Name, Labels: maps.Clone(r.Labels)},
-			Rules:      append(slices.Clone(r.Rules), seeNamespaces),
+			Rules:      operator.Lifted(r.Rules),
 		})
 	}
 	for _, b := range a.RoleBindings {
 		lifted.ClusterRoleBindings = append(lifted.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-			TypeMeta:   typeMeta(kindClusterRoleBinding),
+			TypeMeta:   operator.RoleType(operator.KindClusterRoleBinding),
 			ObjectMeta: metav1.ObjectMeta{Name: b.Name, Labels: maps.Clone(b.Labels)},
-			RoleRef:    bind(kindClusterRole, b.RoleRef.Name), Subjects: b.Subjects,
+			RoleRef:    operator.RoleRef(operator.KindClusterRole, b.RoleRef.Name), Subjects: b.Subjects,
 		})
 	}
 	return lifted
@@ -193,7 +156,7 @@ func (a *Account) CopyTo(copied *v1alpha1.ClusterServiceVersion) *Account {
 func moveTo(o metav1.Object, copied *v1alpha1.ClusterServiceVersion) {
 	labels := o.GetLabels()
 	labels[v1alpha1.CopiedLabelKey] = o.GetNamespace()
-	labels[labelOwnerNamespace] = copied.Namespace
+	labels[operator.LabelOwnerNamespace] = copied.Namespace
 	o.SetNamespace(copied.Namespace)
-	o.SetOwnerReferences(OwnedBy(copied))
+	o.SetOwnerReferences(operator.OwnedBy(copied))
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -104,19 +105,6 @@ func TestLabelOfAPI(t *testing.T) {
 	api := schema.GroupVersionKind{Group: "operator.knative.dev", Version: "v1alpha1", Kind: "KnativeEventing"}
 	if got, want := aggregate(api, "edit"), "olm.opgroup.permissions/aggregate-to-4fa8c5d8e33af72a-edit"; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestLongNames(t *testing.T) {
-	for _, tt := range []struct{ base, hash, want string }{
-		{"short", "hash", "short-hash"},
-		{strings.Repeat("b", 63), "hash", strings.Repeat("b", 58) + "-hash"},
-		{strings.Repeat("b", 60), "hash", strings.Repeat("b", 58) + "-hash"},
-		{strings.Repeat("b", 59), "hash", strings.Repeat("b", 59) + "-hash"}, // 64, as OLM counts
-	} {
-		if got := withHash(tt.base, tt.hash); got != tt.want {
-			t.Errorf("%s: got %s", tt.base, got)
-		}
 	}
 }
 
@@ -267,7 +255,7 @@ func checkGrants(csv *v1alpha1.ClusterServiceVersion) error {
 		here := slices.Concat(everywhere, there)
 		lifted := here
 		if hasPermissions(strategy.Permissions, name) {
-			lifted = append(slices.Clone(here), seeNamespaces)
+			lifted = operator.Lifted(here)
 		}
 		for _, tt := range []struct {
 			authorizer *Authorizer

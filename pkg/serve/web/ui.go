@@ -26,7 +26,7 @@ var (
 	pageJS []byte
 )
 
-// pagePolicy lets the page load what is its own, and show icons and drawings. Nothing is loaded from elsewhere.
+// pagePolicy lets the page load only from its own server, and show icons and drawings.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -82,8 +82,8 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 	return params, true
 }
 
-// inTurn returns what produce returns. Views are made of whole packages, so only a few are made at a time: one for each
-// CPU. The error may be that of the context of r.
+// inTurn calls produce and returns its result. A view needs a whole package, so only as many are produced at a time as
+// there are CPUs. The error may be that of the context of r.
 func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
 	select {
 	case h.views <- struct{}{}:
@@ -143,11 +143,11 @@ func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, list, true, nil)
 }
 
-func (h *handler) packagesView(_ context.Context, c *Catalog, _ url.Values) (*packageList, error) {
-	return h.lists.of(c)
+func (h *handler) packagesView(ctx context.Context, c *Catalog, _ url.Values) (*packageList, error) {
+	return h.lists.of(ctx, c, c.list)
 }
 
-// packageOf reads what the page shows of a package, nil if the catalog does not have it.
+// packageOf returns the view of a package for the page, nil if the catalog does not have it.
 func packageOf(_ context.Context, c *Catalog, params url.Values) (*packageView, error) {
 	name := params.Get("package")
 	op, err := c.operator(name)
@@ -183,7 +183,7 @@ func iconOf(_ context.Context, c *Catalog, params url.Values) (*iconView, error)
 	return &iconView{dataURL(p.Icon)}, nil
 }
 
-// graphView answers with the drawing of a package, or of those of its channels that are named.
+// graphView answers with the drawing of a package, or only of the named channels.
 func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 	params, ok := query(w, r, "catalog", "package", "channel", "format")
 	if !ok {

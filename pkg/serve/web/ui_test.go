@@ -69,7 +69,7 @@ func address(what string, parameters ...string) string {
 	return "/ui/v1/" + what + "?" + v.Encode()
 }
 
-// TestPublishedViews compares what the page is told with the catalogs themselves.
+// TestPublishedViews compares the views of the page with the catalogs themselves.
 func TestPublishedViews(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		source := dirSource(dir)
@@ -214,7 +214,7 @@ kiln.v0.9.0  outside missing skipped  Classic:kiln.v2.0.0 v1:kiln.v2.0.0`; got !
 	}
 }
 
-// states returns what is said of a bundle.
+// states returns the states of a bundle.
 func states(b nodeView) string {
 	var words []string
 	for _, s := range []struct {
@@ -236,6 +236,9 @@ func TestViewsRefuse(t *testing.T) {
 		address("package", "package", "kiln"):                                                      400, // "" is no name of a catalog
 		address("packages", "catalog", "c", "x", ""):                                               400,
 		address("catalogs", "x", ""):                                                               400,
+		address("search", "catalog", "c", "text", ""):                                              400,
+		address("search", "catalog", "d", "text", "kiln"):                                          404,
+		address("search", "catalog", "c", "text", "kiln", "x", ""):                                 400,
 		address("icon", "catalog", "c", "package", "none"):                                         404,
 		address("bundle", "catalog", "c", "package", "kiln", "name", ""):                           404,
 		address("bundle", "catalog", "c", "package", "kiln", "name", "kiln.v0.9.0"):                404,
@@ -345,6 +348,7 @@ func TestManyAsk(t *testing.T) {
 	targets := []string{
 		address("packages", "catalog", "c"), address("package", "catalog", "c", "package", "kiln"),
 		address("bundle", "catalog", "c", "package", "kiln", "name", "kiln.v2.0.0"), address("graph", "catalog", "c", "package", "kiln"),
+		address("search", "catalog", "c", "text", "kiln"),
 	}
 	want := make([]string, len(targets))
 	for i, target := range targets {
@@ -355,13 +359,13 @@ func TestManyAsk(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if i%5 == 0 {
+			if i%7 == 0 {
 				cancel()
 			}
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, targets[i%4], nil))
-			if got := w.Body.String(); ctx.Err() == nil && (w.Code != http.StatusOK || got != want[i%4]) {
-				t.Errorf("%s: %d with %d bytes, want %d", targets[i%4], w.Code, len(got), len(want[i%4]))
+			h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, targets[i%len(targets)], nil))
+			if got := w.Body.String(); ctx.Err() == nil && (w.Code != http.StatusOK || got != want[i%len(targets)]) {
+				t.Errorf("%s: %d with %d bytes, want %d", targets[i%len(targets)], w.Code, len(got), len(want[i%len(targets)]))
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// A Catalog is what is served under one name.
+// A Catalog is the content served under one name.
 type Catalog struct {
 	Name    string         // in URLs; clients of catalogd can only ask for subdomains of RFC 1123
 	Objects *store.Catalog // one of [store.Store.Catalogs]
@@ -25,8 +25,8 @@ type Catalog struct {
 	// Tag changes with the content, such as [store.Key.String]: letters and digits. If it is empty, there is no ETag.
 	Tag string
 
-	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is zero,
-	// there is no Last-Modified.
+	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is
+	// zero, there is no Last-Modified.
 	Modified time.Time
 
 	Withheld []Withheld // packages that are not among the objects, by name
@@ -56,7 +56,8 @@ type Options struct {
 	// back. Its error is that of the request's context. If nil, every answer may.
 	Memory func(r *http.Request, bytes int) (release func(), err error)
 
-	// Stall is how long a client may take to read a part of an answer, and Pace bytes of it on average; 0 sets no limit.
+	// Stall is how long a client may take to read a part of an answer, and Pace bytes of it on average; 0 sets no
+	// limit.
 	Stall time.Duration
 	Pace  int64
 
@@ -75,7 +76,8 @@ type Options struct {
 type handler struct {
 	Options
 	encoders *encoders
-	lists    lists
+	lists    perCatalog[*packageList]
+	indexes  perCatalog[searchIndex]
 	views    chan struct{} // one in it for each view that is being made
 }
 
@@ -113,6 +115,7 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/metrics":                         h.Metrics.handler().ServeHTTP,
 		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
 		"/ui/v1/packages":                  view(h, h.packagesView),
+		"/ui/v1/search":                    h.limited(h.search),
 		"/ui/v1/package":                   view(h, packageOf, "package"),
 		"/ui/v1/icon":                      view(h, iconOf, "package"),
 		"/ui/v1/bundle":                    view(h, bundleOf, "package", "name"),

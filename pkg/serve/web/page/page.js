@@ -153,10 +153,11 @@
   class Loading extends Error {}
 
   // ask returns what the server says at one of its addresses.
-  async function ask(what, parameters) {
-    const response = await fetch(`ui/v1/${what}?${new URLSearchParams(parameters)}`);
+  async function ask(what, parameters, signal) {
+    const response = await fetch(`ui/v1/${what}?${new URLSearchParams(parameters)}`, { signal });
     if (response.status === 404) throw new Missing(Object.values(parameters).at(-1));
     if (response.status === 503) throw new Loading();
+    if (response.status === 501) throw new Error(await response.text());
     if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
     return response.json();
   }
@@ -206,6 +207,7 @@
       [title !== p.name && p.name, p.version, p.provider && `by ${p.provider}`].filter(Boolean).join(" · "));
   }
 
+  // card returns the card of a package, and the part of it that says what a search found.
   function card(catalog, p) {
     const icon = letter(p.displayName || p.name);
     if (p.hasIcon) {
@@ -213,64 +215,155 @@
       near.observe(icon);
     }
     const title = p.displayName || p.name;
-    return make("li", { class: "card" }, icon, make("div", { class: "text" },
+    const part = make("div");
+    return { p, part, element: make("li", { class: "card" }, icon, make("div", { class: "text" },
       make("h2", {}, make("a", { href: packageLink(catalog, p.name) }, title)),
       about(p, title),
       p.deprecated && make("p", {}, badge("deprecated", "deprecated")),
-      p.summary && make("p", { class: "summary" }, p.summary)));
+      p.summary && make("p", { class: "summary" }, p.summary), part)) };
   }
 
-  // finds tells whether every word of a query is somewhere in a package.
-  function finds(words, p) {
-    const text = [p.name, p.displayName, p.summary, p.provider, p.categories, p.version, ...(p.keywords ?? [])]
-      .join("\n").toLowerCase();
-    return words.every((word) => text.includes(word));
-  }
+  // Searching. The server finds what opm search finds, in the same order.
 
-  let listed; // the packages that are shown, and their cards
+  const searched = () => queryField.value.trim();
 
-  function filter() {
-    if (!listed) return;
-    const words = queryField.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const { p, element } of listed) {
-      const found = finds(words, p);
-      element.hidden = !found;
-      if (found) shown++;
+  // find returns what is found for the text in the field: all if it is empty.
+  async function find(catalog, signal) {
+    for (;;) {
+      const text = searched();
+      const packages = text === "" ? undefined : (await ask("search", { text, catalog }, signal)).packages;
+      if (text === searched()) return { text, packages };
     }
-    const all = count(listed.length, "package");
-    status.textContent = words.length === 0 ? all : `${shown} of ${all}`;
-    byId("none").replaceChildren(...(shown === 0 && words.length > 0 ? noHits(words) : []));
+  }
+
+  const fieldNames = { displayName: "display name", api: "API" };
+
+  // matchPart says where a text is found in a package, but for what its card shows anyhow.
+  function matchPart(catalog, p, found) {
+    const list = make("ul", { class: "matches", role: "list" });
+    const isShown = ({ field, value }) => field === "name" || value === p[field];
+    const item = ({ field, value, bundles, highest }) => {
+      const of = { catalog, name: p.name };
+      if (field === "bundle") return make("li", {}, make("span", { class: "quiet" }, "bundle "), bundleLink(of, value));
+      return make("li", {}, make("span", { class: "quiet" }, `${fieldNames[field] ?? field} `), value,
+        bundles > 0 && make("span", { class: "quiet" }, " in ", bundleLink(of, highest),
+          bundles > 1 && ` and ${bundles - 1} more`));
+    };
+    const fill = (matches) => list.replaceChildren(...matches.filter((m) => !isShown(m)).map(item));
+    fill(found.matches);
+    if (found.count === found.matches.length) return list.children.length > 0 ? [list] : [];
+    const more = make("button", { type: "button" }, `${found.count - found.matches.length} more`);
+    more.setAttribute("aria-label", `${more.textContent} matches in ${p.name}`);
+    const text = searched();
+    more.addEventListener("click", async () => {
+      more.disabled = true;
+      try {
+        const { packages } = await ask("search", { package: p.name, text, catalog });
+        fill(packages[0].matches);
+        more.remove();
+      } catch (error) {
+        more.disabled = false;
+        status.textContent = error.message;
+      }
+    });
+    return [list, more];
+  }
+
+  const failure = (error) => `The search failed: ${error.message || "the catalog is being loaded"}`;
+
+  let listed; // what is shown of a catalog: its name, the cards of its packages, and those that were found
+
+  // showFound shows the cards of the packages that were found, with what was found; all if the search failed.
+  function showFound({ text, packages, error }) {
+    const { catalog, cards } = listed;
+    listed.found = packages === undefined ? cards : packages.flatMap(({ name }) => cards.filter(({ p }) => p.name === name));
+    const matches = new Map((packages ?? []).map((one) => [one.name, one]));
+    for (const { p, element, part } of cards) {
+      const one = matches.get(p.name);
+      element.hidden = packages !== undefined && one === undefined;
+      part.replaceChildren(...(one === undefined ? [] : matchPart(catalog, p, one)));
+    }
+    const elements = listed.found.map(({ element }) => element);
+    byId("cards").replaceChildren(...elements, ...cards.map(({ element }) => element).filter((e) => e.hidden));
+    const all = count(cards.length, "package");
+    status.textContent = error ? failure(error) : packages === undefined ? all : `${elements.length} of ${all}`;
+    byId("none").replaceChildren(...(elements.length === 0 && packages !== undefined ? noHits(text) : []));
   }
 
   // noHits says that nothing was found, and offers the packages whose names are most like a word.
-  function noHits(words) {
-    const pairs = (text) => new Set(Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2)));
+  function noHits(text) {
+    const words = text.toLowerCase().split(/\s+/);
+    const pairs = (word) => new Set(Array.from({ length: Math.max(0, word.length - 1) }, (_, i) => word.slice(i, i + 2)));
     const likeness = (name) => Math.max(...words.map((word) => {
       const [a, b] = [pairs(word), pairs(name.toLowerCase())];
       return a.size + b.size === 0 ? 0 : (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
     }));
-    const nearest = listed.map(({ p, element }) => ({ p, element, like: likeness(p.name) }))
+    const nearest = listed.cards.map(({ p, element }) => ({ p, element, like: likeness(p.name) }))
       .filter(({ like }) => like >= 0.3)
       .sort((a, b) => b.like - a.like || (a.p.name < b.p.name ? -1 : 1))
       .slice(0, 3)
       .map(({ p, element }) => make("a", { href: element.querySelector("a").getAttribute("href") }, p.name));
-    return [make("p", {}, `Nothing matches “${queryField.value.trim()}”.`),
+    return [make("p", {}, `Nothing matches “${text}”.`),
       nearest.length > 0 && make("p", {}, "Did you mean ", joined(nearest), "?")].filter(Boolean);
   }
 
+  // Milliseconds from a key to the search, since more keys may follow, and until the page says that it searches or loads.
+  const typing = 100;
+  const patience = 400;
+  const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+
+  let refreshing = Promise.resolve(); // the last search on the page
+  let canceled = new AbortController(); // of that
+
+  // refresh searches for the text in the field, in place of a search that has not ended.
+  function refresh() {
+    canceled.abort();
+    canceled = new AbortController();
+    if (!listed) return;
+    byId("none").replaceChildren();
+    main.removeAttribute("aria-busy");
+    refreshing = searched() === "" ? showFound({}) : searchAgain(listed.catalog, canceled.signal);
+  }
+
+  async function searchAgain(catalog, signal) {
+    const isOver = () => signal.aborted || listed?.catalog !== catalog;
+    const late = setTimeout(() => { if (!isOver()) status.textContent = "Searching…"; }, patience);
+    main.setAttribute("aria-busy", "true");
+    try {
+      await pause(typing);
+      if (isOver()) return;
+      const found = await find(catalog, signal);
+      if (!isOver()) showFound(found);
+    } catch (error) {
+      if (!isOver()) status.textContent = failure(error);
+    } finally {
+      clearTimeout(late);
+      if (!isOver()) main.removeAttribute("aria-busy");
+    }
+  }
+
+  // searchEnds waits until no search is under way.
+  async function searchEnds() {
+    for (let last; last !== refreshing;) {
+      last = refreshing;
+      await last;
+    }
+  }
+
   async function showPackages(catalog) {
-    const { packages } = await ask("packages", { catalog });
-    const cards = packages.map((p) => ({ p, element: card(catalog, p) }));
+    const search = () => find(catalog).catch((error) => ({ text: searched(), error }));
+    let [{ packages }, found] = await Promise.all([ask("packages", { catalog }), search()]);
+    while (found.text !== searched()) found = await search();
+    const cards = packages.map((p) => card(catalog, p));
     return {
       title: `Packages of ${catalog}`,
       content: [make("h1", { tabindex: "-1" }, `Packages of ${catalog}`),
         ...withheld(catalog),
         make("div", { id: "none" }),
-        make("ul", { class: "cards", role: "list" }, cards.map(({ element }) => element))],
+        make("ul", { id: "cards", class: "cards", role: "list" })],
       shown() {
-        listed = cards;
-        filter();
+        listed = { catalog, cards, found: cards };
+        showFound(found);
       },
     };
   }
@@ -528,6 +621,7 @@
     if (queryField.value !== (at.search ?? "")) queryField.value = at.search ?? "";
     let view;
     main.setAttribute("aria-busy", "true");
+    const late = setTimeout(() => { if (mine === turn) status.textContent = "Loading…"; }, patience);
     try {
       if (catalogs.length === 0) await loadCatalogs();
       if (catalogs.length === 0) throw new Loading();
@@ -537,11 +631,13 @@
       view = failed(error);
       if (error instanceof Loading) setTimeout(() => { if (mine === turn) arrive(); }, wait);
     }
+    clearTimeout(late);
     if (mine !== turn) return;
     main.removeAttribute("aria-busy");
     byId("catalog").value = at.catalog ?? "";
     byId("home").href = at.catalog === undefined ? "#" : link({ catalog: at.catalog });
     listed = undefined;
+    canceled.abort();
     status.textContent = "";
     document.title = view.title;
     main.replaceChildren(...view.content.filter(Boolean));
@@ -571,7 +667,7 @@
   function search() {
     const { catalog, package: name } = place();
     const to = packagesLink(catalog, queryField.value);
-    filter();
+    refresh();
     if (name === undefined) history.replaceState(null, "", to);
     else location.hash = to;
   }
@@ -579,8 +675,9 @@
   byId("search").addEventListener("submit", async (event) => {
     event.preventDefault();
     await arrival;
-    const hit = listed?.find(({ element }) => !element.hidden);
-    if (!hit || queryField.value.trim() === "") return;
+    await searchEnds();
+    const hit = listed?.found[0];
+    if (!hit || searched() === "") return;
     queryField.blur(); // so that the focus goes to what is opened
     hit.element.querySelector("a").click();
   });

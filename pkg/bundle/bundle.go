@@ -1,0 +1,244 @@
+// Package bundle turns the files of a bundle into its object in a catalog, and generates and checks such files.
+//
+//	b, err := bundle.Parse(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.Options{})
+//	// b is the olm.bundle object that a catalog holds, its manifests among the properties
+//	err = bundle.ToMetadata(b) // unless they are to be fetched from its image
+//
+// A bundle is a directory, or the root of an image, that holds manifests/ and metadata/. Their contents, and the part
+// that a catalog keeps, are as in opm: https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/
+//
+//	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
+//	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
+//	problems := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
+package bundle
+
+import (
+	"errors"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Options say how a bundle is read. The zero value is for a bundle directory.
+type Options struct {
+	// Image is the reference of the image that holds the bundle, "" where none does.
+	Image string
+
+	// ImageRef makes the reference where Image is empty; see [ImageRef]. Nil leaves it empty.
+	ImageRef *template.Template
+
+	// EnvImages adds the images that environment variables RELATED_IMAGE_* of deployments name to the related images.
+	EnvImages bool
+
+	// Strict turns warnings into errors.
+	Strict bool
+
+	// Warn receives, with its place, everything that is ignored in the bundle; upstream ignores it silently. Nil drops
+	// that. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
+	Warn func(*declcfg.Error)
+}
+
+// Is reports whether fsys holds a bundle, by the directories at its root.
+func Is(fsys fs.FS) bool {
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// Parse reads the bundle that fsys holds in its directories manifests and metadata. Positions begin with name.
+//
+// The bundle has the bytes that upstream gives it, down to the order of properties and of the keys in their values. Its
+// manifests are properties of type olm.bundle.object, in the order of all properties, which is by type and value.
+// Related images are in the order of their references.
+//
+// The error joins one *[declcfg.Error] for everything that is wrong. In particular that is a bundle without a
+// ClusterServiceVersion, one whose annotations do not name a package, an owned definition of a custom resource that is
+// not among the manifests, and every file that cannot be read, where upstream ignores all but the first of these.
+// Calls may run at once.
+func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
+	p := parser{
+		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, memory: memories.Get(), onlyBundle: true,
+	}
+	defer func() { memories.Put(p.memory) }()
+	manifests := p.readManifests()
+	metadata := p.readMetadata()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	b := p.assemble(manifests, metadata)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// A parser reads one bundle and collects its errors.
+type parser struct {
+	fsys fs.FS
+	name string
+	opts Options
+	errs []error
+
+	onlyBundle bool // drop manifests of which the bundle needs no more
+	memory
+}
+
+// A memory holds the manifest that is read, in all its forms. The next one overwrites it.
+type memory struct{ text, converted, sorted, printed []byte }
+
+// maxKept is the maximum size of a buffer that is kept for the next bundle, in bytes.
+const maxKept = 4 << 20
+
+var memories = pool.New(runtime.GOMAXPROCS(0), func() memory { return memory{} }, func(m memory) (memory, bool) {
+	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxKept
+})
+
+func (p *parser) err() error {
+	if len(p.errs) == 1 {
+		return p.errs[0]
+	}
+	return errors.Join(p.errs...)
+}
+
+// fail notes an error.
+func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
+
+// warn records that something is ignored.
+func (p *parser) warn(err *declcfg.Error) {
+	switch {
+	case p.opts.Strict:
+		p.fail(err)
+	case p.opts.Warn != nil:
+		p.opts.Warn(err)
+	}
+}
+
+// label returns how positions call a file.
+func (p *parser) label(file string) string {
+	if p.name == "" {
+		return file
+	}
+	return strings.TrimSuffix(p.name, "/") + "/" + file
+}
+
+// inFile is an error about a file of which no more is known.
+func (p *parser) inFile(file string, err error) *declcfg.Error {
+	return &declcfg.Error{Pos: declcfg.Pos{File: p.label(file)}, Err: err}
+}
+
+// assemble puts the bundle together.
+func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
+	spec := p.decodeCSV(m.csv)
+	if spec == nil {
+		return nil
+	}
+	apis := p.findAPIs(m, spec)
+	b := &declcfg.Bundle{
+		Schema:     declcfg.SchemaBundle,
+		Name:       spec.Metadata.Name,
+		Package:    string(meta.annotations.Package),
+		Image:      p.opts.Image,
+		Properties: p.properties(m, meta, spec, apis),
+	}
+	if b.Image == "" && p.opts.ImageRef != nil {
+		ref, err := ImageRef(p.opts.ImageRef, b)
+		if err != nil {
+			p.fail(&declcfg.Error{Pos: declcfg.Pos{File: p.name}, Err: err})
+		}
+		b.Image = ref
+	}
+	b.RelatedImages = relatedImages(spec, b.Image, p.opts.EnvImages)
+	return b
+}
+
+// decode reads text, valid JSON whose keys are in their final order, into v by the rules of encoding/json. Where it
+// fails, ptr leads to the value.
+func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
+	property := declcfg.Property{Value: text, Ordered: true}
+	err = property.Unmarshal(v)
+	if value, ok := errors.AsType[*declcfg.ValueError](err); ok {
+		return value.Pointer, value.Err
+	}
+	return "", err
+}
+
+// ErrNoManifests is returned for a bundle whose manifests are in its image only.
+var ErrNoManifests = errors.New("the bundle holds no manifests")
+
+// ErrNoImage is returned for a bundle whose manifests could not be fetched if it did not hold them.
+var ErrNoImage = errors.New("the bundle has no image")
+
+// ToObjects brings b into the form in which it holds its manifests, as properties of type olm.bundle.object, and no
+// olm.csv.metadata. The error is [ErrNoManifests] if b does not hold a ClusterServiceVersion, which only its image has
+// then, or the error of a manifest that cannot be decoded. After an error, b is unchanged.
+func ToObjects(b *declcfg.Bundle) error {
+	csv, err := b.ManifestCSV()
+	if err != nil {
+		return err
+	}
+	if csv == nil {
+		return ErrNoManifests
+	}
+	b.Properties = slices.DeleteFunc(slices.Clone(b.Properties), isCSVMetadata)
+	return nil
+}
+
+// ToMetadata brings b into the form in which it holds only the metadata that users see, as a property of type
+// olm.csv.metadata; its manifests are fetched from its image. Unlike [MigrateToCSVMetadata], it fails if that is
+// impossible: with [ErrNoImage], with [ErrNoManifests], or with the error of a manifest. Then b is unchanged.
+func ToMetadata(b *declcfg.Bundle) error {
+	if b.Image == "" {
+		return ErrNoImage
+	}
+	if slices.ContainsFunc(b.Properties, isCSVMetadata) {
+		b.Properties = slices.DeleteFunc(slices.Clone(b.Properties), isBundleObject)
+		return nil
+	}
+	changed, err := MigrateToCSVMetadata(b)
+	if err == nil && !changed {
+		return ErrNoManifests
+	}
+	return err
+}
+
+// MigrateToCSVMetadata is the migration that opm calls bundle-object-to-csv-metadata: it drops the manifests that the
+// bundle carries as properties of type olm.bundle.object and appends one property of type olm.csv.metadata in their
+// place. Registries then fetch the manifests from the image. It reports whether it did.
+//
+// A bundle stays as it is if it has no image, if it has CSV metadata already or if no manifest is a
+// ClusterServiceVersion. So it does with an error, which comes of a manifest before the first ClusterServiceVersion
+// that cannot be decoded, or of that by [CSVMetadata].
+func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
+	if b.Image == "" || slices.ContainsFunc(b.Properties, isCSVMetadata) {
+		return false, nil
+	}
+	csv, err := b.ManifestCSV()
+	if csv == nil || err != nil {
+		return false, err
+	}
+	metadata, err := CSVMetadata(csv)
+	if err != nil {
+		return false, err
+	}
+	property, err := declcfg.NewProperty(declcfg.PropertyCSVMetadata, metadata)
+	if err != nil {
+		return false, err
+	}
+	kept := slices.DeleteFunc(slices.Clone(b.Properties), isBundleObject)
+	b.Properties = append(kept, property)
+	return true, nil
+}
+
+func isCSVMetadata(p declcfg.Property) bool { return p.Type == declcfg.PropertyCSVMetadata }
+
+func isBundleObject(p declcfg.Property) bool { return p.Type == declcfg.PropertyBundleObject }

@@ -1,0 +1,250 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/simulate"
+)
+
+// A GroupCheck says what an OperatorGroup would do to a cluster.
+type GroupCheck struct {
+	Group   simulate.Ref `json:"group"`
+	Place   declcfg.Pos  `json:"place,omitzero"`
+	Targets []string     `json:"targets"` // [""] for all namespaces
+
+	// Siblings are other groups of its namespace. With more than one group, OLM does nothing in a namespace.
+	Siblings []simulate.Ref `json:"siblings"`
+
+	Broken   []Membership `json:"broken"`   // operators that would fail, or for another reason than now
+	Repaired []Membership `json:"repaired"` // operators that fail now, and would not any more
+
+	// Shared are the groups of other namespaces that provide APIs in namespaces that the group targets, too. Its
+	// operators cannot provide the same APIs.
+	Shared []SharedGroup `json:"shared"`
+
+	Assumed []string `json:"assumed"`
+}
+
+// A Membership is why an operator fails.
+type Membership struct {
+	Object  simulate.Ref             `json:"object"`
+	Place   declcfg.Pos              `json:"place,omitzero"`
+	Reason  v1alpha1.ConditionReason `json:"reason"`
+	Message string                   `json:"message"`
+	Why     string                   `json:"why,omitzero"` // the rule that OLM follows
+}
+
+// A SharedGroup is an OperatorGroup and what it shares with another.
+type SharedGroup struct {
+	Group      simulate.Ref `json:"group"`
+	Place      declcfg.Pos  `json:"place,omitzero"`
+	Namespaces []string     `json:"namespaces"` // [""] for all
+	APIs       []string     `json:"apis"`       // that it provides: Kind.version.group
+}
+
+// CheckGroup returns what would happen if objects were added to a cluster: one OperatorGroup, and what else its
+// manifest has, such as a Namespace. It may take the place of an OperatorGroup of its name. The states stay as they
+// are. The error is about the group, or that of ctx.
+func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, error) {
+	if n := added.OperatorGroups.Len(); n != 1 {
+		return nil, fmt.Errorf("want one OperatorGroup, found %d", n)
+	}
+	before, err := simulate.OperatorGroups(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	with := before.State.Clone()
+	for o := range added.All() {
+		if g, ok := o.Value.(*operatorsv1.OperatorGroup); ok {
+			o.Value = applied(with, g)
+		}
+		with.Put(o)
+	}
+	after, err := simulate.OperatorGroups(ctx, with)
+	if err != nil {
+		return nil, err
+	}
+	var g cluster.Object[*operatorsv1.OperatorGroup]
+	for o := range added.OperatorGroups.All() {
+		g, _ = after.State.OperatorGroups.Get(o.Value.Namespace, o.Value.Name)
+	}
+	if err := after.Invalid[keyOf(g.Value)]; err != nil {
+		return nil, &declcfg.Error{Pos: g.Pos, Err: fmt.Errorf("%s: %w", simulate.RefTo(g.Value), err)}
+	}
+	siblings := []simulate.Ref{}
+	for o := range after.State.OperatorGroups.In(g.Value.Namespace) {
+		if o.Value != g.Value {
+			siblings = append(siblings, simulate.RefTo(o.Value))
+		}
+	}
+	return &GroupCheck{
+		Group: simulate.RefTo(g.Value), Place: g.Pos, Siblings: siblings,
+		Targets: append([]string{}, g.Value.Status.Namespaces...),
+		Broken:  broken(before, after), Repaired: repaired(before, after), Shared: sharing(after, g.Value),
+		Assumed: after.Assumed,
+	}, nil
+}
+
+// applied returns a group as it is after "kubectl apply": what it does not have of one of its name is kept.
+func applied(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.OperatorGroup {
+	old, ok := state.OperatorGroups.Get(g.Namespace, g.Name)
+	if !ok {
+		return g
+	}
+	changed := old.Value.DeepCopy()
+	changed.Spec = g.Spec
+	for key, value := range g.Annotations {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, key, value)
+	}
+	return changed
+}
+
+func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
+	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+}
+
+// broken returns the operators that fail for their group, and did not before, or for another reason.
+func broken(before, after *simulate.Groups) []Membership {
+	all := []Membership{}
+	for o := range after.State.ClusterServiceVersions.All() {
+		old, _ := before.State.ClusterServiceVersions.Get(o.Value.Namespace, o.Value.Name)
+		if isOutside(o.Value) && !(isOutside(old.Value) && old.Value.Status.Reason == o.Value.Status.Reason) {
+			all = append(all, membership(after, o))
+		}
+	}
+	return all
+}
+
+// repaired returns the operators that failed for their group before, and do not any more.
+func repaired(before, after *simulate.Groups) []Membership {
+	all := []Membership{}
+	for o := range before.State.ClusterServiceVersions.All() {
+		now, _ := after.State.ClusterServiceVersions.Get(o.Value.Namespace, o.Value.Name)
+		if isOutside(o.Value) && !isOutside(now.Value) {
+			all = append(all, membership(before, o))
+		}
+	}
+	return all
+}
+
+// membership says why an operator fails.
+func membership(in *simulate.Groups, o cluster.Object[*v1alpha1.ClusterServiceVersion]) Membership {
+	status := &o.Value.Status
+	m := Membership{Object: simulate.RefTo(o.Value), Place: o.Pos, Reason: status.Reason, Message: status.Message}
+	for _, e := range in.Events {
+		if e.Object == m.Object {
+			m.Why = e.Why
+		}
+	}
+	return m
+}
+
+// isOutside reports whether an operator fails for its group.
+func isOutside(c *v1alpha1.ClusterServiceVersion) bool {
+	_, ok := operatorgroup.Recovered(c.Status.Reason)
+	return ok && c.Status.Phase == v1alpha1.CSVPhaseFailed && !c.IsCopied()
+}
+
+// sharing returns what groups of other namespaces share with a group.
+func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup {
+	all := []SharedGroup{}
+	for o := range in.State.OperatorGroups.All() {
+		apis := operatorgroup.Annotated(o.Value)
+		namespaces := in.Index.Shared(keyOf(with), keyOf(o.Value))
+		if o.Value.Namespace != with.Namespace && len(apis) > 0 && len(namespaces) > 0 {
+			all = append(all, SharedGroup{
+				Group: simulate.RefTo(o.Value), Place: o.Pos, Namespaces: namespaces,
+				APIs: strings.Split(operatorgroup.Annotation(apis), ","),
+			})
+		}
+	}
+	return all
+}
+
+// May reports whether the group may be added: it is the only one of its namespace, and no operator would fail for it.
+func (c *GroupCheck) May() bool { return len(c.Siblings) == 0 && len(c.Broken) == 0 }
+
+// WriteText writes what would happen for people.
+func (c *GroupCheck) WriteText(out io.Writer) error {
+	w := new(strings.Builder)
+	fmt.Fprintf(w, "%s: %s\n", legible.Name(c.Group.String()), c.summary())
+	if len(c.Siblings) > 0 {
+		fmt.Fprintf(w, "  %s\n", legible.Text(legible.Message(c.siblings())))
+	}
+	for _, m := range c.Broken {
+		message := legible.Text(legible.Message(m.Message))
+		fmt.Fprintf(w, "  - %s: %s: %s\n", legible.Name(m.Object.String()), m.Reason, message)
+		fmt.Fprintf(w, "      %s\n", legible.Text(legible.Message(m.Why)))
+	}
+	for _, m := range c.Repaired {
+		fmt.Fprintf(w, "  + %s no longer fails: %s\n", legible.Name(m.Object.String()), m.Reason)
+	}
+	for _, s := range c.Shared {
+		fmt.Fprintf(w, "  %s\n", legible.Text(s.sentence()))
+	}
+	for _, a := range c.Assumed {
+		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+func (c *GroupCheck) summary() string {
+	verdict := "may be added"
+	switch {
+	case len(c.Broken) > 0:
+		verdict = "breaks " + plural.Of(len(c.Broken), "operator")
+	case !c.May():
+		verdict = "may not be added"
+	}
+	return verdict + "; it targets " + operatorgroup.TargetText(c.Targets)
+}
+
+// siblings says which groups the namespace has already.
+func (c *GroupCheck) siblings() string {
+	var names []string
+	for _, ref := range c.Siblings {
+		names = append(names, ref.Name)
+	}
+	return "the namespace has an OperatorGroup already: " + plural.Some(names) +
+		"; OLM installs nothing where there are two"
+}
+
+func (s *SharedGroup) sentence() string {
+	return fmt.Sprintf("its operators cannot provide what those of %s do in %s: %s",
+		s.Group, operatorgroup.TargetText(s.Namespaces), strings.Join(s.APIs, ", "))
+}
+
+// WriteMarkdown writes what would happen as lists.
+func (c *GroupCheck) WriteMarkdown(out io.Writer) error {
+	w := new(strings.Builder)
+	fmt.Fprintf(w, "%s %s.\n", markdown.Code(c.Group.String()), markdown.Escape(c.summary()))
+	if len(c.Siblings) > 0 {
+		fmt.Fprintf(w, "\n%s.\n", markdown.Escape(c.siblings()))
+	}
+	markdown.List(w, "Broken", c.Broken, func(m Membership) string {
+		return fmt.Sprintf("%s: %s: %s (%s)", markdown.Code(m.Object.String()), m.Reason, markdown.Escape(m.Message),
+			markdown.Escape(m.Why))
+	})
+	markdown.List(w, "Repaired", c.Repaired, func(m Membership) string {
+		return markdown.Code(m.Object.String()) + ": " + string(m.Reason)
+	})
+	markdown.List(w, "Shared", c.Shared, func(s SharedGroup) string { return markdown.Escape(s.sentence()) })
+	markdown.List(w, "Assumed", c.Assumed, markdown.Escape)
+	_, err := io.WriteString(out, w.String())
+	return err
+}

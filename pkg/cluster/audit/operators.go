@@ -1,0 +1,331 @@
+// Package audit says what the operators of a cluster or a catalog may do, and which of them a new OperatorGroup would
+// break.
+//
+//	operators := audit.OfState(state)
+//	check, err := audit.CheckGroup(ctx, state, added)
+package audit
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// An Operator is what an operator may do, and who may use its APIs.
+type Operator struct {
+	Catalog   string   `json:"catalog,omitempty"` // "" for one of a cluster
+	Package   string   `json:"package,omitempty"`
+	Namespace string   `json:"namespace,omitempty"` // in which it is installed; "" for one of a catalog
+	Name      string   `json:"name"`                // of its ClusterServiceVersion
+	Watches   []string `json:"watches,omitempty"`   // namespaces, if it is installed; "" is all of them
+	Grants    []Grant  `json:"grants"`              // by service account
+	APIs      []Access `json:"apis"`
+
+	// AllNamespaces is true if the operator can watch all namespaces. Then its OperatorGroup decides whether what it may
+	// do in its namespaces it may do in all.
+	AllNamespaces bool `json:"allNamespaces"`
+
+	// NotEvaluable is why Grants are not known, "" if they are.
+	NotEvaluable string `json:"notEvaluable,omitempty"`
+}
+
+// A Grant is what a service account may do.
+type Grant struct {
+	ServiceAccount string              `json:"serviceAccount"`
+	Scope          Scope               `json:"scope"`
+	Rules          []rbacv1.PolicyRule `json:"rules"`
+}
+
+// A Scope is where a service account may do something.
+type Scope string
+
+// The scopes.
+const (
+	Namespaces Scope = "namespaces" // its own and those that the operator watches
+	Cluster    Scope = "cluster"    // all namespaces, and what is in none
+)
+
+// An Access is to whom an API is opened.
+type Access struct {
+	Kind     string `json:"kind"`
+	Version  string `json:"version"`
+	Group    string `json:"group"`
+	Resource string `json:"resource"`
+	Opened   []Open `json:"opened"`
+}
+
+// An Open is what those with one of the roles of Kubernetes, in a namespace, may do with objects of an API there.
+type Open struct {
+	Role  string   `json:"role"` // admin, edit or view
+	Verbs []string `json:"verbs"`
+}
+
+// Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is
+// annotated with the namespaces that it watches.
+func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
+	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
+	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
+		Type: v1alpha1.InstallModeTypeAllNamespaces, Supported: true,
+	})
+	if targets, ok := csv.Annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]; ok {
+		o.Watches = strings.Split(targets, ",")
+	}
+	accounts, err := rbac.ForOperator(csv)
+	if err != nil {
+		o.NotEvaluable = fmt.Sprintf("install strategy invalid: %v", err)
+		return o
+	}
+	for _, a := range accounts {
+		o.grant(a)
+	}
+	return o
+}
+
+func (o *Operator) grant(a *rbac.Account) {
+	cluster := a.ClusterRoles
+	if slices.Contains(o.Watches, corev1.NamespaceAll) {
+		cluster = append(a.Lift().ClusterRoles, cluster...)
+	} else {
+		var rules []rbacv1.PolicyRule
+		for _, r := range a.Roles {
+			rules = append(rules, r.Rules...)
+		}
+		o.add(Grant{a.Name, Namespaces, rules})
+	}
+	var rules []rbacv1.PolicyRule
+	for _, r := range cluster {
+		rules = append(rules, r.Rules...)
+	}
+	o.add(Grant{a.Name, Cluster, rules})
+}
+
+func (o *Operator) add(g Grant) {
+	if len(g.Rules) > 0 {
+		o.Grants = append(o.Grants, g)
+	}
+}
+
+// accesses returns to whom the APIs of a ClusterServiceVersion are opened. Those that OLM cannot open are left out.
+func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
+	var opened []Open
+	for _, l := range rbac.Levels() {
+		opened = append(opened, Open{l.Name, l.Verbs})
+	}
+	all := []Access{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if plural, group, ok := strings.Cut(d.Name, "."); ok {
+			all = append(all, Access{d.Kind, d.Version, group, plural, opened})
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		all = append(all, Access{d.Kind, d.Version, d.Group, d.Name, opened})
+	}
+	return all
+}
+
+// OfState returns what the operators of a cluster are granted, by namespace and name.
+func OfState(state *cluster.State) []*Operator {
+	var operators []*Operator
+	for o := range state.ClusterServiceVersions.All() {
+		if !o.Value.IsCopied() {
+			operators = append(operators, Of(o.Value))
+		}
+	}
+	return operators
+}
+
+// OfCatalog returns what the operators of a catalog would be granted, by package: of each, the head of the default
+// channel, or, if there is no olm.package, of all bundles, as of a bundle that was rendered alone. The sources of the
+// catalog must still be open.
+func OfCatalog(c *resolve.Catalog) []*Operator {
+	var operators []*Operator
+	for _, p := range c.Index.Packages() {
+		for _, b := range chosen(p) {
+			if b.Value == nil {
+				continue // it could not be read
+			}
+			o := ofBundle(b.Meta)
+			o.Catalog, o.Package, o.Name = c.Name, p.Name, b.Value.Name
+			operators = append(operators, o)
+		}
+	}
+	return operators
+}
+
+// ofBundle returns what the operator of a bundle would be granted. A bundle with olm.csv.metadata in place of its
+// manifests says nothing about permissions.
+func ofBundle(bundle *declcfg.Meta) *Operator {
+	m, err := olm.ReadManifests(bundle)
+	switch {
+	case err != nil:
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: err.Error()}
+	case m.CSV == nil:
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: "the bundle has no ClusterServiceVersion"}
+	}
+	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not those of a cluster
+	o := Of(m.CSV)
+	if m.Partial {
+		o.NotEvaluable = "the catalog has no manifests of the bundle, which alone have permissions"
+	}
+	return o
+}
+
+// chosen returns the bundle at the head of the default channel, nil if there is none, or all bundles.
+func chosen(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary] {
+	if len(p.Packages) == 0 {
+		return p.Bundles
+	}
+	for _, c := range p.Channels {
+		if c.Value.Name != p.Packages[0].Value.DefaultChannel {
+			continue
+		}
+		heads := graph.New(c.Value.Entries).Heads()
+		for i, b := range p.Bundles {
+			if len(heads) > 0 && b.Value != nil && b.Value.Name == heads[0] {
+				return p.Bundles[i : i+1]
+			}
+		}
+	}
+	return nil
+}
+
+// A style is how text is written.
+type style struct {
+	operator, section, item string // formats
+	name, text              func(string) string
+}
+
+var (
+	plain = style{"%s\n", "  %s:\n", "    %s\n", legible.Name, legible.Text}
+	marks = style{"## %s\n\n", "- %s:\n", "  - %s\n", markdown.Code, markdown.Escape}
+)
+
+// WriteText writes operators for a terminal.
+func WriteText(w io.Writer, operators []*Operator) error { return plain.write(w, operators) }
+
+// WriteMarkdown writes operators as Markdown.
+func WriteMarkdown(w io.Writer, operators []*Operator) error { return marks.write(w, operators) }
+
+func (s style) write(w io.Writer, operators []*Operator) error {
+	var b strings.Builder
+	for i, o := range operators {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, s.operator, s.title(o))
+		for _, section := range s.sections(o) {
+			fmt.Fprintf(&b, s.section, section.title)
+			for _, item := range section.items {
+				fmt.Fprintf(&b, s.item, item)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s style) title(o *Operator) string {
+	switch {
+	case o.Catalog != "":
+		return s.name(o.Name) + " of package " + s.name(o.Package) + " in catalog " + s.name(o.Catalog)
+	case o.Namespace != "":
+		return s.name(o.Name) + " in namespace " + s.name(o.Namespace)
+	}
+	return s.name(o.Name)
+}
+
+// A section is a list below a title.
+type section struct {
+	title string
+	items []string
+}
+
+func (s style) sections(o *Operator) []section {
+	var all []section
+	if o.NotEvaluable != "" {
+		all = append(all, section{"permissions are not evaluable offline", []string{s.text(o.NotEvaluable)}})
+	}
+	for _, g := range o.Grants {
+		granted := section{title: "service account " + s.name(g.ServiceAccount) + ", " + s.scope(o, g.Scope)}
+		for _, r := range g.Rules {
+			granted.items = append(granted.items, s.verbs(r.Verbs)+": "+s.objects(r))
+		}
+		all = append(all, granted)
+	}
+	if len(o.APIs) == 0 {
+		return all
+	}
+	var to []string
+	for _, open := range o.APIs[0].Opened { // the same for all
+		to = append(to, open.Role+" ("+s.verbs(open.Verbs)+")")
+	}
+	opened := section{title: "opened to " + strings.Join(to, ", ")}
+	for _, a := range o.APIs {
+		opened.items = append(opened.items, s.name(a.Kind+"."+a.Version+"."+a.Group))
+	}
+	return append(all, opened)
+}
+
+func (s style) scope(o *Operator, scope Scope) string {
+	switch {
+	case scope == Cluster:
+		return "in the whole cluster"
+	case o.Namespace != "":
+		others := slices.DeleteFunc(slices.Clone(o.Watches), func(n string) bool { return n == o.Namespace })
+		return "in " + s.list(append([]string{o.Namespace}, others...))
+	case o.AllNamespaces:
+		return "in the namespaces that it watches, which may be all"
+	}
+	return "in the namespaces that it watches"
+}
+
+func (s style) verbs(verbs []string) string {
+	if slices.Contains(verbs, rbacv1.VerbAll) {
+		return "everything"
+	}
+	return s.list(verbs)
+}
+
+// objects writes what a rule is about: pods, deployments.apps named x, /metrics.
+func (s style) objects(r rbacv1.PolicyRule) string {
+	if len(r.NonResourceURLs) > 0 {
+		return s.list(r.NonResourceURLs)
+	}
+	var resources []string
+	for _, group := range r.APIGroups {
+		for _, resource := range r.Resources {
+			if group != "" {
+				resource += "." + group
+			}
+			resources = append(resources, resource)
+		}
+	}
+	text := s.list(resources)
+	if len(r.ResourceNames) > 0 {
+		text += " named " + s.list(r.ResourceNames)
+	}
+	return text
+}
+
+func (s style) list(names []string) string {
+	shown := make([]string, len(names))
+	for i, n := range names {
+		shown[i] = s.name(n)
+	}
+	return strings.Join(shown, ", ")
+}

@@ -1,0 +1,479 @@
+package olm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// A Namespace is the answer of OLM Classic about a namespace.
+type Namespace struct {
+	Name string `json:"name"`
+	resolve.Classic
+
+	// InstallPlan is the approval of the InstallPlan that OLM creates: Automatic or Manual; "" if it creates none.
+	InstallPlan v1alpha1.Approval `json:"installPlan,omitzero"`
+
+	// Conditions are those that OLM sets on all Subscriptions of the namespace.
+	Conditions []resolve.Condition `json:"conditions,omitempty"`
+
+	// Subscriptions are those of the namespace and those that OLM creates, by name.
+	Subscriptions []Subscription `json:"subscriptions"`
+
+	question *resolve.Namespace // nil if OLM does not resolve the namespace
+}
+
+// Explain says why the answer is as it is; nil if OLM does not resolve the namespace. See [resolve.Namespace.Explain].
+func (n *Namespace) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
+	if n.question == nil {
+		return nil, nil
+	}
+	return n.question.Explain(ctx, &n.Classic, opts)
+}
+
+// Annotations that the answer depends on.
+const (
+	annotationProperties    = "operatorframework.io/properties"
+	annotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
+	annotationGeneratedBy   = "olm.generated-by"
+)
+
+// objects are those of a namespace.
+type objects struct {
+	groups        []cluster.Object[*operatorsv1.OperatorGroup]
+	operators     []cluster.Object[*v1alpha1.ClusterServiceVersion]
+	subscriptions []cluster.Object[*v1alpha1.Subscription]
+	plans         map[string]*v1alpha1.InstallPlan
+	plansKnown    bool // the State has InstallPlans, or is of a whole cluster
+}
+
+// definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
+const definitionOfPlans = "installplans.operators.coreos.com"
+
+func (q *Question) objects(namespace string) *objects {
+	ns := &objects{
+		groups:        slices.Collect(q.OperatorGroups.In(namespace)),
+		operators:     slices.Collect(q.ClusterServiceVersions.In(namespace)),
+		subscriptions: slices.Collect(q.Subscriptions.In(namespace)),
+		plans:         map[string]*v1alpha1.InstallPlan{},
+		plansKnown:    q.InstallPlans.Len() > 0,
+	}
+	if _, ok := q.CustomResourceDefinitions.Get("", definitionOfPlans); ok {
+		ns.plansKnown = true
+	}
+	for o := range q.InstallPlans.In(namespace) {
+		ns.plans[o.Value.Name] = o.Value
+	}
+	return ns
+}
+
+// Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
+// of ctx, or about a catalog that is given twice.
+func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
+	q.AssumeClassic()
+	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
+}
+
+// Answers returns the answers of OLM Classic about some namespaces, in their order. The errors are those of Classic.
+func (q *Question) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*Namespace, error) {
+	type result struct {
+		answer *Namespace
+		err    error
+	}
+	one := func(name string) result {
+		answer, err := q.Namespace(ctx, name, opts)
+		return result{answer, err}
+	}
+	var answers []*Namespace
+	for r := range parallel.Map(ctx, 0, slices.Values(namespaces), one) {
+		if r.err != nil {
+			return nil, r.err
+		}
+		answers = append(answers, r.answer)
+	}
+	return answers, ctx.Err()
+}
+
+// AssumeClassic adds what is assumed of the CatalogSources that the namespaces see or name.
+func (q *Question) AssumeClassic() {
+	namespaces := q.Subscriptions.Namespaces()
+	if len(namespaces) == 0 {
+		return
+	}
+	if q.globalFound {
+		q.assume("the CatalogSources of namespace %s are global", q.global)
+	}
+	for _, c := range q.catalogSources {
+		_, seen := slices.BinarySearch(namespaces, c.Namespace)
+		if c.Failure != nil && (c.Namespace == q.global || seen) {
+			q.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, missing(c))
+		}
+	}
+	absent := map[string]bool{}
+	for o := range q.Subscriptions.All() {
+		if spec := o.Value.Spec; q.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
+			absent[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
+		q.assume("there is no CatalogSource %s: it is neither in the state nor given", name)
+	}
+}
+
+// Namespace returns the answer of OLM Classic about one namespace, in the steps of the catalog operator. The errors are
+// those of Classic.
+func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Options) (*Namespace, error) {
+	ns := q.objects(name)
+	answer := &Namespace{Name: name, Classic: resolve.Classic{Install: []resolve.Choice{}}}
+	if n := len(ns.groups); n != 1 {
+		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
+		q.describe(answer, ns, ns.statuses(false))
+		return answer, nil
+	}
+	group := ns.groups[0].Value
+	question := &resolve.Namespace{Name: name, Global: q.global, Catalogs: q.catalogSources}
+	question.FailForward = ns.failForward()
+	if group.Annotations[annotationExcludeGlobal] == "true" {
+		question.Global = ""
+	}
+	statuses := ns.statuses(question.FailForward)
+	if plans, ok := waiting(statuses); ok {
+		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
+		q.describe(answer, ns, statuses)
+		return answer, nil
+	}
+	for _, o := range ns.operators {
+		if !o.Value.IsCopied() {
+			question.Installed = append(question.Installed, operator(o))
+		}
+	}
+	for i, o := range ns.subscriptions {
+		question.Subscriptions = append(question.Subscriptions, statuses[i].question(o))
+	}
+	classic, err := question.Classic(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	answer.Classic, answer.question = *classic, question
+	answer.setConditions()
+	if len(classic.Updated) > 0 {
+		answer.InstallPlan = ns.approval()
+	}
+	q.describe(answer, ns, statuses)
+	return answer, nil
+}
+
+// failForward reports whether failed operators and InstallPlans may be replaced.
+func (ns *objects) failForward() bool {
+	return len(ns.groups) == 1 && ns.groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+}
+
+// setConditions sets the condition of a resolution that failed. A resolution without error removes it.
+func (n *Namespace) setConditions() {
+	reason := map[resolve.Outcome]string{
+		resolve.Unsatisfiable: "ConstraintsNotSatisfiable",
+		resolve.Failed:        "ErrorPreventedResolution",
+	}[n.Outcome]
+	if reason != "" {
+		failed := string(v1alpha1.SubscriptionResolutionFailed)
+		n.Conditions = []resolve.Condition{{Type: failed, Status: metav1.ConditionTrue, Reason: reason, Message: n.Message}}
+	}
+}
+
+// approval is that of an InstallPlan of the namespace.
+func (ns *objects) approval() v1alpha1.Approval {
+	for _, o := range ns.subscriptions {
+		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
+			return v1alpha1.ApprovalManual
+		}
+	}
+	return v1alpha1.ApprovalAutomatic
+}
+
+// waiting reports whether all Subscriptions wait for an InstallPlan, and for which ones.
+func waiting(statuses []status) (plans string, ok bool) {
+	names := map[string]bool{}
+	for _, s := range statuses {
+		if s.plan == "" || s.state != v1alpha1.SubscriptionStateUpgradePending {
+			return "", false
+		}
+		names[s.plan] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
+}
+
+// operator returns what OLM knows of an installed operator.
+func operator(o cluster.Object[*v1alpha1.ClusterServiceVersion]) resolve.Installed {
+	c := o.Value
+	in := resolve.Installed{
+		Name: c.Name, Version: c.Spec.Version.Version, Phase: string(c.Status.Phase), Replaces: c.Spec.Replaces, Pos: o.Pos,
+	}
+	crds, services := &c.Spec.CustomResourceDefinitions, &c.Spec.APIServiceDefinitions
+	in.CustomResources.Owned, in.CustomResources.Required = definitions(crds.Owned), definitions(crds.Required)
+	in.APIServices.Owned, in.APIServices.Required = apis(services.Owned), apis(services.Required)
+	if text, ok := c.Annotations[annotationProperties]; ok {
+		in.Properties, in.PropertiesError = resolve.AnnotatedProperties(text)
+	}
+	return in
+}
+
+func definitions(all []v1alpha1.CRDDescription) []declcfg.CRDDescription {
+	var converted []declcfg.CRDDescription
+	for _, d := range all {
+		converted = append(converted, declcfg.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind})
+	}
+	return converted
+}
+
+func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription {
+	var converted []declcfg.APIServiceDescription
+	for _, d := range all {
+		converted = append(converted, declcfg.APIServiceDescription{Group: d.Group, Version: d.Version, Kind: d.Kind})
+	}
+	return converted
+}
+
+// A Subscription is as OLM leaves it.
+type Subscription struct {
+	Name             string         `json:"name"`
+	Change           cluster.Change `json:"change,omitzero"` // created, updated to another currentCSV, or ""
+	Package          string         `json:"package"`
+	Channel          string         `json:"channel,omitzero"`
+	Catalog          string         `json:"catalog"`
+	CatalogNamespace string         `json:"catalogNamespace"`
+	StartingCSV      string         `json:"startingCSV,omitzero"`
+
+	InstallPlan  string                     `json:"-"`                     // that it refers to, or ""
+	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as is the rest
+	CurrentCSV   string                     `json:"currentCSV,omitzero"`
+	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
+
+	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the catalogs that it sees
+
+	// Conditions are those that are true, apart from those of the whole namespace. They are not known of a Subscription
+	// that OLM creates.
+	Conditions []resolve.Condition `json:"conditions,omitempty"`
+}
+
+// A status is that of a Subscription when OLM resolves.
+type status struct {
+	plan               string // the InstallPlan that it refers to, or ""
+	state              v1alpha1.SubscriptionState
+	installed, current string
+}
+
+// statuses returns the status that OLM gives to each Subscription before it resolves.
+func (ns *objects) statuses(failForward bool) []status {
+	running := map[string]bool{}
+	for _, o := range ns.operators {
+		running[o.Value.Name] = true
+	}
+	var statuses []status
+	for _, o := range ns.subscriptions {
+		sub := o.Value
+		s := status{state: sub.Status.State, installed: sub.Status.InstalledCSV, current: sub.Status.CurrentCSV}
+		by := sub.Annotations[annotationGeneratedBy]
+		switch {
+		case ns.lost(sub):
+			s.state, s.current = v1alpha1.SubscriptionStateNone, ""
+		case sub.Status.InstallPlanRef != nil:
+			s.plan = sub.Status.InstallPlanRef.Name
+		case by != "" && !ns.isGone(by):
+			s.plan, s.state, s.current = by, ns.pending(by, failForward), sub.Spec.StartingCSV
+		}
+		switch {
+		case s.current == "":
+		case running[s.current]:
+			s.state, s.installed = v1alpha1.SubscriptionStateAtLatest, s.current
+		default:
+			s.state = ns.pending(s.plan, failForward)
+		}
+		statuses = append(statuses, s)
+	}
+	return statuses
+}
+
+// lost reports whether a Subscription waits for an InstallPlan that is gone. OLM makes it forget both.
+func (ns *objects) lost(s *v1alpha1.Subscription) bool {
+	ref := s.Status.InstallPlanRef
+	return ref != nil && s.Status.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name)
+}
+
+// isGone reports whether an InstallPlan is known to be gone: a State with other InstallPlans, or with their definition,
+// would have it.
+func (ns *objects) isGone(plan string) bool { return ns.plansKnown && ns.plans[plan] == nil }
+
+// pending returns the state of a Subscription whose ClusterServiceVersion is not there yet.
+func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionState {
+	if p := ns.plans[plan]; failForward && p != nil && p.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
+		return v1alpha1.SubscriptionStateFailed
+	}
+	return v1alpha1.SubscriptionStateUpgradePending
+}
+
+// question returns the Subscription as OLM resolves it.
+func (s *status) question(o cluster.Object[*v1alpha1.Subscription]) resolve.Subscription {
+	spec := o.Value.Spec
+	return resolve.Subscription{
+		Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
+		Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
+		InstalledCSV: s.installed, CurrentCSV: s.current, Pos: o.Pos,
+	}
+}
+
+// Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what
+// became of their ClusterServiceVersions, InstallPlans and catalogs.
+func (q *Question) Statuses(namespace string) []Subscription {
+	ns, answer := q.objects(namespace), &Namespace{Name: namespace}
+	q.describe(answer, ns, ns.statuses(ns.failForward()))
+	health := q.catalogHealth(namespace)
+	for i := range answer.Subscriptions {
+		answer.Subscriptions[i].Health = health
+	}
+	return answer.Subscriptions
+}
+
+// catalogHealth returns the health of the CatalogSources of the State that a namespace sees, by namespace and name. OLM
+// has no doubts about a server that it does not run itself.
+func (q *Question) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalogHealth {
+	var all []v1alpha1.SubscriptionCatalogHealth
+	for o := range q.CatalogSources.All() {
+		c := o.Value
+		if c.Namespace != namespace && c.Namespace != q.global {
+			continue
+		}
+		healthy := c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name)
+		all = append(all, v1alpha1.SubscriptionCatalogHealth{
+			CatalogSourceRef: &corev1.ObjectReference{
+				APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.CatalogSourceKind,
+				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+			},
+			Healthy: healthy,
+		})
+	}
+	return all
+}
+
+// describe sets the Subscriptions of an answer.
+func (q *Question) describe(answer *Namespace, ns *objects, statuses []status) {
+	updated := map[string]string{}
+	for _, s := range answer.Updated {
+		updated[s.Name] = s.CurrentCSV
+	}
+	for i, o := range ns.subscriptions {
+		s := newSubscription(statuses[i].question(o))
+		s.State, s.InstallPlan = statuses[i].state, statuses[i].plan
+		s.Conditions = append(q.health(answer.Name, &s), q.deprecations(&s)...)
+		if current, ok := updated[s.Name]; ok {
+			s.Change, s.CurrentCSV, s.State = cluster.Updated, current, v1alpha1.SubscriptionStateUpgradePending
+		} else if c, ok := ns.planCondition(statuses[i].plan); ok {
+			s.Conditions = append(s.Conditions, c)
+		}
+		answer.Subscriptions = append(answer.Subscriptions, s)
+	}
+	for _, g := range answer.Generated {
+		s := newSubscription(g)
+		s.Change = cluster.Created
+		answer.Subscriptions = append(answer.Subscriptions, s)
+	}
+	slices.SortStableFunc(answer.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func newSubscription(s resolve.Subscription) Subscription {
+	return Subscription{
+		Name: s.Name, Package: s.Package, Channel: s.Channel, Catalog: s.Catalog, CatalogNamespace: s.CatalogNamespace,
+		StartingCSV: s.StartingCSV, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV,
+	}
+}
+
+func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) resolve.Condition {
+	return resolve.Condition{Type: string(typ), Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// health returns what is wrong with the CatalogSources that a Subscription sees. It has no effect on what is resolved.
+func (q *Question) health(namespace string, s *Subscription) []resolve.Condition {
+	visible := func(c *resolve.Catalog) bool { return c.Namespace == namespace || c.Namespace == q.global }
+	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+s.CatalogNamespace+"/"+s.Catalog
+	target := q.target(s.CatalogNamespace, s.Catalog)
+	switch {
+	case !slices.ContainsFunc(q.catalogSources, visible):
+		reason, message = v1alpha1.NoCatalogSourcesFound, "dependency resolution requires at least one catalogsource"
+	case target == nil || !visible(target):
+		message += " missing"
+	case target.Failure != nil:
+		message += " unhealthy"
+	default:
+		return nil
+	}
+	return []resolve.Condition{isTrue(v1alpha1.SubscriptionCatalogSourcesUnhealthy, reason, message)}
+}
+
+// planCondition returns what a Subscription says about its InstallPlan, as far as the State has InstallPlans.
+func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
+	if name == "" || !ns.plansKnown {
+		return c, false
+	}
+	plan := ns.plans[name]
+	if plan == nil {
+		return isTrue(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, ""), true
+	}
+	installed := plan.Status.GetCondition(v1alpha1.InstallPlanInstalled)
+	switch phase := plan.Status.Phase; phase {
+	case v1alpha1.InstallPlanPhaseComplete:
+		return c, false
+	case v1alpha1.InstallPlanPhaseFailed:
+		reason := cmp.Or(installed.Reason, v1alpha1.InstallPlanReasonComponentFailed)
+		return isTrue(v1alpha1.SubscriptionInstallPlanFailed, string(reason), installed.Message), true
+	default:
+		reason := cmp.Or(string(phase), v1alpha1.InstallPlanNotYetReconciled)
+		return isTrue(v1alpha1.SubscriptionInstallPlanPending, reason, installed.Message), true
+	}
+}
+
+// deprecations returns what is deprecated of the package, channel and bundle that a Subscription has installed. It has
+// no effect on what is resolved.
+func (q *Question) deprecations(s *Subscription) []resolve.Condition {
+	target := q.target(s.CatalogNamespace, s.Catalog)
+	if s.InstalledCSV == "" || target == nil || target.Failure != nil {
+		return nil
+	}
+	kinds := []struct {
+		schema, name string
+		condition    v1alpha1.SubscriptionConditionType
+	}{
+		{declcfg.SchemaPackage, s.Package, v1alpha1.SubscriptionPackageDeprecated},
+		{declcfg.SchemaChannel, s.Channel, v1alpha1.SubscriptionChannelDeprecated},
+		{declcfg.SchemaBundle, s.InstalledCSV, v1alpha1.SubscriptionBundleDeprecated},
+	}
+	var conditions []resolve.Condition
+	var messages []string
+	entries := target.Deprecations(s.Package)
+	for _, k := range kinds {
+		i := slices.IndexFunc(entries, func(d declcfg.Deprecation) bool {
+			ref := d.Reference
+			return ref.Schema == k.schema && (ref.Name == k.name || ref.Schema == declcfg.SchemaPackage)
+		})
+		if i >= 0 {
+			message := k.schema + "/" + k.name + ": " + entries[i].Message
+			messages = append(messages, message)
+			conditions = append(conditions, isTrue(k.condition, "", message))
+		}
+	}
+	if len(messages) > 0 {
+		conditions = append(conditions, isTrue(v1alpha1.SubscriptionDeprecated, "", strings.Join(messages, "; ")))
+	}
+	return conditions
+}

@@ -1,0 +1,280 @@
+// Package olm answers what both versions of OLM do next with the objects of a cluster and its catalogs.
+//
+//	q, err := olm.NewQuestion(state, olm.Options{Catalogs: catalogs})
+//	namespaces, err := q.Classic(ctx, resolve.Options{})
+package olm
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// Options are what the objects of a cluster do not say.
+type Options struct {
+	// Catalogs are the contents of the CatalogSource of a namespace and name or, without a namespace, of the
+	// ClusterCatalog and of all CatalogSources of a name. What the State does not have is added to it: without a
+	// namespace, a ClusterCatalog and a global CatalogSource.
+	Catalogs []*resolve.Catalog
+
+	// Priorities replace those of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
+	Priorities map[string]int
+
+	// Down are the names of catalogs that the cluster cannot read, as in Priorities.
+	Down []string
+
+	// Global is the namespace whose CatalogSources all namespaces see; "" means openshift-marketplace if it has any, or
+	// else olm.
+	Global string
+
+	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
+	SingleOwnNamespace bool
+}
+
+// A Question is a State with its catalogs: what do both versions of OLM do next?
+type Question struct {
+	*cluster.State
+	catalogSources  []*resolve.Catalog
+	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
+	clusterCatalogs []*resolve.Catalog
+	global          string
+	globalFound     bool // by the catalogs in it
+
+	singleOwnNamespace bool // see Options
+
+	// Assumed are sentences about what neither the State nor the Options say.
+	Assumed []string
+}
+
+// Waiting is the outcome where OLM does not resolve since it has not yet finished what it resolved before.
+const Waiting resolve.Outcome = "waiting"
+
+// NewQuestion adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
+func NewQuestion(s *cluster.State, opts Options) (*Question, error) {
+	q := &Question{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+	if q.global == "" {
+		q.findGlobal(opts.Catalogs)
+	}
+	q.addCatalogs(opts.Catalogs)
+	for _, name := range slices.Sorted(maps.Keys(opts.Priorities)) {
+		if err := q.change(name, func(c *resolve.Catalog) { c.Priority = opts.Priorities[name] }); err != nil {
+			return q, err
+		}
+	}
+	for _, name := range opts.Down {
+		if err := q.change(name, q.disconnect); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func (q *Question) assume(format string, args ...any) {
+	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
+}
+
+// AssumeV1 adds what is assumed of the ClusterCatalogs.
+func (q *Question) AssumeV1() {
+	for _, c := range q.clusterCatalogs {
+		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
+			q.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
+		}
+	}
+}
+
+// missing says why the cluster cannot read a catalog.
+func missing(c *resolve.Catalog) string {
+	if c.Index != nil {
+		return "it is assumed to be down"
+	}
+	return "its contents are not given"
+}
+
+// V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
+func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
+	q.AssumeV1()
+	return func(yield func(*resolve.Extension, *resolve.V1) bool) {
+		for o := range q.ClusterExtensions.All() {
+			if !yield(q.Extension(o)) {
+				return
+			}
+		}
+	}
+}
+
+// Extension returns what OLM v1 is asked about a ClusterExtension, and what it answers.
+func (q *Question) Extension(o cluster.Object[*cluster.Extension]) (*resolve.Extension, *resolve.V1) {
+	e := o.Value.Question()
+	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
+	if answer := rollingOut(o.Value, e); answer != nil {
+		return e, answer
+	}
+	return e, e.V1(q.clusterCatalogs)
+}
+
+// rollingOut returns the answer to e if a bundle is being rolled out, nil if not.
+func rollingOut(e *cluster.Extension, q *resolve.Extension) *resolve.V1 {
+	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
+	if !slices.ContainsFunc(e.Status.Conditions, isRollingOut) {
+		return nil
+	}
+	answer := &resolve.V1{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
+	for _, c := range e.Status.Conditions {
+		answer.Conditions = append(answer.Conditions, resolve.Condition{
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+		})
+	}
+	return answer
+}
+
+// globalNamespaces are those of the global catalogs in OpenShift and elsewhere, as they are installed.
+var globalNamespaces = []string{"openshift-marketplace", "olm"}
+
+// findGlobal sets the namespace of the global catalogs. It is an argument of a program in the cluster, so that only the
+// catalogs can hint at it.
+func (q *Question) findGlobal(given []*resolve.Catalog) {
+	for _, name := range globalNamespaces {
+		q.global = name
+		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
+		_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
+		if isRead || slices.ContainsFunc(given, isGiven) {
+			q.globalFound = true
+			return
+		}
+	}
+}
+
+// addCatalogs sets the catalogs of the question, those of the State first.
+func (q *Question) addCatalogs(given []*resolve.Catalog) {
+	used := map[*resolve.Catalog]bool{}
+	// contents returns the catalog of a name with what is given for it. Without that, the cluster cannot read it.
+	contents := func(namespace, name string) *resolve.Catalog {
+		for _, as := range []string{namespace, ""} {
+			for _, g := range given {
+				if g.Namespace == as && g.Name == name {
+					used[g] = true
+					return g.As(namespace, name)
+				}
+			}
+		}
+		c := &resolve.Catalog{Namespace: namespace, Name: name}
+		unread(c)
+		return c
+	}
+	for o := range q.CatalogSources.All() {
+		c := contents(o.Value.Namespace, o.Value.Name)
+		c.Priority = o.Value.Spec.Priority
+		q.catalogSources = append(q.catalogSources, c)
+	}
+	for o := range q.ClusterCatalogs.All() {
+		c := contents("", o.Value.Name)
+		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
+		c.Unavailable = o.Value.Spec.AvailabilityMode == cluster.Unavailable
+		q.clusterCatalogs = append(q.clusterCatalogs, c)
+	}
+	for _, g := range given {
+		if !used[g] {
+			q.addCatalog(g)
+		}
+	}
+	q.named = make(map[types.NamespacedName]*resolve.Catalog, len(q.catalogSources))
+	for _, c := range slices.Backward(q.catalogSources) { // the first of a name counts
+		q.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
+	}
+}
+
+// typo returns a hint with the catalog of the State that has nearly a name, "" for none.
+func (q *Question) typo(name string) string {
+	var names []string
+	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		names = append(names, c.Name)
+	}
+	if near := nearest.Within(min(2, len(name)/4), name, names); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}
+
+// addCatalog adds a catalog that the State does not have.
+func (q *Question) addCatalog(c *resolve.Catalog) {
+	hint := q.typo(c.Name)
+	if c.Namespace != "" {
+		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
+		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
+		return
+	}
+	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s",
+		c.Name, q.global, hint)
+	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
+	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
+}
+
+// A NoCatalogError is about a name that no catalog has.
+type NoCatalogError struct {
+	Name string
+	Hint string // what else may be meant, or ""
+}
+
+func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
+
+// change changes the catalogs of a name.
+func (q *Question) change(name string, to func(*resolve.Catalog)) error {
+	var names []string
+	found := false
+	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		qualified := c.Namespace + "/" + c.Name
+		if c.Name == name || qualified == name {
+			to(c)
+			found = true
+		}
+		names = append(names, c.Name, qualified)
+	}
+	if !found {
+		return &NoCatalogError{name, nearest.Hint(name, names)}
+	}
+	return nil
+}
+
+// unread makes a catalog one that the cluster cannot read.
+func unread(c *resolve.Catalog) {
+	c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+	if c.Namespace == "" {
+		c.Failure = fmt.Errorf("catalog %q is not being served", c.Name)
+	}
+}
+
+// disconnect makes a catalog one whose server does not answer. OLM has a client for it if it does not run the server.
+func (q *Question) disconnect(c *resolve.Catalog) {
+	unread(c)
+	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
+	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
+		c.Failure = fmt.Errorf("failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "+
+			`"transport: Error while dialing: dial tcp %s: connect: connection refused"`, o.Value.Spec.Address)
+	}
+}
+
+// target returns the CatalogSource of a name, nil if there is none.
+func (q *Question) target(namespace, name string) *resolve.Catalog {
+	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Reads reports whether the cluster can read a CatalogSource.
+func (q *Question) Reads(namespace, name string) bool {
+	c := q.target(namespace, name)
+	return c != nil && c.Failure == nil
+}
+
+// Disconnect makes a CatalogSource one that the cluster cannot read.
+func (q *Question) Disconnect(namespace, name string) {
+	if c := q.target(namespace, name); c != nil {
+		unread(c)
+	}
+}

@@ -1,0 +1,88 @@
+// Package layout prints the YAML and JSON documents that people write in one layout: known keys in their order, one way
+// to indent and to quote. Comments stay with what they are about.
+//
+//	order := &layout.Order{Keys: []string{"schema", "name"}}
+//	out, err := layout.YAML(nil, []byte("name: 'kiln' # of clay\nschema: olm.package\n"), order)
+//	// schema: olm.package
+//	// name: kiln # of clay
+//
+// The text of values comes from the document: a number keeps its digits, a block of text its lines. What is printed is
+// read again before it is returned, and must have the value and the comments of the document. Printed again, it is the
+// same.
+package layout
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
+
+// maxLines is how many lines a YAML document may have; each takes a kilobyte of memory.
+const maxLines = 250_000
+
+// maxSize is how large a document may become, in bytes. In thousands of levels, the indentation of each line is longer
+// than the line.
+const maxSize = 64 << 20
+
+var errTooLarge = errors.New("more than 64 MB once it is indented")
+
+// YAML appends doc, a YAML document without a line `---`, to dst. Order is that of the keys of its root; nil keeps all
+// keys where they are. A document with aliases keeps its keys where they are, too.
+//
+// The error is a [*document.Error], whose place is in doc.
+func YAML(dst, doc []byte, order *Order) ([]byte, error) {
+	if n := bytes.Count(doc, newline); n > maxLines {
+		return dst, failure(doc, 0, "more than 250,000 lines in a document")
+	}
+	text := bytes.ReplaceAll(doc, []byte("\r\n"), newline)
+	if i := bytes.IndexByte(text, '\r'); i >= 0 {
+		return dst, failure(text, i, "a carriage return that does not end a line")
+	}
+	before, err := read(text)
+	if err != nil {
+		return dst, err
+	}
+	if !before.aliases {
+		order.sort(before.root)
+	}
+	w := printer{dst: dst, limit: len(dst) + maxSize}
+	w.document(before.root)
+	if w.full {
+		return dst, failure(text, 0, errTooLarge.Error())
+	}
+	return w.dst, check(text, w.dst[len(dst):], before.comments)
+}
+
+// check reads out, which was made of doc, and returns an error unless it has the same value and comments.
+func check(doc, out []byte, comments []string) error {
+	was, err := yamljson.Append(nil, doc)
+	if err != nil {
+		return document.YAMLError(start, err)
+	}
+	is, err := yamljson.Append(nil, out)
+	if err != nil || !bytes.Equal(format.AppendCompact(nil, was), format.AppendCompact(nil, is)) {
+		return failure(doc, 0, "formatting would change the value of this document")
+	}
+	if len(comments) == 0 {
+		return nil
+	}
+	after, err := read(out)
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(comments)), slices.Sorted(slices.Values(after.comments))) {
+		return failure(doc, 0, "formatting would lose a comment of this document")
+	}
+	return nil
+}
+
+// start is the place of the first byte of a text.
+var start = document.Place{Line: 1, Column: 1}
+
+var newline = []byte("\n")
+
+// failure returns an error about what is at an offset of text.
+func failure(text []byte, offset int, message string) error {
+	return &document.Error{Place: start.After(text[:offset]), Err: errors.New(message)}
+}

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
+)
+
+// searchView is the answer of /ui/v1/search: what `opm search` finds, in its order.
+type searchView struct {
+	Packages []foundPackage `json:"packages"`
+}
+
+type foundPackage struct {
+	Name    string       `json:"name"`
+	Count   int          `json:"count"`   // of all matches
+	Matches []foundValue `json:"matches"` // the first of them, or all if the request names the package
+}
+
+type foundValue struct {
+	Field   list.Field `json:"field"`
+	Value   string     `json:"value"`
+	Bundles int        `json:"bundles"` // that have the value
+	Highest string     `json:"highest"` // the name of the one with the highest version, "" if there are none
+}
+
+const (
+	shownMatches   = 5        // of each package
+	maxSearchIndex = 64 << 20 // bytes
+)
+
+// A searchIndex is the index of a catalog, nil if that is too large.
+type searchIndex struct{ *list.Index }
+
+// search answers with the packages in which a text is found.
+func (h *handler) search(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog", "text", "package")
+	if !ok {
+		return
+	}
+	text, pkg := params.Get("text"), params.Get("package")
+	if text == "" {
+		http.Error(w, "text is empty", http.StatusBadRequest)
+		return
+	}
+	h.with(w, params.Get("catalog"), func(c *Catalog) {
+		index, err := h.indexes.of(r.Context(), c, func() (searchIndex, error) { return inTurn(h, r, c.searchIndex) })
+		if err == nil && index.Index == nil {
+			http.Error(w, list.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
+			return
+		}
+		var v *searchView
+		if err == nil {
+			v, err = inTurn(h, r, func() (*searchView, error) { return index.find(r.Context(), text, pkg) })
+		}
+		h.show(w, r, v, true, err)
+	})
+}
+
+// searchIndex makes the index of a catalog.
+func (c *Catalog) searchIndex() (searchIndex, error) {
+	index, err := list.NewIndex(c.searched(), maxSearchIndex)
+	if errors.Is(err, list.ErrTooLarge) {
+		return searchIndex{}, nil
+	}
+	return searchIndex{index}, err
+}
+
+// searched yields the objects of a catalog that are searched, each good until the next. An error is the last.
+func (c *Catalog) searched() iter.Seq2[*declcfg.Object, error] {
+	return func(yield func(*declcfg.Object, error) bool) {
+		for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaBundle} {
+			for line, err := range c.Objects.Query(store.Query{Schema: schema}).Lines() {
+				var o *declcfg.Object
+				if err == nil {
+					o, err = declcfg.NewObject(declcfg.Pos{}, line)
+				}
+				if !yield(o, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (x searchIndex) find(ctx context.Context, text, pkg string) (*searchView, error) {
+	limit := shownMatches
+	if pkg != "" {
+		limit = 0
+	}
+	found, err := x.Search(ctx, text, pkg, limit)
+	if err != nil {
+		return nil, err
+	}
+	v := &searchView{Packages: []foundPackage{}}
+	for _, p := range found {
+		one := foundPackage{Name: p.Package, Count: p.Count}
+		for _, m := range p.Matches {
+			value := foundValue{Field: m.Field, Value: m.Value, Bundles: len(m.Bundles)}
+			if len(m.Bundles) > 0 {
+				value.Highest = m.Bundles[0].Name
+			}
+			one.Matches = append(one.Matches, value)
+		}
+		v.Packages = append(v.Packages, one)
+	}
+	return v, nil
+}

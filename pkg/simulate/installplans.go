@@ -1,0 +1,460 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/olm"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/resolve"
+)
+
+// plans approves and executes InstallPlans.
+func plans(_ context.Context, r *run) error {
+	for o := range r.State.InstallPlans.All() {
+		status := &o.Value.Status
+		isEmpty := len(status.Plan) == 0 && len(status.BundleLookups) == 0 // OLM fills it in before it looks at it
+		if isEmpty || isDone(o.Value) {
+			continue
+		}
+		o, ok := r.checkGroup(o)
+		if !ok {
+			continue
+		}
+		if o.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
+			o = r.approve(o)
+		}
+		if o.Value.Status.Phase == v1alpha1.InstallPlanPhaseInstalling {
+			r.execute(o)
+		}
+	}
+	return nil
+}
+
+func isDone(p *v1alpha1.InstallPlan) bool {
+	return p.Status.Phase == v1alpha1.InstallPlanPhaseComplete || p.Status.Phase == v1alpha1.InstallPlanPhaseFailed
+}
+
+// approve starts an InstallPlan that is approved, and returns it as it is then.
+func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v1alpha1.InstallPlan] {
+	if r.opts.Approve && !o.Value.Spec.Approved {
+		o = update(r, o, func(p *v1alpha1.InstallPlan) {
+			p.Spec.Approved = true
+		}, "approved", assumed("someone approves InstallPlans"))
+	}
+	if !o.Value.Spec.Approved {
+		return o
+	}
+	return update(r, o, func(p *v1alpha1.InstallPlan) {
+		p.Status.Phase, p.Status.Message = v1alpha1.InstallPlanPhaseInstalling, ""
+	}, "phase Installing", computed("it is approved"))
+}
+
+// execute executes the steps of an InstallPlan, and says how that ends. OLM repeats what fails for a minute.
+func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
+	executed := o.Value.DeepCopy()
+	x := &execution{
+		account: account{r, executed.Status.AttenuatedServiceAccountRef, sync.OnceValue(r.authorizer)},
+		plan:    executed, objects: map[string][]cluster.Kubernetes{},
+	}
+	err := x.take()
+	if apierrors.IsForbidden(err) {
+		r.forbidden(o, executed, err)
+		return
+	}
+	text, why := "phase Complete", computed("all its objects are there")
+	status := &executed.Status
+	if err != nil {
+		status.Phase, status.Message = v1alpha1.InstallPlanPhaseFailed, err.Error()
+		status.SetCondition(v1alpha1.ConditionFailed(
+			v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonComponentFailed, err.Error(), nil))
+		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and does not undo what it did")
+		switch {
+		case apierrors.IsNotFound(err):
+			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
+		case errors.Is(err, v1alpha1.ErrInvalidInstallPlan):
+			why = computed(invalidStep(executed))
+		}
+	} else {
+		status.Phase, status.Message = v1alpha1.InstallPlanPhaseComplete, ""
+		status.SetCondition(v1alpha1.ConditionMet(v1alpha1.InstallPlanInstalled, nil))
+	}
+	update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, text, why)
+}
+
+// invalidStep returns which step of an InstallPlan OLM cannot take.
+func invalidStep(p *v1alpha1.InstallPlan) string {
+	for _, step := range p.Status.Plan {
+		if !slices.Contains(stepStatuses, step.Status) {
+			return fmt.Sprintf("the step for %s %s of %s has status %s", step.Resource.Kind, step.Resource.Name, step.Resolving,
+				step.Status)
+		}
+	}
+	return ""
+}
+
+// forbidden says what an InstallPlan waits for if its service account may not create one of its objects.
+func (r *run) forbidden(o cluster.Object[*v1alpha1.InstallPlan], executed *v1alpha1.InstallPlan, err error) {
+	executed.Status.Message = "retrying execution due to error: " + err.Error()
+	o = update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, executed.Status.Message,
+		computed("OLM creates objects as the service account of the OperatorGroup, and retries what is forbidden for ever"))
+	wait(r, o, "permissions of its service account: "+err.Error(), Computed)
+}
+
+// How many InstallPlans of a namespace OLM keeps, and how many it deletes at once.
+const (
+	maxPlans   = 5
+	maxDeletes = 5
+)
+
+// collectPlans deletes the InstallPlans of the oldest generations. Of those beyond the first ten, none is considered.
+func (r *run) collectPlans(namespace string) {
+	plans := slices.Collect(r.State.InstallPlans.In(namespace))
+	if len(plans) <= maxPlans {
+		return
+	}
+	plans = plans[:min(len(plans), maxPlans+maxDeletes)]
+	slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
+		return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
+			a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
+	})
+	for _, o := range plans[:len(plans)-maxPlans] {
+		text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
+		remove(r, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
+	}
+}
+
+// createPlan creates the InstallPlan for an answer.
+func (r *run) createPlan(answer *olm.Namespace) *v1alpha1.InstallPlan {
+	plan := &v1alpha1.InstallPlan{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.InstallPlanAPIVersion, Kind: v1alpha1.InstallPlanKind},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-", Namespace: answer.Name},
+	}
+	generation := 0
+	for o := range r.State.InstallPlans.In(answer.Name) {
+		generation = max(generation, o.Value.Spec.Generation)
+	}
+	for o := range r.State.Subscriptions.In(answer.Name) {
+		generation = max(generation, o.Value.Status.InstallPlanGeneration)
+		plan.OwnerReferences = append(plan.OwnerReferences, metav1.OwnerReference{
+			APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind,
+			Name: o.Value.Name, UID: o.Value.UID, Controller: new(false), BlockOwnerDeletion: new(false),
+		})
+	}
+	generation++
+	plan.Name = r.newPlanName(answer.Name, plan.GenerateName, generation)
+	plan.Spec = v1alpha1.InstallPlanSpec{
+		ClusterServiceVersionNames: []string{}, Generation: generation,
+		Approval: answer.InstallPlan, Approved: answer.InstallPlan == v1alpha1.ApprovalAutomatic,
+	}
+	plan.Status.Phase = v1alpha1.InstallPlanPhaseInstalling
+	if !plan.Spec.Approved {
+		plan.Status.Phase = v1alpha1.InstallPlanPhaseRequiresApproval
+	}
+	r.addSteps(plan, answer)
+	text := fmt.Sprintf("generation %d, approval %s, phase %s: %s",
+		generation, plan.Spec.Approval, plan.Status.Phase, installs(answer))
+	why := "a Subscription changes"
+	if !plan.Spec.Approved {
+		why += "; the approval is Manual if that of any Subscription in the namespace is"
+	}
+	create(r, text, computed(why), plan)
+	return plan
+}
+
+// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, and has
+// the namespace before it if another namespace has an InstallPlan of that name.
+func (r *run) newPlanName(namespace, prefix string, generation int) string {
+	if r.planNames == nil {
+		r.planNames = map[string]bool{}
+		for o := range r.State.InstallPlans.All() {
+			r.planNames[o.Value.Name] = true
+		}
+	}
+	name := fmt.Sprintf("%s%d", prefix, generation)
+	if r.planNames[name] {
+		name = fmt.Sprintf("%s%s-%d", prefix, namespace, generation)
+	}
+	r.planNames[name] = true
+	return name
+}
+
+// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle.
+// Those of bundles without an image are in the catalog, and come before what is unpacked from images.
+func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.Namespace) {
+	var listed, unpacked []*v1alpha1.Step
+	for _, s := range answer.Generated {
+		listed = append(listed, newStep(s.StartingCSV, generatedStep(s, answer.Name)))
+	}
+	catalogs := map[string]bool{}
+	for _, c := range answer.Install {
+		catalogs[c.Catalog] = true
+		b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
+		objects, _ := b.objects(answer.Name) // unpack reports errors
+		for _, o := range objects {
+			if b.Image == "" {
+				listed = append(listed, newStep(c.Bundle, bundleStep(c, o, listedManifest(c, o, b))))
+			} else {
+				unpacked = append(unpacked, newStep(c.Bundle, bundleStep(c, o, reference(c, b))))
+			}
+		}
+		if b.Image != "" {
+			plan.Status.BundleLookups = append(plan.Status.BundleLookups, v1alpha1.BundleLookup{
+				Path: b.Image, Identifier: c.Bundle, Replaces: c.Replaces, Properties: propertiesText(b.Properties),
+				CatalogSourceRef: &corev1.ObjectReference{Namespace: c.CatalogNamespace, Name: c.Catalog},
+			})
+		}
+	}
+	plan.Status.Plan = append(v1alpha1.OrderSteps(listed), unpacked...)
+	for _, step := range plan.Status.Plan {
+		if step.Resource.Kind == v1alpha1.ClusterServiceVersionKind {
+			plan.Spec.ClusterServiceVersionNames = append(plan.Spec.ClusterServiceVersionNames, step.Resource.Name)
+		}
+	}
+	plan.Status.CatalogSources = slices.Sorted(maps.Keys(catalogs))
+}
+
+func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
+	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
+}
+
+// generatedStep creates a Subscription. Its manifest has neither apiVersion nor kind, as in OLM.
+func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResource {
+	subscription := &v1alpha1.Subscription{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: namespace},
+		Spec: &v1alpha1.SubscriptionSpec{
+			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace, Package: s.Package, Channel: s.Channel,
+			StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+		},
+	}
+	gvk := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)
+	return v1alpha1.StepResource{
+		CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),
+	}
+}
+
+const kindBundleSecret = "BundleSecret"
+
+// stepKind returns the kind of an object as a step has it: there, a Secret of a bundle is another kind.
+func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
+		gvk.Kind = kindBundleSecret
+	}
+	return gvk
+}
+
+// bundleStep creates an object of a bundle.
+func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha1.StepResource {
+	gvk := stepKind(o)
+	return v1alpha1.StepResource{
+		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(), Manifest: manifest,
+	}
+}
+
+// listedManifest returns the manifest of an object that the catalog has.
+func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string {
+	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
+		return jsonText(planned(csv, c.Replaces, b))
+	}
+	return jsonText(o)
+}
+
+// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares what is not changed.
+func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
+	changed := *csv
+	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
+	changed.Spec.Replaces = replaces
+	return &changed
+}
+
+// reference returns the manifest of an object that is unpacked from an image: it refers to the ConfigMap with it.
+func reference(c resolve.Choice, b *contents) string {
+	return jsonText(unpacked{
+		Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
+		CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
+		Properties: propertiesText(b.Properties),
+	})
+}
+
+// An unpacked refers to the ConfigMap that a bundle is unpacked into.
+type unpacked struct {
+	Kind                   string `json:"kind"`
+	Name                   string `json:"name"`
+	Namespace              string `json:"namespace"`
+	CatalogSourceName      string `json:"catalogSourceName"`
+	CatalogSourceNamespace string `json:"catalogSourceNamespace"`
+	Replaces               string `json:"replaces"`
+	Properties             string `json:"properties"`
+}
+
+// jsonText returns a value, which can be encoded, in JSON as clients of Kubernetes write it.
+func jsonText(v any) string {
+	text, err := json.Marshal(v, asKubernetes)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Contents are what a catalog says of a bundle that is installed.
+type contents struct {
+	*olm.Manifests
+	err error // why its objects are not known
+}
+
+var errNotInCatalog = errors.New("no catalog is given that has the bundle")
+
+// bundle returns a bundle of a CatalogSource. Each is read once.
+func (r *run) bundle(namespace, catalog, name string) (*contents, error) {
+	key := namespace + "/" + catalog + "/" + name
+	b := r.bundles[key]
+	if b == nil {
+		b = &contents{Manifests: &olm.Manifests{}, err: errNotInCatalog}
+		if meta := r.question.Bundle(namespace, catalog, name); meta != nil {
+			if m, err := olm.ReadManifests(meta); err != nil {
+				b.err = err
+			} else {
+				b.Manifests, b.err = m, nil
+			}
+		}
+		r.bundles[key] = b
+	}
+	return b, b.err
+}
+
+// objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion,
+// the other manifests, and the service accounts with their permissions.
+func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
+	if b.CSV == nil {
+		return b.Others, nil
+	}
+	csv := *b.CSV // which shares all but the namespace
+	csv.Namespace = namespace
+	all := append([]cluster.Kubernetes{&csv}, b.Others...)
+	accounts, err := rbac.ForOperator(&csv)
+	for _, a := range accounts {
+		for o := range a.All() {
+			all = append(all, o.(cluster.Kubernetes))
+		}
+	}
+	return all, err
+}
+
+// propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
+// twice in it: a catalog serves them as dependencies, too, and OLM makes properties of these.
+func propertiesText(properties []declcfg.Property) string {
+	type property struct {
+		Type  string `json:"type"`
+		Value any    `json:"value"`
+	}
+	own, required := []property{}, []property{}
+	for _, p := range properties {
+		own = append(own, property{p.Type, p.Value})
+		switch p.Type {
+		case declcfg.PropertyGVKRequired:
+			var k declcfg.GVKRequired
+			if p.Unmarshal(&k) == nil {
+				required = append(required, property{p.Type, struct {
+					Group   string `json:"group"`
+					Version string `json:"version"`
+					Kind    string `json:"kind"`
+				}{k.Group, k.Version, k.Kind}})
+			}
+		case declcfg.PropertyPackageRequired:
+			var pkg declcfg.PackageRequired
+			if p.Unmarshal(&pkg) == nil {
+				required = append(required, property{p.Type, pkg})
+			}
+		}
+	}
+	return jsonText(map[string][]property{"properties": append(own, required...)})
+}
+
+// configMapName returns the name of the ConfigMap that the image of a bundle is unpacked into.
+func configMapName(image string) string {
+	sum := sha256.Sum256([]byte(image))
+	return hex.EncodeToString(sum[:])[:63]
+}
+
+// checkGroup checks that the OperatorGroup of an InstallPlan is there, with its service account, and reports whether it
+// is. The InstallPlan says so, and refers to the service account.
+func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Object[*v1alpha1.InstallPlan], bool) {
+	account, err := r.accountOf(o.Value.Namespace)
+	why := computed("OLM looks for the OperatorGroup, and for the service account that it names, again and again")
+	if err != nil {
+		text := conditionText(string(v1alpha1.InstallPlanInstalled), "False",
+			string(v1alpha1.InstallPlanReasonInstallCheckFailed), err.Error())
+		return update(r, o, func(p *v1alpha1.InstallPlan) {
+			old := p.Status.GetCondition(v1alpha1.InstallPlanInstalled)
+			if old.Reason != v1alpha1.InstallPlanReasonInstallCheckFailed || old.Message != err.Error() {
+				p.Status.SetCondition(v1alpha1.ConditionFailed(
+					v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonInstallCheckFailed, err.Error(), nil))
+			}
+		}, text, why), false
+	}
+	o = update(r, o, func(p *v1alpha1.InstallPlan) {
+		if p.Status.GetCondition(v1alpha1.InstallPlanInstalled).Reason == v1alpha1.InstallPlanReasonInstallCheckFailed {
+			p.Status.SetCondition(v1alpha1.ConditionFailed(v1alpha1.InstallPlanInstalled, "Unknown", "", nil))
+		}
+	}, "the OperatorGroup is there", why)
+	if account == nil {
+		return o, true
+	}
+	return update(r, o, func(p *v1alpha1.InstallPlan) {
+		p.Status.AttenuatedServiceAccountRef = account
+	}, "by service account "+account.Name, computed("the OperatorGroup names it")), true
+}
+
+// accountOf returns the service account with which OLM creates objects in a namespace, nil for its own.
+func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
+	var groups []*operatorsv1.OperatorGroup
+	for o := range r.State.OperatorGroups.In(namespace) {
+		if len(o.Value.Status.Namespaces) > 0 {
+			groups = append(groups, o.Value)
+		}
+	}
+	switch len(groups) {
+	case 0:
+		return nil, errors.New("no operator group found that is managing this namespace")
+	case 1:
+	default:
+		return nil, fmt.Errorf("more than one operator group(s) are managing this namespace count=%d", len(groups))
+	}
+	name := groups[0].Spec.ServiceAccountName
+	if name == "" {
+		return nil, nil
+	}
+	o, ok := r.State.ServiceAccounts.Get(namespace, name)
+	if !ok {
+		return nil, fmt.Errorf("please make sure the service account exists. sa=%s operatorgroup=%s/%s",
+			name, namespace, groups[0].Name)
+	}
+	return accountRef(o.Value), nil
+}
+
+func accountRef(a *corev1.ServiceAccount) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "ServiceAccount", Namespace: a.Namespace, Name: a.Name, UID: a.UID,
+		ResourceVersion: a.ResourceVersion,
+	}
+}

@@ -1,0 +1,585 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
+	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// A csv is a ClusterServiceVersion that is not a copy.
+type csv = cluster.Object[*v1alpha1.ClusterServiceVersion]
+
+// operators takes ClusterServiceVersions that are members of an OperatorGroup through their phases.
+func operators(ctx context.Context, r *run) error {
+	permissions := sync.OnceValue(r.authorizer)
+	for _, namespace := range slices.Clone(r.State.ClusterServiceVersions.Namespaces()) {
+		ns := r.installedIn(namespace)
+		ns.permissions = permissions
+		for _, o := range ns.all {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			ns.transition(o)
+		}
+	}
+	return nil
+}
+
+// installedIn returns the operators of a namespace. Those that are replaced come before what replaces them.
+func (r *run) installedIn(namespace string) *installed {
+	ns := &installed{run: r, namespace: namespace, group: r.groupOf(namespace), replacements: map[string][]string{}}
+	for o := range r.State.ClusterServiceVersions.In(namespace) {
+		if o.Value.IsCopied() {
+			continue
+		}
+		ns.all = append(ns.all, o)
+		if replaced := o.Value.Spec.Replaces; replaced != "" {
+			ns.replacements[replaced] = append(ns.replacements[replaced], o.Value.Name)
+		}
+	}
+	if len(ns.replacements) > 0 {
+		ns.sort()
+	}
+	return ns
+}
+
+// groupOf returns the OperatorGroup of a namespace, nil if there is not exactly one.
+func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
+	var group *operatorsv1.OperatorGroup
+	for o := range r.State.OperatorGroups.In(namespace) {
+		if group != nil {
+			return nil
+		}
+		group = o.Value
+	}
+	return group
+}
+
+// installed are the operators of a namespace, by name, as they were when the controller came to it.
+type installed struct {
+	*run
+	namespace string
+	group     *operatorsv1.OperatorGroup
+	all       []csv
+
+	replacements map[string][]string     // the names of operators, by that of the one they replace
+	permissions  func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
+}
+
+// authorizer returns what the service accounts of the cluster may do, apart from what OLM grants to each operator: a
+// state that has only that says nothing about the permissions of an operator.
+func (r *run) authorizer() *rbac.Authorizer {
+	a := rbac.NewAuthorizer()
+	addAll(a, &r.State.Roles)
+	for o := range r.State.RoleBindings.All() {
+		if !rbac.IsExtra(o.Value) {
+			a.Add(o.Value)
+		}
+	}
+	addAll(a, &r.State.ClusterRoles)
+	addAll(a, &r.State.ClusterRoleBindings)
+	return a
+}
+
+func addAll[P cluster.Kubernetes](a *rbac.Authorizer, s *cluster.Store[P]) {
+	for o := range s.All() {
+		a.Add(o.Value)
+	}
+}
+
+// transition does what OLM does with a ClusterServiceVersion each time it looks at it.
+func (ns *installed) transition(o csv) {
+	if o.Value.DeletionTimestamp != nil {
+		ns.finishDeletion(o)
+		return
+	}
+	status := &o.Value.Status
+	switch _, outside := operatorgroup.Recovered(status.Reason); {
+	case status.Phase == v1alpha1.CSVPhaseFailed && outside, status.Reason == v1alpha1.CSVReasonInvalidInstallModes:
+		return // the controller of OperatorGroups looks after it
+	case status.Reason == v1alpha1.CSVReasonComponentFailedNoRetry:
+		wait(ns.run, o, "a new version or another service account of the OperatorGroup: "+status.Message, Computed)
+		return
+	}
+	if _, err := operatorgroup.Provided(o.Value); err != nil {
+		wait(ns.run, o, "a ClusterServiceVersion that OLM can read: "+err.Error(), Computed)
+		return
+	}
+	switch status.Phase {
+	case v1alpha1.CSVPhaseNone:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked",
+			computed("it is new"))
+	case v1alpha1.CSVPhasePending:
+		ns.pending(o)
+	case v1alpha1.CSVPhaseInstallReady:
+		ns.install(o)
+	case v1alpha1.CSVPhaseInstalling:
+		ns.check(o)
+	case v1alpha1.CSVPhaseSucceeded:
+		ns.succeeded(o)
+	case v1alpha1.CSVPhaseFailed:
+		ns.failed(o)
+	case v1alpha1.CSVPhaseReplacing:
+		ns.replacing(o)
+	case v1alpha1.CSVPhaseDeleting:
+		ns.deleteOperator(o)
+	default:
+		wait(ns.run, o, fmt.Sprintf("another phase than %s, in which OLM does nothing", status.Phase), Computed)
+	}
+}
+
+// phase sets the phase of an operator. The times of its status are empty: a simulation knows none.
+func (r *run) phase(
+	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
+) csv {
+	if phase == v1alpha1.CSVPhaseReplacing && o.Value.Status.Phase != phase {
+		r.replaced++
+	}
+	return r.phaseAnd(o, phase, reason, message, why, nil)
+}
+
+// finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it made for the operator.
+const finalizer = "operators.coreos.com/csv-cleanup"
+
+// phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil, or if nothing else in the
+// status changes.
+func (r *run) phaseAnd(
+	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
+	rows []v1alpha1.RequirementStatus,
+) csv {
+	text := fmt.Sprintf("phase %s, reason %s: %s", phase, reason, message)
+	return update(r, o, func(c *v1alpha1.ClusterServiceVersion) {
+		if !slices.Contains(c.Finalizers, finalizer) {
+			c.Finalizers = append(c.Finalizers, finalizer)
+		}
+		if s := &c.Status; s.Phase == phase && s.Reason == reason && s.Message == message {
+			return
+		}
+		if rows != nil {
+			c.SetRequirementStatus(rows)
+		}
+		c.SetPhase(phase, reason, message, nil)
+	}, text, why)
+}
+
+// pending checks what an operator requires before it is installed.
+func (ns *installed) pending(o csv) {
+	previous := ns.replacedBy(o)
+	if previous != nil {
+		if err := ns.upgradeable(previous); err != nil {
+			o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				fmt.Sprintf("operator is not upgradeable: %v", err), computed("the OperatorCondition of the replaced operator"))
+			wait(ns.run, o, fmt.Sprintf("OperatorCondition %s: %v", previous.Value.Name, err), Computed)
+			return
+		}
+	}
+	found, err := ns.requirements(o.Value)
+	if err != nil {
+		ns.invalidStrategy(o, err)
+		return
+	}
+	if !found.met {
+		o = ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows)
+		wait(ns.run, o, found.missing(), Computed)
+		return
+	}
+	if err := checkWebhooks(o.Value); err != nil {
+		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidWebhookDescription, err.Error(),
+			computed("webhooks need rules that OLM allows, and names of their own"), found.rows)
+		return
+	}
+	if err := ns.ownerConflict(o); err != nil {
+		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonOwnerConflict, err.Error(),
+			computed("an API has one owner in a namespace, and its replacements"), found.rows)
+		return
+	}
+	if previous != nil && previous.Value.Status.Phase != v1alpha1.CSVPhaseReplacing {
+		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s to be replaced, which is in phase %s",
+			previous.Value.Name, orNone(string(previous.Value.Status.Phase))), Computed)
+		return
+	}
+	ns.phaseAnd(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows)
+}
+
+func (ns *installed) invalidStrategy(o csv, err error) {
+	ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidStrategy,
+		fmt.Sprintf("install strategy invalid: %v", err), computed("OLM installs deployments only"))
+}
+
+// succeeded checks whether an operator is replaced, or lost what it requires.
+func (ns *installed) succeeded(o csv) {
+	if next := ns.replacementOf(o); next != nil {
+		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+			"being replaced by csv: "+next.Value.Name, computed("another ClusterServiceVersion replaces it"))
+		return
+	}
+	found, err := ns.requirements(o.Value)
+	switch {
+	case err != nil:
+		ns.invalidStrategy(o, err)
+		return
+	case !found.met:
+		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
+			computed("requirements are checked again while it runs"), found.rows)
+		return
+	}
+	if ns.broken(o) {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
+			"installing: waiting for deployment to become ready", assumed("the operator is not ready any more"))
+		return
+	}
+	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
+		return
+	}
+	ns.openAPIs(o)
+}
+
+// failed leaves the phase Failed where OLM does.
+func (ns *installed) failed(o csv) {
+	if next := ns.replacementOf(o); next != nil && ns.failForward() {
+		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+			"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Value.Name,
+			computed("upgradeStrategy of the OperatorGroup"))
+		return
+	}
+	found, err := ns.requirements(o.Value)
+	switch {
+	case err != nil:
+		ns.invalidStrategy(o, err)
+		wait(ns.run, o, "an install strategy that OLM knows", Computed)
+	case !found.met:
+		ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
+			computed("OLM checks a failed operator again"), found.rows)
+	case ns.conversionError(o.Value) != nil:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
+			computed("OLM installs a failed operator again"))
+	case !ns.mayReinstall(o):
+	case ns.broken(o):
+		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
+	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
+		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
+		ns.retry(o)
+	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
+	case slices.Contains(unhealthy, o.Value.Status.Reason):
+		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
+	default:
+		ns.ready(o)
+	}
+}
+
+// retry says what a failed operator waits for whose deployments were never created. OLM keeps trying: it finds them
+// missing, installs the operator again, and fails as before.
+func (ns *installed) retry(o csv) {
+	err := checkWebhooks(o.Value)
+	if err == nil {
+		err = ns.ownerConflict(o)
+	}
+	if err != nil {
+		wait(ns.run, o, "a change of what it fails for: "+err.Error(), Computed)
+		return
+	}
+	if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+		ns.ready(o)
+	}
+}
+
+func (ns *installed) failForward() bool {
+	return ns.group != nil && ns.group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+}
+
+// openAPIs creates the ClusterRoles for the users of the APIs of an operator that runs.
+func (ns *installed) openAPIs(o csv) {
+	roles, err := rbac.ForAPIs(o.Value)
+	if err != nil {
+		wait(ns.run, o, err.Error(), Computed)
+		return
+	}
+	for _, role := range roles {
+		ref := &role.OwnerReferences[0]
+		if crd, ok := ns.State.CustomResourceDefinitions.Get("", ref.Name); ok {
+			ref.UID = crd.Value.UID
+		} else if service, ok := ns.State.APIServices.Get("", ref.Name); ok {
+			ref.UID = service.Value.UID
+		}
+	}
+	create(ns.run, "for the users of its APIs",
+		computed("who is admin, edit or view in a namespace may use the APIs there"), roles...)
+}
+
+// What OLM says of APIs that more than one operator owns.
+var (
+	errOwnsCRD        = errors.New("conflicting CRD owner in namespace")
+	errOwnsAPIService = errors.New("unable to adopt APIService")
+)
+
+// named returns an operator as it is now, nil if it is not there, or a copy.
+func (ns *installed) named(name string) *csv {
+	o, ok := ns.State.ClusterServiceVersions.Get(ns.namespace, name)
+	if !ok || o.Value.IsCopied() {
+		return nil
+	}
+	return &o
+}
+
+// replacedBy returns the operator that o replaces, nil if it is not there.
+func (ns *installed) replacedBy(o csv) *csv { return ns.named(o.Value.Spec.Replaces) }
+
+// replacementOf returns the operator that replaces o, nil for none. If there are several, OLM takes any.
+func (ns *installed) replacementOf(o csv) *csv {
+	for _, name := range ns.replacements[o.Value.Name] {
+		if next := ns.named(name); next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
+// sort puts operators behind those that they replace: what OLM does with one depends on whether the other is gone.
+func (ns *installed) sort() {
+	ages := map[string]int{} // how many operators are replaced before, by name
+	var age func(csv) int
+	age = func(o csv) int {
+		name := o.Value.Name
+		if n, ok := ages[name]; ok {
+			return n
+		}
+		ages[name] = 0 // ends a circle
+		if previous := ns.replacedBy(o); previous != nil {
+			ages[name] = age(*previous) + 1
+		}
+		return ages[name]
+	}
+	slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
+}
+
+// upgradeable returns why an operator must not be replaced, nil if it may.
+func (ns *installed) upgradeable(o *csv) error {
+	found, ok := ns.State.OperatorConditions.Get(o.Value.Namespace, o.Value.Name)
+	if !ok {
+		return nil
+	}
+	condition := found.Value
+	if c := meta.FindStatusCondition(condition.Spec.Overrides, operatorsv2.Upgradeable); c != nil {
+		if c.Status == metav1.ConditionTrue {
+			return nil
+		}
+		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
+	}
+	c := meta.FindStatusCondition(condition.Status.Conditions, operatorsv2.Upgradeable)
+	switch {
+	case c == nil:
+		return nil
+	case c.ObservedGeneration != condition.Generation:
+		return fmt.Errorf("the operatorcondition status %q=%q is outdated", c.Type, c.Status)
+	case c.Status == metav1.ConditionFalse:
+		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
+	}
+	return nil
+}
+
+// ownerConflict returns the error about an API of o that another operator owns, or another namespace.
+func (ns *installed) ownerConflict(o csv) error {
+	chain := sync.OnceValue(func() map[string]bool { return ns.chain(o) })
+	for _, other := range ns.all {
+		if other.Value.Name == o.Value.Name {
+			continue
+		}
+		for _, owned := range o.Value.Spec.CustomResourceDefinitions.Owned {
+			if other.Value.OwnsCRD(owned.Name) && !chain()[other.Value.Name] {
+				return errOwnsCRD
+			}
+		}
+	}
+	for _, owned := range o.Value.GetOwnedAPIServiceDescriptions() {
+		if service, ok := ns.State.APIServices.Get("", owned.GetName()); ok && !ns.adopts(chain(), service.Value.Labels) {
+			return errOwnsAPIService
+		}
+	}
+	return nil
+}
+
+// adopts reports whether an operator may take over what has these labels: it is its own, or that of one it replaces or
+// that is gone.
+func (ns *installed) adopts(chain map[string]bool, labels map[string]string) bool {
+	name, namespace := labels[operator.LabelOwner], labels[operator.LabelOwnerNamespace]
+	if name == "" || namespace == "" {
+		return false
+	}
+	if namespace == ns.namespace && chain[name] {
+		return true
+	}
+	_, exists := ns.State.ClusterServiceVersions.Get(namespace, name)
+	return !exists
+}
+
+// chain returns the names of o, of what it replaces, and of what replaces it.
+func (ns *installed) chain(o csv) map[string]bool {
+	names := map[string]bool{o.Value.Name: true}
+	for next := ns.replacementOf(o); next != nil && !names[next.Value.Name]; next = ns.replacementOf(*next) {
+		names[next.Value.Name] = true
+	}
+	for previous := ns.replacedBy(o); previous != nil && !names[previous.Value.Name]; previous = ns.replacedBy(*previous) {
+		names[previous.Value.Name] = true
+	}
+	return names
+}
+
+// replacing deletes an operator once the one that replaces it runs. Of a chain, the oldest goes first.
+func (ns *installed) replacing(o csv) {
+	if previous := ns.replacedBy(o); previous != nil {
+		wait(ns.run, o, "ClusterServiceVersion "+previous.Value.Name+", which it replaces, to be deleted", Computed)
+		return
+	}
+	next := ns.replacementOf(o)
+	if next == nil {
+		wait(ns.run, o, "a replacement: marked as replacement, but no replacement CSV found in cluster", Computed)
+		return
+	}
+	if ns.failForward() {
+		next = ns.end(*next)
+	}
+	if next.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded {
+		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s, which replaces it, to succeed: phase %s",
+			next.Value.Name, orNone(string(next.Value.Status.Phase))), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+		"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
+		computed("its replacement succeeded"))
+}
+
+// end returns the last operator of a chain of replacements.
+func (ns *installed) end(o csv) *csv {
+	last, seen := &o, map[string]bool{}
+	for next := last; next != nil && !seen[next.Value.Name]; next = ns.replacementOf(*next) {
+		last = next
+		seen[next.Value.Name] = true
+	}
+	return last
+}
+
+// finishDeletion deletes an operator that someone deletes, with all it owns, unless another finalizer keeps it.
+func (ns *installed) finishDeletion(o csv) {
+	others := slices.DeleteFunc(slices.Clone(o.Value.Finalizers), func(f string) bool { return f == finalizer })
+	if len(others) > 0 {
+		wait(ns.run, o, "its finalizers: "+plural.Some(others), Computed)
+		return
+	}
+	remove(ns.run, o, "its deletion is complete", computed("metadata.deletionTimestamp"))
+	ns.collect(o.Value)
+}
+
+// deleteOperator deletes an operator. What it owns goes with it.
+func (ns *installed) deleteOperator(o csv) {
+	remove(ns.run, o, "replaced", computed("its replacement runs"))
+	ns.collect(o.Value)
+	ns.forgetAlongside(o.Value)
+}
+
+const kindCondition = "OperatorCondition"
+
+// operatorConditions gives each operator an OperatorCondition, in which it reports whether it may be updated, and the
+// permission to do so. An operator without deployments is one whose catalog does not have its manifests.
+func operatorConditions(ctx context.Context, r *run) error {
+	for o := range r.State.ClusterServiceVersions.All() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !o.Value.IsCopied() && len(o.Value.Spec.InstallStrategy.StrategySpec.DeploymentSpecs) > 0 {
+			r.conditionOf(o.Value)
+		}
+	}
+	return nil
+}
+
+// reportedConditions copies the conditions that operators report to the status of their OperatorConditions, which OLM
+// goes by.
+func reportedConditions(_ context.Context, r *run) error {
+	for o := range r.State.OperatorConditions.All() {
+		reported := o.Value.Spec.Conditions
+		for i, c := range reported {
+			if meta.FindStatusCondition(reported, c.Type) != &reported[i] {
+				continue // a cluster has one of each type
+			}
+			copied := meta.FindStatusCondition(o.Value.Status.Conditions, c.Type)
+			if copied != nil && copied.Status == c.Status && copied.ObservedGeneration == o.Value.Generation {
+				continue
+			}
+			c.ObservedGeneration = o.Value.Generation
+			text := conditionText(c.Type, string(c.Status), c.Reason, c.Message)
+			o = update(r, o, func(condition *operatorsv2.OperatorCondition) {
+				condition.Status.Conditions, _ = withCondition(condition.Status.Conditions, c)
+			}, text, computed("the operator reports it in spec.conditions"))
+		}
+	}
+	return nil
+}
+
+// withCondition returns conditions with one of them set, and reports whether that changes them. A time or generation
+// that it does not have stays as it was before: a simulation knows none.
+func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
+	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
+	if i < 0 {
+		return append(all, set), true
+	}
+	if set.LastTransitionTime.IsZero() {
+		set.LastTransitionTime = all[i].LastTransitionTime
+	}
+	set.ObservedGeneration = cmp.Or(set.ObservedGeneration, all[i].ObservedGeneration)
+	changed = all[i] != set
+	all[i] = set
+	return all, changed
+}
+
+func (r *run) conditionOf(c *v1alpha1.ClusterServiceVersion) {
+	accounts, deployments := parts(&c.Spec.InstallStrategy.StrategySpec)
+	condition, text := stored(r, &operatorsv2.OperatorCondition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv2.GroupVersion.String(), Kind: kindCondition},
+		ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
+	}, c.Name)
+	condition.OwnerReferences = operator.Controlled(operator.OwnedBy(c)[0])
+	condition.Spec.ServiceAccounts, condition.Spec.Deployments = accounts, deployments
+	r.put(condition, text, computed("an operator tells OLM there whether it may be updated"))
+	role, binding := rbac.ForCondition(condition)
+	why := computed("the service accounts of an operator may change its OperatorCondition")
+	create(r, "for "+c.Name, why, role)
+	create(r, "for "+c.Name, why, binding)
+}
+
+// parts returns the service accounts of an operator, one for each of its permissions as OLM lists them, and its
+// deployments.
+func parts(s *v1alpha1.StrategyDetailsDeployment) (accounts, deployments []string) {
+	for _, all := range [][]v1alpha1.StrategyDeploymentPermissions{s.ClusterPermissions, s.Permissions} {
+		for _, p := range all {
+			if p.ServiceAccountName != "" {
+				accounts = append(accounts, p.ServiceAccountName)
+			}
+		}
+	}
+	if len(accounts) == 0 {
+		accounts = []string{"default"}
+	}
+	for _, d := range s.DeploymentSpecs {
+		if d.Name != "" {
+			deployments = append(deployments, d.Name)
+		}
+	}
+	return accounts, deployments
+}

@@ -1,0 +1,296 @@
+package simulate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
+	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
+)
+
+// What OLM says of webhooks that it does not install.
+var (
+	errRepeatedWebhook = errors.New("CSV contains repeated WebhookDescription name")
+	errAllGroups       = errors.New("webhook rules cannot include all groups")
+	errOLMGroup        = errors.New("webhook rules cannot include the OLM group")
+	errWebhookGroup    = errors.New("webhook rules cannot include MutatingWebhookConfiguration or " +
+		"ValidatingWebhookConfiguration resources")
+	errConversionModes = errors.New("unable to manage conversion webhook: " +
+		"CSVs with conversion webhooks must support only AllNamespaces")
+	errConversionCRDs = errors.New("unable to manager conversion webhook: " +
+		"conversion webhook must have at least one CRD specified")
+	errPreserve = errors.New("crd.Spec.PreserveUnknownFields must be false " +
+		"to let API Server call webhook to do the conversion")
+)
+
+// checkWebhooks returns what OLM does not allow of the webhooks of an operator.
+func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
+	seen := map[string]bool{}
+	for _, d := range c.Spec.WebhookDefinitions {
+		if seen[d.GenerateName] {
+			return errRepeatedWebhook
+		}
+		seen[d.GenerateName] = true
+		for _, rule := range d.Rules {
+			if err := checkWebhookRule(rule.Rule); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkWebhookRule(rule admissionv1.Rule) error {
+	protected := []string{"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+	switch {
+	case slices.Contains(rule.APIGroups, "*"):
+		return errAllGroups
+	case slices.Contains(rule.APIGroups, "operators.coreos.com"):
+		return errOLMGroup
+	case slices.Contains(rule.APIGroups, "admissionregistration.k8s.io") &&
+		slices.ContainsFunc(rule.Resources, func(r string) bool { return slices.Contains(protected, r) }):
+		return errWebhookGroup
+	}
+	return nil
+}
+
+// installWebhooks creates the configurations of the webhooks of an operator. The error is about conversion webhooks, of
+// which OLM only says that they are not ready.
+func (i *installation) installWebhooks() error {
+	var selector *metav1.LabelSelector
+	if i.group != nil {
+		selector, _ = i.group.NamespaceLabelSelector() // nil, for all, if the group has no UID yet
+	}
+	namespace := i.csv.Namespace
+	for _, d := range i.csv.Spec.WebhookDefinitions {
+		meta, ca := webhookMeta(i.csv, &d), i.authority(d.DeploymentName)
+		switch d.Type {
+		case v1alpha1.ValidatingAdmissionWebhook:
+			ensureWebhook(i, &i.State.ValidatingWebhooks, &admissionv1.ValidatingWebhookConfiguration{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+				ObjectMeta: meta,
+				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(namespace, selector, ca)},
+			})
+		case v1alpha1.MutatingAdmissionWebhook:
+			ensureWebhook(i, &i.State.MutatingWebhooks, &admissionv1.MutatingWebhookConfiguration{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
+				ObjectMeta: meta,
+				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(namespace, selector, ca)},
+			})
+		case v1alpha1.ConversionWebhook:
+			if err := i.convert(&d, ca); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// labelWebhook has the generateName of the webhook of a configuration.
+const labelWebhook = "olm.webhook-description-generate-name"
+
+// ensureWebhook creates the configuration of a webhook unless the operator has one: in a cluster its name is random.
+func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P) {
+	for o := range s.In("") {
+		if operator.IsOwned(o.Value, i.csv) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
+			return
+		}
+	}
+	create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
+}
+
+// webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly;
+// here it ends in the name of the operator.
+func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) metav1.ObjectMeta {
+	prefix := d.GenerateName + "-"
+	labels := operator.OwnerLabels(c)
+	labels[labelWebhook] = d.GenerateName
+	labels["olm.webhook-description-hash"] = operator.Hash(d)
+	return metav1.ObjectMeta{GenerateName: prefix, Name: prefix + c.Namespace + "-" + c.Name, Labels: labels}
+}
+
+// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, the one they trust stays.
+func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
+	c := i.csv
+	if err := i.checkConversion(c, d); err != nil {
+		return err
+	}
+	for _, name := range d.ConversionCRDs {
+		o, _ := i.State.CustomResourceDefinitions.Get("", name)
+		update(i.run, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			before, to := crd.Spec.Conversion, operator.Conversion(d, c.Namespace, operator.ServiceName(d.DeploymentName))
+			to.Webhook.ClientConfig.CABundle = ca
+			if ca == nil && before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
+				to.Webhook.ClientConfig.CABundle = before.Webhook.ClientConfig.CABundle
+			}
+			crd.Spec.Conversion = to
+		}, "converted by "+c.Name, computed("webhookdefinitions of the operator"))
+	}
+	return nil
+}
+
+// checkConversion returns why OLM cannot set up a conversion webhook.
+func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) error {
+	switch {
+	case !onlyAllNamespaces(c):
+		return errConversionModes
+	case len(d.ConversionCRDs) == 0:
+		return errConversionCRDs
+	}
+	for _, name := range d.ConversionCRDs {
+		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
+		switch {
+		case !ok:
+			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
+		case !c.OwnsCRD(name):
+			return fmt.Errorf("csv %s does not own CRD %s", c.Name, name)
+		case o.Value.Spec.PreserveUnknownFields:
+			return errPreserve
+		}
+	}
+	return nil
+}
+
+// conversionError returns why OLM cannot set up the conversion webhooks of an operator.
+func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
+	for _, d := range c.Spec.WebhookDefinitions {
+		if d.Type == v1alpha1.ConversionWebhook {
+			if err := ns.checkConversion(c, &d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// failConversion lets the installation of an operator fail for its conversion webhook. OLM installs it again and fails
+// again, without end; here it waits the second time.
+func (ns *installed) failConversion(o csv, err error) {
+	message := installFailed + err.Error()
+	if slices.ContainsFunc(o.Value.Status.Conditions, func(c v1alpha1.ClusterServiceVersionCondition) bool {
+		return c.Phase == v1alpha1.CSVPhaseFailed && c.Message == message
+	}) {
+		wait(ns.run, o, "its conversion webhook, for which OLM installs it again and again: "+err.Error(), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentFailed, message,
+		computed("OLM cannot set up a conversion webhook"))
+}
+
+// onlyAllNamespaces reports whether an operator supports AllNamespaces and nothing else.
+func onlyAllNamespaces(c *v1alpha1.ClusterServiceVersion) bool {
+	return !slices.ContainsFunc(c.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
+		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
+	})
+}
+
+// A certificate is what the pods of a Deployment get to serve webhooks and APIServices.
+type certificate struct {
+	secret string
+	ca     []byte // the certificate of the authority that signed it; empty if that is not known
+}
+
+// caHash returns the hash of the authority, "" if that is not known.
+func (c *certificate) caHash() string {
+	if len(c.ca) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(c.ca)
+	return hex.EncodeToString(sum[:])
+}
+
+// authority returns what clients of a Deployment trust, nil if that is not known.
+func (i *installation) authority(deployment string) []byte {
+	if c := i.certificates[deployment]; c != nil && len(c.ca) > 0 {
+		return c.ca
+	}
+	return nil
+}
+
+// certify creates what a Deployment needs to serve webhooks and APIServices, if it serves any: a Service, a Secret with
+// the certificate, and permissions. The error is about what the service account may not create.
+func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
+	ports := operator.ServicePorts(i.csv, spec.Name)
+	if len(ports) == 0 {
+		return nil
+	}
+	service := i.service(i.csv, operator.ServiceName(spec.Name))
+	for i := range ports {
+		ports[i].Protocol = corev1.ProtocolTCP // the default of the API server
+	}
+	service.Spec.Ports = ports
+	if spec.Spec.Selector != nil {
+		service.Spec.Selector = spec.Spec.Selector.MatchLabels
+	}
+	if err := i.as.permit(service, service.Namespace); err != nil {
+		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+	}
+	secret, ca := i.secret(i.csv, operator.SecretName(spec.Name))
+	objects := []cluster.Kubernetes{untyped(service), secret}
+	for _, o := range rbac.ForCertificate(i.csv, serviceAccountOf(spec), service.Name, secret.GetName()) {
+		objects = append(objects, o.(cluster.Kubernetes))
+	}
+	for _, o := range objects {
+		if err := i.as.permit(o, o.GetNamespace()); err != nil {
+			return err
+		}
+		if !i.dry {
+			i.put(o, "for "+i.csv.Name, computed("OLM makes the certificates of webhooks and APIServices"))
+		}
+	}
+	i.certificates[spec.Name] = &certificate{secret.GetName(), ca}
+	return nil
+}
+
+// service returns a Service with what the state has of it.
+func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *corev1.Service {
+	service := new(corev1.Service)
+	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Service"}, c.Namespace, name); ok {
+		if decode(found.Value, service) != nil {
+			*service = corev1.Service{} // which OLM cannot read either
+		}
+	}
+	service.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
+	service.Name, service.Namespace = name, c.Namespace
+	service.OwnerReferences = operator.OwnedBy(c)
+	service.Labels = with(service.Labels, operator.LabelManaged, "true")
+	return service
+}
+
+// caKey is where the Secret of a certificate has that of the authority.
+const caKey = "olmCAKey"
+
+// secret returns the Secret of a certificate, and its authority. What a new one contains is not known here. One that
+// exists keeps its own.
+func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, ca []byte) {
+	owners := operator.OwnedBy(c)
+	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, name); ok {
+		o = found.Value.DeepCopyObject().(cluster.Kubernetes)
+		o.SetOwnerReferences(owners)
+		var secret corev1.Secret
+		if decode(o, &secret) == nil {
+			ca = secret.Data[caKey]
+		}
+		return o, ca
+	}
+	return untyped(&corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: c.Namespace, OwnerReferences: owners, Labels: with(nil, operator.LabelManaged, "true"),
+			Annotations: with(nil, annotationCAHash, ""),
+		},
+		Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}, caKey: {}},
+	}), nil
+}
