@@ -21,7 +21,7 @@ type resolution struct {
 
 // A classicResolution is the answer of OLM Classic and, with --path, the answers after it.
 type classicResolution struct {
-	resolve.Classic
+	resolve.ClassicResult
 	Explanation *resolve.Explanation `json:"explanation"`
 	Path        []resolveStep        `json:"path,omitempty"`
 	Loop        bool                 `json:"loop,omitzero"` // the last step leads back to what was installed before
@@ -34,7 +34,7 @@ type v1Resolution struct {
 	Path     []resolveStep       `json:"path,omitempty"`
 	Loop     bool                `json:"loop,omitzero"` // the last step leads back to what was installed before
 
-	first *resolve.V1 // nil if the ClusterExtension is not accepted
+	first *resolve.V1Result // nil if the ClusterExtension is not accepted
 }
 
 // A resolveStep is an answer of OLM.

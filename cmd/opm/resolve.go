@@ -239,8 +239,8 @@ func splitCatalogName(arg string) (namespace, name, ref string) {
 // A resolveQuestion is the question that the flags of resolve describe.
 type resolveQuestion struct {
 	*resolveFlags
-	namespace resolve.Namespace
-	extension resolve.Extension
+	namespace resolve.ClassicRequest
+	extension resolve.V1Request
 	catalogs  []*resolve.Catalog
 	assumed   []string // what neither the flags nor the catalogs say
 }
@@ -248,7 +248,7 @@ type resolveQuestion struct {
 func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, error) {
 	const own = "ns"
 	q := &resolveQuestion{resolveFlags: f, catalogs: catalogs}
-	q.namespace = resolve.Namespace{Name: own, Catalogs: catalogs}
+	q.namespace = resolve.ClassicRequest{Name: own, Catalogs: catalogs}
 	for i, c := range catalogs {
 		c.Namespace, c.Name = cmp.Or(c.Namespace, own), cmp.Or(c.Name, defaultCatalogName(i))
 		global := &q.namespace.Global
@@ -260,7 +260,7 @@ func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, 
 			*global = c.Namespace
 		}
 	}
-	q.extension = resolve.Extension{Name: f.pkg, Package: f.pkg, Version: f.version, Channels: optional(f.channel)}
+	q.extension = resolve.V1Request{Name: f.pkg, Package: f.pkg, Version: f.version, Channels: optional(f.channel)}
 	s := resolve.Subscription{
 		Name: "sub", Package: f.pkg, Channel: f.channel, StartingCSV: f.starting,
 		Catalog: catalogs[0].Name, CatalogNamespace: catalogs[0].Namespace,
@@ -377,14 +377,14 @@ func (q *resolveQuestion) hint(w io.Writer) {
 func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
 	r := &resolution{Assumed: q.assumed}
 	if q.olm != olmV1 {
-		var answers []*resolve.Classic
+		var answers []*resolve.ClassicResult
 		var loop bool
 		var err error
 		if q.path {
 			answers, loop, err = q.namespace.Path(ctx, q.options())
 		} else {
-			answers = make([]*resolve.Classic, 1)
-			answers[0], err = q.namespace.Classic(ctx, q.options())
+			answers = make([]*resolve.ClassicResult, 1)
+			answers[0], err = q.namespace.Resolve(ctx, q.options())
 		}
 		if err != nil {
 			return nil, err
@@ -393,7 +393,7 @@ func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Classic = &classicResolution{Classic: *answers[0], Explanation: explanation, Loop: loop}
+		r.Classic = &classicResolution{ClassicResult: *answers[0], Explanation: explanation, Loop: loop}
 		for _, a := range answers[1:] {
 			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
 		}
@@ -411,11 +411,11 @@ func (q *resolveQuestion) v1() *v1Resolution {
 	if err := q.extension.Admit().ToAggregate(); err != nil {
 		return &v1Resolution{resolveStep: resolveStep{resolve.Failed, []resolve.Choice{}, err.Error()}}
 	}
-	answers, loop := []*resolve.V1{}, false
+	answers, loop := []*resolve.V1Result{}, false
 	if q.path {
 		answers, loop = q.extension.Path(q.catalogs)
 	} else {
-		answers = append(answers, q.extension.V1(q.catalogs))
+		answers = append(answers, q.extension.Resolve(q.catalogs))
 	}
 	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
 	e := &q.extension
@@ -433,7 +433,7 @@ func (q *resolveQuestion) v1() *v1Resolution {
 	return r
 }
 
-func v1Step(e *resolve.Extension, a *resolve.V1) resolveStep {
+func v1Step(e *resolve.V1Request, a *resolve.V1Result) resolveStep {
 	step := resolveStep{a.Outcome, []resolve.Choice{}, a.Message}
 	if e.Changes(a) {
 		c := resolve.Choice{Catalog: a.Choice.Catalog, Package: a.Choice.Package, Bundle: a.Choice.Bundle}

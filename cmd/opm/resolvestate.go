@@ -58,7 +58,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	q, err := olm.NewQuestion(state, f.state.options(catalogs))
+	q, err := olm.NewRequest(state, f.state.options(catalogs))
 	if err != nil {
 		return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 	}
@@ -128,7 +128,7 @@ func (f *stateFlags) options(catalogs []*resolve.Catalog) olm.Options {
 }
 
 // answerState asks the versions of OLM that the flags name.
-func (f *resolveFlags) answerState(ctx context.Context, q *olm.Question) (*stateResolution, error) {
+func (f *resolveFlags) answerState(ctx context.Context, q *olm.Request) (*stateResolution, error) {
 	r := &stateResolution{}
 	if f.olm != olmV1 {
 		opts := resolve.Options{Timeout: f.timeout}
@@ -161,7 +161,7 @@ type stateResolution struct {
 
 // A namespaceResolution is the answer of OLM Classic about a namespace.
 type namespaceResolution struct {
-	olm.Namespace
+	olm.NamespaceResult
 	Explanation *resolve.Explanation `json:"explanation,omitempty"` // nil if there is nothing to say
 }
 
@@ -173,7 +173,7 @@ type extensionResolution struct {
 }
 
 // addNamespaces adds answers, and explains why newer bundles are not installed.
-func (r *stateResolution) addNamespaces(ctx context.Context, all []*olm.Namespace, opts resolve.Options) error {
+func (r *stateResolution) addNamespaces(ctx context.Context, all []*olm.NamespaceResult, opts resolve.Options) error {
 	for _, n := range all {
 		e, err := n.Explain(ctx, opts)
 		if err != nil {
@@ -219,7 +219,7 @@ func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
 	for _, n := range r.Namespaces {
-		writeNamespace(&text, &n.Namespace, n.Explanation, limit)
+		writeNamespace(&text, &n.NamespaceResult, n.Explanation, limit)
 	}
 	for _, e := range r.Extensions {
 		writeSteps(&text, "ClusterExtension "+e.Name, []resolveStep{e.resolveStep}, false)
@@ -239,7 +239,7 @@ func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 
 // writeNamespace writes the actions of OLM Classic in a namespace, and each Subscription that changes or has
 // conditions.
-func writeNamespace(w io.Writer, n *olm.Namespace, why *resolve.Explanation, limit int) {
+func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanation, limit int) {
 	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
 	if why != nil {
 		writeIndented(w, limit, why.WriteShort)

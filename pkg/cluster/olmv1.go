@@ -144,7 +144,7 @@ func (e *Extension) check() flaws {
 			"/spec/source/catalog/upgradeConstraintPolicy", fmt.Errorf("want CatalogProvided or SelfCertified, have %q", policy),
 		})
 	}
-	for _, err := range e.Question().Admit() {
+	for _, err := range e.Request().Admit() {
 		path := strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(err.Field)
 		all = append(all, flaw{jsontext.Pointer("/" + path), errors.New(err.ErrorBody())})
 	}
@@ -171,8 +171,8 @@ func (e *Extension) checkConfig() flaws {
 	return nil
 }
 
-// Question returns what the ClusterExtension asks of OLM v1, nil if it names an image instead of a package.
-func (e *Extension) Question() *resolve.Extension {
+// Request returns the request of the ClusterExtension to OLM v1, nil if it names an image instead of a package.
+func (e *Extension) Request() *resolve.V1Request {
 	filter := e.Spec.Source.Catalog
 	if e.Spec.Source.SourceType != sourceCatalog || filter == nil {
 		return nil
@@ -181,7 +181,7 @@ func (e *Extension) Question() *resolve.Extension {
 	if filter.Version != nil {
 		version = *filter.Version
 	}
-	q := &resolve.Extension{
+	q := &resolve.V1Request{
 		Name: e.Name, Package: filter.PackageName, Version: version, Channels: filter.Channels,
 		Selector: filter.Selector, SelfCertified: filter.UpgradeConstraintPolicy == selfCertified,
 		Namespace: e.Spec.Namespace,

@@ -139,7 +139,7 @@ state/d.yaml:1:1: ClusterExtension /ce`
 	if got := first(s.ClusterCatalogs).Spec; got.Priority != 7 || got.AvailabilityMode != "Unavailable" {
 		t.Errorf("catalog %+v", got)
 	}
-	q := first(s.ClusterExtensions).Question()
+	q := first(s.ClusterExtensions).Request()
 	if q.Package != "p" || q.Version != ">=1 <2" || !q.SelfCertified || q.Selector.MatchLabels["x"] != "z" ||
 		q.Installed.Name != "p.v1" || q.Installed.Image != "x@sha256:1" {
 		t.Errorf("question %+v, %+v", q, q.Installed)

@@ -134,7 +134,7 @@ func (c *cut) checkUnresolved(t testing.TB) {
 	}
 	after = after.As("ns", "cat")
 	check := resolve.Check{
-		Classic: true, V1: true, Namespace: resolve.Namespace{Name: "ns", Catalogs: []*resolve.Catalog{after}},
+		Classic: true, V1: true, Namespace: resolve.ClassicRequest{Name: "ns", Catalogs: []*resolve.Catalog{after}},
 	}
 	checked, err := check.Run(t.Context())
 	if err != nil {

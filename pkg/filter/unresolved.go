@@ -20,7 +20,7 @@ func (r *Result) AddUnresolved(ctx context.Context) error {
 	}
 	c = c.As("ns", "cat")
 	check := resolve.Check{
-		Classic: true, V1: true, Namespace: resolve.Namespace{Name: c.Namespace, Catalogs: []*resolve.Catalog{c}},
+		Classic: true, V1: true, Namespace: resolve.ClassicRequest{Name: c.Namespace, Catalogs: []*resolve.Catalog{c}},
 	}
 	checked, err := check.Run(ctx)
 	if err != nil {

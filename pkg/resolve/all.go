@@ -37,7 +37,7 @@ type Check struct {
 
 	// Namespace has the catalogs for OLM Classic: the first one is checked, the others provide dependencies. It must
 	// have no Subscriptions and no installed operators.
-	Namespace Namespace
+	Namespace ClassicRequest
 
 	Package string           // the only package to check; "" for all packages
 	Options Options          // of each resolution
@@ -221,13 +221,13 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 	failed := effect{channel: s.Channel, installed: s.InstalledCSV}
 	var dead *deadEnds
 	var candidates []*entry
-	answer, err := p.Options.bound(ctx, func(ctx context.Context) (*Classic, error) {
+	answer, err := p.Options.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
 		if err := q.ask(ctx); err != nil {
 			return nil, err
 		}
 		candidates, dead = q.subscriptions[0].candidates, q.deadEnds()
 		if dead.explains(candidates) {
-			return &Classic{Outcome: Unsatisfiable}, nil
+			return &ClassicResult{Outcome: Unsatisfiable}, nil
 		}
 		return q.solve(ctx)
 	})
@@ -262,7 +262,7 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 }
 
 // wanted returns the most preferred candidate that is not deprecated.
-func (r *request) wanted() *entry {
+func (r *subscription) wanted() *entry {
 	for _, e := range r.candidates {
 		if !e.deprecated {
 			return e
@@ -346,7 +346,7 @@ func (s *deadEnds) roots(entries []*entry, blame func(*variable, *dependency)) {
 func (p *packageCheck) askV1() {
 	g := graph.NewPackage(p.x)
 	for _, c := range g.Channels {
-		notAdmitted := (&Extension{Package: g.Name, Channels: []string{c.Name}}).Admit().ToAggregate()
+		notAdmitted := (&V1Request{Package: g.Name, Channels: []string{c.Name}}).Admit().ToAggregate()
 		ask := func(installed string, err error) {
 			p.v1Tally.Questions++
 			if notAdmitted != nil {

@@ -104,9 +104,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func runCheck(t *testing.T, ns *Namespace, classic, v1 bool) *Checked {
+func runCheck(t *testing.T, ns *ClassicRequest, classic, v1 bool) *Checked {
 	t.Helper()
-	check := Check{Classic: classic, V1: v1, Namespace: Namespace{Name: ns.Name, Catalogs: ns.Catalogs}}
+	check := Check{Classic: classic, V1: v1, Namespace: ClassicRequest{Name: ns.Name, Catalogs: ns.Catalogs}}
 	checked, err := check.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestCheckRules(t *testing.T) {
 		}
 		c.Name, c.Namespace = "c", "ns"
 		var names []string
-		for _, p := range runCheck(t, &Namespace{Name: "ns", Catalogs: []*Catalog{c}}, classic, v1).Problems {
+		for _, p := range runCheck(t, &ClassicRequest{Name: "ns", Catalogs: []*Catalog{c}}, classic, v1).Problems {
 			names = append(names, p.Rule)
 		}
 		return names
@@ -165,11 +165,11 @@ func TestCheckAgreesOnPublishedCatalogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Name, c.Namespace = "c", "ns"
-		compareCheck(t, &Namespace{Name: "ns", Catalogs: []*Catalog{c}})
+		compareCheck(t, &ClassicRequest{Name: "ns", Catalogs: []*Catalog{c}})
 	}
 }
 
-func compareCheck(t *testing.T, ns *Namespace) {
+func compareCheck(t *testing.T, ns *ClassicRequest) {
 	t.Helper()
 	ns.Installed, ns.Subscriptions = nil, nil
 	var classic, v1 Tally
@@ -193,7 +193,7 @@ func compareCheck(t *testing.T, ns *Namespace) {
 }
 
 // askClassic asks one question. The expected answer is the plan, which ignores dependencies.
-func askClassic(t *testing.T, ns *Namespace, plan *graph.Plan, c *graph.Channel, b *graph.Bundle) Tally {
+func askClassic(t *testing.T, ns *ClassicRequest, plan *graph.Plan, c *graph.Channel, b *graph.Bundle) Tally {
 	t.Helper()
 	catalog, one := ns.Catalogs[0], *ns
 	s := Subscription{
@@ -211,7 +211,7 @@ func askClassic(t *testing.T, ns *Namespace, plan *graph.Plan, c *graph.Channel,
 		want = step.To
 	}
 	one.Subscriptions = []Subscription{s}
-	answer, err := one.Classic(t.Context(), Options{})
+	answer, err := one.Resolve(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +226,11 @@ func askClassic(t *testing.T, ns *Namespace, plan *graph.Plan, c *graph.Channel,
 }
 
 func askV1(catalog *Catalog, c *graph.Channel, b *graph.Bundle) Tally {
-	e := Extension{Name: "e", Package: c.Package, Channels: []string{c.Name}}
+	e := V1Request{Name: "e", Package: c.Package, Channels: []string{c.Name}}
 	if b != nil {
 		e.Installed = &InstalledBundle{Name: b.Name, Version: b.Version.Semver.String(), Release: b.Version.Release.String()}
 	}
-	if e.Admit() != nil || e.V1([]*Catalog{catalog}).Outcome != Resolved {
+	if e.Admit() != nil || e.Resolve([]*Catalog{catalog}).Outcome != Resolved {
 		return Tally{Questions: 1, Unresolved: 1}
 	}
 	return Tally{Questions: 1}

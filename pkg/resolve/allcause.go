@@ -76,7 +76,7 @@ func (c *cause) addBundle(name string) {
 
 // blame records an effect for the causes why OLM Classic installs none of the candidates: their unsatisfied
 // requirements or, if these do not explain all of them, the facts of the answer.
-func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *Classic, rule string, e effect) {
+func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *ClassicResult, rule string, e effect) {
 	if !dead.explains(candidates) {
 		p.conflict(answer, rule).affect(rule, e)
 		return
@@ -131,7 +131,7 @@ func (p *packageCheck) offered(e *entry) *entry {
 }
 
 // conflict returns one cause for all facts of an answer, or for its message if it has no facts.
-func (p *packageCheck) conflict(answer *Classic, rule string) *cause {
+func (p *packageCheck) conflict(answer *ClassicResult, rule string) *cause {
 	facts := slices.DeleteFunc(slices.Clone(answer.Core), isGiven)
 	keys := []string{answer.Message}
 	if len(facts) > 0 {

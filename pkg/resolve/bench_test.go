@@ -57,7 +57,7 @@ func BenchmarkClassic(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, packages), func(b *testing.B) {
 				ns := parseScenario(b, shape.scenario(packages))
 				for b.Loop() {
-					answer, err := ns.Classic(b.Context(), Options{})
+					answer, err := ns.Resolve(b.Context(), Options{})
 					if err != nil || len(answer.Install) != packages {
 						b.Fatal(answer.Outcome, len(answer.Install), answer.Message, err)
 					}

@@ -6,7 +6,7 @@
 //	catalog, err := resolve.ReadCatalog(ctx, declcfg.Source{Name: "catalog", FS: os.DirFS("catalog")})
 //	...
 //	catalog.Name, catalog.Namespace = "operators", "olm"
-//	namespace := &resolve.Namespace{
+//	request := &resolve.ClassicRequest{
 //		Name:     "default",
 //		Global:   "olm",
 //		Catalogs: []*resolve.Catalog{catalog},
@@ -14,7 +14,7 @@
 //			{Name: "etcd", Package: "etcd", Catalog: "operators", CatalogNamespace: "olm"},
 //		},
 //	}
-//	answer, err := namespace.Classic(ctx, resolve.Options{})
+//	result, err := request.Resolve(ctx, resolve.Options{})
 package resolve
 
 import (
@@ -33,9 +33,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A Namespace is a question to OLM Classic: which operators do the Subscriptions of a namespace install or update,
-// given these catalogs and installed operators?
-type Namespace struct {
+// A ClassicRequest asks OLM Classic which operators the Subscriptions of a namespace install or update, given catalogs
+// and installed operators.
+type ClassicRequest struct {
 	Name string
 
 	// Global is the namespace of the global catalogs. It is "" if the OperatorGroup excludes them.
@@ -105,8 +105,8 @@ const (
 	Undecided     Outcome = "undecided"     // it takes too long, or the CEL rules of a bundle cost too much
 )
 
-// Classic is the answer of OLM Classic.
-type Classic struct {
+// A ClassicResult is the answer of OLM Classic.
+type ClassicResult struct {
 	Outcome Outcome `json:"outcome"`
 
 	// Install lists the bundles that are installed, as new operators or as updates, sorted by package.
@@ -116,7 +116,7 @@ type Classic struct {
 	// version. OLM does nothing for them.
 	Unchanged []Choice `json:"unchanged,omitempty"`
 
-	// Generated are the Subscriptions that OLM creates for dependencies; Updated are the Subscriptions of the Namespace
+	// Generated are the Subscriptions that OLM creates for dependencies; Updated are the Subscriptions of the request
 	// with a changed currentCSV, in their new state. If Updated is empty, OLM makes no InstallPlan.
 	Generated []Subscription `json:"-"`
 	Updated   []Subscription `json:"-"`
@@ -175,9 +175,9 @@ const (
 
 const defaultTimeout = 10 * time.Second
 
-// Classic returns the bundles that OLM Classic installs and updates. An error that OLM reports is an outcome; the
-// returned error is the error of ctx, or a mistake in the Namespace, such as two Subscriptions with the same name.
-func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error) {
+// Resolve returns the bundles that OLM Classic installs and updates. An error that OLM reports is an outcome; the
+// returned error is the error of ctx, or a mistake in the request, such as two Subscriptions with the same name.
+func (ns *ClassicRequest) Resolve(ctx context.Context, opts Options) (*ClassicResult, error) {
 	if err := ns.check(); err != nil {
 		return nil, err
 	}
@@ -185,28 +185,34 @@ func (ns *Namespace) Classic(ctx context.Context, opts Options) (*Classic, error
 }
 
 // bound calls answer with a timeout. An error is an outcome, unless it is the error of ctx.
-func (o Options) bound(ctx context.Context, answer func(context.Context) (*Classic, error)) (*Classic, error) {
+func (o Options) bound(
+	ctx context.Context, answer func(context.Context) (*ClassicResult, error),
+) (*ClassicResult, error) {
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	a, err := answer(limited)
-	switch {
-	case err == nil:
+	if err == nil {
 		return a, nil
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	a = &ClassicResult{Outcome: Failed, Install: []Choice{}}
+	switch {
 	case limited.Err() != nil:
-		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: fmt.Sprintf("no answer within %v", timeout)}, nil
+		a.Outcome, a.Message = Undecided, fmt.Sprintf("no answer within %v", timeout)
+		return a, nil
 	case errors.Is(err, constraint.ErrBudget) || errors.Is(err, constraint.ErrCost) ||
 		errors.Is(err, ErrEvaluations) || errors.Is(err, errTooLarge):
-		// OLM has no such limits
-		return &Classic{Outcome: Undecided, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
+		a.Outcome = Undecided // OLM has no such limits
 	}
-	return &Classic{Outcome: Failed, Install: []Choice{}, Message: err.Error(), Core: broken(err)}, nil
+	a.Message, a.Core = err.Error(), broken(err)
+	return a, nil
 }
 
 // answer answers the question. The error is the reason why OLM cannot resolve.
-func (q *question) answer(ctx context.Context) (*Classic, error) {
+func (q *question) answer(ctx context.Context) (*ClassicResult, error) {
 	if err := q.ask(ctx); err != nil {
 		return nil, err
 	}
@@ -214,9 +220,9 @@ func (q *question) answer(ctx context.Context) (*Classic, error) {
 }
 
 // solve solves the constraints on the variables.
-func (q *question) solve(ctx context.Context) (*Classic, error) {
+func (q *question) solve(ctx context.Context) (*ClassicResult, error) {
 	p := q.problem()
-	answer := &Classic{Outcome: Resolved, Install: []Choice{}}
+	answer := &ClassicResult{Outcome: Resolved, Install: []Choice{}}
 	chosen, err := p.Solve(ctx)
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
 		answer.Outcome, answer.Core = Unsatisfiable, p.core(unsatisfiable.Core)
@@ -295,7 +301,7 @@ func broken(err error) []Fact {
 }
 
 // check reports duplicate names in a namespace.
-func (ns *Namespace) check() error {
+func (ns *ClassicRequest) check() error {
 	var errs []error
 	seen := map[string]declcfg.Pos{}
 	add := func(kind, name string, pos declcfg.Pos) {
@@ -322,7 +328,7 @@ func (ns *Namespace) check() error {
 }
 
 // steps adds OLM's actions for the chosen bundles to the answer.
-func (q *question) steps(answer *Classic, chosen []*variable) {
+func (q *question) steps(answer *ClassicResult, chosen []*variable) {
 	subscriptions := slices.Clone(q.Subscriptions)
 	for _, v := range chosen {
 		c := choice(v)

@@ -33,18 +33,18 @@ func Example() {
 		log.Fatal(err)
 	}
 	catalog.Name, catalog.Namespace = "crafts", "olm"
-	namespace := &resolve.Namespace{
+	request := &resolve.ClassicRequest{
 		Name: "pottery", Global: "olm", Catalogs: []*resolve.Catalog{catalog},
 		Subscriptions: []resolve.Subscription{
 			{Name: "kiln", Package: "kiln", Channel: "stable", Catalog: "crafts", CatalogNamespace: "olm"},
 		},
 	}
-	answer, err := namespace.Classic(ctx, resolve.Options{})
+	result, err := request.Resolve(ctx, resolve.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(answer.Outcome, answer.Install[0].Bundle)
-	why, err := namespace.Explain(ctx, answer, resolve.Options{})
+	fmt.Println(result.Outcome, result.Install[0].Bundle)
+	why, err := request.Explain(ctx, result, resolve.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

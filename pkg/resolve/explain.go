@@ -87,8 +87,8 @@ const (
 // maxRejected is the maximum number of rejected bundles that a decision explains.
 const maxRejected = 20
 
-// Explain explains an answer of Classic. It may take as long as Classic, given the same options.
-func (ns *Namespace) Explain(ctx context.Context, answer *Classic, opts Options) (*Explanation, error) {
+// Explain explains a result of Resolve. It may take as long as Resolve, given the same options.
+func (ns *ClassicRequest) Explain(ctx context.Context, answer *ClassicResult, opts Options) (*Explanation, error) {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(opts.Timeout, defaultTimeout))
 	defer cancel()
 	explanation := &Explanation{}
@@ -111,7 +111,7 @@ func (ns *Namespace) Explain(ctx context.Context, answer *Classic, opts Options)
 }
 
 // errorReasons returns the reasons why OLM does not resolve at all.
-func errorReasons(answer *Classic) []*Reason {
+func errorReasons(answer *ClassicResult) []*Reason {
 	var reasons []*Reason
 	for _, f := range answer.Core {
 		reasons = append(reasons, &Reason{
@@ -154,7 +154,7 @@ func newExplainer(q *question) *explainer {
 	return x
 }
 
-func (ns *Namespace) explain(ctx context.Context, explanation *Explanation) error {
+func (ns *ClassicRequest) explain(ctx context.Context, explanation *Explanation) error {
 	q := ns.question()
 	if err := q.ask(ctx); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (x *explainer) isTold(d decision) bool {
 func (x *explainer) other(ctx context.Context, chosen []int, explanation *Explanation) error {
 	other, err := x.solveReversed(ctx)
 	if err == nil && !slices.Equal(chosen, other) {
-		var answer Classic
+		var answer ClassicResult
 		x.q.steps(&answer, x.bundles(other))
 		explanation.Other = answer.Install
 	}
@@ -272,7 +272,7 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 }
 
 // request returns the request of a variable that is a Subscription, else nil.
-func (x *explainer) request(v int) *request {
+func (x *explainer) request(v int) *subscription {
 	if v < len(x.variables) {
 		return nil
 	}
@@ -458,7 +458,7 @@ func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
 // notOffered explains why newer bundles of the package are not candidates of a Subscription: the bundles with a higher
 // version than the chosen one, the highest first, without duplicates. It returns at most the given number of reasons,
 // and the number of the other bundles.
-func (q *question) notOffered(r *request, chosen *entry, most int) (reasons []*Reason, more int) {
+func (q *question) notOffered(r *subscription, chosen *entry, most int) (reasons []*Reason, more int) {
 	known := map[*bundle]int{} // index in newer, or -1 for a candidate
 	for _, e := range r.candidates {
 		known[e.bundle] = -1
@@ -495,7 +495,7 @@ func (q *question) notOffered(r *request, chosen *entry, most int) (reasons []*R
 }
 
 // packageEntries returns the entries of the package of a Subscription in its catalogs.
-func (q *question) packageEntries(r *request) []*entry {
+func (q *question) packageEntries(r *subscription) []*entry {
 	var entries []*entry
 	for _, c := range q.sources(r) {
 		if c != q.installed {
@@ -506,7 +506,7 @@ func (q *question) packageEntries(r *request) []*entry {
 }
 
 // whyNotOffered explains why OLM does not offer an entry to the Subscription, and returns details if there are any.
-func (q *question) whyNotOffered(r *request, e *entry) (what, detail string) {
+func (q *question) whyNotOffered(r *subscription, e *entry) (what, detail string) {
 	current := q.current(r.Subscription)
 	if r.Channel != "" && e.channel.name != r.Channel {
 		return fmt.Sprintf("is in channel %s; the Subscription asks for %s", e.channel.name, r.Channel), ""

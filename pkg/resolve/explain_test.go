@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func explain(t testing.TB, ns *Namespace) (*Classic, *Explanation) {
+func explain(t testing.TB, ns *ClassicRequest) (*ClassicResult, *Explanation) {
 	t.Helper()
-	answer, err := ns.Classic(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

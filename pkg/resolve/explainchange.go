@@ -29,12 +29,12 @@ const (
 	maxTrials  = 60
 )
 
-// An edit changes a question: the Namespace before anything is read, or its requirements.
+// An edit changes a question: the request before anything is read, or its requirements.
 type edit struct {
 	Change
 	size      size
 	instead   any // one edit is enough among those with the same value
-	namespace func(*Namespace)
+	namespace func(*ClassicRequest)
 	question  func(*question)
 }
 
@@ -98,7 +98,7 @@ func combine(edits []edit) Change {
 
 // edited returns the question with edits applied.
 func (q *question) edited(edits []edit) *question {
-	ns := *q.Namespace
+	ns := *q.ClassicRequest
 	ns.Catalogs, ns.Installed = slices.Clone(ns.Catalogs), slices.Clone(ns.Installed)
 	ns.Subscriptions = slices.Clone(ns.Subscriptions)
 	for _, e := range edits {
@@ -173,12 +173,12 @@ func (x *explainer) edits(core []int) []edit {
 
 // editSubscription returns edits of a Subscription: another package or catalog if it finds none, no startingCSV,
 // another channel, or its removal.
-func (x *explainer) editSubscription(r *request) []edit {
+func (x *explainer) editSubscription(r *subscription) []edit {
 	var edits []edit
 	add := func(change func(*Subscription), format string, args ...any) {
 		edits = append(edits, edit{
 			Change: Change{fmt.Sprintf(format, args...), known(r.Pos)}, size: sizeSubscription,
-			namespace: func(ns *Namespace) {
+			namespace: func(ns *ClassicRequest) {
 				i := slices.IndexFunc(ns.Subscriptions, func(s Subscription) bool { return s.Name == r.Name })
 				if i >= 0 {
 					change(&ns.Subscriptions[i])
@@ -222,7 +222,7 @@ func (x *explainer) editSubscription(r *request) []edit {
 }
 
 // packages returns the package names in the catalogs of a Subscription.
-func (q *question) packages(r *request) []string {
+func (q *question) packages(r *subscription) []string {
 	var names []string
 	for _, c := range q.sources(r) {
 		names = append(names, slices.Collect(maps.Keys(c.list().byPackage))...)
@@ -242,7 +242,7 @@ func remove(in *Installed, s *Subscription) edit {
 		e.Text = fmt.Sprintf("remove the installed %s and Subscription %s", in.Name, s.Name)
 		e.Places = known(in.Pos, s.Pos)
 	}
-	e.namespace = func(ns *Namespace) {
+	e.namespace = func(ns *ClassicRequest) {
 		ns.Installed = slices.DeleteFunc(ns.Installed, func(other Installed) bool {
 			return in != nil && other.Name == in.Name
 		})
@@ -267,7 +267,7 @@ func (x *explainer) editRequirement(i int) []edit {
 	if c := newProvider(d.requirement, x.q.Name); c != nil {
 		edits = append(edits, edit{
 			Change: Change{Text: text}, size: sizeProvider,
-			namespace: func(ns *Namespace) { ns.Catalogs = append(ns.Catalogs, c) },
+			namespace: func(ns *ClassicRequest) { ns.Catalogs = append(ns.Catalogs, c) },
 		})
 	}
 	return edits

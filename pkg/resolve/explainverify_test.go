@@ -18,7 +18,7 @@ func TestExplainObserved(t *testing.T) {
 	if testing.Short() {
 		every = 16
 	}
-	observations(t, every, func(t *testing.T, _ string, _ *observation, ns *Namespace) { verifyExplanation(t, ns) })
+	observations(t, every, func(t *testing.T, _ string, _ *observation, ns *ClassicRequest) { verifyExplanation(t, ns) })
 }
 
 // FuzzExplain verifies explanations for random small catalogs.
@@ -37,7 +37,7 @@ func FuzzExplain(f *testing.F) {
 
 // verifyExplanation verifies an explanation without the solver, by brute force: every reason is sufficient, none of its
 // constraints can be removed or is missing from the text, and every change helps.
-func verifyExplanation(t *testing.T, ns *Namespace) {
+func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 	t.Helper()
 	answer, explanation := explain(t, ns)
 	var text strings.Builder

@@ -34,7 +34,7 @@ func AnnotatedProperties(annotation string) ([]Property, error) {
 }
 
 // existing returns the catalog of the installed operators, built as in OLM.
-func (ns *Namespace) existing() *Catalog {
+func (ns *ClassicRequest) existing() *Catalog {
 	c := &Catalog{Name: "@existing", Namespace: ns.Name}
 	l := &listing{}
 	for i := range ns.Installed {
@@ -58,7 +58,7 @@ func (ns *Namespace) existing() *Catalog {
 
 // existingEntry returns the entry of an installed operator, or nil if OLM ignores it because its replacement has
 // failed.
-func (ns *Namespace) existingEntry(c *Catalog, in *Installed) (*entry, error) {
+func (ns *ClassicRequest) existingEntry(c *Catalog, in *Installed) (*entry, error) {
 	if ns.FailForward {
 		failed, err := ns.replacedByFailed(in)
 		if err != nil || failed && in.Phase == phaseReplacing {
@@ -83,7 +83,7 @@ func (ns *Namespace) existingEntry(c *Catalog, in *Installed) (*entry, error) {
 }
 
 // properties returns the properties in the annotation, or infers them from the APIs and the Subscriptions.
-func (ns *Namespace) properties(in *Installed) ([]Property, error) {
+func (ns *ClassicRequest) properties(in *Installed) ([]Property, error) {
 	if in.PropertiesError != nil {
 		return nil, fmt.Errorf("failed to retrieve properties of csv %q: failed to unmarshal properties annotation: %w",
 			in.Name, in.PropertiesError)
@@ -143,7 +143,7 @@ func sortedGVKs[V any](m map[declcfg.GVK]V) []declcfg.GVK {
 }
 
 // packageOf returns the package of an installed operator if its Subscriptions agree on one.
-func (ns *Namespace) packageOf(in *Installed) (pkg string, ok bool) {
+func (ns *ClassicRequest) packageOf(in *Installed) (pkg string, ok bool) {
 	for _, s := range ns.Subscriptions {
 		if s.InstalledCSV != in.Name || s.Package == "" || s.Package == pkg {
 			continue
@@ -163,7 +163,7 @@ const (
 )
 
 // replacedByFailed reports whether the chain of replacements of this operator ends at a failed one.
-func (ns *Namespace) replacedByFailed(in *Installed) (bool, error) {
+func (ns *ClassicRequest) replacedByFailed(in *Installed) (bool, error) {
 	replacement := map[string]*Installed{}
 	for i := range ns.Installed {
 		if r := ns.Installed[i].Replaces; r != "" {
@@ -231,7 +231,7 @@ func (c *Catalog) bundle(pkg, name string) *declcfg.Indexed[declcfg.BundleSummar
 }
 
 // Next returns the namespace after everything in the answer is installed.
-func (ns *Namespace) Next(answer *Classic) *Namespace {
+func (ns *ClassicRequest) Next(answer *ClassicResult) *ClassicRequest {
 	next := *ns
 	installed := map[string]Installed{}
 	for _, in := range ns.Installed {
@@ -266,10 +266,10 @@ func (ns *Namespace) Next(answer *Classic) *Namespace {
 // Path returns successive answers, each about the namespace after the previous one, until an answer installs nothing.
 // That last answer is only returned if it is the first one or an error. If loop is true, the last answer leads back to
 // an earlier state of the namespace, as skipRanges can.
-func (ns *Namespace) Path(ctx context.Context, opts Options) (answers []*Classic, loop bool, err error) {
+func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*ClassicResult, loop bool, err error) {
 	seen := map[string]bool{ns.state(): true}
 	for {
-		answer, err := ns.Classic(ctx, opts)
+		answer, err := ns.Resolve(ctx, opts)
 		if err != nil {
 			return nil, false, err
 		}
@@ -289,7 +289,7 @@ func (ns *Namespace) Path(ctx context.Context, opts Options) (answers []*Classic
 }
 
 // state returns the names of the installed operators.
-func (ns *Namespace) state() string {
+func (ns *ClassicRequest) state() string {
 	var names []string
 	for _, in := range ns.Installed {
 		names = append(names, in.Name)
@@ -299,20 +299,20 @@ func (ns *Namespace) state() string {
 }
 
 // Changes reports whether OLM v1 installs a bundle other than the installed one.
-func (e *Extension) Changes(answer *V1) bool {
+func (e *V1Request) Changes(answer *V1Result) bool {
 	return answer.Choice != nil && (e.Installed == nil || e.Installed.Name != answer.Choice.Bundle)
 }
 
 // Next returns the ClusterExtension after the choice of the answer is installed.
-func (e *Extension) Next(answer *V1) *Extension {
+func (e *V1Request) Next(answer *V1Result) *V1Request {
 	next := *e
 	c := answer.Choice
 	next.Installed = newInstalledBundle(c.Bundle, c.Image, c.version)
 	return &next
 }
 
-// Path is [Namespace.Path] for OLM v1.
-func (e *Extension) Path(catalogs []*Catalog) (answers []*V1, loop bool) {
+// Path is [ClassicRequest.Path] for OLM v1.
+func (e *V1Request) Path(catalogs []*Catalog) (answers []*V1Result, loop bool) {
 	seen := map[string]bool{}
 	for {
 		if e.Installed != nil {
@@ -321,7 +321,7 @@ func (e *Extension) Path(catalogs []*Catalog) (answers []*V1, loop bool) {
 			}
 			seen[e.Installed.Name] = true
 		}
-		answer := e.V1(catalogs)
+		answer := e.Resolve(catalogs)
 		changes := e.Changes(answer)
 		if len(answers) > 0 && !changes && answer.Outcome != Failed {
 			return answers, false

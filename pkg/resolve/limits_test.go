@@ -29,7 +29,7 @@ func TestLimitsOfCEL(t *testing.T) {
 	} {
 		ns := parseScenario(t, base+fmt.Sprintf("has a.v2.0.0 {\"cel\":{\"rule\":%q}}\nsub sa a stable", tt.rule))
 		spent := cputime.Start()
-		answer, err := ns.Classic(t.Context(), Options{})
+		answer, err := ns.Resolve(t.Context(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestLimitOfEvaluations(t *testing.T) {
 	}
 	c := parseScenario(t, packagesOf(60, constraintOf)).Catalogs[0]
 	spent := cputime.Start()
-	_, err := (&Check{Classic: true, Namespace: Namespace{Name: "n", Catalogs: []*Catalog{c}}}).Run(t.Context())
+	_, err := (&Check{Classic: true, Namespace: ClassicRequest{Name: "n", Catalogs: []*Catalog{c}}}).Run(t.Context())
 	if !errors.Is(err, ErrEvaluations) {
 		t.Errorf("the error of a check is %v", err)
 	}
@@ -74,13 +74,13 @@ func TestLimitOfEvaluations(t *testing.T) {
 // TestTimeout checks that the time for an answer is limited, and ends with the context.
 func TestTimeout(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable")
-	answer, err := ns.Classic(t.Context(), Options{Timeout: time.Nanosecond})
+	answer, err := ns.Resolve(t.Context(), Options{Timeout: time.Nanosecond})
 	if err != nil || answer.Outcome != Undecided || answer.Message != "no answer within 1ns" {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ns.Classic(ctx, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := ns.Resolve(ctx, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that of the context", err)
 	}
 }
@@ -104,16 +104,16 @@ func TestManyCatalogs(t *testing.T) {
 func TestManyCandidates(t *testing.T) {
 	const anything = `{"failureMessage":"m","not":{"constraints":[{"gvk":{"group":"g","version":"v","kind":"K"}}]}}`
 	ns := parseScenario(t, packagesOf(250, func(int, int) string { return anything })+"sub s p0 s\n")
-	answer, err := ns.Classic(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), Options{})
 	if err != nil || answer.Outcome != Undecided || answer.Message != errTooLarge.Error() {
 		t.Errorf("%.300v, %v", answer, err)
 	}
 }
 
 // verifyFast answers a question that is too large for a brute-force search, and checks the answer.
-func verifyFast(t *testing.T, ns *Namespace) *Classic {
+func verifyFast(t *testing.T, ns *ClassicRequest) *ClassicResult {
 	t.Helper()
-	answer, err := ns.Classic(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestPath(t *testing.T) {
 // TestV1Path checks that OLM v1 updates to the highest version with an edge from the installed one, and continues
 // there.
 func TestV1Path(t *testing.T) {
-	e := &Extension{Package: "p", Channels: []string{"c"}, Installed: at("v1.0.0")}
+	e := &V1Request{Package: "p", Channels: []string{"c"}, Installed: at("v1.0.0")}
 	answers, loop := e.Path([]*Catalog{catalogOf(t, "c", chain)})
 	if len(answers) != 1 || answers[0].Choice.Bundle != "v3.0.0" || loop {
 		t.Errorf("path of %d, loop %v, want v3.0.0", len(answers), loop)

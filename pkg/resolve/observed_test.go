@@ -27,9 +27,9 @@ type observation struct {
 }
 
 // namespace returns the question of an observation.
-func (o *observation) namespace(c *Catalog) *Namespace {
+func (o *observation) namespace(c *Catalog) *ClassicRequest {
 	s := Subscription{Name: "sub", Package: o.Package, Channel: o.Channel, Catalog: "cat", CatalogNamespace: "ns"}
-	ns := &Namespace{Name: "ns", Catalogs: []*Catalog{c}}
+	ns := &ClassicRequest{Name: "ns", Catalogs: []*Catalog{c}}
 	switch o.Mode {
 	case "start":
 		s.StartingCSV = o.Bundle
@@ -48,7 +48,7 @@ func TestObserved(t *testing.T) {
 	if testing.Short() {
 		every = 16
 	}
-	observations(t, every, func(t *testing.T, name string, o *observation, ns *Namespace) {
+	observations(t, every, func(t *testing.T, name string, o *observation, ns *ClassicRequest) {
 		if diff := o.compare(verify(t, ns)); diff == isSmaller {
 			smaller++
 			t.Logf("%s: a smaller core", name)
@@ -60,7 +60,7 @@ func TestObserved(t *testing.T) {
 }
 
 // observations calls f for every n-th observation, n being the parameter every.
-func observations(t *testing.T, every int, f func(t *testing.T, name string, o *observation, ns *Namespace)) {
+func observations(t *testing.T, every int, f func(t *testing.T, name string, o *observation, ns *ClassicRequest)) {
 	t.Helper()
 	catalogs := map[int]*Catalog{}
 	file, err := os.Open(shared.Path(t, "data/resolver/expected.jsonl"))
@@ -98,7 +98,7 @@ func observations(t *testing.T, every int, f func(t *testing.T, name string, o *
 
 const isSmaller = "a smaller core"
 
-func (o *observation) compare(got *Classic) string {
+func (o *observation) compare(got *ClassicResult) string {
 	if o.Error != "" {
 		return o.compareError(got)
 	}
@@ -123,7 +123,7 @@ func (o *observation) compare(got *Classic) string {
 	return ""
 }
 
-func (o *observation) compareError(got *Classic) string {
+func (o *observation) compareError(got *ClassicResult) string {
 	sentences := map[string]bool{}
 	for _, f := range got.Core {
 		sentences[f.Message] = true

@@ -13,9 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A question is a Namespace while it is being answered, with the variables that OLM makes for it.
+// A question is a ClassicRequest while it is being answered, with the variables that OLM makes for it.
 type question struct {
-	*Namespace
+	*ClassicRequest
 	catalogs     []*Catalog // the visible catalogs, after the installed operators
 	installed    *Catalog
 	requirements requirementReader
@@ -23,7 +23,7 @@ type question struct {
 
 	// OLM has a variable for each candidate of a Subscription, for each candidate of its requirements, and so on.
 	variables     map[*entry]*variable
-	subscriptions []*request
+	subscriptions []*subscription
 	size          int // number of candidates of all dependencies
 }
 
@@ -48,19 +48,19 @@ type dependency struct {
 }
 
 // A request is a Subscription with its candidates.
-type request struct {
+type subscription struct {
 	*Subscription
 	candidates []*entry // sorted by preference; the installed one is last
 	none       string   // the message if there are none
 }
 
-func (ns *Namespace) question() *question {
+func (ns *ClassicRequest) question() *question {
 	q := &question{
-		Namespace:    ns,
-		installed:    ns.existing(),
-		requirements: newRequirementReader(),
-		candidates:   map[asked][]*entry{},
-		variables:    map[*entry]*variable{},
+		ClassicRequest: ns,
+		installed:      ns.existing(),
+		requirements:   newRequirementReader(),
+		candidates:     map[asked][]*entry{},
+		variables:      map[*entry]*variable{},
 	}
 	q.catalogs = []*Catalog{q.installed}
 	for _, c := range ns.Catalogs {
@@ -77,9 +77,9 @@ func (q *question) ask(ctx context.Context) error {
 		return err
 	}
 	for i := range q.Subscriptions {
-		q.subscriptions = append(q.subscriptions, &request{Subscription: &q.Subscriptions[i]})
+		q.subscriptions = append(q.subscriptions, &subscription{Subscription: &q.Subscriptions[i]})
 	}
-	slices.SortFunc(q.subscriptions, func(a, b *request) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(q.subscriptions, func(a, b *subscription) int { return cmp.Compare(a.Name, b.Name) })
 	var errs []error
 	for _, r := range q.subscriptions {
 		if err := q.request(ctx, r); err != nil {
@@ -238,7 +238,7 @@ func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
 }
 
 // request finds the candidates of a Subscription and makes their variables.
-func (q *question) request(ctx context.Context, r *request) error {
+func (q *question) request(ctx context.Context, r *subscription) error {
 	current := q.current(r.Subscription)
 	entries := q.visible(r, current)
 	if r.none != "" {
@@ -288,7 +288,7 @@ func (q *question) current(s *Subscription) *entry {
 
 // visible returns the entries that a Subscription asks for, in the order of the channels, the default channel first. If
 // there are none, it sets r.none to the reason.
-func (q *question) visible(r *request, current *entry) []*entry {
+func (q *question) visible(r *subscription, current *entry) []*entry {
 	var entries []*entry
 	listed := 0
 	for _, c := range q.sources(r) {
@@ -321,7 +321,7 @@ func (q *question) visible(r *request, current *entry) []*entry {
 }
 
 // sources returns the catalogs of a Subscription, including the installed operators if it names no catalog.
-func (q *question) sources(r *request) []*Catalog {
+func (q *question) sources(r *subscription) []*Catalog {
 	var sources []*Catalog
 	for _, c := range q.preferred(nil, "") {
 		if r.anyCatalog() || c.Name == r.Catalog && c.Namespace == r.CatalogNamespace {
@@ -439,7 +439,7 @@ func (p *problem) addBundle(i int, v *variable) {
 	}
 }
 
-func (p *problem) addCandidates(i int, r *request) {
+func (p *problem) addCandidates(i int, r *subscription) {
 	p.add(solver.Constraint{Kind: solver.Dependency, Subject: i, Others: p.numbers(r.candidates)}, func() Fact {
 		f := Fact{
 			Kind: FactCandidates, Subject: r.Name, Candidates: p.names(r.candidates), Places: []declcfg.Pos{r.Pos},

@@ -31,7 +31,7 @@ channel d beta d.v1.0.0 d.v3.0.0<d.v1.0.0
 //	installed NAME PROPERTY...               PROPERTY "like" is all in the catalog, "bare" is no annotation
 //	sub NAME PACKAGE CHANNEL [KEY=VALUE...]  CHANNEL - is none; keys: starting, installed, current, catalog
 type scenario struct {
-	ns       *Namespace
+	ns       *ClassicRequest
 	catalogs []*scenarioCatalog
 }
 
@@ -42,9 +42,9 @@ type scenarioCatalog struct {
 	bundles  []*declcfg.Bundle
 }
 
-func parseScenario(t testing.TB, text string) *Namespace {
+func parseScenario(t testing.TB, text string) *ClassicRequest {
 	t.Helper()
-	s := &scenario{ns: &Namespace{Name: "ns"}}
+	s := &scenario{ns: &ClassicRequest{Name: "ns"}}
 	s.command("catalog", []string{"c"})
 	for line := range strings.Lines(text) {
 		if fields := strings.Fields(line); len(fields) > 0 {
@@ -253,7 +253,7 @@ func (c *scenarioCatalog) read(t testing.TB) {
 }
 
 // outcome formats an answer like the reference.
-func outcome(a *Classic) string {
+func outcome(a *ClassicResult) string {
 	if a.Outcome != Resolved {
 		return a.Message
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// An Extension is a question to OLM v1: which bundle does a ClusterExtension get?
-type Extension struct {
+// A V1Request asks OLM v1 which bundle a ClusterExtension gets.
+type V1Request struct {
 	Name          string
 	Package       string
 	Version       string                // a range, see [graph.Constraint]; "" for any version
@@ -49,17 +49,17 @@ type InstalledBundle struct {
 	Image   string `json:"image,omitzero"`   // "" if unknown
 }
 
-// V1 is the answer of OLM v1 about an [Extension].
-type V1 struct {
+// A V1Result is the answer of OLM v1.
+type V1Result struct {
 	Extension string    `json:"extension"`
 	Outcome   Outcome   `json:"outcome"`          // Resolved, Kept or Failed
 	Choice    *V1Choice `json:"choice,omitzero"`  // nil if OLM reports an error or keeps the installed bundle
 	Message   string    `json:"message,omitzero"` // the error in OLM's words, even if OLM keeps the installed bundle
 
-	Catalogs   []V1Catalog `json:"catalogs"`   // in the order of the question
+	Catalogs   []V1Catalog `json:"catalogs"`   // in the order of the request
 	Conditions []Condition `json:"conditions"` // of the ClusterExtension, after the choice is rolled out
 
-	Pos declcfg.Pos `json:"-"` // of the Extension
+	Pos declcfg.Pos `json:"-"` // of the request
 }
 
 // Kept is the outcome if OLM v1 has no catalog to choose from, and keeps the installed bundle.
@@ -82,12 +82,12 @@ type V1Choice struct {
 	version *declcfg.Version
 }
 
-// V1 resolves the ClusterExtension. It does not check that a cluster accepts the fields: see [Extension.Admit].
+// Resolve resolves the ClusterExtension. It does not check that a cluster accepts the fields: see [V1Request.Admit].
 //
 // Releases are handled as with the feature gate BundleReleaseSupport: if a bundle has no release, its build metadata is
 // the release. The deprecations come from the chosen catalog.
-func (e *Extension) V1(catalogs []*Catalog) *V1 {
-	r := &v1Resolver{Extension: e, answer: &V1{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
+func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
+	r := &v1Resolver{V1Request: e, answer: &V1Result{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
 	if err == nil {
 		err = r.checkBundle(best)
@@ -105,15 +105,15 @@ func (e *Extension) V1(catalogs []*Catalog) *V1 {
 	return r.answer
 }
 
-// A v1Resolver answers one question.
+// A v1Resolver answers one request.
 type v1Resolver struct {
-	*Extension
+	*V1Request
 	version      *graph.Constraint
 	installed    *graph.Bundle // nil for none
 	installedErr error         // the error of parsing its version
 	matching     int           // number of catalogs that match the selector
 	offers       []*offer      // of the catalogs with a candidate
-	answer       *V1
+	answer       *V1Result
 }
 
 // resolve returns the offer with the best candidate. If the error is about this candidate, it returns both.
@@ -274,10 +274,10 @@ const maxOthers = 5
 
 // WriteText writes an explanation of the answer for people: why catalogs are not chosen, and why newer bundles are not
 // candidates.
-func (a *V1) WriteText(w io.Writer) error { return a.WriteShort(w, 0, "") }
+func (a *V1Result) WriteText(w io.Writer) error { return a.WriteShort(w, 0, "") }
 
 // WriteShort is like WriteText, for at most limit lines; see [Explanation.WriteShort].
-func (a *V1) WriteShort(w io.Writer, limit int, hint string) error {
+func (a *V1Result) WriteShort(w io.Writer, limit int, hint string) error {
 	t := &textWriter{}
 	for i := range a.Catalogs {
 		c := &a.Catalogs[i]
@@ -299,7 +299,7 @@ func (a *V1) WriteShort(w io.Writer, limit int, hint string) error {
 }
 
 // Behind reports whether OLM does not choose a bundle, or does not choose a newer one of the chosen catalog.
-func (a *V1) Behind() bool {
+func (a *V1Result) Behind() bool {
 	for i := range a.Catalogs {
 		if c := &a.Catalogs[i]; c.Why == "" && len(c.Candidates) > 0 {
 			return a.Outcome != Resolved || len(c.newer()) > 0
@@ -332,7 +332,7 @@ const (
 
 // Admit returns the errors with which a cluster rejects the ClusterExtension, each at its field. A cluster may reject a
 // range that OLM could resolve, such as "1.0 - 2.0", and the reverse; it accepts an invalid selector.
-func (e *Extension) Admit() field.ErrorList {
+func (e *V1Request) Admit() field.ErrorList {
 	var errs field.ErrorList
 	catalog := field.NewPath("spec", "source", "catalog")
 	if err := k8sname.Subdomain(e.Package); err != nil {

@@ -71,7 +71,7 @@ func TestVersionRanges(t *testing.T) {
 		{strings.Repeat("1 || ", 12) + "1.10", "1.10.0", "2.0.0", false},
 		{strings.Repeat("1 || ", 12) + "1.100", "1.100.0", "2.0.0", true},
 	} {
-		e := Extension{Package: "p", Version: tt.text}
+		e := V1Request{Package: "p", Version: tt.text}
 		if errs := e.Admit(); (len(errs) > 0) != tt.forbidden {
 			t.Errorf("%q is refused: %v, want that: %t", tt.text, errs, tt.forbidden)
 		}
@@ -96,24 +96,24 @@ func TestVersionRanges(t *testing.T) {
 func TestAdmit(t *testing.T) {
 	long := strings.Repeat("a", 254)
 	for _, tt := range []struct {
-		e    Extension
+		e    V1Request
 		want string
 	}{
-		{Extension{Package: "a.b-c", Version: "1.x", Channels: []string{"stable-4.12", "a"}}, ""},
-		{Extension{Package: "A"}, `spec.source.catalog.packageName: Invalid value: "A": want lower-case letters`},
-		{Extension{Package: long}, `": 254 characters, want at most 253`},
-		{Extension{}, `spec.source.catalog.packageName: Invalid value: "": want`},
+		{V1Request{Package: "a.b-c", Version: "1.x", Channels: []string{"stable-4.12", "a"}}, ""},
+		{V1Request{Package: "A"}, `spec.source.catalog.packageName: Invalid value: "A": want lower-case letters`},
+		{V1Request{Package: long}, `": 254 characters, want at most 253`},
+		{V1Request{}, `spec.source.catalog.packageName: Invalid value: "": want`},
 		{
-			Extension{Package: "p", Version: "1.0 - 2.0"},
+			V1Request{Package: "p", Version: "1.0 - 2.0"},
 			`spec.source.catalog.version: Invalid value: "1.0 - 2.0": invalid version expression`,
 		},
 		{
-			Extension{Package: "p", Version: strings.Repeat(" ", 64) + "1"},
+			V1Request{Package: "p", Version: strings.Repeat(" ", 64) + "1"},
 			"spec.source.catalog.version: Too long: may not be more than 64",
 		},
-		{Extension{Package: "p", Channels: []string{"a", "b_c"}}, `spec.source.catalog.channels[1]: Invalid value: "b_c": want`},
+		{V1Request{Package: "p", Channels: []string{"a", "b_c"}}, `spec.source.catalog.channels[1]: Invalid value: "b_c": want`},
 		{
-			Extension{Package: "p", Channels: slices.Repeat([]string{"a"}, 257)},
+			V1Request{Package: "p", Channels: slices.Repeat([]string{"a"}, 257)},
 			`spec.source.catalog.channels: Too many: 257: must have at most 256 items`,
 		},
 	} {

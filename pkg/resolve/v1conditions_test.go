@@ -64,13 +64,13 @@ func TestV1Conditions(t *testing.T) {
 	installed := &InstalledBundle{Name: "p.v1", Version: "1.0.0", Image: "registry.example/p@v1"}
 	for _, tt := range []struct {
 		name     string
-		e        Extension
+		e        V1Request
 		catalogs []*Catalog
 		outcome  Outcome
 		want     string
 	}{
 		{
-			"a new bundle", Extension{Channels: []string{"c"}}, []*Catalog{c}, Resolved,
+			"a new bundle", V1Request{Channels: []string{"c"}}, []*Catalog{c}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/p@v2 successfully\n" + done + `
 Deprecated True/Deprecated p ends
 c ends
@@ -78,7 +78,7 @@ PackageDeprecated True/Deprecated p ends
 ChannelDeprecated True/Deprecated c ends
 BundleDeprecated False/NotDeprecated bundle not deprecated`,
 		}, {
-			"all channels", Extension{Version: "1.0.0"}, []*Catalog{c}, Resolved,
+			"all channels", V1Request{Version: "1.0.0"}, []*Catalog{c}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + `
 Deprecated True/Deprecated p ends
 c ends
@@ -89,44 +89,44 @@ ChannelDeprecated True/Deprecated c ends
 d ends
 BundleDeprecated True/Deprecated bundle 1 is old`,
 		}, {
-			"nothing is deprecated", Extension{}, []*Catalog{catalogOf(t, "y", "channel c ; v1.0.0")}, Resolved,
+			"nothing is deprecated", V1Request{}, []*Catalog{catalogOf(t, "y", "channel c ; v1.0.0")}, Resolved,
 			"Installed True/Succeeded Installed bundle registry.example/v1.0.0 successfully\n" + done + `
 Deprecated False/NotDeprecated not deprecated
 PackageDeprecated False/NotDeprecated package not deprecated
 ChannelDeprecated False/NotDeprecated channel not deprecated
 BundleDeprecated False/NotDeprecated bundle not deprecated`,
 		}, {
-			"an error, nothing installed", Extension{Version: "7.x"}, []*Catalog{c}, Failed,
+			"an error, nothing installed", V1Request{Version: "7.x"}, []*Catalog{c}, Failed,
 			`Installed False/Failed No bundle installed
 Progressing True/Retrying no bundles found for package "p" matching version "7.x"
 ` + strings.Replace(allUnknown, "BundleDeprecated "+unknown, "BundleDeprecated Unknown/Absent no bundle installed yet", 1),
 		}, {
-			"an error, something installed", Extension{Version: "7.x", Installed: installed}, []*Catalog{c}, Failed,
+			"an error, something installed", V1Request{Version: "7.x", Installed: installed}, []*Catalog{c}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + ` matching version "7.x"` + "\n" + allUnknown,
 		}, {
-			"a catalog matches", Extension{Installed: installed}, []*Catalog{{Name: "y", Index: &declcfg.Index{}}}, Failed,
+			"a catalog matches", V1Request{Installed: installed}, []*Catalog{{Name: "y", Index: &declcfg.Index{}}}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + "\n" + allUnknown,
 		}, {
-			"a catalog matches and is unavailable", Extension{Installed: installed}, []*Catalog{{Name: "y", Unavailable: true}}, Failed,
+			"a catalog matches and is unavailable", V1Request{Installed: installed}, []*Catalog{{Name: "y", Unavailable: true}}, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + "\n" + allUnknown,
 		}, {
-			"no catalog matches any more", Extension{Installed: installed}, nil, Kept,
+			"no catalog matches any more", V1Request{Installed: installed}, nil, Kept,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + "\n" + allUnknown,
 		}, {
-			"nor for the installed version", Extension{Installed: installed, Version: "1.0.0"}, nil, Kept,
+			"nor for the installed version", V1Request{Installed: installed, Version: "1.0.0"}, nil, Kept,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" + done + "\n" + allUnknown,
 		}, {
-			"a range is another version", Extension{Installed: installed, Version: "1.0"}, nil, Failed,
+			"a range is another version", V1Request{Installed: installed, Version: "1.0"}, nil, Failed,
 			"Installed True/Succeeded Installed bundle registry.example/p@v1 successfully\n" +
 				"Progressing True/Retrying " + upgrading + ` matching version "1.0"` + "\n" + allUnknown,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.e.Package = "p"
-			a := tt.e.V1(tt.catalogs)
+			a := tt.e.Resolve(tt.catalogs)
 			var lines []string
 			for _, c := range a.Conditions {
 				lines = append(lines, fmt.Sprintf("%s %s/%s %s", c.Type, c.Status, c.Reason, c.Message))

@@ -116,11 +116,11 @@ func TestV1Config(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := Extension{Name: "e", Package: "p", Namespace: "ns", SingleOwnNamespace: tt.gate}
+			e := V1Request{Name: "e", Package: "p", Namespace: "ns", SingleOwnNamespace: tt.gate}
 			if tt.config != "" {
 				e.Config = jsontext.Value(tt.config)
 			}
-			a := e.V1([]*Catalog{withMetadata(t, tt.metadata)})
+			a := e.Resolve([]*Catalog{withMetadata(t, tt.metadata)})
 			p := a.Conditions[1]
 			if tt.want == "" {
 				if a.Outcome != Resolved || p.Reason != "Succeeded" {
@@ -151,7 +151,7 @@ func TestV1Unrecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := (&Extension{Name: "e", Package: "p", Namespace: "ns"}).V1([]*Catalog{c})
+	a := (&V1Request{Name: "e", Package: "p", Namespace: "ns"}).Resolve([]*Catalog{c})
 	const want = `bundle "p.v1.0.0+1" is applied, but the API server refuses its name in the status`
 	if a.Outcome != Failed || len(a.Conditions) != 0 || !strings.HasPrefix(a.Message, want) {
 		t.Errorf("%+v", a)
@@ -161,17 +161,17 @@ func TestV1Unrecorded(t *testing.T) {
 // TestV1ConfigInstalled checks that an installed bundle stays if the next one cannot be configured, and that its
 // deprecation counts.
 func TestV1ConfigInstalled(t *testing.T) {
-	e := Extension{
+	e := V1Request{
 		Name: "e", Package: "p", Namespace: "ns", Config: jsontext.Value(`{"x": 1}`), SelfCertified: true,
 		Installed: &InstalledBundle{Name: "p.v0", Version: "0.9.0"},
 	}
-	a := e.V1([]*Catalog{withMetadata(t, supporting("AllNamespaces"))})
+	a := e.Resolve([]*Catalog{withMetadata(t, supporting("AllNamespaces"))})
 	if a.Choice != nil || a.Conditions[0].Message != "Installed bundle p.v0 successfully" ||
 		a.Conditions[5].Reason != "NotDeprecated" {
 		t.Errorf("%+v", a)
 	}
 	e.Namespace = "" // the namespace of the operator is unknown
-	if a := e.V1([]*Catalog{withMetadata(t, supporting("AllNamespaces"))}); a.Outcome != Resolved {
+	if a := e.Resolve([]*Catalog{withMetadata(t, supporting("AllNamespaces"))}); a.Outcome != Resolved {
 		t.Errorf("%+v", a)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A V1Catalog is the result for one catalog of an [Extension].
+// A V1Catalog is the result for one catalog of a [V1Request].
 type V1Catalog struct {
 	Name     string `json:"name"`
 	Priority int    `json:"priority"`
@@ -252,7 +252,7 @@ func deprecated(of, not string, messages ...[]string) Condition {
 }
 
 // selects reports whether the ClusterExtension follows a channel.
-func (e *Extension) selects(channel string) bool {
+func (e *V1Request) selects(channel string) bool {
 	return len(e.Channels) == 0 || slices.Contains(e.Channels, channel)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestV1Preference checks the reason why a candidate is not the first.
 func TestV1Preference(t *testing.T) {
-	a := (&Extension{Package: "p"}).V1([]*Catalog{catalogOf(t, "x", `channel c ; a ; b ; d ; e
+	a := (&V1Request{Package: "p"}).Resolve([]*Catalog{catalogOf(t, "x", `channel c ; a ; b ; d ; e
 		bundle a 1.0.0+9 ; bundle b 1.0.0+10 ; bundle d 1.0.0+10 ; bundle e none`)})
 	var reasons []string
 	for _, c := range a.Catalogs[0].Candidates {
@@ -32,13 +32,13 @@ func TestV1Reasons(t *testing.T) {
 	labelled.Labels = map[string]string{"old": ""}
 	unavailable := catalogOf(t, "unavailable", "channel c ; v1.0.0")
 	unavailable.Unavailable = true
-	e := Extension{
+	e := V1Request{
 		Package: "p", Version: "<9", Channels: []string{"c"}, Installed: at("v1.0.0"),
 		Selector: &metav1.LabelSelector{
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "old", Operator: metav1.LabelSelectorOpDoesNotExist}},
 		},
 	}
-	a := e.V1([]*Catalog{
+	a := e.Resolve([]*Catalog{
 		catalogOf(t, "hi 10", `channel c ; v4.0.0 ; v3.0.0 range <3.0.0 ; v2.9.0 replaces v1.0.0 skips v0.1.0 ; v2.8.0 skips v1.0.0
 			v9.0.0 replaces v1.0.0 ; v1.0.0
 			channel d ; v5.0.0 replaces v1.0.0
@@ -123,7 +123,7 @@ func TestV1AmongCatalogs(t *testing.T) {
 			slices.Sort(names)
 			want = fmt.Sprintf(`found bundles for package "p" in multiple catalogs with the same priority %s`, names)
 		}
-		a := (&Extension{Package: "p"}).V1(catalogs)
+		a := (&V1Request{Package: "p"}).Resolve(catalogs)
 		if got := answerOf(a); got != want {
 			t.Fatalf("seed %d: got %s, want %s", seed, got, want)
 		}

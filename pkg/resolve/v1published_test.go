@@ -27,7 +27,7 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 			p := graph.NewPackage(x)
 			for _, channel := range append([]*graph.Channel{nil}, p.Channels...) {
 				for _, version := range []string{"", ">=1.0.0-0 <4", "2.x || ~4.10"} {
-					e := Extension{Package: x.Name, Version: version}
+					e := V1Request{Package: x.Name, Version: version}
 					o := graph.V1Options{Version: parseRange(t, version)}
 					bundles := p.Bundles
 					if channel != nil {
@@ -66,13 +66,13 @@ func parseRange(t *testing.T, text string) *graph.Constraint {
 }
 
 // agree compares the answer about an installed bundle with a plan.
-func agree(t *testing.T, c *Catalog, e Extension, plan *graph.Plan, b *graph.Bundle) {
+func agree(t *testing.T, c *Catalog, e V1Request, plan *graph.Plan, b *graph.Bundle) {
 	t.Helper()
 	e.Installed = &InstalledBundle{Name: b.Name}
 	if b.Version != nil {
 		e.Installed.Version, e.Installed.Release = b.Version.Semver.String(), b.Version.Release.String()
 	}
-	got := e.V1([]*Catalog{c})
+	got := e.Resolve([]*Catalog{c})
 	if err := plan.Err(b); err != nil {
 		if got.Message != err.Error() || got.Outcome != Failed {
 			t.Errorf("%+v: got %+v, want the error %v", e, got, err)

@@ -10,9 +10,9 @@ import (
 
 // verify answers a question and checks the answer without the solver: the choice against the constraints and against a
 // brute-force search, and a core by removing each of its constraints.
-func verify(t *testing.T, ns *Namespace) *Classic {
+func verify(t *testing.T, ns *ClassicRequest) *ClassicResult {
 	t.Helper()
-	answer, err := ns.Classic(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func verifyCore(t *testing.T, p *problem, core []int) {
 }
 
 // verifySolution checks that the resulting installed operators satisfy all of OLM's constraints.
-func verifySolution(t *testing.T, q *question, answer *Classic) {
+func verifySolution(t *testing.T, q *question, answer *ClassicResult) {
 	t.Helper()
 	var after []*entry
 	updated := map[*entry]bool{}

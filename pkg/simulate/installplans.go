@@ -142,7 +142,7 @@ func (r *run) collectPlans(namespace string) {
 }
 
 // createPlan creates the InstallPlan for an answer.
-func (r *run) createPlan(answer *olm.Namespace) *v1alpha1.InstallPlan {
+func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 	plan := &v1alpha1.InstallPlan{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.InstallPlanAPIVersion, Kind: v1alpha1.InstallPlanKind},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-", Namespace: answer.Name},
@@ -198,7 +198,7 @@ func (r *run) newPlanName(namespace, prefix string, generation int) string {
 
 // addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle.
 // Those of bundles without an image are in the catalog, and come before what is unpacked from images.
-func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.Namespace) {
+func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
 		listed = append(listed, newStep(s.StartingCSV, generatedStep(s, answer.Name)))

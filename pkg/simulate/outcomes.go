@@ -37,9 +37,9 @@ type Outcome struct {
 	// Help is what a user can do.
 	Help []string `json:"help,omitempty"`
 
-	inConflict bool         // the Subscriptions of the namespace cannot all be resolved
-	extension  *resolve.V1  // the last answer about a ClusterExtension that is not resolved
-	related    map[Ref]bool // the object, its InstallPlans and its operators
+	inConflict bool              // the Subscriptions of the namespace cannot all be resolved
+	extension  *resolve.V1Result // the last answer about a ClusterExtension that is not resolved
+	related    map[Ref]bool      // the object, its InstallPlans and its operators
 }
 
 // phaseMissing stands for the phase of a ClusterServiceVersion that is not there.
@@ -121,7 +121,7 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 
 // blocker says why a Subscription is a reason that its namespace cannot be resolved: what its operator waits for, if it
 // does, or else what it demands.
-func (o *Outcome) blocker(answer *olm.Namespace) Blocker {
+func (o *Outcome) blocker(answer *olm.NamespaceResult) Blocker {
 	b := Blocker{o.Object, o.Place, answer.Message}
 	if i := slices.IndexFunc(o.Waiting, o.isAboutOther); i >= 0 {
 		b.Message = o.Waiting[i].String()
@@ -139,7 +139,7 @@ func (o *Outcome) blocker(answer *olm.Namespace) Blocker {
 func (o *Outcome) isAboutOther(w Wait) bool { return w.Object != o.Object }
 
 // conflicting returns the Subscriptions that cannot all be resolved, by name.
-func conflicting(answer *olm.Namespace) []string {
+func conflicting(answer *olm.NamespaceResult) []string {
 	var names []string
 	for _, f := range answer.Core {
 		if f.Kind == resolve.FactSubscription {

@@ -20,7 +20,7 @@ type run struct {
 	Result
 	opts     Options
 	input    *cluster.State // as it was at first
-	question *olm.Question  // about the State as it is
+	question *olm.Request   // about the State as it is
 
 	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
 	changed map[string]int
@@ -29,12 +29,12 @@ type run struct {
 	synced, resolved map[string]int
 	blocked          map[string]blockage
 
-	unpacking map[string]int         // the step in which that began, by the images of bundles
-	bundles   map[string]*contents   // by catalog and name
-	history   map[string][]string    // what a Subscription or ClusterExtension had installed, by its Ref
-	settled   map[string]Wait        // what ClusterExtensions wait for that do not change any more, by name
-	refused   map[string]*resolve.V1 // the answers about ClusterExtensions that are not resolved, by name
-	grouping  *grouping              // of operatorGroups, nil before the first step
+	unpacking map[string]int               // the step in which that began, by the images of bundles
+	bundles   map[string]*contents         // by catalog and name
+	history   map[string][]string          // what a Subscription or ClusterExtension had installed, by its Ref
+	settled   map[string]Wait              // what ClusterExtensions wait for that do not change any more, by name
+	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
+	grouping  *grouping                    // of operatorGroups, nil before the first step
 
 	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 
@@ -57,7 +57,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]blockage{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
-		settled: map[string]Wait{}, refused: map[string]*resolve.V1{}, noted: map[string]bool{},
+		settled: map[string]Wait{}, refused: map[string]*resolve.V1Result{}, noted: map[string]bool{},
 		copied:   map[types.NamespacedName]copying{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
 		named: map[string]*apiextensionsv1.CustomResourceDefinition{},
@@ -66,7 +66,7 @@ func newRun(state *cluster.State, opts Options) *run {
 
 // ask adds the catalogs. Their contents do not change, so one question is enough.
 func (r *run) ask() error {
-	q, err := olm.NewQuestion(r.State, r.opts.Cluster)
+	q, err := olm.NewRequest(r.State, r.opts.Cluster)
 	if err != nil {
 		return err
 	}

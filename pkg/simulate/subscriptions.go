@@ -309,7 +309,7 @@ func resolution(ctx context.Context, r *run) error {
 }
 
 // apply does what OLM does with an answer.
-func (r *run) apply(answer *olm.Namespace) {
+func (r *run) apply(answer *olm.NamespaceResult) {
 	if answer.OrderSensitive {
 		r.assume("OLM may resolve namespace " + answer.Name + " otherwise: the answer depends on a random order")
 	}
@@ -333,11 +333,11 @@ func (r *run) apply(answer *olm.Namespace) {
 // A blockage is what the Subscriptions of a namespace wait for, and the answer that says so.
 type blockage struct {
 	Wait
-	answer *olm.Namespace
+	answer *olm.NamespaceResult
 }
 
 // block says what the Subscriptions of a namespace wait for.
-func (r *run) block(answer *olm.Namespace, what string, v Verdict) {
+func (r *run) block(answer *olm.NamespaceResult, what string, v Verdict) {
 	r.blocked[answer.Name] = blockage{Wait{For: what, Verdict: v}, answer}
 }
 
@@ -350,7 +350,7 @@ func (r *run) setAll(namespace string, change func(*v1alpha1.SubscriptionStatus)
 
 // install has the bundles of an answer unpacked and then creates an InstallPlan for them. OLM creates none if the
 // answer changes no Subscription, as for an operator that someone deleted.
-func (r *run) install(answer *olm.Namespace) {
+func (r *run) install(answer *olm.NamespaceResult) {
 	if len(answer.Updated) == 0 {
 		if len(answer.Install) > 0 {
 			r.block(answer, "a change of a Subscription: without one, OLM creates no InstallPlan for "+answer.Install[0].Bundle,
@@ -396,7 +396,7 @@ func resolved(status *v1alpha1.SubscriptionStatus) {
 }
 
 // installs says what an answer installs.
-func installs(answer *olm.Namespace) string {
+func installs(answer *olm.NamespaceResult) string {
 	var names []string
 	for _, c := range answer.Install {
 		names = append(names, fmt.Sprintf("%s from catalog %s", c.Bundle, c.Catalog))
@@ -405,7 +405,7 @@ func installs(answer *olm.Namespace) string {
 }
 
 // circle returns how the Subscriptions of an answer are updated in a circle, "" if none of them is.
-func (r *run) circle(answer *olm.Namespace) string {
+func (r *run) circle(answer *olm.NamespaceResult) string {
 	for _, s := range answer.Updated {
 		ref := Ref{v1alpha1.SubscriptionKind, answer.Name, s.Name}
 		if circle := r.circleOf(ref, s.CurrentCSV); circle != "" {
@@ -417,7 +417,7 @@ func (r *run) circle(answer *olm.Namespace) string {
 
 // unpack has the bundles of an answer unpacked, and reports whether all are. That takes a step, once for each image. As
 // long as one cannot be unpacked, OLM installs nothing in the namespace.
-func (r *run) unpack(answer *olm.Namespace) bool {
+func (r *run) unpack(answer *olm.NamespaceResult) bool {
 	if err := r.unpackable(answer); err != nil {
 		r.block(answer, "a bundle that can be unpacked: "+err.Error(), Computed)
 		r.unpackFailed(answer, "ErrorPreventedUnpacking", err.Error(), computed("OLM cannot read the manifests"))
@@ -445,7 +445,7 @@ const jobFailed = "Bundle unpacking failed - BackoffLimitExceeded: Job has reach
 	"`kubectl get jobs -l operatorframework.io/bundle-unpack-ref` and delete the specific failing job."
 
 // failing returns the bundles of an answer whose images are assumed to fail.
-func (r *run) failing(answer *olm.Namespace) []string {
+func (r *run) failing(answer *olm.NamespaceResult) []string {
 	var failing []string
 	for _, c := range answer.Install {
 		if slices.Contains(r.opts.FailUnpack, c.Bundle) {
@@ -456,7 +456,7 @@ func (r *run) failing(answer *olm.Namespace) []string {
 }
 
 // startUnpacking starts to unpack the images of an answer, and reports whether the namespace has to wait for that.
-func (r *run) startUnpacking(answer *olm.Namespace) bool {
+func (r *run) startUnpacking(answer *olm.NamespaceResult) bool {
 	images, step, before := r.images(answer), r.Steps+1, len(r.Events)
 	if since, ok := r.unpacking[images]; images == "" || ok && since < step {
 		return false
@@ -471,7 +471,7 @@ func (r *run) startUnpacking(answer *olm.Namespace) bool {
 }
 
 // unpackFailed says in all Subscriptions why a bundle cannot be unpacked.
-func (r *run) unpackFailed(answer *olm.Namespace, cause, message string, why reason) {
+func (r *run) unpackFailed(answer *olm.NamespaceResult, cause, message string, why reason) {
 	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 		status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking)
 		setCondition(status, resolve.Condition{
@@ -481,7 +481,7 @@ func (r *run) unpackFailed(answer *olm.Namespace, cause, message string, why rea
 }
 
 // unpackable returns an error about a bundle whose manifests cannot be read.
-func (r *run) unpackable(answer *olm.Namespace) error {
+func (r *run) unpackable(answer *olm.NamespaceResult) error {
 	for _, c := range answer.Install {
 		b, err := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
 		if err == nil {
@@ -505,7 +505,7 @@ func (r *run) haveCondition(namespace string, of v1alpha1.SubscriptionConditionT
 }
 
 // images returns the images of what an answer installs, as a key.
-func (r *run) images(answer *olm.Namespace) string {
+func (r *run) images(answer *olm.NamespaceResult) string {
 	var images []string
 	for _, c := range answer.Install {
 		if b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle); b.Image != "" {

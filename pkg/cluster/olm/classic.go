@@ -19,29 +19,30 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A Namespace is the answer of OLM Classic about a namespace.
-type Namespace struct {
+// A NamespaceResult is the answer of OLM Classic about a namespace.
+type NamespaceResult struct {
 	Name string `json:"name"`
-	resolve.Classic
+	resolve.ClassicResult
 
 	// InstallPlan is the approval of the InstallPlan that OLM creates: Automatic or Manual; "" if it creates none.
 	InstallPlan v1alpha1.Approval `json:"installPlan,omitzero"`
 
-	// Conditions are those that OLM sets on all Subscriptions of the namespace.
+	// Conditions are the conditions that OLM sets on all Subscriptions of the namespace.
 	Conditions []resolve.Condition `json:"conditions,omitempty"`
 
-	// Subscriptions are those of the namespace and those that OLM creates, by name.
+	// Subscriptions are the Subscriptions of the namespace, including the created ones, by name.
 	Subscriptions []Subscription `json:"subscriptions"`
 
-	question *resolve.Namespace // nil if OLM does not resolve the namespace
+	request *resolve.ClassicRequest // nil if OLM does not resolve the namespace
 }
 
-// Explain says why the answer is as it is; nil if OLM does not resolve the namespace. See [resolve.Namespace.Explain].
-func (n *Namespace) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
-	if n.question == nil {
+// Explain explains the answer, see [resolve.ClassicRequest.Explain]. It returns nil if OLM does not resolve the
+// namespace.
+func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
+	if n.request == nil {
 		return nil, nil
 	}
-	return n.question.Explain(ctx, &n.Classic, opts)
+	return n.request.Explain(ctx, &n.ClassicResult, opts)
 }
 
 // Annotations that the answer depends on.
@@ -51,7 +52,7 @@ const (
 	annotationGeneratedBy   = "olm.generated-by"
 )
 
-// objects are those of a namespace.
+// objects are the objects of a namespace.
 type objects struct {
 	groups        []cluster.Object[*operatorsv1.OperatorGroup]
 	operators     []cluster.Object[*v1alpha1.ClusterServiceVersion]
@@ -63,7 +64,7 @@ type objects struct {
 // definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
 const definitionOfPlans = "installplans.operators.coreos.com"
 
-func (q *Question) objects(namespace string) *objects {
+func (q *Request) objects(namespace string) *objects {
 	ns := &objects{
 		groups:        slices.Collect(q.OperatorGroups.In(namespace)),
 		operators:     slices.Collect(q.ClusterServiceVersions.In(namespace)),
@@ -82,22 +83,22 @@ func (q *Question) objects(namespace string) *objects {
 
 // Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
 // of ctx, or about a catalog that is given twice.
-func (q *Question) Classic(ctx context.Context, opts resolve.Options) ([]*Namespace, error) {
+func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*NamespaceResult, error) {
 	q.AssumeClassic()
 	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
 }
 
 // Answers returns the answers of OLM Classic about some namespaces, in their order. The errors are those of Classic.
-func (q *Question) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*Namespace, error) {
+func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
 	type result struct {
-		answer *Namespace
+		answer *NamespaceResult
 		err    error
 	}
 	one := func(name string) result {
 		answer, err := q.Namespace(ctx, name, opts)
 		return result{answer, err}
 	}
-	var answers []*Namespace
+	var answers []*NamespaceResult
 	for r := range parallel.Map(ctx, 0, slices.Values(namespaces), one) {
 		if r.err != nil {
 			return nil, r.err
@@ -108,7 +109,7 @@ func (q *Question) Answers(ctx context.Context, namespaces []string, opts resolv
 }
 
 // AssumeClassic adds what is assumed of the CatalogSources that the namespaces see or name.
-func (q *Question) AssumeClassic() {
+func (q *Request) AssumeClassic() {
 	namespaces := q.Subscriptions.Namespaces()
 	if len(namespaces) == 0 {
 		return
@@ -135,44 +136,48 @@ func (q *Question) AssumeClassic() {
 
 // Namespace returns the answer of OLM Classic about one namespace, in the steps of the catalog operator. The errors are
 // those of Classic.
-func (q *Question) Namespace(ctx context.Context, name string, opts resolve.Options) (*Namespace, error) {
+func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
 	ns := q.objects(name)
-	answer := &Namespace{Name: name, Classic: resolve.Classic{Install: []resolve.Choice{}}}
+	answer := &NamespaceResult{Name: name, ClassicResult: resolve.ClassicResult{Install: []resolve.Choice{}}}
 	if n := len(ns.groups); n != 1 {
 		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
-		q.describe(answer, ns, ns.statuses(false))
+		q.describe(answer, ns, ns.current(false))
 		return answer, nil
 	}
 	group := ns.groups[0].Value
-	question := &resolve.Namespace{Name: name, Global: q.global, Catalogs: q.catalogSources}
-	question.FailForward = ns.failForward()
+	request := &resolve.ClassicRequest{Name: name, Global: q.global, Catalogs: q.catalogSources}
+	request.FailForward = ns.failForward()
 	if group.Annotations[annotationExcludeGlobal] == "true" {
-		question.Global = ""
+		request.Global = ""
 	}
-	statuses := ns.statuses(question.FailForward)
-	if plans, ok := waiting(statuses); ok {
+	subscriptions := ns.current(request.FailForward)
+	if plans, ok := waiting(subscriptions); ok {
 		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
-		q.describe(answer, ns, statuses)
+		q.describe(answer, ns, subscriptions)
 		return answer, nil
 	}
 	for _, o := range ns.operators {
 		if !o.Value.IsCopied() {
-			question.Installed = append(question.Installed, operator(o))
+			request.Installed = append(request.Installed, operator(o))
 		}
 	}
-	for i, o := range ns.subscriptions {
-		question.Subscriptions = append(question.Subscriptions, statuses[i].question(o))
+	for i, s := range subscriptions {
+		request.Subscriptions = append(request.Subscriptions, resolve.Subscription{
+			Name: s.Name, Package: s.Package, Channel: s.Channel, StartingCSV: s.StartingCSV,
+			Catalog: s.Catalog, CatalogNamespace: s.CatalogNamespace,
+			InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV, Pos: ns.subscriptions[i].Pos,
+		})
 	}
-	classic, err := question.Classic(ctx, opts)
+	result, err := request.Resolve(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	answer.Classic, answer.question = *classic, question
+	answer.ClassicResult, answer.request = *result, request
 	answer.setConditions()
-	if len(classic.Updated) > 0 {
+	if len(result.Updated) > 0 {
 		answer.InstallPlan = ns.approval()
 	}
-	q.describe(answer, ns, statuses)
+	q.describe(answer, ns, subscriptions)
 	return answer, nil
 }
 
@@ -182,7 +187,7 @@ func (ns *objects) failForward() bool {
 }
 
 // setConditions sets the condition of a resolution that failed. A resolution without error removes it.
-func (n *Namespace) setConditions() {
+func (n *NamespaceResult) setConditions() {
 	reason := map[resolve.Outcome]string{
 		resolve.Unsatisfiable: "ConstraintsNotSatisfiable",
 		resolve.Failed:        "ErrorPreventedResolution",
@@ -204,13 +209,13 @@ func (ns *objects) approval() v1alpha1.Approval {
 }
 
 // waiting reports whether all Subscriptions wait for an InstallPlan, and for which ones.
-func waiting(statuses []status) (plans string, ok bool) {
+func waiting(subscriptions []Subscription) (plans string, ok bool) {
 	names := map[string]bool{}
-	for _, s := range statuses {
-		if s.plan == "" || s.state != v1alpha1.SubscriptionStateUpgradePending {
+	for _, s := range subscriptions {
+		if s.InstallPlan == "" || s.State != v1alpha1.SubscriptionStateUpgradePending {
 			return "", false
 		}
-		names[s.plan] = true
+		names[s.InstallPlan] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
 }
@@ -246,7 +251,7 @@ func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription 
 	return converted
 }
 
-// A Subscription is as OLM leaves it.
+// A Subscription is the state in which OLM leaves a Subscription.
 type Subscription struct {
 	Name             string         `json:"name"`
 	Change           cluster.Change `json:"change,omitzero"` // created, updated to another currentCSV, or ""
@@ -256,54 +261,51 @@ type Subscription struct {
 	CatalogNamespace string         `json:"catalogNamespace"`
 	StartingCSV      string         `json:"startingCSV,omitzero"`
 
-	InstallPlan  string                     `json:"-"`                     // that it refers to, or ""
+	InstallPlan  string                     `json:"-"`                     // the one it refers to, or ""
 	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as is the rest
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
 
-	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the catalogs that it sees
+	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the visible catalogs; see Statuses
 
 	// Conditions are those that are true, apart from those of the whole namespace. They are not known of a Subscription
 	// that OLM creates.
 	Conditions []resolve.Condition `json:"conditions,omitempty"`
 }
 
-// A status is that of a Subscription when OLM resolves.
-type status struct {
-	plan               string // the InstallPlan that it refers to, or ""
-	state              v1alpha1.SubscriptionState
-	installed, current string
-}
-
-// statuses returns the status that OLM gives to each Subscription before it resolves.
-func (ns *objects) statuses(failForward bool) []status {
+// current returns the Subscriptions with the status that OLM gives to them before it resolves.
+func (ns *objects) current(failForward bool) []Subscription {
 	running := map[string]bool{}
 	for _, o := range ns.operators {
 		running[o.Value.Name] = true
 	}
-	var statuses []status
+	var all []Subscription
 	for _, o := range ns.subscriptions {
-		sub := o.Value
-		s := status{state: sub.Status.State, installed: sub.Status.InstalledCSV, current: sub.Status.CurrentCSV}
-		by := sub.Annotations[annotationGeneratedBy]
+		spec, status := o.Value.Spec, &o.Value.Status
+		s := Subscription{
+			Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
+			Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
+			InstalledCSV: status.InstalledCSV, CurrentCSV: status.CurrentCSV, State: status.State,
+		}
+		by := o.Value.Annotations[annotationGeneratedBy]
 		switch {
-		case ns.lost(sub):
-			s.state, s.current = v1alpha1.SubscriptionStateNone, ""
-		case sub.Status.InstallPlanRef != nil:
-			s.plan = sub.Status.InstallPlanRef.Name
+		case ns.lost(o.Value):
+			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, ""
+		case status.InstallPlanRef != nil:
+			s.InstallPlan = status.InstallPlanRef.Name
 		case by != "" && !ns.isGone(by):
-			s.plan, s.state, s.current = by, ns.pending(by, failForward), sub.Spec.StartingCSV
+			s.InstallPlan, s.State, s.CurrentCSV = by, ns.pending(by, failForward), spec.StartingCSV
 		}
 		switch {
-		case s.current == "":
-		case running[s.current]:
-			s.state, s.installed = v1alpha1.SubscriptionStateAtLatest, s.current
+		case s.CurrentCSV == "":
+		case running[s.CurrentCSV]:
+			s.State, s.InstalledCSV = v1alpha1.SubscriptionStateAtLatest, s.CurrentCSV
 		default:
-			s.state = ns.pending(s.plan, failForward)
+			s.State = ns.pending(s.InstallPlan, failForward)
 		}
-		statuses = append(statuses, s)
+		all = append(all, s)
 	}
-	return statuses
+	return all
 }
 
 // lost reports whether a Subscription waits for an InstallPlan that is gone. OLM makes it forget both.
@@ -324,21 +326,11 @@ func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionS
 	return v1alpha1.SubscriptionStateUpgradePending
 }
 
-// question returns the Subscription as OLM resolves it.
-func (s *status) question(o cluster.Object[*v1alpha1.Subscription]) resolve.Subscription {
-	spec := o.Value.Spec
-	return resolve.Subscription{
-		Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
-		Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
-		InstalledCSV: s.installed, CurrentCSV: s.current, Pos: o.Pos,
-	}
-}
-
 // Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what
 // became of their ClusterServiceVersions, InstallPlans and catalogs.
-func (q *Question) Statuses(namespace string) []Subscription {
-	ns, answer := q.objects(namespace), &Namespace{Name: namespace}
-	q.describe(answer, ns, ns.statuses(ns.failForward()))
+func (q *Request) Statuses(namespace string) []Subscription {
+	ns, answer := q.objects(namespace), &NamespaceResult{Name: namespace}
+	q.describe(answer, ns, ns.current(ns.failForward()))
 	health := q.catalogHealth(namespace)
 	for i := range answer.Subscriptions {
 		answer.Subscriptions[i].Health = health
@@ -348,7 +340,7 @@ func (q *Question) Statuses(namespace string) []Subscription {
 
 // catalogHealth returns the health of the CatalogSources of the State that a namespace sees, by namespace and name. OLM
 // has no doubts about a server that it does not run itself.
-func (q *Question) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalogHealth {
+func (q *Request) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalogHealth {
 	var all []v1alpha1.SubscriptionCatalogHealth
 	for o := range q.CatalogSources.All() {
 		c := o.Value
@@ -368,35 +360,27 @@ func (q *Question) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalo
 }
 
 // describe sets the Subscriptions of an answer.
-func (q *Question) describe(answer *Namespace, ns *objects, statuses []status) {
+func (q *Request) describe(answer *NamespaceResult, ns *objects, subscriptions []Subscription) {
 	updated := map[string]string{}
 	for _, s := range answer.Updated {
 		updated[s.Name] = s.CurrentCSV
 	}
-	for i, o := range ns.subscriptions {
-		s := newSubscription(statuses[i].question(o))
-		s.State, s.InstallPlan = statuses[i].state, statuses[i].plan
+	for _, s := range subscriptions {
 		s.Conditions = append(q.health(answer.Name, &s), q.deprecations(&s)...)
 		if current, ok := updated[s.Name]; ok {
 			s.Change, s.CurrentCSV, s.State = cluster.Updated, current, v1alpha1.SubscriptionStateUpgradePending
-		} else if c, ok := ns.planCondition(statuses[i].plan); ok {
+		} else if c, ok := ns.planCondition(s.InstallPlan); ok {
 			s.Conditions = append(s.Conditions, c)
 		}
 		answer.Subscriptions = append(answer.Subscriptions, s)
 	}
 	for _, g := range answer.Generated {
-		s := newSubscription(g)
-		s.Change = cluster.Created
-		answer.Subscriptions = append(answer.Subscriptions, s)
+		answer.Subscriptions = append(answer.Subscriptions, Subscription{
+			Name: g.Name, Change: cluster.Created, Package: g.Package, Channel: g.Channel,
+			Catalog: g.Catalog, CatalogNamespace: g.CatalogNamespace, StartingCSV: g.StartingCSV,
+		})
 	}
 	slices.SortStableFunc(answer.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-func newSubscription(s resolve.Subscription) Subscription {
-	return Subscription{
-		Name: s.Name, Package: s.Package, Channel: s.Channel, Catalog: s.Catalog, CatalogNamespace: s.CatalogNamespace,
-		StartingCSV: s.StartingCSV, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV,
-	}
 }
 
 func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) resolve.Condition {
@@ -404,7 +388,7 @@ func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) reso
 }
 
 // health returns what is wrong with the CatalogSources that a Subscription sees. It has no effect on what is resolved.
-func (q *Question) health(namespace string, s *Subscription) []resolve.Condition {
+func (q *Request) health(namespace string, s *Subscription) []resolve.Condition {
 	visible := func(c *resolve.Catalog) bool { return c.Namespace == namespace || c.Namespace == q.global }
 	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+s.CatalogNamespace+"/"+s.Catalog
 	target := q.target(s.CatalogNamespace, s.Catalog)
@@ -445,7 +429,7 @@ func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
 
 // deprecations returns what is deprecated of the package, channel and bundle that a Subscription has installed. It has
 // no effect on what is resolved.
-func (q *Question) deprecations(s *Subscription) []resolve.Condition {
+func (q *Request) deprecations(s *Subscription) []resolve.Condition {
 	target := q.target(s.CatalogNamespace, s.Catalog)
 	if s.InstalledCSV == "" || target == nil || target.Failure != nil {
 		return nil

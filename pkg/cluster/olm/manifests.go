@@ -159,7 +159,7 @@ func (m *Manifests) addDefinitions() {
 }
 
 // Bundle returns a bundle of a CatalogSource, nil if its contents are not given or do not have it.
-func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
+func (q *Request) Bundle(namespace, catalog, name string) *declcfg.Meta {
 	if c := q.target(namespace, catalog); c != nil {
 		for b := range bundles(c) {
 			if b.Name == name {
@@ -171,7 +171,7 @@ func (q *Question) Bundle(namespace, catalog, name string) *declcfg.Meta {
 }
 
 // BundleNames returns the names of all bundles of the catalogs.
-func (q *Question) BundleNames() []string {
+func (q *Request) BundleNames() []string {
 	var names []string
 	for _, c := range q.catalogSources {
 		for b := range bundles(c) {
@@ -199,7 +199,7 @@ func bundles(c *resolve.Catalog) iter.Seq[*declcfg.Meta] {
 
 // InstalledProperties returns the properties of the bundle that a ClusterExtension has installed, and false if no
 // ClusterCatalog has it any more.
-func (q *Question) InstalledProperties(e *cluster.Extension) (properties []resolve.Property, ok bool) {
+func (q *Request) InstalledProperties(e *cluster.Extension) (properties []resolve.Property, ok bool) {
 	for _, c := range q.clusterCatalogs {
 		if c.Index == nil || e.Spec.Source.Catalog == nil {
 			continue

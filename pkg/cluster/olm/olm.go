@@ -1,6 +1,6 @@
 // Package olm answers what both versions of OLM do next with the objects of a cluster and its catalogs.
 //
-//	q, err := olm.NewQuestion(state, olm.Options{Catalogs: catalogs})
+//	q, err := olm.NewRequest(state, olm.Options{Catalogs: catalogs})
 //	namespaces, err := q.Classic(ctx, resolve.Options{})
 package olm
 
@@ -39,8 +39,8 @@ type Options struct {
 	SingleOwnNamespace bool
 }
 
-// A Question is a State with its catalogs: what do both versions of OLM do next?
-type Question struct {
+// A Request is a State with its catalogs: what do both versions of OLM do next?
+type Request struct {
 	*cluster.State
 	catalogSources  []*resolve.Catalog
 	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
@@ -57,9 +57,9 @@ type Question struct {
 // Waiting is the outcome where OLM does not resolve since it has not yet finished what it resolved before.
 const Waiting resolve.Outcome = "waiting"
 
-// NewQuestion adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
-func NewQuestion(s *cluster.State, opts Options) (*Question, error) {
-	q := &Question{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+// NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
+func NewRequest(s *cluster.State, opts Options) (*Request, error) {
+	q := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
 	if q.global == "" {
 		q.findGlobal(opts.Catalogs)
 	}
@@ -77,12 +77,12 @@ func NewQuestion(s *cluster.State, opts Options) (*Question, error) {
 	return q, nil
 }
 
-func (q *Question) assume(format string, args ...any) {
+func (q *Request) assume(format string, args ...any) {
 	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
 }
 
 // AssumeV1 adds what is assumed of the ClusterCatalogs.
-func (q *Question) AssumeV1() {
+func (q *Request) AssumeV1() {
 	for _, c := range q.clusterCatalogs {
 		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
 			q.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
@@ -98,10 +98,10 @@ func missing(c *resolve.Catalog) string {
 	return "its contents are not given"
 }
 
-// V1 yields what OLM v1 is asked about each ClusterExtension, by name, and what it answers.
-func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
+// V1 yields the request of each ClusterExtension to OLM v1, and the result, by name.
+func (q *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
 	q.AssumeV1()
-	return func(yield func(*resolve.Extension, *resolve.V1) bool) {
+	return func(yield func(*resolve.V1Request, *resolve.V1Result) bool) {
 		for o := range q.ClusterExtensions.All() {
 			if !yield(q.Extension(o)) {
 				return
@@ -110,23 +110,23 @@ func (q *Question) V1() iter.Seq2[*resolve.Extension, *resolve.V1] {
 	}
 }
 
-// Extension returns what OLM v1 is asked about a ClusterExtension, and what it answers.
-func (q *Question) Extension(o cluster.Object[*cluster.Extension]) (*resolve.Extension, *resolve.V1) {
-	e := o.Value.Question()
+// Extension returns the request of a ClusterExtension to OLM v1, and the result.
+func (q *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
+	e := o.Value.Request()
 	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
 	if answer := rollingOut(o.Value, e); answer != nil {
 		return e, answer
 	}
-	return e, e.V1(q.clusterCatalogs)
+	return e, e.Resolve(q.clusterCatalogs)
 }
 
 // rollingOut returns the answer to e if a bundle is being rolled out, nil if not.
-func rollingOut(e *cluster.Extension, q *resolve.Extension) *resolve.V1 {
+func rollingOut(e *cluster.Extension, q *resolve.V1Request) *resolve.V1Result {
 	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
 	if !slices.ContainsFunc(e.Status.Conditions, isRollingOut) {
 		return nil
 	}
-	answer := &resolve.V1{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
+	answer := &resolve.V1Result{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
 	for _, c := range e.Status.Conditions {
 		answer.Conditions = append(answer.Conditions, resolve.Condition{
 			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
@@ -140,7 +140,7 @@ var globalNamespaces = []string{"openshift-marketplace", "olm"}
 
 // findGlobal sets the namespace of the global catalogs. It is an argument of a program in the cluster, so that only the
 // catalogs can hint at it.
-func (q *Question) findGlobal(given []*resolve.Catalog) {
+func (q *Request) findGlobal(given []*resolve.Catalog) {
 	for _, name := range globalNamespaces {
 		q.global = name
 		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
@@ -152,8 +152,8 @@ func (q *Question) findGlobal(given []*resolve.Catalog) {
 	}
 }
 
-// addCatalogs sets the catalogs of the question, those of the State first.
-func (q *Question) addCatalogs(given []*resolve.Catalog) {
+// addCatalogs sets the catalogs of the request, the catalogs of the State first.
+func (q *Request) addCatalogs(given []*resolve.Catalog) {
 	used := map[*resolve.Catalog]bool{}
 	// contents returns the catalog of a name with what is given for it. Without that, the cluster cannot read it.
 	contents := func(namespace, name string) *resolve.Catalog {
@@ -192,7 +192,7 @@ func (q *Question) addCatalogs(given []*resolve.Catalog) {
 }
 
 // typo returns a hint with the catalog of the State that has nearly a name, "" for none.
-func (q *Question) typo(name string) string {
+func (q *Request) typo(name string) string {
 	var names []string
 	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
 		names = append(names, c.Name)
@@ -204,7 +204,7 @@ func (q *Question) typo(name string) string {
 }
 
 // addCatalog adds a catalog that the State does not have.
-func (q *Question) addCatalog(c *resolve.Catalog) {
+func (q *Request) addCatalog(c *resolve.Catalog) {
 	hint := q.typo(c.Name)
 	if c.Namespace != "" {
 		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
@@ -226,7 +226,7 @@ type NoCatalogError struct {
 func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
 
 // change changes the catalogs of a name.
-func (q *Question) change(name string, to func(*resolve.Catalog)) error {
+func (q *Request) change(name string, to func(*resolve.Catalog)) error {
 	var names []string
 	found := false
 	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
@@ -252,7 +252,7 @@ func unread(c *resolve.Catalog) {
 }
 
 // disconnect makes a catalog one whose server does not answer. OLM has a client for it if it does not run the server.
-func (q *Question) disconnect(c *resolve.Catalog) {
+func (q *Request) disconnect(c *resolve.Catalog) {
 	unread(c)
 	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
 	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
@@ -262,18 +262,18 @@ func (q *Question) disconnect(c *resolve.Catalog) {
 }
 
 // target returns the CatalogSource of a name, nil if there is none.
-func (q *Question) target(namespace, name string) *resolve.Catalog {
+func (q *Request) target(namespace, name string) *resolve.Catalog {
 	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
 // Reads reports whether the cluster can read a CatalogSource.
-func (q *Question) Reads(namespace, name string) bool {
+func (q *Request) Reads(namespace, name string) bool {
 	c := q.target(namespace, name)
 	return c != nil && c.Failure == nil
 }
 
 // Disconnect makes a CatalogSource one that the cluster cannot read.
-func (q *Question) Disconnect(namespace, name string) {
+func (q *Request) Disconnect(namespace, name string) {
 	if c := q.target(namespace, name); c != nil {
 		unread(c)
 	}

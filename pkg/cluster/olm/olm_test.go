@@ -64,7 +64,7 @@ func TestManySubscriptions(t *testing.T) {
 					"metadata: {name: s%d, namespace: ns%d}, spec: {name: p, source: cat, sourceNamespace: olm}}\n", i, i%namespaces)
 			}
 			s, c := read(t, string(text))
-			q, err := olm.NewQuestion(s, olm.Options{Catalogs: []*resolve.Catalog{c}})
+			q, err := olm.NewRequest(s, olm.Options{Catalogs: []*resolve.Catalog{c}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestManySubscriptions(t *testing.T) {
 
 func TestUnknownPriority(t *testing.T) {
 	s, c := read(t, "")
-	_, err := olm.NewQuestion(s, olm.Options{Catalogs: []*resolve.Catalog{c}, Priorities: map[string]int{"olm/cut": 1}})
+	_, err := olm.NewRequest(s, olm.Options{Catalogs: []*resolve.Catalog{c}, Priorities: map[string]int{"olm/cut": 1}})
 	unknown, ok := errors.AsType[*olm.NoCatalogError](err)
 	if !ok || unknown.Name != "olm/cut" || err.Error() != `no catalog "olm/cut" (did you mean "olm/cat"?)` {
 		t.Errorf("got %v", err)
