@@ -1,12 +1,19 @@
 package image
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 
 	"go.podman.io/image/v5/docker/reference"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // mirrorSets collect the mirrors of each source, in the order of the files.
@@ -102,4 +109,206 @@ func checkLocation(s string, source bool) error {
 		return fmt.Errorf("%q is not a registry or repository, such as quay.io or quay.io/org/app", s)
 	}
 	return nil
+}
+
+// A mirrorKind says which field of a kind has the mirrors, and what they are for.
+type mirrorKind struct {
+	apiVersion string
+	field      string // of spec
+	from       string // pull-from-mirror of registries.conf
+	policy     bool   // an entry may have a mirrorSourcePolicy
+}
+
+// mirrorKinds are the kinds of objects that OpenShift configures mirrors with, see
+// https://docs.redhat.com/en/documentation/openshift_container_platform/4.19/html/config_apis/.
+var mirrorKinds = map[string]mirrorKind{
+	"ImageDigestMirrorSet": {
+		"config.openshift.io/v1", "imageDigestMirrors", sysregistriesv2.MirrorByDigestOnly, true,
+	},
+	"ImageTagMirrorSet": {
+		"config.openshift.io/v1", "imageTagMirrors", sysregistriesv2.MirrorByTagOnly, true,
+	},
+	"ImageContentSourcePolicy": {
+		"operator.openshift.io/v1alpha1", "repositoryDigestMirrors", sysregistriesv2.MirrorByDigestOnly, false,
+	},
+}
+
+// A mirrorReader reads the objects of a file into sets, and collects errors.
+type mirrorReader struct {
+	file string
+	sets *mirrorSets
+	errs []error
+}
+
+// read adds the objects of a file. The error joins one for each wrong place, in the order of the file.
+func (s *mirrorSets) read(file string) error {
+	data, err := regular.ReadNamed(file)
+	if err != nil {
+		return fmt.Errorf("read mirrors: %w", err)
+	}
+	r := &mirrorReader{file: file, sets: s}
+	r.documents(data)
+	return errors.Join(r.errs...)
+}
+
+func (r *mirrorReader) documents(data []byte) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			r.errs = append(r.errs, r.syntax(err))
+			return
+		}
+		for _, root := range document.Content {
+			if root.Tag != "!!null" {
+				r.object(root, true)
+			}
+		}
+	}
+}
+
+// syntax adds the place to an error of the parser.
+func (r *mirrorReader) syntax(err error) error {
+	if at, ok := errors.AsType[*yaml.LoadError](err); ok && at.Mark.Line > 0 {
+		return fmt.Errorf("%s:%d:%d: %s", r.file, at.Mark.Line, max(at.Mark.Column, 1), at.Message)
+	}
+	return fmt.Errorf("%s: %w", r.file, err)
+}
+
+// object adds an object or, at the root, those of a list as `oc get -o yaml` prints it.
+func (r *mirrorReader) object(n *yaml.Node, root bool) {
+	parts := map[string]*yaml.Node{}
+	for key, value := range r.fields(n) {
+		parts[key.Value] = value
+	}
+	kindName, apiVersion := r.text(parts["kind"]), r.text(parts["apiVersion"])
+	if items, ok := parts["items"]; ok && root && strings.HasSuffix(kindName, "List") {
+		for _, item := range r.items(items) {
+			r.object(item, false)
+		}
+		return
+	}
+	kind, ok := mirrorKinds[kindName]
+	if !ok || kind.apiVersion != apiVersion {
+		r.fail(n, "%q of %q has no mirrors, want ImageDigestMirrorSet or ImageTagMirrorSet of config.openshift.io/v1 "+
+			"or ImageContentSourcePolicy of operator.openshift.io/v1alpha1", kindName, apiVersion)
+		return
+	}
+	for key, list := range r.fields(parts["spec"]) {
+		if key.Value != kind.field {
+			r.fail(key, "unknown field spec.%s of %s, want %s", key.Value, kindName, kind.field)
+			continue
+		}
+		for _, entry := range r.items(list) {
+			r.entry(entry, kind)
+		}
+	}
+}
+
+// entry adds one source of an object and its mirrors.
+func (r *mirrorReader) entry(n *yaml.Node, kind mirrorKind) {
+	before := len(r.errs)
+	var source, policy string
+	var mirrors []string
+	for key, value := range r.fields(n) {
+		switch {
+		case key.Value == "source":
+			source = r.location(value, true)
+		case key.Value == "mirrors":
+			for _, mirror := range r.items(value) {
+				mirrors = append(mirrors, r.location(mirror, false))
+			}
+		case key.Value == "mirrorSourcePolicy" && kind.policy:
+			policy = r.policy(value)
+		default:
+			r.fail(key, "unknown field %q in %s", key.Value, kind.field)
+		}
+	}
+	if len(r.errs) > before {
+		return
+	}
+	if source == "" {
+		r.fail(n, "an entry of %s without source", kind.field)
+		return
+	}
+	blocker := ""
+	if policy == "NeverContactSource" {
+		blocker = fmt.Sprintf("%s:%d", r.file, n.Line)
+	}
+	r.sets.add(mirrorUse{source, kind.from}, mirrors, blocker)
+}
+
+func (r *mirrorReader) location(n *yaml.Node, source bool) string {
+	s := r.text(n)
+	if err := checkLocation(s, source); err != nil {
+		r.fail(n, "%w", err)
+	}
+	return s
+}
+
+func (r *mirrorReader) policy(n *yaml.Node) string {
+	s := r.text(n)
+	if s != "" && s != "AllowContactingSource" && s != "NeverContactSource" {
+		r.fail(n, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", s)
+	}
+	return s
+}
+
+// fields yields the keys and values of an object, none if it is missing or null.
+func (r *mirrorReader) fields(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		content := r.content(n, yaml.MappingNode, "an object")
+		for i := 0; i+1 < len(content); i += 2 {
+			if !yield(content[i], content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// items returns the elements of a list, none if it is missing or null.
+func (r *mirrorReader) items(n *yaml.Node) []*yaml.Node {
+	return r.content(n, yaml.SequenceNode, "a list")
+}
+
+func (r *mirrorReader) content(n *yaml.Node, kind yaml.Kind, what string) []*yaml.Node {
+	n = resolve(n)
+	if n == nil || n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != kind {
+		r.fail(n, "not %s", what)
+		return nil
+	}
+	return n.Content
+}
+
+// text returns the value of a string, "" if it is missing.
+func (r *mirrorReader) text(n *yaml.Node) string {
+	n = resolve(n)
+	if n == nil || n.Tag == "!!null" {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.fail(n, "not a string")
+		return ""
+	}
+	return n.Value
+}
+
+// resolve returns the target of an alias.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// fail adds an error at a node.
+func (r *mirrorReader) fail(n *yaml.Node, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("%s:%d:%d: %w", r.file, n.Line, n.Column, fmt.Errorf(format, args...)))
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
 // Options are the options of an Opener. The zero value is the default.
@@ -221,3 +223,48 @@ func (o *Opener) spool() spool.Options {
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)
 	return opts
 }
+
+// ErrLimit is wrapped by errors about images that exceed the Limits.
+var ErrLimit = tarfs.ErrLimit
+
+// Limits bound the size of an untrusted image. Zero means the default. Unpacked and Files apply to archives too.
+type Limits struct {
+	Manifest int64 // bytes of a manifest, an index or a config; default 4 MB
+	Layers   int   // layers of an image; default 1,000
+	Unpacked int64 // uncompressed bytes of all layers, including holes of sparse files; default 8 GB
+	Files    int   // files, directories and links in all layers; default 200,000
+}
+
+func (l Limits) manifest() int64 { return cmp.Or(l.Manifest, 4<<20) }
+func (l Limits) layers() int     { return cmp.Or(l.Layers, 1000) }
+func (l Limits) unpacked() int64 { return cmp.Or(l.Unpacked, 8<<30) }
+
+// Archive returns the limits for reading layers or an archive.
+func (l Limits) Archive() tarfs.Limits {
+	return tarfs.Limits{Unpacked: l.unpacked(), Entries: cmp.Or(l.Files, 200_000), Names: 32 << 20}
+}
+
+// limitError returns an error that wraps ErrLimit.
+func limitError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
+}
+
+func bytesText(n int64) string { return plural.Bytes(n) }
+
+// SpoolOptions configure the buffer for input that cannot be read twice, such as standard input, and for the content
+// of compressed archives. The zero value keeps up to 64 MB in memory and the rest in the directory for temporary
+// files.
+type SpoolOptions struct {
+	// Dir is the preferred directory for the buffer file; os.TempDir is tried next.
+	Dir string
+	// MemoryLimit is the maximum number of compressed bytes in memory. Zero means 64 MB; a negative limit puts
+	// everything above 512 KB into the file.
+	MemoryLimit int64
+	// FileLimit is the maximum number of compressed bytes in the file. Zero means 2 GB; more is an error.
+	FileLimit int64
+	// Warn is called once if no file can be written, so that more than the limit is kept in memory. Nil discards the
+	// warning.
+	Warn func(message string)
+}
+
+func (o SpoolOptions) internal() spool.Options { return spool.Options(o) }
