@@ -91,10 +91,15 @@ func (a access) advised(err error) error {
 // onFailure returns the advice of the first matching row, or nil.
 func (a access) onFailure(rows []failure, err error) error {
 	for _, row := range rows {
-		if row.is(err) {
-			what := fmt.Sprintf(row.say, a.repo.RegistryStr()) + ": " + innermost(err)
-			return &adviceError{what, row.advice, err}
+		if !row.is(err) {
+			continue
 		}
+		cause := err
+		if request, ok := err.(*url.Error); ok { //nolint:errorlint // an error that wraps a url.Error says more
+			cause = request.Err
+		}
+		what := fmt.Sprintf(row.say, a.repo.RegistryStr()) + ": " + printable(cause.Error())
+		return &adviceError{what, row.advice, err}
 	}
 	return nil
 }
@@ -106,14 +111,12 @@ func (a access) onAnswer(answer *gcr.Error, err error) error {
 		said := answer.Errors[0]
 		what += fmt.Sprintf(" (%s)", printable(cmp.Or(said.Message, string(said.Code))))
 	}
-	return &adviceError{what, a.onCode(answer.StatusCode, isBlobRequest(answer.Request)), err}
+	r := answer.Request
+	blob := r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") // a config or a layer
+	return &adviceError{what, a.onCode(answer.StatusCode, blob), err}
 }
 
-// isBlobRequest reports whether r requests a config or a layer, which a manifest refers to.
-func isBlobRequest(r *http.Request) bool {
-	return r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/")
-}
-
+// onCode returns the advice for a status; blob is set for a blob of an image whose manifest the registry has sent.
 func (a access) onCode(code int, blob bool) string {
 	host, do := a.repo.RegistryStr(), "read"
 	if a.push {
@@ -152,14 +155,6 @@ type failure struct {
 	is     func(error) bool
 	say    string // a format for the host
 	advice string
-}
-
-// innermost returns the text of err without the enclosing url.Error.
-func innermost(err error) string {
-	if request, ok := err.(*url.Error); ok { //nolint:errorlint // an error that wraps a url.Error says more
-		err = request.Err
-	}
-	return printable(err.Error())
 }
 
 const certAdvice = "pass its certificate authority with --cert-dir, or --skip-tls-verify"

@@ -109,7 +109,8 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 	if err != nil {
 		return nil, err
 	}
-	if id, ok := idOf(chosen.Config); ok {
+	// Docker and podman name a config after its digest.
+	if id, err := v1.NewHash("sha256:" + strings.TrimSuffix(path.Base(chosen.Config), ".json")); err == nil {
 		if err := checkDigest(raw, id); err != nil {
 			return nil, err
 		}
@@ -141,12 +142,6 @@ func (d dockerImage) names() []string {
 		names = append(names, ref, tag)
 	}
 	return names
-}
-
-// idOf returns the digest in the file name of a config, which docker and podman name after its digest.
-func idOf(name string) (v1.Hash, bool) {
-	h, err := v1.NewHash("sha256:" + strings.TrimSuffix(path.Base(name), ".json"))
-	return h, err == nil
 }
 
 // A dockerArchive is the source of an image in an archive written by docker save. It has only the digests of the

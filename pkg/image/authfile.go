@@ -148,8 +148,6 @@ type AuthOptions struct {
 	Log *slog.Logger
 }
 
-func (o AuthOptions) env(name string) string { return getenv(o.Env, name) }
-
 func getenv(env func(string) string, name string) string {
 	if env == nil {
 		return os.Getenv(name)
@@ -199,7 +197,7 @@ func authPlaces(o AuthOptions) []authPlace {
 	}
 	docker := dockerPlace(o)
 	first := docker
-	if path := o.env("REGISTRY_AUTH_FILE"); path != "" {
+	if path := getenv(o.Env, "REGISTRY_AUTH_FILE"); path != "" {
 		first = authPlace{path: path, origin: "$REGISTRY_AUTH_FILE"}
 	}
 	places := []authPlace{
@@ -219,7 +217,7 @@ func authPlaces(o AuthOptions) []authPlace {
 
 // dockerPlace returns the location of docker's config.json.
 func dockerPlace(o AuthOptions) authPlace {
-	if dir := o.env("DOCKER_CONFIG"); dir != "" {
+	if dir := getenv(o.Env, "DOCKER_CONFIG"); dir != "" {
 		return authPlace{path: filepath.Join(dir, "config.json"), origin: "$DOCKER_CONFIG"}
 	}
 	return authPlace{path: under(home(o.Env), ".docker", "config.json")}
@@ -227,7 +225,7 @@ func dockerPlace(o AuthOptions) authPlace {
 
 // runtimePlace returns the location of the file that `podman login` writes, which does not outlive the session.
 func runtimePlace(o AuthOptions) authPlace {
-	if dir := o.env("XDG_RUNTIME_DIR"); dir != "" {
+	if dir := getenv(o.Env, "XDG_RUNTIME_DIR"); dir != "" {
 		return authPlace{path: filepath.Join(dir, "containers", "auth.json"), origin: "$XDG_RUNTIME_DIR"}
 	}
 	if runtime.GOOS != "linux" {

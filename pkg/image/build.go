@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // BuildOptions are the options of Build.
@@ -113,7 +115,7 @@ func (o *BuildOptions) checkLayers(base v1.Image, added []mutate.Addendum) error
 		unpacked += a.Layer.(*Layer).unpacked
 	}
 	if limit := o.Limits.unpacked(); unpacked > limit {
-		return limitError("it would unpack to more than %s", bytesText(limit))
+		return limitError("it would unpack to more than %s", plural.Bytes(limit))
 	}
 	return nil
 }
@@ -130,7 +132,7 @@ func (o *BuildOptions) checkManifest(img v1.Image) error {
 	}
 	if limit := o.Limits.manifest(); max(size, int64(len(config))) > limit {
 		return limitError("its manifest or configuration would have more than %s: shorten labels and annotations",
-			bytesText(limit))
+			plural.Bytes(limit))
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func (o *BuildOptions) configured() (v1.Image, error) {
 	config.OS, config.Architecture, config.Variant = platform.OS, platform.Architecture, platform.Variant
 	if o.Base != nil {
 		if base, err = o.Base.asBase(); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("base image %s: %w", o.Base.Ref, err)
 		}
 		if config, err = base.ConfigFile(); err != nil {
 			return nil, err
@@ -199,14 +201,6 @@ type baseImage struct {
 
 // asBase returns the image as the base for Build.
 func (i *Image) asBase() (v1.Image, error) {
-	img, err := i.readBase()
-	if err != nil {
-		return nil, fmt.Errorf("base image %s: %w", i.Ref, err)
-	}
-	return img, nil
-}
-
-func (i *Image) readBase() (v1.Image, error) {
 	if i.config.Digest == (v1.Hash{}) {
 		return nil, errors.New("a docker archive cannot be a base: convert it to an OCI archive, " +
 			"as in skopeo copy docker-archive:FILE oci-archive:FILE")

@@ -213,10 +213,7 @@ func (v verifier) verify() error {
 
 // logger returns log, or a logger that discards everything if log is nil.
 func logger(log *slog.Logger) *slog.Logger {
-	if log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return log
+	return cmp.Or(log, slog.New(slog.DiscardHandler))
 }
 
 const (

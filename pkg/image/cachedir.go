@@ -29,9 +29,7 @@ type cacheDir struct {
 
 	written atomic.Int64 // bytes written since the last eviction
 	once    sync.Once    // evicts at the first write
-
-	mu      sync.Mutex
-	checked map[v1.Hash]bool // content verified by this process
+	checked sync.Map     // digests of content verified by this process
 }
 
 // touchAfter is the precision of the time of last use, so that not every read is also a write.
@@ -74,10 +72,7 @@ func (d *cacheDir) drop(name string, why error) {
 
 // check verifies the digest of f when this process first opens it.
 func (d *cacheDir) check(f *os.File, h v1.Hash) error {
-	d.mu.Lock()
-	known := d.checked[h]
-	d.mu.Unlock()
-	if known {
+	if _, known := d.checked.Load(h); known {
 		return nil
 	}
 	v := newVerifier(h)
@@ -87,17 +82,8 @@ func (d *cacheDir) check(f *os.File, h v1.Hash) error {
 	if err := v.verify(); err != nil {
 		return err
 	}
-	d.markChecked(h)
+	d.checked.Store(h, true)
 	return nil
-}
-
-func (d *cacheDir) markChecked(h v1.Hash) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.checked == nil {
-		d.checked = map[v1.Hash]bool{}
-	}
-	d.checked[h] = true
 }
 
 // fill stores and returns the content written by download. A failure to store is a *cacheError.
@@ -152,7 +138,7 @@ func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 		r.Close()
 		return nil, err
 	}
-	d.markChecked(h)
+	d.checked.Store(h, true)
 	return &cacheFile{r, size}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strconv"
@@ -36,7 +35,7 @@ import (
 // A helper is asked once per registry, with a timeout of a minute. Calls may be concurrent, and wait for each other
 // only if they need the same answer.
 func NewKeychain(o AuthOptions) authn.Keychain {
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Log = logger(o.Log)
 	return &keychain{options: o, helped: map[helperCall]*helperAnswer{}}
 }
 
@@ -90,8 +89,15 @@ func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, 
 	var sources []AuthSource
 	var errs []error
 	for _, name := range helpers {
-		config, asked, err := k.askListed(ctx, name, t)
-		sources = append(sources, asked...)
+		var config authn.AuthConfig
+		if name == sysregistriesv2.AuthenticationFileHelper {
+			config, sources, err = k.searchFiles(ctx, t, sources)
+		} else {
+			source := AuthSource{Origin: "registries.conf", Exists: true, Helper: name}
+			config, err = k.ask(ctx, name, t.host)
+			source.conclude(config, err)
+			sources = append(sources, source)
+		}
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -102,22 +108,10 @@ func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, 
 	return authn.AuthConfig{}, sources, errors.Join(errs...)
 }
 
-// askListed asks a source listed in registries.conf: a helper or the files.
-func (k *keychain) askListed(ctx context.Context, name string, t authTarget) (
+// searchFiles reads the files in order, until one has credentials or fails, and appends them to sources.
+func (k *keychain) searchFiles(ctx context.Context, t authTarget, sources []AuthSource) (
 	authn.AuthConfig, []AuthSource, error,
 ) {
-	if name == sysregistriesv2.AuthenticationFileHelper {
-		return k.searchFiles(ctx, t)
-	}
-	source := AuthSource{Origin: "registries.conf", Exists: true, Helper: name}
-	config, err := k.ask(ctx, name, t.host)
-	source.conclude(config, err)
-	return config, []AuthSource{source}, err
-}
-
-// searchFiles reads the files in order, until one has credentials or fails.
-func (k *keychain) searchFiles(ctx context.Context, t authTarget) (authn.AuthConfig, []AuthSource, error) {
-	var sources []AuthSource
 	for _, place := range authPlaces(k.options) {
 		config, source, err := k.searchFile(ctx, place, t)
 		sources = append(sources, source)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -19,15 +18,15 @@ import (
 // mirrorSets collect the mirrors of each source, in the order of the files.
 type mirrorSets struct {
 	sources  []string
-	lists    map[mirrorUse][][]string // lists of mirrors as they were given
-	blockers map[string]string        // where contact with a source is forbidden
+	lists    map[mirrorUse][][]string // lists of mirrors as given in the files
+	blockers map[string]string        // by source: the position of the policy that forbids contact with it
 }
 
-// A mirrorUse is a source and what its mirrors are for.
+// A mirrorUse is a source and the references that its mirrors are for, as pull-from-mirror of registries.conf.
 type mirrorUse struct{ source, from string }
 
-// add notes mirrors of a source and, if blocker is not empty, that it must not be contacted. As on a cluster, the
-// stricter of two policies counts, for tags and digests alike.
+// add adds mirrors of a source. If blocker is not empty, it is the position of the policy that forbids contact with
+// the source. As on a cluster, the stricter of two policies applies, to tags and digests alike.
 func (s *mirrorSets) add(use mirrorUse, mirrors []string, blocker string) {
 	if s.lists == nil {
 		s.lists, s.blockers = map[mirrorUse][][]string{}, map[string]string{}
@@ -60,8 +59,8 @@ func (s *mirrorSets) registries() []sysregistriesv2.Registry {
 	return registries
 }
 
-// mergeOrders returns the elements of all lists once, each behind those that precede it in any list. If the lists
-// contradict each other or do not say, the first that comes is first.
+// mergeOrders returns the elements of all lists once, each after the elements that precede it in any list. If the lists
+// contradict each other or do not determine the order, the element that was read first is first.
 func mergeOrders(lists [][]string) []string {
 	var open, merged []string
 	for _, list := range lists {
@@ -111,10 +110,10 @@ func checkLocation(s string, source bool) error {
 	return nil
 }
 
-// A mirrorKind says which field of a kind has the mirrors, and what they are for.
+// A mirrorKind is a kind of Kubernetes object that configures mirrors.
 type mirrorKind struct {
 	apiVersion string
-	field      string // of spec
+	field      string // of spec, with the mirrors
 	from       string // pull-from-mirror of registries.conf
 	policy     bool   // an entry may have a mirrorSourcePolicy
 }
@@ -140,7 +139,7 @@ type mirrorReader struct {
 	errs []error
 }
 
-// read adds the objects of a file. The error joins one for each wrong place, in the order of the file.
+// read adds the objects of a file. The error joins an error for each problem, in the order of the file.
 func (s *mirrorSets) read(file string) error {
 	data, err := regular.ReadNamed(file)
 	if err != nil {
@@ -159,8 +158,13 @@ func (r *mirrorReader) documents(data []byte) {
 		if err == io.EOF {
 			return
 		}
+		if at, ok := errors.AsType[*yaml.LoadError](err); ok && at.Mark.Line > 0 {
+			err = fmt.Errorf("%s:%d:%d: %s", r.file, at.Mark.Line, max(at.Mark.Column, 1), at.Message)
+		} else if err != nil {
+			err = fmt.Errorf("%s: %w", r.file, err)
+		}
 		if err != nil {
-			r.errs = append(r.errs, r.syntax(err))
+			r.errs = append(r.errs, err)
 			return
 		}
 		for _, root := range document.Content {
@@ -171,23 +175,16 @@ func (r *mirrorReader) documents(data []byte) {
 	}
 }
 
-// syntax adds the place to an error of the parser.
-func (r *mirrorReader) syntax(err error) error {
-	if at, ok := errors.AsType[*yaml.LoadError](err); ok && at.Mark.Line > 0 {
-		return fmt.Errorf("%s:%d:%d: %s", r.file, at.Mark.Line, max(at.Mark.Column, 1), at.Message)
-	}
-	return fmt.Errorf("%s: %w", r.file, err)
-}
-
-// object adds an object or, at the root, those of a list as `oc get -o yaml` prints it.
+// object adds an object or, at the root, the objects of a list as printed by `oc get -o yaml`.
 func (r *mirrorReader) object(n *yaml.Node, root bool) {
 	parts := map[string]*yaml.Node{}
-	for key, value := range r.fields(n) {
-		parts[key.Value] = value
+	for pair := range slices.Chunk(r.value(n, yaml.MappingNode).Content, 2) {
+		parts[pair[0].Value] = pair[1]
 	}
-	kindName, apiVersion := r.text(parts["kind"]), r.text(parts["apiVersion"])
+	kindName := r.value(parts["kind"], yaml.ScalarNode).Value
+	apiVersion := r.value(parts["apiVersion"], yaml.ScalarNode).Value
 	if items, ok := parts["items"]; ok && root && strings.HasSuffix(kindName, "List") {
-		for _, item := range r.items(items) {
+		for _, item := range r.value(items, yaml.SequenceNode).Content {
 			r.object(item, false)
 		}
 		return
@@ -198,12 +195,13 @@ func (r *mirrorReader) object(n *yaml.Node, root bool) {
 			"or ImageContentSourcePolicy of operator.openshift.io/v1alpha1", kindName, apiVersion)
 		return
 	}
-	for key, list := range r.fields(parts["spec"]) {
+	for pair := range slices.Chunk(r.value(parts["spec"], yaml.MappingNode).Content, 2) {
+		key, list := pair[0], pair[1]
 		if key.Value != kind.field {
 			r.fail(key, "unknown field spec.%s of %s, want %s", key.Value, kindName, kind.field)
 			continue
 		}
-		for _, entry := range r.items(list) {
+		for _, entry := range r.value(list, yaml.SequenceNode).Content {
 			r.entry(entry, kind)
 		}
 	}
@@ -214,16 +212,20 @@ func (r *mirrorReader) entry(n *yaml.Node, kind mirrorKind) {
 	before := len(r.errs)
 	var source, policy string
 	var mirrors []string
-	for key, value := range r.fields(n) {
+	for pair := range slices.Chunk(r.value(n, yaml.MappingNode).Content, 2) {
+		key, value := pair[0], pair[1]
 		switch {
 		case key.Value == "source":
 			source = r.location(value, true)
 		case key.Value == "mirrors":
-			for _, mirror := range r.items(value) {
+			for _, mirror := range r.value(value, yaml.SequenceNode).Content {
 				mirrors = append(mirrors, r.location(mirror, false))
 			}
 		case key.Value == "mirrorSourcePolicy" && kind.policy:
-			policy = r.policy(value)
+			policy = r.value(value, yaml.ScalarNode).Value
+			if policy != "" && policy != "AllowContactingSource" && policy != "NeverContactSource" {
+				r.fail(value, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", policy)
+			}
 		default:
 			r.fail(key, "unknown field %q in %s", key.Value, kind.field)
 		}
@@ -242,68 +244,32 @@ func (r *mirrorReader) entry(n *yaml.Node, kind mirrorKind) {
 	r.sets.add(mirrorUse{source, kind.from}, mirrors, blocker)
 }
 
+// location returns a source or a mirror.
 func (r *mirrorReader) location(n *yaml.Node, source bool) string {
-	s := r.text(n)
+	s := r.value(n, yaml.ScalarNode).Value
 	if err := checkLocation(s, source); err != nil {
 		r.fail(n, "%w", err)
 	}
 	return s
 }
 
-func (r *mirrorReader) policy(n *yaml.Node) string {
-	s := r.text(n)
-	if s != "" && s != "AllowContactingSource" && s != "NeverContactSource" {
-		r.fail(n, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", s)
+// yamlKinds are the names of the kinds of nodes in errors.
+var yamlKinds = map[yaml.Kind]string{
+	yaml.MappingNode: "an object", yaml.SequenceNode: "a list", yaml.ScalarNode: "a string",
+}
+
+// value returns a node, or the target of an alias. The result is empty if the node is missing or null, and if it is of
+// another kind, which is an error.
+func (r *mirrorReader) value(n *yaml.Node, kind yaml.Kind) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
-	return s
-}
-
-// fields yields the keys and values of an object, none if it is missing or null.
-func (r *mirrorReader) fields(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(key, value *yaml.Node) bool) {
-		content := r.content(n, yaml.MappingNode, "an object")
-		for i := 0; i+1 < len(content); i += 2 {
-			if !yield(content[i], content[i+1]) {
-				return
-			}
-		}
-	}
-}
-
-// items returns the elements of a list, none if it is missing or null.
-func (r *mirrorReader) items(n *yaml.Node) []*yaml.Node {
-	return r.content(n, yaml.SequenceNode, "a list")
-}
-
-func (r *mirrorReader) content(n *yaml.Node, kind yaml.Kind, what string) []*yaml.Node {
-	n = resolve(n)
 	if n == nil || n.Tag == "!!null" {
-		return nil
+		return &yaml.Node{}
 	}
 	if n.Kind != kind {
-		r.fail(n, "not %s", what)
-		return nil
-	}
-	return n.Content
-}
-
-// text returns the value of a string, "" if it is missing.
-func (r *mirrorReader) text(n *yaml.Node) string {
-	n = resolve(n)
-	if n == nil || n.Tag == "!!null" {
-		return ""
-	}
-	if n.Kind != yaml.ScalarNode {
-		r.fail(n, "not a string")
-		return ""
-	}
-	return n.Value
-}
-
-// resolve returns the target of an alias.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		return n.Alias
+		r.fail(n, "not %s", yamlKinds[kind])
+		return &yaml.Node{}
 	}
 	return n
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
@@ -143,7 +144,7 @@ func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, err
 func readSmall(fsys fs.FS, name string, limits Limits) ([]byte, error) {
 	raw, err := regular.ReadFile(fsys, name, limits.manifest())
 	if errors.Is(err, regular.ErrTooLarge) {
-		return nil, limitError("%s: at most %s are read of a manifest or config", name, bytesText(limits.manifest()))
+		return nil, limitError("%s: at most %s are read of a manifest or config", name, plural.Bytes(limits.manifest()))
 	}
 	return raw, err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // A manifest is an index, which has Manifests, or an image manifest, which has Config and Layers.
@@ -93,7 +95,7 @@ func (m *manifest) checkLayers(limits Limits) error {
 		case l.Size < 0:
 			return fmt.Errorf("layer %s: its size is %d", l.Digest, l.Size)
 		case l.Size > limits.unpacked()-total:
-			return limitError("the layers have more than %s", bytesText(limits.unpacked()))
+			return limitError("the layers have more than %s", plural.Bytes(limits.unpacked()))
 		}
 		total += l.Size
 	}
@@ -129,7 +131,7 @@ func (c *configFile) platform() string {
 func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	if desc.Size > limits.manifest() {
 		return limitError("%s has %d bytes; at most %s are read of a manifest or config", desc.Digest, desc.Size,
-			bytesText(limits.manifest()))
+			plural.Bytes(limits.manifest()))
 	}
 	return nil
 }

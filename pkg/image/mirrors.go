@@ -146,10 +146,8 @@ func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 func (m *Mirrors) set(repository string) *sysregistriesv2.Registry {
 	best := -1
 	for i, set := range m.sets {
-		if !sourceMatches(set.Prefix, repository) {
-			continue
-		}
-		if best < 0 || specificity(set.Prefix) > specificity(m.sets[best].Prefix) {
+		if sourceMatches(set.Prefix, repository) &&
+			(best < 0 || specificity(set.Prefix) > specificity(m.sets[best].Prefix)) {
 			best = i
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
@@ -248,8 +247,6 @@ func (l Limits) Archive() tarfs.Limits {
 func limitError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
 }
-
-func bytesText(n int64) string { return plural.Bytes(n) }
 
 // SpoolOptions configure the buffer for input that cannot be read twice, such as standard input, and for the content
 // of compressed archives. The zero value keeps up to 64 MB in memory and the rest in the directory for temporary

@@ -120,7 +120,13 @@ var requirementTypes = []string{"insecureAcceptAnything", "reject", "signedBy", 
 func checkPolicy(ref name.Reference, file string, data []byte) error {
 	var p signaturePolicy
 	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("%s:%d: signature policy: %w", file, policyErrorLine(data, err), err)
+		offset := int64(0)
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			offset = syntax.ByteOffset
+		} else if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+			offset = semantic.ByteOffset
+		}
+		return fmt.Errorf("%s:%d: signature policy: %w", file, lineAt(data, offset), err)
 	}
 	scope, pointer, requirements := p.requirements(ref)
 	fault := func(what string, args ...any) error {
@@ -175,15 +181,4 @@ func policyScopes(ref name.Reference) []string {
 func policyLine(data []byte, pointer jsontext.Pointer) int {
 	doc := document.Document{Text: data, Start: document.Place{Line: 1, Column: 1}}
 	return doc.Find(pointer)[0].Key.Line
-}
-
-// policyErrorLine returns the line of a decoding error.
-func policyErrorLine(data []byte, err error) int {
-	offset := int64(0)
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		offset = syntax.ByteOffset
-	} else if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		offset = semantic.ByteOffset
-	}
-	return lineAt(data, offset)
 }

@@ -20,6 +20,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 const (
@@ -77,7 +79,7 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // check returns an error if the request is not allowed.
 func (t *registryTransport) check(r *http.Request) error {
 	if len(r.URL.RawQuery) > maxHeader {
-		return fmt.Errorf("%s asks for a request of more than %s", registryOf(r), bytesText(maxHeader))
+		return fmt.Errorf("%s asks for a request of more than %s", registryOf(r), plural.Bytes(maxHeader))
 	}
 	n, tls := 0, false
 	for from := r; from.Response != nil && from.Response.Request != nil; n++ {
@@ -127,7 +129,7 @@ func (t *registryTransport) bounded(resp *http.Response, what string) io.ReadClo
 		return &boundedBody{resp.Body, maxAnswer, io.EOF}
 	}
 	limit := t.limits.manifest()
-	return &boundedBody{resp.Body, limit + 1, limitError("%s has more than %s", what, bytesText(limit))}
+	return &boundedBody{resp.Body, limit + 1, limitError("%s has more than %s", what, plural.Bytes(limit))}
 }
 
 // A boundedBody ends with the error end after a number of bytes.

@@ -296,7 +296,13 @@ func (r *remoteSource) each(ctx context.Context, fn inquiry) error {
 			r.opener.opts.Log.Info("registry failed", "image", place.Ref.String(), "error", err)
 		}
 	}
-	return failed.join()
+	if len(failed) == 1 {
+		return failed[0].err
+	}
+	if i := slices.IndexFunc(failed, func(e placeError) bool { return !e.place.Mirror }); i >= 0 {
+		failed = slices.Concat(failed[:i], failed[i+1:], failed[i:i+1])
+	}
+	return failed
 }
 
 func (r *remoteSource) try(ctx context.Context, place candidate, fn inquiry) error {
@@ -330,22 +336,6 @@ type placeError struct {
 // A placesError has the errors of all places. It wraps the last one, which is from the registry of the reference
 // itself.
 type placesError []placeError
-
-func (p placesError) join() error {
-	if len(p) == 1 {
-		return p[0].err
-	}
-	slices.SortStableFunc(p, func(a, b placeError) int {
-		switch {
-		case a.place.Mirror == b.place.Mirror:
-			return 0
-		case a.place.Mirror:
-			return -1
-		}
-		return 1
-	})
-	return p
-}
 
 func (p placesError) Error() string {
 	var text []string

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 const (
@@ -40,7 +42,7 @@ func (e *stallError) Error() string {
 	case e.Few == 0:
 		return fmt.Sprintf("%s stalls: no byte for %v, after %d bytes", e.Host, e.After, e.Bytes)
 	}
-	return fmt.Sprintf("%s is too slow: %d bytes in %v, want %s at least", e.Host, e.Few, e.After, bytesText(e.Minimum))
+	return fmt.Sprintf("%s is too slow: %d bytes in %v, want %s at least", e.Host, e.Few, e.After, plural.Bytes(e.Minimum))
 }
 
 func (*stallError) Timeout() bool { return true }

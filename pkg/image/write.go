@@ -142,7 +142,9 @@ func blobsOf(img Artifact) ([]layoutEntry, error) {
 		case Artifact:
 			blobs, err = blobsOf(part)
 		case v1.Layer:
-			blobs, err = blobOf(part)
+			digest, digestErr := part.Digest()
+			size, sizeErr := part.Size()
+			blobs, err = []layoutEntry{{blobPath(digest), size, part.Compressed}}, errors.Join(digestErr, sizeErr)
 		}
 		if err != nil {
 			return nil, err
@@ -167,12 +169,6 @@ func layersOf(img v1.Image) ([]partial.Describable, error) {
 		parts = append(parts, l)
 	}
 	return parts, nil
-}
-
-func blobOf(l v1.Layer) ([]layoutEntry, error) {
-	digest, digestErr := l.Digest()
-	size, sizeErr := l.Size()
-	return []layoutEntry{{blobPath(digest), size, l.Compressed}}, errors.Join(digestErr, sizeErr)
 }
 
 // tagForm is the format of a name in an index, see org.opencontainers.image.ref.name in
@@ -255,25 +251,21 @@ func WriteLayout(img Artifact, dir, tag string) error {
 }
 
 func writeLayout(img Artifact, dir, tag string) error {
-	_, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Dir(dir)); err != nil {
-			return fmt.Errorf("create a directory next to it: %w", cmp.Or(errors.Unwrap(err), err))
-		}
-		err = newLayoutDir(img, dir, tag)
-		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, atomicfile.ErrNotEmpty) {
-			return err
-		}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return addToLayoutDir(img, dir, tag)
 	}
-	return addToLayoutDir(img, dir, tag) // it may have been created just now
-}
-
-func newLayoutDir(img Artifact, dir, tag string) error {
+	if _, err := os.Stat(filepath.Dir(dir)); err != nil {
+		return fmt.Errorf("create a directory next to it: %w", cmp.Or(errors.Unwrap(err), err))
+	}
 	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
 	}
-	return atomicfile.NewDir(dir, func(root *os.Root) error { return writeEntries(root, files) })
+	err = atomicfile.NewDir(dir, func(root *os.Root) error { return writeEntries(root, files) })
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, atomicfile.ErrNotEmpty) { // another process has created it
+		return addToLayoutDir(img, dir, tag)
+	}
+	return err
 }
 
 // addToLayoutDir adds an image to a directory that is empty or an OCI layout.
