@@ -40,17 +40,16 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
 	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", strings.TrimSuffix(command, " --all"))
-	for _, title := range rules.Titles() {
-		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", title)
-		group := rules.Group(title)
-		for _, r := range group {
+	for _, group := range rules.Groups {
+		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", group.Title)
+		for _, r := range group.Rules {
 			name := r.Name
 			if r.Reason != "" {
 				name = fmt.Sprintf("[%s](#%[1]s)", name)
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, r.Severity, escape.Replace(r.Summary))
 		}
-		for _, r := range group {
+		for _, r := range group.Rules {
 			if r.Reason != "" {
 				explain(&b, r)
 			}

@@ -2,14 +2,12 @@ package bundle
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
@@ -394,9 +392,3 @@ func (c *checker) checkSize() {
 			size>>10, maxBundleSize>>10)
 	}
 }
-
-//go:embed rules.txt
-var rulesText string
-
-// Rules returns the table of the rules that [Check] knows.
-var Rules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })

@@ -81,7 +81,7 @@ func TestProperties(t *testing.T) {
 			t.Errorf("%s: OLM Classic finds %q", line, messages(found))
 		}
 	}
-	for _, r := range Rules().Group("OLM v1") {
+	for _, r := range v1Rules.Rules {
 		if !rules[r.Name] && !slices.Contains([]string{"v1-scope", "v1-stored-version-removal", "v1-existing-field-removal"},
 			r.Name) {
 			t.Errorf("no row breaks %s", r.Name)

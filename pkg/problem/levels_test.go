@@ -8,7 +8,9 @@ import (
 )
 
 func TestAlways(t *testing.T) {
-	rules := problem.ParseRules("## a: info: x\n## b: warning: x\n## c: error: x\n")
+	rules := problem.NewRules("", problem.Group{Rules: []problem.Rule{
+		{Name: "a", Severity: problem.Info}, {Name: "b", Severity: problem.Warning}, {Name: "c", Severity: problem.Error},
+	}})
 	of := func(rule string, s problem.Severity) map[string]problem.Severity {
 		return map[string]problem.Severity{rule: s}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -53,22 +54,18 @@ func TestFromError(t *testing.T) {
 	same(t, written(t, problem.Text, problem.FromError("read", err)...), want)
 }
 
-func TestParseRules(t *testing.T) {
+func TestRules(t *testing.T) {
 	all := rules.All()
-	want := problem.Rule{
-		Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
-		Reason: "The head is what new users get. A channel with none or several has no use.", Fix: "connect the entries",
-		Bad: "a: 1\nb: \xef\nc: 3\nd:\t4\n", Good: "a: 1\nb: \xef\nc: 3\nd: 4\n",
-		Abridged: "it would be too long", Schema: "#Tier: {}\n", Config: "policy: {}\n",
+	head := all[0]
+	if want := "a: 1\nb: \xef\nc: 3\nd:\t4\n"; len(all) != 3 || head.Bad != want || !strings.HasSuffix(head.Good, "d: 4\n") ||
+		head.Schema != "#Tier: {}\n" || head.Config != "policy: {}\n" || all[2].Bad != "" {
+		t.Errorf("the newlines at the ends of files: %+v", all)
 	}
-	if len(all) != 3 || all[0] != want || *rules.Of("icon") != all[2] {
-		t.Errorf("got %+v\nwant %+v", all, want)
+	if head != *rules.Of("channel-head") || *rules.Of("icon") != all[2] || rules.Has("ikon") {
+		t.Errorf("rules by name: %+v", all)
 	}
-	if titles := rules.Titles(); !slices.Contains(titles, "Files") {
-		t.Errorf("titles %q", titles)
-	}
-	if group := rules.Group("Files"); !slices.Equal(group, all[1:]) {
-		t.Errorf("a group of %+v", group)
+	if !slices.Equal(rules.Groups[0].Rules, all[:1]) || !slices.Equal(rules.Groups[1].Rules, all[1:]) {
+		t.Errorf("groups: %+v", rules.Groups)
 	}
 	if err := rules.CheckNames([]string{"icon", "ikon"}); err == nil || err.Error() != `unknown rule "ikon" (did you mean "icon"?)` {
 		t.Errorf("got %v", err)

@@ -22,35 +22,19 @@ var two = []*problem.Problem{
 	{Rule: "utf-8", Severity: problem.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
 }
 
-var rules = problem.ParseRules(`These are rules.
-
-@example
- a: 1
- b: \xef
-
-@short
- @example
- c: 3
-
-# Channels
-
-## channel-head: error: a channel has exactly one head
-The head is what new users get. A channel with none or several
-has no use.
-> connect
-> the entries
-! it would be too long
-| #Tier: {}
-= policy: {}
- @short
--d:\t4
-+d: 4
-
-# Files
-
-## utf-8: warning: JSON files are UTF-8
-## icon: info: a package has an icon
-`)
+var rules = problem.NewRules("", problem.Group{Title: "Channels", Rules: []problem.Rule{
+	{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
+		Reason:   "The head is what new users get. A channel with none or several has no use.",
+		Fix:      "connect the entries",
+		Abridged: "it would be too long",
+		Schema:   "#Tier: {}",
+		Config:   "policy: {}",
+		Bad:      "a: 1\nb: \xef\nc: 3\nd:\t4",
+		Good:     "a: 1\nb: \xef\nc: 3\nd: 4"},
+}}, problem.Group{Title: "Files", Rules: []problem.Rule{
+	{Name: "utf-8", Severity: problem.Warning, Summary: "JSON files are UTF-8"},
+	{Name: "icon", Severity: problem.Info, Summary: "a package has an icon"},
+}})
 
 // written returns a report about a catalog with the given problems.
 func written(t *testing.T, format problem.Format, problems ...*problem.Problem) string {

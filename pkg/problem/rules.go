@@ -19,8 +19,8 @@ type Rule struct {
 	Reason   string // the consequence of breaking it
 	Fix      string // how to fix a problem; "" if its message says that
 
-	// Bad and Good are files that, added to [Rules.Example], break or keep the rule. They contain YAML documents, each
-	// of which replaces the object with the same schema, package and name; an unreadable document replaces nothing.
+	// Bad and Good are changes to [Rules.Example] that break or keep the rule: YAML documents, each of which replaces the
+	// object with the same schema, package and name, or files in txtar form, if an example has several files.
 	Bad, Good string
 
 	// Abridged explains why Bad only shows the mistake but does not break the rule itself; "" if it does break it.
@@ -30,141 +30,42 @@ type Rule struct {
 	Schema, Config string
 }
 
-// Rules are all rules about one kind of object, such as catalogs. They are immutable.
-type Rules struct {
-	Example string // a file that keeps every rule; "" for none
+// A Group is a list of rules about one part of the checked objects.
+type Group struct {
+	Title string
+	Rules []Rule
+}
 
-	groups []group
+// Rules are all rules about one kind of object, such as catalogs. They must not be changed.
+type Rules struct {
+	Example string  // a file that keeps every rule; "" for none
+	Groups  []Group // in the order of the reference
+
 	all    []Rule
 	byName map[string]*Rule
 }
 
-// A group is a range of rules about one part of the object: from the first up to the first of the next group.
-type group struct {
-	title string
-	first int
-}
-
-// ParseRules reads a table of rules. It panics on mistakes, because tables are part of the program. A line is one of
-//
-//	@NAME                        starts a part of examples, followed by its lines; the part example is [Rules.Example]
-//	# TITLE                      starts a group
-//	## NAME: SEVERITY: SUMMARY   starts a rule
-//	> FIX
-//	! ABRIDGED
-//	| a line of Schema
-//	= a line of Config
-//	- a line of Bad
-//	+ a line of Good
-//	  a line of both, after one space
-//
-// and all other lines are words: after a rule its reason, and before the first rule a comment on the table. The first
-// character of an example line is followed by @NAME, which stands for the lines of that part, or by text, in which \t
-// and \xef have the same meaning as in Go.
-func ParseRules(text string) *Rules {
-	p := parser{parts: map[string]string{}}
-	for line := range strings.Lines(text) {
-		p.line(strings.TrimSuffix(line, "\n"))
+// NewRules returns the rules of the groups, whose names must differ. The files of a rule may lack their last newline.
+func NewRules(example string, groups ...Group) *Rules {
+	r := &Rules{Example: example, Groups: slices.Clone(groups), byName: map[string]*Rule{}}
+	for _, g := range groups {
+		r.all = append(r.all, g.Rules...)
 	}
-	r := &p.rules
-	r.Example = p.parts["example"]
-	r.byName = make(map[string]*Rule, len(r.all))
 	for i := range r.all {
-		r.byName[r.all[i].Name] = &r.all[i]
+		rule := &r.all[i]
+		for _, text := range []*string{&rule.Bad, &rule.Good, &rule.Schema, &rule.Config} {
+			if *text != "" && !strings.HasSuffix(*text, "\n") {
+				*text += "\n"
+			}
+		}
+		r.byName[rule.Name] = rule
+	}
+	rest := r.all
+	for i, g := range groups {
+		r.Groups[i].Rules, rest = rest[:len(g.Rules)], rest[len(g.Rules):]
 	}
 	return r
 }
-
-// Join returns the rules of both tables, whose names must differ, with the example of the first.
-func Join(a, b *Rules) *Rules {
-	joined := &Rules{Example: a.Example, all: slices.Concat(a.all, b.all), byName: map[string]*Rule{}}
-	joined.groups = slices.Clone(a.groups)
-	for _, g := range b.groups {
-		joined.groups = append(joined.groups, group{g.title, g.first + len(a.all)})
-	}
-	for i := range joined.all {
-		joined.byName[joined.all[i].Name] = &joined.all[i]
-	}
-	return joined
-}
-
-// A parser reads a table of rules.
-type parser struct {
-	rules Rules
-	parts map[string]string // of examples
-	part  string            // the current one
-}
-
-func (p *parser) line(line string) {
-	if head, ok := strings.CutPrefix(line, "## "); ok {
-		part := strings.SplitN(head, ": ", 3)
-		p.rules.all = append(p.rules.all, Rule{Name: part[0], Severity: Severity(part[1]), Summary: part[2]})
-		return
-	}
-	if title, ok := strings.CutPrefix(line, "# "); ok {
-		p.rules.groups = append(p.rules.groups, group{title, len(p.rules.all)})
-		return
-	}
-	if name, ok := strings.CutPrefix(line, "@"); ok {
-		p.part = name
-		return
-	}
-	if len(p.rules.all) == 0 {
-		p.before(line)
-		return
-	}
-	p.rule(&p.rules.all[len(p.rules.all)-1], line)
-}
-
-// before reads a line before the first rule.
-func (p *parser) before(line string) {
-	if text, ok := strings.CutPrefix(line, " "); ok {
-		p.parts[p.part] += p.example(text)
-		return
-	}
-}
-
-// rule reads a line about a rule.
-func (p *parser) rule(r *Rule, line string) {
-	if line == "" {
-		return
-	}
-	switch rest := line[1:]; line[0] {
-	case '>':
-		r.Fix = join(r.Fix, rest)
-	case '!':
-		r.Abridged = join(r.Abridged, rest)
-	case '|':
-		r.Schema += p.example(strings.TrimPrefix(rest, " "))
-	case '=':
-		r.Config += p.example(strings.TrimPrefix(rest, " "))
-	case '-':
-		r.Bad += p.example(rest)
-	case '+':
-		r.Good += p.example(rest)
-	case ' ':
-		r.Bad += p.example(rest)
-		r.Good += p.example(rest)
-	default:
-		r.Reason = join(r.Reason, line)
-	}
-}
-
-// example returns the text for a line of an example.
-func (p *parser) example(line string) string {
-	if name, ok := strings.CutPrefix(line, "@"); ok {
-		part, known := p.parts[name]
-		if !known {
-			panic("no part " + line)
-		}
-		return part
-	}
-	return unescape.Replace(line) + "\n"
-}
-
-var unescape = strings.NewReplacer(`\t`, "\t", `\xef`, "\xef")
-
-func join(text, line string) string { return strings.TrimSpace(text + " " + strings.TrimSpace(line)) }
 
 // All returns all rules, grouped by subject, in the order of the reference.
 func (r *Rules) All() []Rule { return slices.Clone(r.all) }
@@ -176,25 +77,6 @@ func (r *Rules) Names() []string {
 		names[i] = r.all[i].Name
 	}
 	return names
-}
-
-// Titles returns the titles of all groups.
-func (r *Rules) Titles() []string {
-	titles := make([]string, len(r.groups))
-	for i := range r.groups {
-		titles[i] = r.groups[i].title
-	}
-	return titles
-}
-
-// Group returns the rules of a group.
-func (r *Rules) Group(title string) []Rule {
-	i := slices.IndexFunc(r.groups, func(g group) bool { return g.title == title })
-	end := len(r.all)
-	if i+1 < len(r.groups) {
-		end = r.groups[i+1].first
-	}
-	return r.all[r.groups[i].first:end]
 }
 
 // Of returns the rule with the given name. It panics if there is none.

@@ -3,11 +3,9 @@ package resolve
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -15,12 +13,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
-
-//go:embed rules.txt
-var rulesText string
-
-// Rules returns the table of the rules that [Check.Run] checks.
-var Rules = sync.OnceValue(func() *problems.Rules { return problems.ParseRules(rulesText) })
 
 // The names of the rules.
 const (

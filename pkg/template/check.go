@@ -2,11 +2,9 @@ package template
 
 import (
 	"context"
-	_ "embed"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,16 +13,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
-
-//go:embed rules.txt
-var rulesText string
-
-// ownRules returns the rules that apply only to templates.
-var ownRules = sync.OnceValue(func() *problem.Rules { return problem.ParseRules(rulesText) })
-
-// Rules returns the rules of [Check]: the rules for templates, and the rules for catalogs, because a template contains
-// catalog objects.
-var Rules = sync.OnceValue(func() *problem.Rules { return problem.Join(validate.Rules(), ownRules()) })
 
 // Recognized reports whether the first document of a file has a template schema.
 func Recognized(r io.ReaderAt, size int64) bool {
@@ -80,7 +68,7 @@ func (c *checker) find(rule string, ptr jsontext.Pointer, format string, args ..
 }
 
 func (c *checker) addError(rule string, err *declcfg.Error) {
-	r := ownRules().Of(rule)
+	r := Rules().Of(rule)
 	p := &problem.Problem{Rule: rule, Severity: r.Severity, Pos: err.Pos, Message: err.Err.Error(), Fix: r.Fix}
 	if err.Pointer != "" {
 		p.Path = declcfg.Path(err.Pointer)

@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // channel checks an olm.channel on its own.
@@ -123,3 +124,106 @@ func isLower(a, b string) bool {
 	high, errHigh := versionOf(b)
 	return errLow == nil && errHigh == nil && low.Compare(high) < 0
 }
+
+var channelRules = problem.Group{Title: "Channels", Rules: []problem.Rule{
+	{Name: "channel-package", Severity: problem.Error, Summary: "a channel belongs to a package of the catalog",
+		Reason: "Upstream rejects channels of unknown packages.",
+		Fix:    "correct the package, or add its olm.package",
+		Bad: `schema: olm.channel
+package: dem
+name: fast
+entries:
+- {name: demo.v1.2.0}`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "channel-name", Severity: problem.Error, Summary: "a channel has a name",
+		Reason: "Subscriptions refer to channels by name.",
+		Fix:    "give the channel a name",
+		Bad: `schema: olm.channel
+package: demo
+entries:
+- {name: demo.v1.2.0}`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "duplicate-channel", Severity: problem.Error, Summary: "a channel is defined once in its package",
+		Reason: "Upstream rejects a second definition.",
+		Fix:    "merge the two channels",
+		Bad: fastChannel + `- {name: demo.v1.1.0}
+---
+` + fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0}",
+		Good: fastChannel + `- {name: demo.v1.1.0}
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
+	{Name: "channel-entries", Severity: problem.Error, Summary: "a channel has entries",
+		Reason: "A channel without entries has no head to install.",
+		Fix:    "add entries, or remove the channel",
+		Bad: `schema: olm.channel
+package: demo
+name: fast
+entries: []`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "entry-name", Severity: problem.Error, Summary: "an entry has the name of a bundle",
+		Reason: "An entry refers to its bundle by name.",
+		Fix:    "name a bundle of the package, or remove the entry",
+		Bad: fastChannel + `- {name: demo.v1.2.0}
+- {name: ""}`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "duplicate-entry", Severity: problem.Error, Summary: "a bundle is in a channel once",
+		Reason: "Two entries for one bundle may update different versions.",
+		Fix:    "merge the two entries",
+		Bad: fastChannel + `- {name: demo.v1.2.0, replaces: demo.v1.1.0}
+- {name: demo.v1.2.0, skips: [demo.v1.0.0]}`,
+		Good: fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.0.0]}"},
+	{Name: "entry-bundle", Severity: problem.Error, Summary: "every entry of a channel has its bundle",
+		Reason: "An entry without a bundle cannot be installed. Upstream only checks the last channel of a package.",
+		Fix:    "add the olm.bundle, or remove the entry",
+		Bad: fastChannel + `- {name: demo.v1.2.0}
+- {name: demo.v1.3.0, replaces: demo.v1.2.0}`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
+		Reason: "The head, which no entry replaces or skips, is what new users get. Upstream rejects channels with none or " +
+			"several.",
+		Fix: "connect the entries by replaces or skips until only one is not replaced or skipped",
+		Bad: fastChannel + `- {name: demo.v1.1.0}
+- {name: demo.v1.2.0}`,
+		Good: fastChannel + `- {name: demo.v1.1.0}
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
+	{Name: "channel-cycle", Severity: problem.Error, Summary: "replaces does not form a cycle",
+		Reason: "Updates would never end.",
+		Fix:    "remove one of the replaces",
+		Bad: fastChannel + `- {name: demo.v1.0.0, replaces: demo.v1.1.0}
+- {name: demo.v1.1.0, replaces: demo.v1.0.0}
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`,
+		Good: fastChannel + stableEntries},
+	{Name: "channel-stranded", Severity: problem.Error,
+		Summary: "following replaces from the head reaches every entry that is not skipped",
+		Reason:  "Users of a stranded entry are never offered an update.",
+		Fix:     "have an entry of the chain replace or skip them",
+		Bad: fastChannel + `- {name: demo.v1.0.0}
+- {name: demo.v1.1.0, replaces: demo.v1.0.0}
+- {name: demo.v1.2.0, skips: [demo.v1.1.0]}`,
+		Good: fastChannel + `- {name: demo.v1.0.0}
+- {name: demo.v1.1.0, replaces: demo.v1.0.0}
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`},
+	{Name: "empty-skip", Severity: problem.Error, Summary: "skips holds names",
+		Reason: "Upstream rejects empty names in skips.",
+		Fix:    "remove the empty name",
+		Bad:    fastChannel + `- {name: demo.v1.2.0, skips: [demo.v1.1.0, ""]}`,
+		Good:   fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"},
+	{Name: "skip-range", Severity: problem.Error, Summary: "a skipRange is a valid version range",
+		Reason: "Upstream rejects ranges that it cannot parse. It supports comparisons joined by spaces and ||, and x as a " +
+			"wildcard.",
+		Fix:  `write it like ">=1.0.0 <1.2.0"`,
+		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0, <1.2.0"}`,
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
+	{Name: "empty-range", Severity: problem.Warning, Summary: "a range of versions has a version in it",
+		Reason: "A skipRange without versions does nothing, and nothing can meet such a requirement. Often two bounds are " +
+			"swapped.",
+		Fix:  "correct the range",
+		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.3.0 <1.2.0"}`,
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
+	{Name: "skip-range-self", Severity: problem.Warning,
+		Summary: "a skipRange does not include the version of its own entry",
+		Reason: "OLM Classic finds that the installed bundle updates itself, does nothing, and does not look at entries " +
+			"further from the head.",
+		Fix:  "end the range below the version of the entry",
+		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <=1.2.0"}`,
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
+}}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A Policy states requirements of the catalog maintainers beyond the format. The zero value has no requirements.
@@ -90,3 +91,51 @@ func (s *scope) registry(image string, at jsontext.Pointer) {
 		s.found[len(s.found)-1].cause, _, _ = strings.Cut(image, "/")
 	}
 }
+
+var policyRules = problem.Group{Title: "Policy", Rules: []problem.Rule{
+	{Name: "policy-default-channel", Severity: problem.Error,
+		Summary: "the default channel is the one that the policy names",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "change the default channel, or the policy",
+		Config: `policy:
+  defaultChannel: stable`,
+		Bad: "---\n" + fastChannel + stableEntries + `---
+schema: olm.package
+name: demo
+description: Shows what a catalog looks like.
+defaultChannel: fast`,
+		Good: "---\n" + fastChannel + stableEntries + `---
+schema: olm.package
+name: demo
+description: Shows what a catalog looks like.
+defaultChannel: stable`},
+	{Name: "policy-channel-name", Severity: problem.Error, Summary: "the name of a channel matches the policy",
+		Reason: "The policy is in opm.yaml, beside the catalog.",
+		Fix:    "rename the channel, or change the policy",
+		Config: `policy:
+  channelNames: ^(stable|fast)$`,
+		Bad: `schema: olm.channel
+package: demo
+name: edge
+entries:
+- {name: demo.v1.2.0}`,
+		Good: fastChannel + "- {name: demo.v1.2.0}"},
+	{Name: "policy-skip", Severity: problem.Error, Summary: "no update is larger than the policy allows",
+		Reason: "The policy is in opm.yaml, beside the catalog. It has the largest number of major versions and, within a " +
+			"major version, of minor versions that a replaces or a skip may span.",
+		Fix: "add the versions in between to the channel, or change the policy",
+		Config: `policy:
+  largestSkip: {major: 0, minor: 1}`,
+		Bad: fastChannel + `- {name: demo.v1.0.0}
+- {name: demo.v1.2.0, replaces: demo.v1.0.0}`,
+		Good: fastChannel + stableEntries},
+	{Name: "policy-registry", Severity: problem.Error, Summary: "images come from the registries that the policy allows",
+		Reason: "The policy is in opm.yaml, beside the catalog.",
+		Fix:    "mirror the image, or change the policy",
+		Config: `policy:
+  registries: [registry.example]`,
+		Bad: demoBundle + `relatedImages:
+- {name: demo, image: quay.io/demo/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`,
+		Good: demoBundle + `relatedImages:
+- {name: demo, image: registry.example/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`},
+}}
