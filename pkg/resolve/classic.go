@@ -181,7 +181,13 @@ func (ns *ClassicRequest) Resolve(ctx context.Context, opts Options) (*ClassicRe
 	if err := ns.check(); err != nil {
 		return nil, err
 	}
-	return opts.bound(ctx, ns.question().answer)
+	q := ns.question()
+	return opts.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
+		if err := q.ask(ctx); err != nil {
+			return nil, err
+		}
+		return q.solve(ctx)
+	})
 }
 
 // bound calls answer with a timeout. An error is an outcome, unless it is the error of ctx.
@@ -211,39 +217,28 @@ func (o Options) bound(
 	return a, nil
 }
 
-// answer answers the question. The error is the reason why OLM cannot resolve.
-func (q *question) answer(ctx context.Context) (*ClassicResult, error) {
-	if err := q.ask(ctx); err != nil {
-		return nil, err
-	}
-	return q.solve(ctx)
-}
-
 // solve solves the constraints on the variables.
 func (q *question) solve(ctx context.Context) (*ClassicResult, error) {
 	p := q.problem()
 	answer := &ClassicResult{Outcome: Resolved, Install: []Choice{}}
 	chosen, err := p.Solve(ctx)
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
-		answer.Outcome, answer.Core = Unsatisfiable, p.core(unsatisfiable.Core)
-		answer.Message = "constraints not satisfiable: " + sentences(answer.Core)
+		for _, i := range unsatisfiable.Core {
+			answer.Core = append(answer.Core, p.fact(i))
+		}
+		slices.SortFunc(answer.Core, func(a, b Fact) int { return cmp.Compare(a.Message, b.Message) })
+		answer.Outcome, answer.Message = Unsatisfiable, "constraints not satisfiable: "+sentences(answer.Core)
 		return answer, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	q.steps(answer, p.bundles(chosen))
-	answer.OrderSensitive = p.orderSensitive(ctx, chosen)
-	return answer, nil
-}
-
-// orderSensitive reports whether the reverse order of the anchors gives another answer.
-func (p *problem) orderSensitive(ctx context.Context, chosen []int) bool {
-	if len(p.Constraints)-p.anchors < 2 {
-		return false
+	if len(p.Constraints)-p.anchors > 1 {
+		other, err := p.solveReversed(ctx)
+		answer.OrderSensitive = err != nil || !slices.Equal(chosen, other)
 	}
-	other, err := p.solveReversed(ctx)
-	return err != nil || !slices.Equal(chosen, other)
+	return answer, nil
 }
 
 // solveReversed returns the chosen variables if the anchors are in reverse order.
@@ -254,33 +249,12 @@ func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
 	return reversed.Solve(ctx)
 }
 
-// core returns the facts of constraints, sorted by message.
-func (p *problem) core(constraints []int) []Fact {
-	var facts []Fact
-	for _, i := range constraints {
-		facts = append(facts, p.facts[i]())
-	}
-	slices.SortFunc(facts, func(a, b Fact) int { return cmp.Compare(a.Message, b.Message) })
-	return facts
-}
-
 func sentences(facts []Fact) string {
 	var texts []string
 	for _, f := range facts {
 		texts = append(texts, f.Message)
 	}
 	return strings.Join(texts, ", ")
-}
-
-// bundles returns the chosen bundles of catalogs, without the installed operators.
-func (p *problem) bundles(chosen []int) []*variable {
-	var bundles []*variable
-	for _, i := range chosen {
-		if i < len(p.variables) && p.variables[i].bundle.installed == nil {
-			bundles = append(bundles, p.variables[i])
-		}
-	}
-	return bundles
 }
 
 // broken returns the errors that keep OLM from resolving, as facts. It omits errors without a place.
@@ -332,23 +306,35 @@ func (q *question) steps(answer *ClassicResult, chosen []*variable) {
 	subscriptions := slices.Clone(q.Subscriptions)
 	for _, v := range chosen {
 		c := choice(v)
-		matching := matches(subscriptions, c)
-		if len(matching) > 0 && !slices.ContainsFunc(matching, func(s *Subscription) bool { return !q.isCurrent(s, c) }) {
+		matching, current := 0, 0
+		for i := range subscriptions {
+			if s := &subscriptions[i]; s.follows(c) {
+				matching++
+				if s.CurrentCSV == c.Bundle {
+					current++
+				}
+			}
+		}
+		isIt := func(in Installed) bool { return in.Name == c.Bundle }
+		if matching > 0 && current == matching && slices.ContainsFunc(q.Installed, isIt) {
 			answer.Unchanged = append(answer.Unchanged, c)
 			continue
 		}
 		answer.Install = append(answer.Install, c)
-		if len(matching) == 0 {
+		if matching == 0 {
 			answer.Generated = append(answer.Generated, generated(c))
 		}
-		for _, s := range matching {
-			if s.CurrentCSV != c.Bundle {
+		for i := range subscriptions {
+			if s := &subscriptions[i]; s.CurrentCSV != c.Bundle && s.follows(c) {
 				s.CurrentCSV = c.Bundle
 				answer.Updated = append(answer.Updated, *s)
 			}
 		}
 	}
-	slices.SortFunc(answer.Install, compareChoices)
+	slices.SortFunc(answer.Install, func(a, b Choice) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Bundle, b.Bundle),
+			cmp.Compare(a.Catalog, b.Catalog), cmp.Compare(a.CatalogNamespace, b.CatalogNamespace))
+	})
 }
 
 func choice(v *variable) Choice {
@@ -362,32 +348,10 @@ func choice(v *variable) Choice {
 	return c
 }
 
-func compareChoices(a, b Choice) int {
-	return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Bundle, b.Bundle),
-		cmp.Compare(a.Catalog, b.Catalog), cmp.Compare(a.CatalogNamespace, b.CatalogNamespace))
-}
-
-// matches returns the Subscriptions that a choice is for.
-func matches(subscriptions []Subscription, c Choice) []*Subscription {
-	var matching []*Subscription
-	for i := range subscriptions {
-		if s := &subscriptions[i]; s.follows(c) {
-			matching = append(matching, s)
-		}
-	}
-	return matching
-}
-
 // follows reports whether a choice is for the Subscription.
 func (s *Subscription) follows(c Choice) bool {
 	return s.Package == c.Package && (s.Channel == "" || s.Channel == c.Channel) &&
 		(s.anyCatalog() || s.Catalog == c.Catalog && s.CatalogNamespace == c.CatalogNamespace)
-}
-
-// isCurrent reports whether the choice is already installed for a Subscription.
-func (q *question) isCurrent(s *Subscription, c Choice) bool {
-	isIt := func(in Installed) bool { return in.Name == c.Bundle }
-	return s.CurrentCSV == c.Bundle && slices.ContainsFunc(q.Installed, isIt)
 }
 
 // generated returns the Subscription that OLM creates for a dependency.

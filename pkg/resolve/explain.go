@@ -127,25 +127,17 @@ func errorReasons(answer *ClassicResult) []*Reason {
 // An explainer explains the answer to a question.
 type explainer struct {
 	*problem
-	q            *question
-	dependencies map[int]*dependency // by constraint
-	subjects     [][]int             // the constraints of each variable, apart from Mandatory ones
-	names        map[string]int      // number of variables with each name
-	trials       int                 // number of tried changes
-	exhausted    bool                // there were more changes than maxTrials
+	subjects  [][]int        // the constraints of each variable, apart from Mandatory ones
+	names     map[string]int // number of variables with each name
+	trials    int            // number of tried changes
+	exhausted bool           // there were more changes than maxTrials
 }
 
-func newExplainer(q *question) *explainer {
-	x := &explainer{problem: q.problem(), q: q, dependencies: map[int]*dependency{}, names: map[string]int{}}
-	x.subjects = make([][]int, x.Variables)
-	seen := make([]int, len(x.variables)) // number of dependencies seen per variable
+func newExplainer(p *problem) *explainer {
+	x := &explainer{problem: p, subjects: make([][]int, p.Variables), names: map[string]int{}}
 	for i, c := range x.Constraints {
 		if c.Kind != solver.AtMostOne && c.Kind != solver.Mandatory {
 			x.subjects[c.Subject] = append(x.subjects[c.Subject], i)
-		}
-		if c.Kind == solver.Dependency && c.Subject < len(x.variables) {
-			x.dependencies[i] = &x.variables[c.Subject].dependencies[seen[c.Subject]]
-			seen[c.Subject]++
 		}
 	}
 	for _, v := range x.variables {
@@ -159,7 +151,7 @@ func (ns *ClassicRequest) explain(ctx context.Context, explanation *Explanation)
 	if err := q.ask(ctx); err != nil {
 		return err
 	}
-	x := newExplainer(q)
+	x := newExplainer(q.problem())
 	chosen, err := x.Solve(ctx)
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
 		explanation.Reasons = x.story(x.Constraints, unsatisfiable.Core).tell()
@@ -188,7 +180,7 @@ func (ns *ClassicRequest) explain(ctx context.Context, explanation *Explanation)
 
 // isTold reports whether a decision is for a Subscription or for a requirement of a bundle that is not installed yet.
 func (x *explainer) isTold(d decision) bool {
-	return x.request(d.Subject) != nil || x.variables[d.Subject].bundle.installed == nil
+	return x.subscription(d.Subject) != nil || x.variables[d.Subject].bundle.installed == nil
 }
 
 // other sets the bundles that OLM may install instead.
@@ -250,11 +242,11 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 		Chosen: x.identifier(v), Installed: x.variables[v].bundle.installed != nil, Reused: d.reused,
 		Preferred: x.preferred(d), chosen: x.origin(v),
 	}
-	r := x.request(d.Subject)
+	r := x.subscription(d.Subject)
 	if r != nil {
 		out.Subscription, out.Place, out.who = r.Name, r.Pos, "Subscription "+r.Name
 	} else {
-		from, dependency := x.variables[d.Subject], x.dependencies[d.constraint]
+		from, dependency := x.variables[d.Subject], x.origins[d.constraint].dependency
 		out.Bundle, out.Requires = from.identifier, wants(dependency.requirement)
 		out.Place, out.who = from.propertyPlace(dependency.property).find(), x.name(d.Subject)+" requires "+out.Requires
 	}
@@ -269,14 +261,6 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 		out.MoreRejected += more
 	}
 	return out, nil
-}
-
-// request returns the request of a variable that is a Subscription, else nil.
-func (x *explainer) request(v int) *subscription {
-	if v < len(x.variables) {
-		return nil
-	}
-	return x.q.subscriptions[v-len(x.variables)]
 }
 
 // reject adds reasons, each about one rejected bundle.
@@ -412,7 +396,7 @@ func (x *explainer) preferred(d decision) []Preference {
 		if v == d.Others[d.chosen] { // a Subscription without a channel may list it twice
 			continue
 		}
-		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.request(d.Subject) != nil, x.catalogOf(d.Subject))
+		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.subscription(d.Subject) != nil, x.catalogOf(d.Subject))
 		if !slices.ContainsFunc(preferences, func(p Preference) bool { return p.Rule == rule }) {
 			preferences = append(preferences, Preference{x.variables[v].identifier, rule, x.name(v)})
 		}

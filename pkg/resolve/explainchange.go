@@ -121,7 +121,7 @@ func (x *explainer) try(ctx context.Context, edits []edit, wanted *entry) (helps
 	if err := q.ask(ctx); err != nil {
 		return false, nil, ctx.Err() // an edit that leads to another error is no help
 	}
-	y := newExplainer(q)
+	y := newExplainer(q.problem())
 	chosen, err := y.Solve(ctx)
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
 		return false, y.edits(unsatisfiable.Core), nil
@@ -148,7 +148,7 @@ func (x *explainer) edits(core []int) []edit {
 			continue // from an earlier decision
 		}
 		c := x.Constraints[i]
-		r := x.request(c.Subject)
+		r := x.subscription(c.Subject)
 		switch {
 		case c.Kind == solver.Dependency && r != nil:
 			edits = append(edits, x.editSubscription(r)...)
@@ -255,7 +255,7 @@ func remove(in *Installed, s *Subscription) edit {
 
 // editRequirement returns edits for a requirement: a wider version range, or a provider.
 func (x *explainer) editRequirement(i int) []edit {
-	v, d := x.variables[x.Constraints[i].Subject], x.dependencies[i]
+	v, d := x.variables[x.Constraints[i].Subject], x.origins[i].dependency
 	text := "add " + wants(d.requirement)
 	var edits []edit
 	if r, ok := d.requirement.(*requiredPackage); ok {

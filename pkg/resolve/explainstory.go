@@ -34,13 +34,13 @@ func (s *story) tell() []*Reason {
 		if c.Kind != solver.Mandatory {
 			continue
 		}
-		if first < 0 || s.request(s.constraints[first].Subject) == nil && s.request(c.Subject) != nil {
+		if first < 0 || s.subscription(s.constraints[first].Subject) == nil && s.subscription(c.Subject) != nil {
 			first = i
 		}
 	}
 	s.told[first] = true
 	root := s.constraints[first].Subject
-	if s.request(root) != nil {
+	if s.subscription(root) != nil {
 		return s.each([]int{root})
 	}
 	return s.reasons([]clue{s.mandatory(first, s.each([]int{root})...)}, nil)
@@ -101,8 +101,8 @@ func (s *story) subject(i int) clue {
 	case len(c.Others) > 0:
 		s.told[i] = true
 		told.because = s.each(c.Others)
-	case s.request(c.Subject) == nil:
-		told.what += s.q.missing(s.dependencies[i].requirement)
+	case s.subscription(c.Subject) == nil:
+		told.what += s.q.missing(s.origins[i].dependency.requirement)
 	}
 	s.told[i] = true
 	return told
@@ -112,10 +112,10 @@ func (s *story) subject(i int) clue {
 func (s *story) dependency(i int) clue {
 	c := s.constraints[i]
 	told := clue{who: []int{c.Subject}, kind: FactCandidates, place: s.place(i)}
-	r := s.request(c.Subject)
+	r := s.subscription(c.Subject)
 	switch {
 	case r == nil:
-		told.kind, told.what = FactRequirement, "requires "+wants(s.dependencies[i].requirement)
+		told.kind, told.what = FactRequirement, "requires "+wants(s.origins[i].dependency.requirement)
 	case len(c.Others) == 0:
 		where := strings.TrimPrefix(r.none, "no operators found")
 		where = strings.TrimSuffix(where, " of subscription "+r.Name)
@@ -141,7 +141,7 @@ func (s *story) unique(i int, variables []int) []clue {
 		return nil
 	}
 	s.told[i] = true
-	f := s.facts[i]()
+	f := s.fact(i)
 	told := clue{who: who, kind: f.Kind, place: s.shared(f)}
 	what, too := "provides "+f.Subject, ", as does "
 	if f.Kind == FactOneBundle {
@@ -192,7 +192,7 @@ func (s *story) needed(variables []int) []*Reason {
 		has := func(v int) bool { return slices.Contains(variables, v) }
 		switch {
 		case s.told[i]:
-		case c.Kind == solver.Mandatory && has(c.Subject) && s.request(c.Subject) == nil:
+		case c.Kind == solver.Mandatory && has(c.Subject) && s.subscription(c.Subject) == nil:
 			s.told[i] = true
 			told = append(told, s.mandatory(i))
 		case c.Kind == solver.Dependency && slices.ContainsFunc(c.Others, has):
@@ -290,13 +290,13 @@ func (r *Reason) says() string {
 // place returns the place at which a constraint is defined for a variable.
 func (s *story) place(i int) func(v int) place {
 	return func(v int) place {
-		if r := s.request(v); r != nil {
+		if r := s.subscription(v); r != nil {
 			return place{pos: r.Pos}
 		}
 		e := s.variables[v].entry
 		switch s.constraints[i].Kind {
 		case solver.Dependency:
-			return e.propertyPlace(s.dependencies[i].property)
+			return e.propertyPlace(s.origins[i].dependency.property)
 		case solver.Conflict:
 			return e.edgePlace()
 		case solver.Prohibited:

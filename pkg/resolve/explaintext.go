@@ -175,17 +175,9 @@ func (t *textWriter) changes(indent int, does string, changes []Change) {
 	}
 }
 
-// identifier returns the identifier of a bundle or the name of a Subscription.
-func (x *explainer) identifier(v int) string {
-	if r := x.request(v); r != nil {
-		return r.Name
-	}
-	return x.variables[v].identifier
-}
-
 // name returns the name of a variable for people.
 func (x *explainer) name(v int) string {
-	if r := x.request(v); r != nil {
+	if r := x.subscription(v); r != nil {
 		return "Subscription " + r.Name
 	}
 	b := x.variables[v]
@@ -220,7 +212,7 @@ func (x *explainer) namesOf(variables []int) []string {
 	named := map[string]bool{}
 	for _, v := range variables {
 		name, bundle := x.name(v), x.identifier(v)
-		if x.request(v) == nil {
+		if x.subscription(v) == nil {
 			bundle = x.variables[v].bundle.name
 			if x.variables[v].bundle.installed == nil {
 				name = bundle

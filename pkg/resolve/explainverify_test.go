@@ -54,7 +54,7 @@ func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 	if q.ask(t.Context()) != nil {
 		return
 	}
-	x := newExplainer(q)
+	x := newExplainer(q.problem())
 	if answer.Outcome == Unsatisfiable {
 		core := x.unsatisfiable(t)
 		s := x.story(x.Constraints, core)
@@ -150,7 +150,7 @@ func verifyStory(t *testing.T, s *story, chosen ...int) {
 		if !satisfiable(i) {
 			t.Errorf("constraint %d is no part of why %v is excluded", i, chosen)
 		}
-		if c := s.constraints[i]; !s.told[i] && (c.Kind != solver.Mandatory || s.request(c.Subject) == nil) {
+		if c := s.constraints[i]; !s.told[i] && (c.Kind != solver.Mandatory || s.subscription(c.Subject) == nil) {
 			t.Errorf("constraint %d, %v, is not told", i, c)
 		}
 	}
@@ -169,7 +169,7 @@ func verifyChanges(t *testing.T, x *explainer, core []int, changes []Change, wan
 		if err := q.ask(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		y := newExplainer(q)
+		y := newExplainer(q.problem())
 		b := bruteForce{Problem: y.Problem}
 		chosen := b.run()
 		if chosen == nil {

@@ -49,11 +49,11 @@ func verifyCore(t *testing.T, p *problem, core []int) {
 		return b.run() != nil
 	}
 	if satisfiable(-1) {
-		t.Errorf("the core %v is satisfiable", p.core(core))
+		t.Errorf("the core %v is satisfiable", core)
 	}
 	for _, i := range core {
 		if !satisfiable(i) {
-			t.Errorf("the core does not need %q", p.facts[i]().Message)
+			t.Errorf("the core does not need %q", p.fact(i).Message)
 		}
 	}
 }
