@@ -137,7 +137,8 @@ func (p *packageCheck) askClassic(ctx context.Context) error {
 	for _, e := range p.catalog.list().byPackage[p.x.Name] {
 		inChannel[e.channel.name] = append(inChannel[e.channel.name], e)
 	}
-	requirements := p.requirements.another()
+	// The limit of CEL evaluations is shared; nothing else is safe for concurrent use.
+	requirements := requirementReader{p.requirements.compiler.Another(), map[string]*readRequirement{}}
 	for _, o := range p.x.Channels {
 		if o.Value == nil {
 			continue
@@ -164,17 +165,16 @@ func isPlain(entries []*entry) bool {
 	if len(entries) == 0 || slices.ContainsFunc(entries, func(e *entry) bool { return e.channel != entries[0].channel }) {
 		return false
 	}
-	_, err := entries[0].channel.order()
-	return err == nil && !slices.ContainsFunc(entries, (*entry).isSpecial)
-}
-
-// isSpecial reports whether an entry has a requirement, is deprecated, or repeats a property that must be unique.
-func (e *entry) isSpecial() bool {
 	requires := func(p Property) bool { return requirementParsers[p.Type] != nil }
 	name := func(p packageVersion) string { return p.name }
 	same := func(gvk declcfg.GVK) declcfg.GVK { return gvk }
-	return e.deprecated || slices.ContainsFunc(e.properties, requires) ||
-		repeats(e.gvks, same) || repeats(e.packages, name)
+	for _, e := range entries {
+		if e.deprecated || slices.ContainsFunc(e.properties, requires) || repeats(e.gvks, same) || repeats(e.packages, name) {
+			return false
+		}
+	}
+	_, err := entries[0].channel.order()
+	return err == nil
 }
 
 // repeats reports whether two values have the same key.
@@ -228,38 +228,29 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 	}
 	if answer.Outcome != Resolved {
 		p.classicTally.Unresolved++
-		p.blame(dead, candidates, answer, classicUnresolved, failed)
+		p.addEffect(dead, candidates, answer, classicUnresolved, failed)
 		return nil
 	}
-	wanted := q.subscriptions[0].wanted()
 	got := s.InstalledCSV
 	for _, c := range slices.Concat(answer.Install, answer.Unchanged) {
 		if s.follows(c) {
 			got = c.Bundle
 		}
 	}
-	if wanted == nil || got == wanted.bundle.name {
+	best := slices.IndexFunc(candidates, func(e *entry) bool { return !e.deprecated })
+	if best < 0 || got == candidates[best].bundle.name {
 		return nil
 	}
 	p.classicTally.HeldBack++
-	candidates = []*entry{wanted}
+	wanted := candidates[best].bundle.name
+	candidates = candidates[best : best+1]
 	if !dead.explains(candidates) {
 		q.subscriptions[0].candidates = candidates
 		if answer, err = p.Options.bound(ctx, q.solve); err != nil {
 			return err
 		}
 	}
-	p.blame(dead, candidates, answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted.bundle.name})
-	return nil
-}
-
-// wanted returns the most preferred candidate that is not deprecated.
-func (r *subscription) wanted() *entry {
-	for _, e := range r.candidates {
-		if !e.deprecated {
-			return e
-		}
-	}
+	p.addEffect(dead, candidates, answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted})
 	return nil
 }
 
@@ -272,25 +263,16 @@ type deadEnds struct {
 
 func (q *question) deadEnds() *deadEnds {
 	s := &deadEnds{q, map[*entry]bool{}}
+	isBlocked := func(d dependency) bool { return s.all(d.candidates) }
 	for found := true; found; {
 		found = false
 		for e, v := range q.variables {
-			if !s.entries[e] && (e.deprecated || s.blocks(v)) {
+			if !s.entries[e] && (e.deprecated || slices.ContainsFunc(v.dependencies, isBlocked)) {
 				s.entries[e], found = true, true
 			}
 		}
 	}
 	return s
-}
-
-// blocks reports whether a variable has a dependency without any candidate that can be chosen.
-func (s *deadEnds) blocks(v *variable) bool {
-	for _, d := range v.dependencies {
-		if s.all(d.candidates) {
-			return true
-		}
-	}
-	return false
 }
 
 // explains reports whether there are candidates and all of them are dead ends. It reports false for a nil receiver.
@@ -300,17 +282,12 @@ func (s *deadEnds) explains(candidates []*entry) bool {
 
 // all reports whether all entries are dead ends; it is true for an empty list.
 func (s *deadEnds) all(entries []*entry) bool {
-	for _, e := range entries {
-		if !s.entries[e] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(entries, func(e *entry) bool { return !s.entries[e] })
 }
 
-// roots finds the root causes why entries are dead ends. It calls blame with each variable that has one, and with its
+// roots finds the root causes why entries are dead ends. It calls found with each variable that has one, and with its
 // dependency that has no provider, or with nil if the bundle is deprecated.
-func (s *deadEnds) roots(entries []*entry, blame func(*variable, *dependency)) {
+func (s *deadEnds) roots(entries []*entry, found func(*variable, *dependency)) {
 	seen := map[*entry]bool{}
 	for todo := entries; len(todo) > 0; {
 		e := todo[0]
@@ -321,12 +298,12 @@ func (s *deadEnds) roots(entries []*entry, blame func(*variable, *dependency)) {
 		seen[e] = true
 		v := s.question.variables[e]
 		if e.deprecated {
-			blame(v, nil)
+			found(v, nil)
 		}
 		for i := range v.dependencies {
 			switch d := &v.dependencies[i]; {
 			case len(d.candidates) == 0:
-				blame(v, d)
+				found(v, d)
 			case s.all(d.candidates):
 				todo = append(slices.Clip(todo), d.candidates...)
 			}
@@ -346,7 +323,7 @@ func (p *packageCheck) askV1() {
 			}
 			if err != nil {
 				p.v1Tally.Unresolved++
-				p.blameV1(err, effect{channel: c.Name, installed: installed})
+				p.addV1Effect(err, effect{channel: c.Name, installed: installed})
 			}
 		}
 		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}})
@@ -363,8 +340,8 @@ func (p *packageCheck) askV1() {
 	}
 }
 
-// blameV1 records an effect for the cause of an error.
-func (p *packageCheck) blameV1(err error, e effect) {
+// addV1Effect records an effect for the cause of an error.
+func (p *packageCheck) addV1Effect(err error, e effect) {
 	refusal, ok := errors.AsType[*graph.RefusalError](err)
 	if !ok {
 		c, _ := p.cause(v1Unresolved, err.Error())
@@ -375,20 +352,17 @@ func (p *packageCheck) blameV1(err error, e effect) {
 	b := refusal.Bundle
 	c, known := p.cause(v1Unresolved, b.Dependency)
 	if !known {
-		c.pos, c.verb, c.plural = p.propertyPos(b.Name, b.Dependency), "has", "have"
+		c.verb, c.plural = "has", "have"
 		c.text = fmt.Sprintf("a dependency declared via property %q, which OLM v1 does not support", b.Dependency)
 		c.fix = "use OLM Classic, or remove the dependency"
+		isIt := func(p Property) bool { return p.Type == b.Dependency }
+		for _, e := range named(p.catalog.list().byPackage[p.x.Name], b.Name) {
+			if i := slices.IndexFunc(e.properties, isIt); i >= 0 {
+				c.pos = e.propertyPlace(i).find()
+				break
+			}
+		}
 	}
 	c.addBundle(b.Name)
 	c.affect(v1Unresolved, e)
-}
-
-// propertyPos returns the position of the first property of a type in a bundle.
-func (p *packageCheck) propertyPos(bundle, typ string) declcfg.Pos {
-	for _, e := range named(p.catalog.list().byPackage[p.x.Name], bundle) {
-		if i := slices.IndexFunc(e.properties, func(p Property) bool { return p.Type == typ }); i >= 0 {
-			return e.propertyPlace(i).find()
-		}
-	}
-	return declcfg.Pos{}
 }

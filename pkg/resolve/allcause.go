@@ -74,9 +74,9 @@ func (c *cause) addBundle(name string) {
 	}
 }
 
-// blame records an effect for the causes why OLM Classic installs none of the candidates: their unsatisfied
+// addEffect records an effect for the causes why OLM Classic installs none of the candidates: their unsatisfied
 // requirements or, if these do not explain all of them, the facts of the answer.
-func (p *packageCheck) blame(dead *deadEnds, candidates []*entry, answer *ClassicResult, rule string, e effect) {
+func (p *packageCheck) addEffect(dead *deadEnds, candidates []*entry, answer *ClassicResult, rule string, e effect) {
 	if !dead.explains(candidates) {
 		p.conflict(answer, rule).affect(rule, e)
 		return
@@ -132,7 +132,9 @@ func (p *packageCheck) offered(e *entry) *entry {
 
 // conflict returns one cause for all facts of an answer, or for its message if it has no facts.
 func (p *packageCheck) conflict(answer *ClassicResult, rule string) *cause {
-	facts := slices.DeleteFunc(slices.Clone(answer.Core), isGiven)
+	facts := slices.DeleteFunc(slices.Clone(answer.Core), func(f Fact) bool { // the facts of every question
+		return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate
+	})
 	keys := []string{answer.Message}
 	if len(facts) > 0 {
 		keys = nil
@@ -148,11 +150,6 @@ func (p *packageCheck) conflict(answer *ClassicResult, rule string) *cause {
 		c.text = answer.Message
 	}
 	return c
-}
-
-// isGiven reports whether a fact is part of every question.
-func isGiven(f Fact) bool {
-	return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate
 }
 
 // key returns the part of a fact that is the same for different bundles.

@@ -297,21 +297,18 @@ func (l *listing) addPackage(c *Catalog, p *declcfg.PackageIndex, facts factRead
 		bundles[b.name] = b
 	}
 	for _, o := range p.Channels {
-		if o.Value != nil {
-			ch := &channel{catalog: c, pkg: p.Name, name: o.Value.Name, isDefault: o.Value.Name == defaultChannel, meta: o.Meta}
-			l.addChannel(ch, o.Value.Entries, bundles)
+		if o.Value == nil {
+			continue
 		}
-	}
-}
-
-func (l *listing) addChannel(ch *channel, edges []declcfg.Entry, bundles map[string]*bundle) {
-	for _, e := range edges {
-		if b := bundles[e.Name]; b != nil {
-			ch.entries = append(ch.entries, &entry{bundle: b, channel: ch, edges: e})
+		ch := &channel{catalog: c, pkg: p.Name, name: o.Value.Name, isDefault: o.Value.Name == defaultChannel, meta: o.Meta}
+		for _, e := range o.Value.Entries {
+			if b := bundles[e.Name]; b != nil {
+				ch.entries = append(ch.entries, &entry{bundle: b, channel: ch, edges: e})
+			}
 		}
+		ch.order = sync.OnceValues(func() ([]*entry, error) { return order(ch.entries) })
+		l.channels = append(l.channels, ch)
 	}
-	ch.order = sync.OnceValues(func() ([]*entry, error) { return order(ch.entries) })
-	l.channels = append(l.channels, ch)
 }
 
 // index builds the list of entries and the lookup tables.

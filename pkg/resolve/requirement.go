@@ -170,11 +170,6 @@ func newRequirementReader() requirementReader {
 	return requirementReader{constraint.NewCompiler(), map[string]*readRequirement{}}
 }
 
-// another returns a reader for another goroutine. Both share the cost limit of CEL evaluations.
-func (r *requirementReader) another() requirementReader {
-	return requirementReader{r.compiler.Another(), map[string]*readRequirement{}}
-}
-
 // A readRequirement is the requirement of a property, with its candidates. The candidates in catalogs, unlike those in
 // the installed operators, are the same for other questions.
 type readRequirement struct {

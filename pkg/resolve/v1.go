@@ -93,9 +93,9 @@ func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 		err = r.checkBundle(best)
 	}
 	if err != nil {
-		r.answer.Message = err.Error()
-		r.answer.Outcome = Failed
-		if r.keepsInstalled() {
+		r.answer.Message, r.answer.Outcome = err.Error(), Failed
+		// OLM compares versions as strings, so a range always is another version.
+		if r.Installed != nil && r.matching == 0 && (r.Version == "" || r.Version == r.Installed.Version) {
 			r.answer.Outcome = Kept
 		}
 	} else {
@@ -118,9 +118,12 @@ type v1Resolver struct {
 
 // resolve returns the offer with the best candidate. If the error is about this candidate, it returns both.
 func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
-	selector, err := r.selector()
-	if err != nil {
-		return nil, fmt.Errorf("desired catalog selector is invalid: %w", err)
+	var err error
+	selector := labels.Everything()
+	if r.Selector != nil {
+		if selector, err = metav1.LabelSelectorAsSelector(r.Selector); err != nil {
+			return nil, fmt.Errorf("desired catalog selector is invalid: %w", err)
+		}
 	}
 	if r.Version != "" {
 		if r.version, err = graph.ParseConstraint(r.Version); err != nil {
@@ -141,14 +144,6 @@ func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
 			b.Name, b.Name)
 	}
 	return best, b.Refusal()
-}
-
-// selector returns the selector of catalogs; without requirements it selects all of them.
-func (r *v1Resolver) selector() (labels.Selector, error) {
-	if r.Selector == nil {
-		return labels.Everything(), nil
-	}
-	return metav1.LabelSelectorAsSelector(r.Selector)
 }
 
 func (r *v1Resolver) parseInstalled() {
@@ -173,7 +168,7 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 	for i, c := range catalogs {
 		result := &r.answer.Catalogs[i]
 		result.Name, result.Priority = c.Name, c.Priority
-		if !selector.Matches(c.v1Labels()) {
+		if !selector.Matches(labels.Merge(labels.Set{nameLabel: c.Name}, c.Labels)) {
 			result.Why = "its labels do not match the selector"
 			continue
 		}
@@ -205,11 +200,6 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 
 // nameLabel is the label with the name of the catalog, which a cluster sets on each ClusterCatalog.
 const nameLabel = "olm.operatorframework.io/metadata.name"
-
-// v1Labels returns the labels of a ClusterCatalog, including its name label.
-func (c *Catalog) v1Labels() labels.Set {
-	return labels.Merge(labels.Set{nameLabel: c.Name}, c.Labels)
-}
 
 // choose returns the offer of the catalog with the highest priority. If there are offers whose best candidate is not
 // deprecated, it considers only these.
@@ -261,12 +251,6 @@ func (r *v1Resolver) unresolved(among []*offer) error {
 	}
 	slices.Sort(e.Catalogs)
 	return e
-}
-
-// keepsInstalled reports whether OLM keeps the installed bundle although it cannot resolve: the ClusterExtension asks
-// for no other version, and no catalog matches. Versions are compared as strings, so a range always is another version.
-func (r *v1Resolver) keepsInstalled() bool {
-	return r.Installed != nil && r.matching == 0 && (r.Version == "" || r.Version == r.Installed.Version)
 }
 
 // maxOthers is the maximum number of bundles per catalog that are listed as non-candidates.

@@ -224,7 +224,7 @@ func (r *v1Resolver) deprecations(best *offer) []Condition {
 		case d.Message == "":
 		case d.Reference.Schema == declcfg.SchemaPackage:
 			pkg = append(pkg, d.Message)
-		case d.Reference.Schema == declcfg.SchemaChannel && r.selects(name):
+		case d.Reference.Schema == declcfg.SchemaChannel && (len(r.Channels) == 0 || slices.Contains(r.Channels, name)):
 			channels = append(channels, d.Message)
 		case d.Reference.Schema == declcfg.SchemaBundle && name == installed:
 			bundle = append(bundle, d.Message)
@@ -249,11 +249,6 @@ func deprecated(of, not string, messages ...[]string) Condition {
 		return Condition{of, metav1.ConditionFalse, "NotDeprecated", not}
 	}
 	return Condition{of, metav1.ConditionTrue, "Deprecated", strings.Join(all, "\n")}
-}
-
-// selects reports whether the ClusterExtension follows a channel.
-func (e *V1Request) selects(channel string) bool {
-	return len(e.Channels) == 0 || slices.Contains(e.Channels, channel)
 }
 
 // An applyError is the reason why OLM cannot install the bundle that it resolved.

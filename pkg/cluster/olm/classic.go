@@ -287,12 +287,12 @@ func (ns *objects) current(failForward bool) []Subscription {
 			Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
 			InstalledCSV: status.InstalledCSV, CurrentCSV: status.CurrentCSV, State: status.State,
 		}
-		by := o.Value.Annotations[annotationGeneratedBy]
+		by, ref := o.Value.Annotations[annotationGeneratedBy], status.InstallPlanRef
 		switch {
-		case ns.lost(o.Value):
-			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, ""
-		case status.InstallPlanRef != nil:
-			s.InstallPlan = status.InstallPlanRef.Name
+		case ref != nil && s.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name):
+			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, "" // OLM makes it forget the InstallPlan
+		case ref != nil:
+			s.InstallPlan = ref.Name
 		case by != "" && !ns.isGone(by):
 			s.InstallPlan, s.State, s.CurrentCSV = by, ns.pending(by, failForward), spec.StartingCSV
 		}
@@ -306,12 +306,6 @@ func (ns *objects) current(failForward bool) []Subscription {
 		all = append(all, s)
 	}
 	return all
-}
-
-// lost reports whether a Subscription waits for an InstallPlan that is gone. OLM makes it forget both.
-func (ns *objects) lost(s *v1alpha1.Subscription) bool {
-	ref := s.Status.InstallPlanRef
-	return ref != nil && s.Status.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name)
 }
 
 // isGone reports whether an InstallPlan is known to be gone: a State with other InstallPlans, or with their definition,
@@ -331,32 +325,25 @@ func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionS
 func (q *Request) Statuses(namespace string) []Subscription {
 	ns, answer := q.objects(namespace), &NamespaceResult{Name: namespace}
 	q.describe(answer, ns, ns.current(ns.failForward()))
-	health := q.catalogHealth(namespace)
-	for i := range answer.Subscriptions {
-		answer.Subscriptions[i].Health = health
-	}
-	return answer.Subscriptions
-}
-
-// catalogHealth returns the health of the CatalogSources of the State that a namespace sees, by namespace and name. OLM
-// has no doubts about a server that it does not run itself.
-func (q *Request) catalogHealth(namespace string) []v1alpha1.SubscriptionCatalogHealth {
-	var all []v1alpha1.SubscriptionCatalogHealth
+	var health []v1alpha1.SubscriptionCatalogHealth
 	for o := range q.CatalogSources.All() {
 		c := o.Value
 		if c.Namespace != namespace && c.Namespace != q.global {
 			continue
 		}
-		healthy := c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name)
-		all = append(all, v1alpha1.SubscriptionCatalogHealth{
+		health = append(health, v1alpha1.SubscriptionCatalogHealth{
 			CatalogSourceRef: &corev1.ObjectReference{
 				APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.CatalogSourceKind,
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
-			Healthy: healthy,
+			// OLM has no doubts about a server that it does not run itself.
+			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name),
 		})
 	}
-	return all
+	for i := range answer.Subscriptions {
+		answer.Subscriptions[i].Health = health
+	}
+	return answer.Subscriptions
 }
 
 // describe sets the Subscriptions of an answer.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,20 +75,18 @@ func (m *Manifests) add(p *declcfg.Property) error {
 		m.CSV.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ClusterServiceVersionKind))
 		return err
 	}
-	other, err := decode(text)
+	var head metav1.TypeMeta
+	var other cluster.Kubernetes
+	if cluster.Unmarshal(text, &head) == nil && head == definitionV1beta1 {
+		other, err = bundle.DecodeCRD(text)
+	} else {
+		other, err = cluster.Decode(text)
+	}
 	if err != nil {
 		return err
 	}
 	m.Others = append(m.Others, other)
 	return nil
-}
-
-func decode(manifest jsontext.Value) (cluster.Kubernetes, error) {
-	var head metav1.TypeMeta
-	if cluster.Unmarshal(manifest, &head) == nil && head == definitionV1beta1 {
-		return bundle.DecodeCRD(manifest)
-	}
-	return cluster.Decode(manifest)
 }
 
 var definitionV1beta1 = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1beta1", Kind: "CustomResourceDefinition"}

@@ -61,7 +61,15 @@ const Waiting resolve.Outcome = "waiting"
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 	q := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
 	if q.global == "" {
-		q.findGlobal(opts.Catalogs)
+		// It is an argument of a program in the cluster, so that only the catalogs can hint at it.
+		for _, name := range globalNamespaces {
+			isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
+			_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
+			q.global, q.globalFound = name, isRead || slices.ContainsFunc(opts.Catalogs, isGiven)
+			if q.globalFound {
+				break
+			}
+		}
 	}
 	q.addCatalogs(opts.Catalogs)
 	for _, name := range slices.Sorted(maps.Keys(opts.Priorities)) {
@@ -114,43 +122,21 @@ func (q *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
 func (q *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
 	e := o.Value.Request()
 	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
-	if answer := rollingOut(o.Value, e); answer != nil {
-		return e, answer
-	}
-	return e, e.Resolve(q.clusterCatalogs)
-}
-
-// rollingOut returns the answer to e if a bundle is being rolled out, nil if not.
-func rollingOut(e *cluster.Extension, q *resolve.V1Request) *resolve.V1Result {
 	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
-	if !slices.ContainsFunc(e.Status.Conditions, isRollingOut) {
-		return nil
+	if !slices.ContainsFunc(o.Value.Status.Conditions, isRollingOut) {
+		return e, e.Resolve(q.clusterCatalogs)
 	}
-	answer := &resolve.V1Result{Extension: q.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: q.Pos}
-	for _, c := range e.Status.Conditions {
+	answer := &resolve.V1Result{Extension: e.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: e.Pos}
+	for _, c := range o.Value.Status.Conditions {
 		answer.Conditions = append(answer.Conditions, resolve.Condition{
 			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
 		})
 	}
-	return answer
+	return e, answer
 }
 
-// globalNamespaces are those of the global catalogs in OpenShift and elsewhere, as they are installed.
+// globalNamespaces are the default namespaces of the global catalogs, in OpenShift and elsewhere.
 var globalNamespaces = []string{"openshift-marketplace", "olm"}
-
-// findGlobal sets the namespace of the global catalogs. It is an argument of a program in the cluster, so that only the
-// catalogs can hint at it.
-func (q *Request) findGlobal(given []*resolve.Catalog) {
-	for _, name := range globalNamespaces {
-		q.global = name
-		isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
-		_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
-		if isRead || slices.ContainsFunc(given, isGiven) {
-			q.globalFound = true
-			return
-		}
-	}
-}
 
 // addCatalogs sets the catalogs of the request, the catalogs of the State first.
 func (q *Request) addCatalogs(given []*resolve.Catalog) {
@@ -191,21 +177,16 @@ func (q *Request) addCatalogs(given []*resolve.Catalog) {
 	}
 }
 
-// typo returns a hint with the catalog of the State that has nearly a name, "" for none.
-func (q *Request) typo(name string) string {
-	var names []string
-	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
-		names = append(names, c.Name)
-	}
-	if near := nearest.Within(min(2, len(name)/4), name, names); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return ""
-}
-
 // addCatalog adds a catalog that the State does not have.
 func (q *Request) addCatalog(c *resolve.Catalog) {
-	hint := q.typo(c.Name)
+	var names []string
+	for _, known := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		names = append(names, known.Name)
+	}
+	hint := ""
+	if near := nearest.Within(min(2, len(c.Name)/4), c.Name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
 	if c.Namespace != "" {
 		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
 		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
