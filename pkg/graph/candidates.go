@@ -60,13 +60,12 @@ func (c *Channel) edgeTo(entry int, b *Bundle) Edge {
 func (c *Channel) inRange(entry int, b *Bundle) bool {
 	version := b.semver()
 	r := c.ranges[entry]
-	if _, known := slices.BinarySearchFunc(c.versioned, version, (*Bundle).compareSemver); !known {
+	bySemver := func(b *Bundle, v semver.Version) int { return b.semver().Compare(v) }
+	if _, known := slices.BinarySearchFunc(c.versioned, version, bySemver); !known {
 		r, _ = ParseRange(c.entries[entry].SkipRange) // an invalid range is empty
 	}
 	return r.Contains(version)
 }
-
-func (b *Bundle) compareSemver(v semver.Version) int { return b.semver().Compare(v) }
 
 // WhyNot returns the reason why a bundle of p is not one of the [Package.Candidates], as a sentence without a full
 // stop, or "" if it is a candidate.

@@ -67,11 +67,18 @@ func (p Problem) String() string {
 // Check returns all problems of the channel: first problems with heads, then cycles, then stranded entries. A channel
 // without entries has no problems.
 func (c *Channel) Check() []Problem {
-	problems := c.checkHeads()
+	var problems []Problem
+	switch heads := c.heads(); {
+	case len(c.nodes) == 0, len(heads) == 1:
+	case len(heads) == 0:
+		problems = append(problems, c.noHead())
+	default:
+		problems = append(problems, c.entriesProblem(SeveralHeads, heads))
+	}
 	inCycle := make([]bool, len(c.entries))
 	for _, cycle := range c.cycles() {
 		kind := Cycle
-		if slices.ContainsFunc(cycle, c.isSkipped) {
+		if slices.ContainsFunc(cycle, func(i int) bool { return c.skipped[i] }) {
 			kind = SkippedCycle
 		}
 		for _, i := range cycle {
@@ -84,18 +91,6 @@ func (c *Channel) Check() []Problem {
 		problems = append(problems, c.entriesProblem(Stranded, stranded))
 	}
 	return problems
-}
-
-func (c *Channel) checkHeads() []Problem {
-	heads := c.heads()
-	switch {
-	case len(c.nodes) == 0, len(heads) == 1:
-		return nil
-	case len(heads) == 0:
-		return []Problem{c.noHead()}
-	default:
-		return []Problem{c.entriesProblem(SeveralHeads, heads)}
-	}
 }
 
 // noHead returns the problem of a channel without a head. It follows edges back to their first entry until it finds a
@@ -148,8 +143,6 @@ func (e edge) pointer() jsontext.Pointer {
 	}
 	return entryPointer(e.from).AppendToken("skips").AppendToken(strconv.Itoa(e.skip))
 }
-
-func (c *Channel) isSkipped(i int) bool { return c.skipped[i] }
 
 func (c *Channel) byName(i, j int) int { return cmp.Compare(c.entries[i].Name, c.entries[j].Name) }
 

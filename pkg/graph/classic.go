@@ -111,7 +111,9 @@ func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
 	for _, c := range p.subscribed(c) {
 		order, err := c.order()
 		if err != nil {
-			return refusedPlan(p, bundles, err), err
+			refused := newPlanner(Classic, p, bundles)
+			refused.plan.refused = err
+			return refused.finish(), err
 		}
 		for _, i := range order {
 			planner.claimEntry(c, i)

@@ -209,7 +209,8 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 
 // checkMember checks that one of the channels has an entry for To.
 func (e *explainer) checkMember(channels []*Channel) {
-	e.check("in channel", inAny(channels, e.to), "the channel has an entry for it", "the channel has no entry for it")
+	member := slices.ContainsFunc(channels, func(c *Channel) bool { return c.Index(e.To) != none })
+	e.check("in channel", member, "the channel has an entry for it", "the channel has no entry for it")
 }
 
 // checkOffered checks that OLM Classic offers the entry for To that updates From or, if there is none, any entry for
@@ -237,7 +238,13 @@ func (e *explainer) checkOffered(channels []*Channel) {
 // checkEntry checks that OLM Classic offers an entry of a channel.
 func (e *explainer) checkEntry(c *Channel, entry int) {
 	if c.skipped[entry] {
-		e.check("not skipped", false, "", "it is skipped by "+strings.Join(c.skippers(e.To), ", "))
+		var skippers []string
+		for _, i := range c.nodes {
+			if slices.Contains(c.entries[i].Skips, e.To) {
+				skippers = append(skippers, c.entries[i].Name)
+			}
+		}
+		e.check("not skipped", false, "", "it is skipped by "+strings.Join(skippers, ", "))
 		return
 	}
 	e.check("not skipped", true, "no entry skips it", "")
@@ -253,17 +260,6 @@ func (e *explainer) checkDeprecated(means string) {
 		why = "it is deprecated: " + means
 	}
 	e.check("deprecation", true, why, "")
-}
-
-// skippers returns the names of the entries that skip a bundle.
-func (c *Channel) skippers(name string) []string {
-	var names []string
-	for _, i := range c.nodes {
-		if slices.Contains(c.entries[i].Skips, name) {
-			names = append(names, c.entries[i].Name)
-		}
-	}
-	return names
 }
 
 // reason returns the reason why a step updates a bundle.
@@ -312,11 +308,4 @@ func (e *explainer) checkCandidate(p *Package, o V1Options) {
 	default:
 		e.checkEdge(p.channelsOf(o), "")
 	}
-}
-
-func inAny(channels []*Channel, b *Bundle) bool {
-	return slices.ContainsFunc(channels, func(c *Channel) bool {
-		_, ok := c.index[b.Name]
-		return ok
-	})
 }

@@ -2,7 +2,9 @@ package graph
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/blang/semver/v4"
@@ -277,4 +279,77 @@ func (c *Channel) Nodes() []Node {
 		at[c.bundles[i].Name].Head = true
 	}
 	return nodes
+}
+
+// Find returns the bundle with the given name or, if there is none, all bundles with the given version, in the order of
+// Bundles. The version may include the release or omit it: 1.0.0-1 or 1.0.0.
+func (p *Package) Find(nameOrVersion string) []*Bundle {
+	if b := p.Bundle(nameOrVersion); b != nil {
+		return []*Bundle{b}
+	}
+	var found []*Bundle
+	for _, b := range p.Bundles {
+		if b.Version != nil && (b.Version.String() == nameOrVersion || b.semver().String() == nameOrVersion) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// Updates yields the bundles of the catalog that update others, in the order of Bundles, each with all bundles that it
+// has an edge to in some channel. It yields every edge, whether or not OLM would choose it, except for edges from a
+// bundle to itself.
+func (p *Package) Updates() iter.Seq2[*Bundle, []*Bundle] {
+	entries := entriesOf(p.Channels)
+	versioned := p.Bundles[firstVersion(p.Bundles):]
+	return func(yield func(to *Bundle, from []*Bundle) bool) {
+		for _, to := range p.Bundles {
+			var from []*Bundle
+			for _, e := range entries[to] {
+				entry := e.channel.entries[e.node]
+				for _, name := range append(slices.Clone(entry.Skips), entry.Replaces) {
+					if b := p.Bundle(name); b != nil {
+						from = append(from, b)
+					}
+				}
+				for i, j := range e.channel.ranges[e.node].indexes(versioned) {
+					from = append(from, versioned[i:j]...)
+				}
+			}
+			from = slices.DeleteFunc(byRank(from), func(b *Bundle) bool { return b == to })
+			if !to.Virtual && len(from) > 0 && !yield(to, from) {
+				return
+			}
+		}
+	}
+}
+
+// CompareChannels orders channel names naturally: digits compare as numbers, so stable-3.6 sorts before stable-3.17. It
+// returns 0 for equal names only.
+func CompareChannels(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		var c int
+		m, n := leadingDigits(x), leadingDigits(y)
+		if m != "" && n != "" {
+			c, x, y = compareDigits(m, n), x[len(m):], y[len(n):]
+		} else {
+			c, x, y = cmp.Compare(x[0], y[0]), x[1:], y[1:]
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+// leadingDigits returns the leading decimal digits of s.
+func leadingDigits(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+}
+
+// compareDigits compares decimal numbers of any length.
+func compareDigits(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

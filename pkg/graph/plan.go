@@ -136,12 +136,8 @@ func (p *Plan) Reaches(b *Bundle) bool {
 	if !ok || p.goal == nil || p.Err(at) != nil {
 		return false
 	}
-	return at == p.goal || p.Semantics == V1 && isHigher(at, p.goal)
-}
-
-// isHigher reports whether b is in the catalog and has a higher version than the other bundle.
-func isHigher(b, than *Bundle) bool {
-	return !b.Virtual && b.Version != nil && than.Version != nil && b.Version.Compare(*than.Version) > 0
+	return at == p.goal || p.Semantics == V1 && !at.Virtual && at.Version != nil && p.goal.Version != nil &&
+		at.Version.Compare(*p.goal.Version) > 0
 }
 
 // End returns the bundle at the end of the update path of b, and the number of updates. It returns false if the path
@@ -202,13 +198,6 @@ func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	return planner
 }
 
-// refusedPlan returns the plan of OLM Classic for a channel that it rejects with err.
-func refusedPlan(p *Package, bundles []*Bundle, err error) *Plan {
-	planner := newPlanner(Classic, p, bundles)
-	planner.plan.refused = err
-	return planner.finish()
-}
-
 // firstVersion returns the index of the first bundle with a version, in bundles sorted by rank.
 func firstVersion(bundles []*Bundle) int {
 	return sort.Search(len(bundles), func(i int) bool { return bundles[i].Version != nil })
@@ -216,21 +205,16 @@ func firstVersion(bundles []*Bundle) int {
 
 // updatable returns the bundles that the channel may update, and its members.
 func (p *Package) updatable(c *Channel) []*Bundle {
-	bundles := slices.Clone(c.members)
-	versioned := p.Bundles[firstVersion(p.Bundles):]
-	for from, to := range c.allRanges().indexes(versioned) {
-		bundles = append(bundles, versioned[from:to]...)
-	}
-	return byRank(bundles)
-}
-
-// allRanges returns the union of the skipRanges of all entries.
-func (c *Channel) allRanges() Range {
-	var spans []span
+	var spans []span // of the skipRanges of all entries
 	for _, i := range c.nodes {
 		spans = append(spans, c.ranges[i].spans...)
 	}
-	return merge(spans)
+	bundles := slices.Clone(c.members)
+	versioned := p.Bundles[firstVersion(p.Bundles):]
+	for from, to := range merge(spans).indexes(versioned) {
+		bundles = append(bundles, versioned[from:to]...)
+	}
+	return byRank(bundles)
 }
 
 // byRank sorts bundles by rank and removes duplicates, in place.

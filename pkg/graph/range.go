@@ -47,14 +47,13 @@ func (c cut) compare(d cut) int {
 	if order := c.version.Compare(*d.version); order != 0 {
 		return order
 	}
-	return side(c) - side(d)
-}
-
-func side(c cut) int {
-	if c.after {
-		return 1
+	switch {
+	case c.after == d.after:
+		return 0
+	case d.after:
+		return -1
 	}
-	return 0
+	return 1
 }
 
 // ParseRange parses a range like github.com/blang/semver, which OLM uses for every skipRange. Adjacent comparisons must

@@ -59,7 +59,11 @@ func (c *Constraint) Contains(v semver.Version) bool {
 func (p *Package) V1(o V1Options) *Plan {
 	bundles := p.Bundles
 	if len(o.Channels) == 1 && !o.SelfCertified {
-		bundles = p.withTwins(p.updatable(o.Channels[0]))
+		bundles = p.updatable(o.Channels[0])
+		for first := range p.sameVersion(bundles) {
+			bundles = append(bundles, p.twins()[first.rank]...)
+		}
+		bundles = byRank(bundles)
 	}
 	return p.v1(o, p.channelsOf(o), bundles)
 }
@@ -141,14 +145,6 @@ func (p *Package) sameVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
 		}
 	}
 	return same
-}
-
-// withTwins adds all bundles of the same versions.
-func (p *Package) withTwins(bundles []*Bundle) []*Bundle {
-	for first := range p.sameVersion(bundles) {
-		bundles = append(bundles, p.twins()[first.rank]...)
-	}
-	return byRank(bundles)
 }
 
 // findTwins returns, by rank, all bundles of the same version, or nil if there is only one.
