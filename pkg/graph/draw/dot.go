@@ -41,11 +41,6 @@ func (d dot) begin(indent, id, title string, deprecated bool) {
 func (d dot) end(indent string) { d.WriteString(indent + "}\n") }
 
 func (d dot) node(id string, n *graph.Node) {
-	fmt.Fprintf(d, "      %s [label=\"%s\"%s]\n", id, label(n, dotText, `\n`), dotStyle(n))
-}
-
-// dotStyle returns the attributes of a node, apart from its label.
-func dotStyle(n *graph.Node) string {
 	styles, attributes := []string{"rounded"}, ""
 	switch {
 	case n.Virtual:
@@ -64,10 +59,10 @@ func dotStyle(n *graph.Node) string {
 		styles = append(styles, "filled")
 		attributes += `, fillcolor="#F2CC60", fontcolor="#1F2328"`
 	}
-	if len(styles) == 1 { // the default style of nodes
-		return attributes
+	if len(styles) > 1 { // rounded alone is the default
+		attributes = fmt.Sprintf(", style=\"%s\"%s", strings.Join(styles, ","), attributes)
 	}
-	return fmt.Sprintf(", style=\"%s\"%s", strings.Join(styles, ","), attributes)
+	fmt.Fprintf(d, "      %s [label=\"%s\"%s]\n", id, label(n, dotText, `\n`), attributes)
 }
 
 // dotLines are the attributes of links, apart from their labels.

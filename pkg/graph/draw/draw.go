@@ -17,105 +17,180 @@
 package draw
 
 import (
-	"crypto/sha256"
-	_ "embed" // the templates, styles and the script
-	"encoding/base64"
-	"fmt"
-	"html/template"
 	"io"
-	"sync"
+	"iter"
+	"slices"
 
-	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-var (
-	//go:embed svg.tmpl
-	svgTemplate string
-	//go:embed svg.css
-	svgStyle string
-	//go:embed page.tmpl
-	pageTemplate string
-	//go:embed page.css
-	pageStyle string
-	//go:embed page.js
-	pageScript string
+// Options select the channels to draw. The zero value draws everything.
+type Options struct {
+	Channels []string // names of the channels to draw in all packages; nil draws all
 
-	// templates returns the templates, which are parsed on first use.
-	templates = sync.OnceValue(func() *template.Template { return parse(svgTemplate, pageTemplate) })
-)
-
-// parse parses templates. html/template escapes values for their context, in SVG as in HTML.
-func parse(texts ...string) *template.Template {
-	all := template.New("draw")
-	for _, text := range texts {
-		template.Must(all.Parse(text))
-	}
-	return all
+	// TooLarge is called by [Mermaid] if a drawing is too large for renderers, with its packages and its size. Several
+	// packages are then drawn one by one; a single package is drawn nonetheless. It may be nil.
+	TooLarge func(packages []*graph.Package, size MermaidSize)
 }
 
-// maxBoxes is the maximum number of bundles and channels in a picture. Each takes a kilobyte, and several in a browser.
-const maxBoxes = 100_000
+// A Func draws packages, in their order; [Mermaid] is one. The error is the error of w.
+type Func func(w io.Writer, packages []*graph.Package, o Options) error
 
-// checkSize returns an error if packages are too large for a picture.
-func checkSize(packages []*graph.Package, o Options) error {
-	boxes := 0
+// A Format is a drawing format with its name.
+type Format struct {
+	Name string
+	Draw Func
+}
+
+// Formats returns all formats, the default first.
+func Formats() []Format {
+	return []Format{{"mermaid", Mermaid}, {"dot", DOT}, {"svg", SVG}, {"html", HTML}, {"json", JSON}}
+}
+
+// Select returns the packages with at least one channel to draw. The error wraps [declcfg.ErrNotFound] if the options
+// name a channel that none of the packages has.
+func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
+	if o.Channels == nil {
+		return packages, nil
+	}
+	var known []string
+	var selected []*graph.Package
 	for _, p := range packages {
-		for _, c := range o.ChannelsOf(p) {
-			boxes += 1 + len(c.Members())
+		for _, c := range p.Channels {
+			known = append(known, c.Name)
+		}
+		if len(o.ChannelsOf(p)) > 0 {
+			selected = append(selected, p)
 		}
 	}
-	if boxes > maxBoxes {
-		return fmt.Errorf("the picture has %s bundles and channels, more than %s; draw some packages or channels only, "+
-			"or print dot or json", plural.Number(boxes), plural.Number(maxBoxes))
+	for _, name := range o.Channels {
+		if !slices.Contains(known, name) {
+			return nil, declcfg.NotFound("no channel", name, known)
+		}
 	}
-	return nil
+	return selected, nil
 }
 
-// SVG writes packages as one picture with a legend, one below the other in their order. Titles, which browsers show as
-// tooltips, describe everything as text. Colours adapt to light and dark mode. The output is deterministic. The error
-// is the error of w, or reports a picture with more than 100,000 bundles and channels.
-func SVG(w io.Writer, packages []*graph.Package, o Options) error {
-	if err := checkSize(packages, o); err != nil {
-		return err
+// Draws reports whether channels with the given name are drawn.
+func (o Options) Draws(channel string) bool {
+	return o.Channels == nil || slices.Contains(o.Channels, channel)
+}
+
+// ChannelsOf returns the channels of a package that are drawn, in the order of the package.
+func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
+	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
+}
+
+// A drawing is the nodes of a channel and the links between them, the same in all formats.
+type drawing struct {
+	nodes []graph.Node
+
+	at        map[string]int  // node by name
+	versioned []*graph.Bundle // the members of the channel that have a version, ascending
+	fold      bool            // draw each range as one link, as it has too many nodes
+}
+
+// A link is an edge by which an entry of a channel updates a bundle.
+type link struct {
+	from, to  int        // nodes: the old bundle and the new one; from is none for a whole range
+	by        graph.Edge // Replaces, Skips or SkipRange
+	skipRange string     // "" for other edges
+	bundles   int        // number of bundles in a whole range
+}
+
+// maxRangeLinks limits the number of range links of a channel. With ranges from each bundle to every later one, 100,000
+// bundles would need hundreds of gigabytes.
+const maxRangeLinks = 100_000
+
+// newDrawing returns the drawing of a channel, which must be one of a Package.
+func newDrawing(c *graph.Channel) *drawing {
+	d := &drawing{nodes: c.Nodes(), versioned: c.Members()}
+	for len(d.versioned) > 0 && d.versioned[0].Version == nil {
+		d.versioned = d.versioned[1:]
 	}
-	p := newPicture(packages, o, true)
-	p.Style = template.CSS(svgStyle)
-	return templates().ExecuteTemplate(w, "svg", p)
-}
-
-// HTML writes packages as a page that shows the picture of [SVG] with search and zoom. For a selected bundle, the page
-// shows the updates in OLM Classic and OLM v1 for followers of the channel of its lane. It has an index of packages, is
-// self-contained and does not use the network. The error is as for SVG.
-func HTML(w io.Writer, packages []*graph.Package, o Options) error {
-	if err := checkSize(packages, o); err != nil {
-		return err
+	d.at = make(map[string]int, len(d.nodes))
+	covered := 0
+	for i, n := range d.nodes {
+		d.at[n.Name] = i
+		covered += d.size(n.Range)
 	}
-	picture := newPicture(packages, o, false)
-	style := svgStyle + pageStyle
-	return templates().ExecuteTemplate(w, "page", page{
-		Picture: picture,
-		Policy: fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
-			hash(pageScript), hash(style)),
-		Style:  template.CSS(style),
-		Script: template.JS(pageScript),
-		Legend: looseSamples(),
-		Lanes:  newFates(picture),
-	})
+	d.fold = covered > maxRangeLinks
+	return d
 }
 
-// A page is the data of the HTML template.
-type page struct {
-	Picture *picture
-	Policy  string // Content-Security-Policy: allows only this style and this script
-	Style   template.CSS
-	Script  template.JS
-	Legend  []sample // each sample drawn separately
-	Lanes   []laneFates
+// size returns the number of nodes whose version is in the range.
+func (d *drawing) size(r graph.Range) int {
+	n := 0
+	for i, j := range d.in(r) {
+		n += j - i
+	}
+	return n
 }
 
-// hash returns the SHA-256 source expression of a text for a Content-Security-Policy.
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+// in yields the nodes with versions in the range, as intervals of versioned.
+func (d *drawing) in(r graph.Range) iter.Seq2[int, int] {
+	return r.Indexes(len(d.versioned), func(i int) *declcfg.Version { return d.versioned[i].Version })
+}
+
+// links yields the links by target. The sources of a target are first the replaced bundle, then the skipped bundles, in
+// the order of the entry, then the bundles in the skipRange without another link, the lowest version first.
+//
+// A range without nodes is one link without a source. If the ranges of a channel have more than 100,000 nodes in total,
+// each range is drawn this way.
+func (d *drawing) links() iter.Seq[link] {
+	return func(yield func(link) bool) {
+		linked := make([]int, len(d.nodes)) // by node: 1 + the last node to which it has a link other than a range
+		for to, n := range d.nodes {
+			if n.Entry != nil && (!d.named(to, linked, yield) || !d.ranged(to, linked, yield)) {
+				return
+			}
+		}
+	}
+}
+
+// named yields the links from the bundles that the entry of a node replaces or skips, each once.
+func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
+	e := d.nodes[to].Entry
+	if from, ok := d.at[e.Replaces]; ok {
+		linked[from] = 1 + to
+		if !yield(link{from: from, to: to, by: graph.Replaces}) {
+			return false
+		}
+	}
+	seen := make(map[int]bool, len(e.Skips))
+	for _, skip := range e.Skips {
+		from, ok := d.at[skip]
+		if !ok || seen[from] {
+			continue
+		}
+		seen[from] = true
+		linked[from] = 1 + to
+		if !yield(link{from: from, to: to, by: graph.Skips}) {
+			return false
+		}
+	}
+	return true
+}
+
+// ranged yields the links from the bundles in the skipRange of the entry of a node.
+func (d *drawing) ranged(to int, linked []int, yield func(link) bool) bool {
+	n := &d.nodes[to]
+	l := link{from: none, to: to, by: graph.SkipRange, skipRange: n.Entry.SkipRange}
+	if l.skipRange == "" || n.BadRange != nil {
+		return true
+	}
+	if size := d.size(n.Range); d.fold || size == 0 {
+		l.bundles = size
+		return yield(l)
+	}
+	for i, j := range d.in(n.Range) {
+		for ; i < j; i++ {
+			l.from = len(d.versioned) - 1 - i // nodes are in the opposite order
+			if linked[l.from] != 1+to && !yield(l) {
+				return false
+			}
+		}
+	}
+	return true
 }

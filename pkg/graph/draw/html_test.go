@@ -35,11 +35,11 @@ const differing = `
 	p.v1.0.0
 	bundle p.v0.1.0`
 
-// fatesOf returns the updates on the HTML page of a package, with a line for each bundle of a lane.
-func fatesOf(t *testing.T, lines string) []string {
+// updatesOf returns the updates on the HTML page of a package, with a line for each bundle of a lane.
+func updatesOf(t *testing.T, lines string) []string {
 	t.Helper()
 	text := between(t, write(t, HTML, Options{}, packageOf(t, "p", lines)), `id="fates">`, "</script>")
-	var lanes []laneFates
+	var lanes []laneUpdates
 	if err := json.Unmarshal([]byte(text), &lanes); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func fatesOf(t *testing.T, lines string) []string {
 	return got
 }
 
-func TestFates(t *testing.T) {
-	got := fatesOf(t, differing)
+func TestPageUpdates(t *testing.T) {
+	got := updatesOf(t, differing)
 	want := []string{
 		"c p.v3.0.0: stays; stays",
 		"c p.v2.0.0: replaces to p.v3.0.0; replaces to p.v3.0.0",
@@ -78,9 +78,9 @@ func TestFates(t *testing.T) {
 	}
 }
 
-func TestFatesWithErrors(t *testing.T) {
+func TestPageUpdatesWithErrors(t *testing.T) {
 	//nolint:dupword // a table
-	got := fatesOf(t, "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2\n"+
+	got := updatesOf(t, "channel c\nv2 replaces v1\nv1\nrequires v2 olm.constraint\nprohibited v2\n"+
 		"channel two heads\nv2\nv1")
 	const (
 		rejected = `validating bundle "v2": bundle "v2" has a dependency declared via property "olm.constraint" which is ` +

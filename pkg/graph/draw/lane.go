@@ -1,10 +1,13 @@
 package draw
 
 import (
+	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -102,10 +105,13 @@ func newLooseLane(nodes []graph.Node, prefix string) *lane {
 
 // place lays out the name, the boxes and the edges. words are the badges beside the name.
 func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
+	hasChain := l.channel != nil && l.rows.order == nil
 	boxWidth := minBox
 	for _, node := range l.rows.nodes {
 		b := newBox(&l.nodes[node])
-		b.X = l.indentOf(node)
+		if hasChain && l.rows.chain[node] == none {
+			b.X = indent
+		}
 		boxWidth = max(boxWidth, b.X+b.Width)
 		l.Boxes = append(l.Boxes, b)
 	}
@@ -118,20 +124,10 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 		b.arrange()
 	}
 	l.Edges = edges.draw(left, left+boxWidth, l.Boxes)
-	l.Width = left + boxWidth + edges.rightWidth() + lanePadding
+	l.Width = left + boxWidth + gutter(edges.skippedTracks) + lanePadding
 	l.Height = laneHead + len(l.Boxes)*rowStep
 	l.head(words)
 }
-
-// indentOf returns the indent of a box, which is zero for bundles in the order of OLM Classic.
-func (l *lane) indentOf(node int) int {
-	if l.rows.chain[node] == none && l.hasChain() {
-		return indent
-	}
-	return 0
-}
-
-func (l *lane) hasChain() bool { return l.channel != nil && l.rows.order == nil }
 
 // head places the badges beside the name of the lane, and widens the lane if necessary.
 func (l *lane) head(words []string) {
@@ -164,8 +160,9 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 	return b
 }
 
-// words returns the badge texts of a bundle.
+// words returns the badge texts of a bundle. stranded are the sorted names of stranded entries.
 func (l *lane) words(n *graph.Node, stranded []string) []string {
+	_, isStranded := slices.BinarySearch(stranded, n.Name)
 	var words []string
 	for _, w := range []struct {
 		holds bool
@@ -176,7 +173,7 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 		{n.Deprecated, badgeDeprecated},
 		{n.Virtual, badgeVirtual},
 		{n.Outside() && !l.Loose, badgeOutside},
-		{n.Entry != nil && isIn(stranded, n.Name), badgeStranded},
+		{n.Entry != nil && isStranded, badgeStranded},
 		{n.BadRange != nil, badgeRange},
 	} {
 		if w.holds {
@@ -184,12 +181,6 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 		}
 	}
 	return words
-}
-
-// isIn reports whether the sorted names contain a name.
-func isIn(names []string, name string) bool {
-	_, found := slices.BinarySearch(names, name)
-	return found
 }
 
 // classes returns the CSS classes of a box.
@@ -250,4 +241,112 @@ func (b *box) arrange() {
 		b.Badges[i] = badgeOf(word.Text, word.Class, x, b.Y+boxHeight/2)
 		x -= 6
 	}
+}
+
+// rows is the order of the nodes of a channel in its lane.
+type rows struct {
+	nodes []int // node by row, from the top
+	of    []int // row by node
+	chain []int // by node: its index in the order of OLM Classic, or none
+	order error // error if OLM Classic has no such order
+}
+
+const none = -1
+
+// newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order. Other bundles
+// are placed between them by version, below the bundles that update them; a bundle without a version is directly below
+// these.
+func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
+	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
+	chain := r.follow(c, nodes)
+	above := newAbove(chain, nodes)
+	updaters := make([][]int, len(nodes))
+	for _, l := range links {
+		if l.by != graph.SkipRange {
+			updaters[l.from] = append(updaters[l.from], l.to)
+		}
+	}
+	place := slices.Clone(r.chain) // by node: the number of bundles of the chain above it
+	gaps := make([][]int, len(chain)+1)
+	for node := range nodes {
+		if r.chain[node] == none {
+			place[node] = r.gap(node, nodes, above, place, updaters[node])
+			gaps[place[node]] = append(gaps[place[node]], node)
+		}
+	}
+	for i, gap := range gaps {
+		r.nodes = append(r.nodes, gap...)
+		if i < len(chain) {
+			r.nodes = append(r.nodes, chain[i])
+		}
+	}
+	for row, node := range r.nodes {
+		r.of[node] = row
+	}
+	return r
+}
+
+// follow returns the order of OLM Classic as nodes.
+func (r *rows) follow(c *graph.Channel, nodes []graph.Node) []int {
+	var names []string
+	names, r.order = c.Order()
+	if r.order != nil {
+		return nil
+	}
+	at := make(map[string]int, len(nodes))
+	for i, n := range nodes {
+		at[n.Name] = i
+	}
+	chain := make([]int, len(names))
+	for i, name := range names {
+		chain[i] = at[name]
+		r.chain[at[name]] = i
+	}
+	return chain
+}
+
+// gap returns the number of bundles of the chain above a node that is not in the chain.
+func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updaters []int) int {
+	least, most := math.MaxInt, none // bundles of the chain down to an updater: the minimum and maximum of all updaters
+	for _, u := range updaters {
+		if place[u] == none { // its place is not yet known
+			continue
+		}
+		p := place[u]
+		if r.chain[u] != none {
+			p++
+		}
+		least, most = min(least, p), max(most, p)
+	}
+	switch v := nodes[node].Version; {
+	case v != nil && most == none:
+		return above.count(*v)
+	case v != nil:
+		return max(above.count(*v), least)
+	case most == none:
+		return len(above.lowest)
+	}
+	return most
+}
+
+// above counts the bundles of a chain above a version.
+type above struct {
+	lowest []*declcfg.Version // by index in the chain: the lowest version up to there
+}
+
+func newAbove(chain []int, nodes []graph.Node) above {
+	a := above{make([]*declcfg.Version, len(chain))}
+	var lowest *declcfg.Version
+	for i, node := range chain {
+		if v := nodes[node].Version; v != nil && (lowest == nil || v.Compare(*lowest) < 0) {
+			lowest = v
+		}
+		a.lowest[i] = lowest
+	}
+	return a
+}
+
+// count returns the number of bundles in the chain before the first lower version.
+func (a above) count(v declcfg.Version) int {
+	return sort.Search(len(a.lowest), func(i int) bool { return a.lowest[i] != nil && a.lowest[i].Compare(v) < 0 })
 }

@@ -75,7 +75,11 @@ func (b badge) TextY() int { return b.Y + badgeHeight - 4 }
 
 // newPicture lays out packages, one below the other.
 func newPicture(packages []*graph.Package, o Options, withLegend bool) *picture {
-	p := &picture{Title: titleOf(packages)}
+	title := plural.Of(len(packages), "package")
+	if len(packages) == 1 {
+		title = oneLine(packages[0].Name)
+	}
+	p := &picture{Title: "Updates of " + title}
 	inner := 0
 	for _, g := range packages {
 		b := newBlock(g, o)
@@ -98,14 +102,8 @@ func newPicture(packages []*graph.Package, o Options, withLegend bool) *picture 
 	return p
 }
 
-func titleOf(packages []*graph.Package) string {
-	if len(packages) == 1 {
-		return "Updates of " + oneLine(packages[0].Name)
-	}
-	return "Updates of " + plural.Of(len(packages), "package")
-}
-
-// newBlock lays out a package: its name, then its lanes side by side.
+// newBlock lays out a package: its name, then its lanes side by side. The last lane has the bundles that are in no
+// channel.
 func newBlock(g *graph.Package, o Options) *block {
 	const head, note = 30, 18
 	name := oneLine(g.Name)
@@ -122,28 +120,21 @@ func newBlock(g *graph.Package, o Options) *block {
 		b.Width = max(b.Width, width(b.Note, smallSize))
 		b.Height += note
 	}
+	for _, c := range o.ChannelsOf(g) {
+		b.Lanes = append(b.Lanes, newLane(g, c, prefix))
+	}
+	if loose := looseBundles(g); o.Channels == nil && len(loose) > 0 {
+		b.Lanes = append(b.Lanes, newLooseLane(loose, prefix))
+	}
 	x, height := 0, 0
-	for _, l := range newLanes(g, o, prefix) {
+	for _, l := range b.Lanes {
 		l.X, l.Y = x, b.Height
 		x += l.Width + laneGap
 		height = max(height, l.Height)
-		b.Lanes = append(b.Lanes, l)
 	}
 	b.Width = max(b.Width, x-laneGap)
 	b.Height += height
 	return b
-}
-
-// newLanes lays out the channels of a package and, last, the bundles that are in no channel.
-func newLanes(g *graph.Package, o Options, prefix string) []*lane {
-	var lanes []*lane
-	for _, c := range o.ChannelsOf(g) {
-		lanes = append(lanes, newLane(g, c, prefix))
-	}
-	if loose := looseBundles(g); o.Channels == nil && len(loose) > 0 {
-		lanes = append(lanes, newLooseLane(loose, prefix))
-	}
-	return lanes
 }
 
 // looseBundles returns the bundles that no channel names, the highest version first.
@@ -162,3 +153,65 @@ func looseBundles(g *graph.Package) []graph.Node {
 	}
 	return loose
 }
+
+type size struct{ width, height int }
+
+// A sample is an entry of the legend: a line or a box with its meaning.
+type sample struct {
+	Class string // of the line or the box
+	Line  bool
+	X, Y  int // of its left end and its middle
+	Text  string
+}
+
+// sampleWidth is the width of the sample before the text.
+const sampleWidth = 30
+
+// sampleHeight is the height of a separately drawn sample.
+const sampleHeight = 18
+
+// Coordinates for the template.
+func (s sample) LineEnd() int { return s.X + sampleWidth - 7 }
+func (s sample) HeadX() int   { return s.X + sampleWidth }
+func (s sample) BoxY() int    { return s.Y - 7 }
+func (s sample) TextX() int   { return s.X + sampleWidth + 8 }
+func (s sample) TextY() int   { return s.Y + 4 }
+
+// newLegend lays out the legend.
+func newLegend() ([]sample, size) {
+	const gap, step = 22, 24
+	samples := []sample{
+		{Class: classOf(graph.Replaces), Line: true, Text: "is replaced by"},
+		{Class: classOf(graph.Skips), Line: true, Text: "is skipped by"},
+		{Class: classOf(graph.SkipRange), Line: true, Text: "is in the skipRange of"},
+		{Class: "entry head", Text: "head of the channel"},
+		{Class: "entry", Text: "bundle"},
+		{Class: "entry skipped", Text: "skipped: not installed any more"},
+		{Class: "entry deprecated", Text: "deprecated"},
+		{Class: "virtual", Text: "not in the catalog"},
+		{Class: "outside", Text: "not in the channel"},
+	}
+	x, y, widest := 0, step/2, 0
+	for i := range samples {
+		s := &samples[i]
+		w := sampleWidth + 8 + width(s.Text, smallSize)
+		if x > 0 && x+w > legendLimit {
+			x, y = 0, y+step
+		}
+		s.X, s.Y = x, y
+		widest = max(widest, x+w)
+		x += w + gap
+	}
+	return samples, size{widest, y + step/2}
+}
+
+// looseSamples returns the samples of the legend for separate pictures, each at the origin.
+func looseSamples() []sample {
+	samples, _ := newLegend()
+	for i := range samples {
+		samples[i].X, samples[i].Y = 1, sampleHeight/2
+	}
+	return samples
+}
+
+func classOf(by graph.Edge) string { return string(by) }

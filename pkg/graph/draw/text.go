@@ -78,18 +78,17 @@ func elide(text string, size float64, limit int) string {
 	return "…"
 }
 
-// clean replaces characters that are invalid in XML.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
+// oneLine returns a text with each run of white space replaced by a space, and each character that is invalid in XML
+// by U+FFFD.
+func oneLine(text string) string {
+	valid := strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 			return utf8.RuneError
 		}
 		return r
 	}, text)
+	return strings.Join(strings.Fields(valid), " ")
 }
-
-// oneLine returns a clean text with each run of white space replaced by a space.
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
 
 // list returns the first names and the number of others.
 func list(names []string) string {

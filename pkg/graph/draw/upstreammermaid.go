@@ -180,7 +180,12 @@ func (u *upstream) filter() error {
 		if _, ok := u.versions[least]; !ok {
 			return declcfg.NotFound("no bundle", least, slices.Collect(maps.Keys(u.versions)))
 		}
-		u.only(pkgs, least)
+		isLeast := func(e declcfg.Entry) bool { return e.Name == least }
+		has := func(c *upstreamChannel) bool { return slices.ContainsFunc(c.entries, isLeast) }
+		if i := slices.IndexFunc(u.channels, has); i >= 0 {
+			pkg := u.channels[i].pkg
+			pkgs = map[string]bool{pkg: pkgs[pkg]}
+		}
 	}
 	u.channels = slices.DeleteFunc(u.channels, func(c *upstreamChannel) bool { return !pkgs[c.pkg] })
 	if u.o.MinimumEdge == "" {
@@ -191,19 +196,6 @@ func (u *upstream) filter() error {
 	}
 	u.channels = slices.DeleteFunc(u.channels, func(c *upstreamChannel) bool { return len(c.entries) == 0 })
 	return nil
-}
-
-// only unselects all packages except the first one that has an entry with the given name. If none has, it does nothing.
-func (u *upstream) only(pkgs map[string]bool, entry string) {
-	for _, c := range u.channels {
-		if !slices.ContainsFunc(c.entries, func(e declcfg.Entry) bool { return e.Name == entry }) {
-			continue
-		}
-		for pkg := range pkgs {
-			pkgs[pkg] = pkgs[pkg] && pkg == c.pkg
-		}
-		return
-	}
 }
 
 // above returns the entries with only the edges from the minimum edge and later versions.
@@ -255,7 +247,11 @@ func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 		}
 		return cmp.Or(u.compare(b.Name, a.Name), cmp.Compare(a.Name, b.Name))
 	})
-	ascending := u.byVersion(c.entries)
+	ascending := make([]int, len(c.entries)) // the indexes of entries, the lowest version first
+	for i := range ascending {
+		ascending[i] = i
+	}
+	slices.SortFunc(ascending, func(i, j int) int { return u.compare(c.entries[i].Name, c.entries[j].Name) })
 	return func(yield func(upstreamLine) bool) {
 		skipped := map[string]bool{}
 		for _, e := range sorted {
@@ -279,16 +275,6 @@ func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 			}
 		}
 	}
-}
-
-// byVersion returns the indexes of entries, the lowest version first.
-func (u *upstream) byVersion(entries []declcfg.Entry) []int {
-	indexes := make([]int, len(entries))
-	for i := range indexes {
-		indexes[i] = i
-	}
-	slices.SortFunc(indexes, func(i, j int) int { return u.compare(entries[i].Name, entries[j].Name) })
-	return indexes
 }
 
 // covered returns the sorted indexes of the entries whose version is in a skipRange.
