@@ -189,12 +189,6 @@ func (p *pkg) replaced(c *declcfg.Channel, by *string, e declcfg.Entry) (string,
 
 const createHint = "--create makes it"
 
-// lacks reports whether t is a catalog without the package of a bundle. If the user chose another package, it reports
-// false, because the mistake is then the mismatch of the two packages.
-func (t *target) lacks(name, chosen string) bool {
-	return t.pkg == nil && (chosen == "" || chosen == name) && !slices.Contains(t.packages(), name)
-}
-
 // create writes a new package with one channel and one bundle: in a directory to its own file, otherwise to the end of
 // the catalog file.
 func (t *target) create(ctx context.Context, a Add, o Options) (*Result, error) {
@@ -288,7 +282,10 @@ func (e Promote) subject() (schema, name string) { return declcfg.SchemaBundle, 
 
 func (e Promote) apply(p *pkg) error {
 	if p.template == template.Semver {
-		return p.promoteImage(e.Bundle, e.To, e.Updates)
+		if all := p.parsed.Images(); !slices.Contains(all, e.Bundle) {
+			return notFound("the template has no", image, e.Bundle, all)
+		}
+		return p.addToStage(e.Bundle, e.To, e.Updates)
 	}
 	if err := p.check(Bundle, e.Bundle); err != nil {
 		return err
@@ -343,14 +340,6 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
-// promoteImage adds an image of another stage to a stage of a semver template.
-func (p *pkg) promoteImage(name, to string, u Updates) error {
-	if all := p.parsed.Images(); !slices.Contains(all, name) {
-		return notFound("the template has no", image, name, all)
-	}
-	return p.addToStage(name, to, u)
-}
 
 // removeImage removes an image from one stage of a semver template, or from all stages if from is "".
 func (p *pkg) removeImage(name, from string) error {

@@ -69,7 +69,9 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 	case err != nil:
 		return nil, err
 	}
-	if isAdd && t.lacks(a.Bundle.Package, o.Package) {
+	// With another --package, the mistake is the mismatch of the two packages, which apply reports.
+	if isAdd && t.pkg == nil && (o.Package == "" || o.Package == a.Bundle.Package) &&
+		!slices.Contains(t.packages(), a.Bundle.Package) {
 		if !o.Create {
 			return nil, fmt.Errorf("%w; %s", t.unknown(declcfg.SchemaPackage, a.Bundle.Package), createHint)
 		}
@@ -192,7 +194,8 @@ func (k Kind) Schema() string { return "olm." + string(k) }
 // kindOf returns the object kind for a schema, which starts with "olm.".
 func kindOf(schema string) Kind { return Kind(schema[len("olm."):]) }
 
-// open reads the catalog or template at a path: of a catalog the identities of its objects, of a template everything.
+// open opens the catalog or template at a path. It reads the identities of all objects in a catalog, which must all be
+// readable, or a whole template.
 func open(ctx context.Context, path string, o Options) (*target, error) {
 	t := &target{path: path}
 	source := declcfg.Source{Name: path, Record: &t.record, Read: o.Read, MaxObject: o.MaxObject}
@@ -214,11 +217,6 @@ func open(ctx context.Context, path string, o Options) (*target, error) {
 	default:
 		return nil, fmt.Errorf("edit %q: want a directory or a file with a catalog, or a template", path)
 	}
-	return t, t.readCatalog(ctx, source)
-}
-
-// readCatalog reads the identities of all objects in a catalog. It fails unless every object is readable.
-func (t *target) readCatalog(ctx context.Context, source declcfg.Source) error {
 	var errs []error
 	identity := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
 	for m, err := range declcfg.Map(ctx, identity, source) {
@@ -229,7 +227,7 @@ func (t *target) readCatalog(ctx context.Context, source declcfg.Source) error {
 		t.metas = append(t.metas, m)
 	}
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return errors.Join(errs...)
+	return t, errors.Join(errs...)
 }
 
 // load reads the objects of one package of a catalog.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -178,7 +179,8 @@ func (u *unit) add(raw jsontext.Value) error {
 	}
 	if u.yaml {
 		text := []byte("---\n")
-		if tree.isSorted() { // the YAML layout of opm and upstream
+		byName := func(a, b *node) int { return strings.Compare(a.name, b.name) }
+		if slices.IsSortedFunc(tree.children, byName) { // the YAML layout of opm and upstream
 			text = bytes.TrimSuffix(format.AppendYAML(text, raw), []byte("\n"))
 		} else if text, err = u.styleOf([]*node{tree}, tree).append(text, like(raw, []*node{tree})); err != nil {
 			return err

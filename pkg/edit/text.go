@@ -177,11 +177,13 @@ func (t *text) tree() (*node, error) {
 	if t.parsed != nil {
 		return t.parsed, nil
 	}
-	parse := jsonTree
+	var tree *node
+	var err error
 	if t.yaml {
-		parse = yamlTree
+		tree, err = yamlTree(t.bytes)
+	} else {
+		tree, err = jsonReader{jsontext.NewDecoder(bytes.NewBuffer(t.bytes), document.Lenient), t.bytes}.value()
 	}
-	tree, err := parse(t.bytes)
 	if err != nil {
 		return nil, t.unsafe(err)
 	}

@@ -2,14 +2,12 @@ package edit
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -103,20 +101,10 @@ func (n *node) sharing() *node {
 	return nil
 }
 
-// isSorted reports whether the members of n are sorted by name.
-func (n *node) isSorted() bool {
-	return slices.IsSortedFunc(n.children, func(a, b *node) int { return strings.Compare(a.name, b.name) })
-}
-
 // last returns the last child; n must have one.
 func (n *node) last() *node { return n.children[len(n.children)-1] }
 
-// jsonTree returns the tree of one JSON value.
-func jsonTree(text []byte) (*node, error) {
-	r := jsonReader{jsontext.NewDecoder(bytes.NewBuffer(text), document.Lenient), text}
-	return r.value()
-}
-
+// A jsonReader reads the tree of one JSON value.
 type jsonReader struct {
 	*jsontext.Decoder
 	text []byte
@@ -214,7 +202,9 @@ func (r *yamlReader) value(n *yaml.Node, at, indent int) (*node, error) {
 		v.shared = "a tag"
 	}
 	if v.shared != "" {
-		at = r.behindProperties(at)
+		for at < len(r.text) && (r.text[at] == '&' || r.text[at] == '!') {
+			at = r.skip(at+wordLength(r.text[at:]), "")
+		}
 		v.to = at
 	}
 	var err error
@@ -236,15 +226,6 @@ func quoteOf(n *yaml.Node) byte {
 		return '\''
 	}
 	return 0
-}
-
-// behindProperties returns the start of the value after anchors and tags.
-func (r *yamlReader) behindProperties(at int) int {
-	for at < len(r.text) && (r.text[at] == '&' || r.text[at] == '!') {
-		at += wordLength(r.text[at:])
-		at = r.skip(at, "")
-	}
-	return at
 }
 
 func (r *yamlReader) collection(v *node, n *yaml.Node, at int) error {
@@ -323,17 +304,13 @@ func (r *yamlReader) element(v *node, n *yaml.Node) (*node, error) {
 	return child, nil
 }
 
-// startOf returns the start of a value, or behind, the offset after its colon or dash, if the value is missing.
+// startOf returns the start of a value, or behind, the offset after its colon or dash, if the value is missing, which
+// means null.
 func (r *yamlReader) startOf(n *yaml.Node, behind int) int {
-	if isEmpty(n) {
+	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 && n.Anchor == "" {
 		return behind
 	}
 	return r.offset(n)
-}
-
-// isEmpty reports whether a value is missing, which means null.
-func isEmpty(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 && n.Anchor == ""
 }
 
 // column returns the column of an offset in its line, counted from 0.
