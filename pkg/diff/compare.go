@@ -100,6 +100,7 @@ var decisive = []string{
 
 // sameGraph reports whether no change affects updates.
 func (c *comparison) sameGraph(p Package) bool {
+	isDecisive := func(property string) bool { return slices.Contains(decisive, property) }
 	for _, b := range p.Bundles {
 		if b.Change != Changed || slices.ContainsFunc(b.Properties, isDecisive) {
 			return false
@@ -107,8 +108,6 @@ func (c *comparison) sameGraph(p Package) bool {
 	}
 	return len(p.Channels) == 0 && len(p.Deprecations) == 0
 }
-
-func isDecisive(property string) bool { return slices.Contains(decisive, property) }
 
 // change returns the kind of change of an object that is in one or both catalogs.
 func change(before, after bool) Change {

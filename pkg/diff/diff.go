@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -283,4 +284,88 @@ func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, erro
 	}
 	r.summarize()
 	return r, nil
+}
+
+// summarize sets the summary.
+func (r *Report) summarize() {
+	s := Summary{}
+	for _, p := range r.Packages {
+		if !p.onlyForm() {
+			s.Packages.add(p.Change)
+		}
+		s.Stranded += countInstalls(p.Stranded)
+		for _, c := range p.Channels {
+			s.Channels.add(c.Change)
+		}
+		for _, b := range p.Bundles {
+			if b.Form == nil {
+				s.Bundles.add(b.Change)
+			}
+		}
+		if p.Change != Changed { // the rest is counted for packages in both catalogs only
+			continue
+		}
+		if p.DefaultChannel != nil {
+			s.DefaultChannels++
+		}
+		for _, c := range p.Channels {
+			s.Edges += len(c.Edges)
+			if c.Change == Changed && c.Heads != nil {
+				s.Heads++
+			}
+		}
+		s.Reformed += len(p.reformed())
+		s.Deprecations += len(p.Deprecations)
+		s.Rerouted += countInstalls(p.Reroutes)
+	}
+	r.Summary = s
+}
+
+// summary returns the summary of one package.
+func (p *Package) summary() Summary {
+	r := Report{Packages: []Package{*p}}
+	r.summarize()
+	return r.Summary
+}
+
+// onlyForm reports whether only the form of the metadata of bundles changed.
+func (p *Package) onlyForm() bool {
+	onlyBundles := Package{Name: p.Name, Change: Changed, Bundles: p.Bundles}
+	return reflect.DeepEqual(*p, onlyBundles) && len(p.reformed()) == len(p.Bundles)
+}
+
+// reformed returns the bundles with metadata in another form.
+func (p *Package) reformed() []Bundle { return p.bundles(func(b Bundle) bool { return b.Form != nil }) }
+
+// bundles returns the bundles for which is returns true.
+func (p *Package) bundles(is func(Bundle) bool) []Bundle {
+	var all []Bundle
+	for _, b := range p.Bundles {
+		if is(b) {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func (c *Counts) add(change Change) {
+	switch change {
+	case Added:
+		c.Added++
+	case Removed:
+		c.Removed++
+	case Changed:
+		c.Changed++
+	}
+}
+
+// countInstalls counts the pairs of a channel and a bundle, in either semantics.
+func countInstalls[T interface {
+	each(func(channel, bundle string))
+}](all []T) int {
+	seen := map[[2]string]bool{}
+	for _, installs := range all {
+		installs.each(func(channel, bundle string) { seen[[2]string{channel, bundle}] = true })
+	}
+	return len(seen)
 }

@@ -16,19 +16,13 @@ type following struct {
 	refused error
 }
 
-// follow computes the updates of a channel, by semantics.
-var follow = map[graph.Semantics]func(*graph.Package, *graph.Channel) following{
-	graph.Classic: followClassic,
-	graph.V1:      followV1,
-}
-
-func followClassic(p *graph.Package, c *graph.Channel) following {
+// follow computes the updates of a channel.
+func follow(s graph.Semantics, p *graph.Package, c *graph.Channel) following {
+	if s == graph.V1 {
+		return following{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
+	}
 	plan, err := p.Classic(c)
 	return following{Plan: plan, refused: err}
-}
-
-func followV1(p *graph.Package, c *graph.Channel) following {
-	return following{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
 }
 
 // reachesEnd reports whether the updates of a bundle reach the end of the channel.
@@ -84,9 +78,9 @@ type followers struct {
 
 // followers returns the changed installs of a channel of the catalog before.
 func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers {
-	f := &followers{before: follow[s](c.graphBefore, ch), after: following{gone: true}}
+	f := &followers{before: follow(s, c.graphBefore, ch), after: following{gone: true}}
 	if now := c.graphAfter.Channel(ch.Name); now != nil {
-		f.after = follow[s](c.graphAfter, now)
+		f.after = follow(s, c.graphAfter, now)
 	}
 	for _, b := range ch.Members() {
 		f.add(b, c.graphAfter.Bundle(b.Name))
@@ -231,4 +225,31 @@ func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 		Pruned:    slices.SortedFunc(maps.Keys(pruned), c.byVersion),
 	}
 	return []Stranded{{everything, Why{Reason: PackageGone}}}
+}
+
+// A grouped is a multimap with ordered keys. The zero value is empty.
+type grouped[K comparable, V any] struct {
+	keys []K // in the order of insertion
+	of   map[K][]V
+}
+
+func (g *grouped[K, V]) add(k K, v V) {
+	if g.of == nil {
+		g.of = map[K][]V{}
+	}
+	if g.of[k] == nil {
+		g.keys = append(g.keys, k)
+	}
+	g.of[k] = append(g.of[k], v)
+}
+
+// all yields the keys in order, with their values.
+func (g *grouped[K, V]) all() iter.Seq2[K, []V] {
+	return func(yield func(K, []V) bool) {
+		for _, k := range g.keys {
+			if !yield(k, g.of[k]) {
+				return
+			}
+		}
+	}
 }

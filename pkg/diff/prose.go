@@ -101,12 +101,12 @@ func (w prose) changes(p Package) []string {
 	lines = append(lines, w.contents(p)...)
 	lines = append(lines, w.comeAndGone(p, Removed)...)
 	lines = append(lines, after("default channel: ", w.becomes(p.DefaultChannel)))
-	told := map[string]Change{}
+	listed := map[string]Change{}
 	for _, b := range p.Bundles {
-		told[b.Name] = b.Change
+		listed[b.Name] = b.Change
 	}
 	for _, c := range p.Channels {
-		lines = append(lines, w.channel(c, told)...)
+		lines = append(lines, w.channel(c, listed)...)
 	}
 	lines = append(lines, w.comeAndGone(p, Added)...)
 	lines = append(lines, w.reroutes(p)...)
@@ -239,8 +239,9 @@ func (w prose) comeAndGone(p Package, change Change) []string {
 	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
-// channel formats the changes of a channel. Entries in told are only counted, since their bundles are listed elsewhere.
-func (w prose) channel(c Channel, told map[string]Change) []string {
+// channel formats the changes of a channel. Entries whose bundles are in listed are only counted, since other lines have
+// their names.
+func (w prose) channel(c Channel, listed map[string]Change) []string {
 	label := "channel " + w.name(c.Name)
 	heads := Heads{}
 	if c.Heads != nil {
@@ -256,8 +257,8 @@ func (w prose) channel(c Channel, told map[string]Change) []string {
 	}
 	lines := []string{after(label+": ", joined("; ",
 		head,
-		w.entries(c.Added, Added, "not new to the catalog", told),
-		w.entries(c.Removed, Removed, "still in the catalog", told),
+		w.entries(c.Added, Added, "not new to the catalog", listed),
+		w.entries(c.Removed, Removed, "still in the catalog", listed),
 		after("another ", w.names(c.Keys))))}
 	for _, e := range c.Edges {
 		lines = append(lines, label+": "+w.edges(e))
@@ -267,15 +268,15 @@ func (w prose) channel(c Channel, told map[string]Change) []string {
 
 func entries(n int) string { return plural.Words(n, "entry", "entries") }
 
-// entries formats the number of entries, and the names of entries that are not in told.
-func (w prose) entries(names []string, change Change, others string, told map[string]Change) string {
+// entries formats the number of entries, and the names of entries that listed does not have with this change.
+func (w prose) entries(names []string, change Change, others string, listed map[string]Change) string {
 	if len(names) == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%s %s", entries(len(names)), change)
-	untold := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return told[n] == change })
-	if len(untold) > 0 {
-		text += fmt.Sprintf(" (%s: %s)", others, w.names(untold))
+	unlisted := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return listed[n] == change })
+	if len(unlisted) > 0 {
+		text += fmt.Sprintf(" (%s: %s)", others, w.names(unlisted))
 	}
 	return text
 }
@@ -296,18 +297,14 @@ func (w prose) edges(e Edges) string {
 func (w prose) reroutes(p Package) []string {
 	var lines []string
 	for _, r := range p.Reroutes {
+		past := ""
+		if len(r.PassedOver) > 1 { // others than the next update before
+			past = ", past " + w.names(r.PassedOver)
+		}
 		lines = append(lines, fmt.Sprintf("next update%s: %s, for %s%s", w.under(r.Installs), w.becomes(&r.Next),
-			w.installed(r.Installs), w.past(r)))
+			w.installed(r.Installs), past))
 	}
 	return lines
-}
-
-// past formats the bundles passed over, if there are others than the next update before.
-func (w prose) past(r Reroute) string {
-	if len(r.PassedOver) < 2 {
-		return ""
-	}
-	return ", past " + w.names(r.PassedOver)
 }
 
 func (w prose) deprecations(p Package) []string {

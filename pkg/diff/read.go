@@ -90,7 +90,13 @@ func (c *catalog) add(o object) {
 	id := name{pkg, o.meta.Schema, o.meta.Name}
 	switch {
 	case o.meta.Schema == declcfg.SchemaDeprecations:
-		c.addMessages(pkg, o.deprecations)
+		messages := c.messages.of(pkg)
+		for _, d := range o.deprecations {
+			target := name{pkg, d.Reference.Schema, d.Reference.Name}
+			if _, known := messages[target]; !known {
+				messages[target] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
+			}
+		}
 		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
 	case o.value == nil:
 		c.others.of(pkg)[id] += o.content.sum() // several objects may have the same name, in any order
@@ -103,16 +109,6 @@ func (c *catalog) add(o object) {
 func (c *catalog) addContent(id name, content content) {
 	if _, known := c.contents[id]; !known {
 		c.contents[id] = content
-	}
-}
-
-func (c *catalog) addMessages(pkg string, entries []declcfg.Deprecation) {
-	messages := c.messages.of(pkg)
-	for _, d := range entries {
-		id := name{pkg, d.Reference.Schema, d.Reference.Name}
-		if _, known := messages[id]; !known {
-			messages[id] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
-		}
 	}
 }
 

@@ -24,8 +24,13 @@ func ParsePackages(texts ...string) ([]Package, error) {
 			packages = append(packages, p)
 			continue
 		}
-		if packages[i], err = merge(packages[i], p); err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
+		if len(packages[i].Channels) == 0 || len(p.Channels) == 0 {
+			return nil, fmt.Errorf("%q: package %q is given twice: combine them, or name channels in both", text, p.Name)
+		}
+		for _, c := range p.Channels {
+			if err := packages[i].add(c); err != nil {
+				return nil, fmt.Errorf("%q: %w", text, err)
+			}
 		}
 	}
 	return packages, nil
@@ -61,19 +66,6 @@ func parsePackage(text string) (p Package, err error) {
 		}
 	}
 	p.Rule = nil // further channels of this package may have no rule
-	return p, nil
-}
-
-// merge returns a package with the channels of both.
-func merge(p, q Package) (Package, error) {
-	if len(p.Channels) == 0 || len(q.Channels) == 0 {
-		return p, fmt.Errorf("package %q is given twice: combine them, or name channels in both", p.Name)
-	}
-	for _, c := range q.Channels {
-		if err := p.add(c); err != nil {
-			return p, err
-		}
-	}
 	return p, nil
 }
 
