@@ -11,10 +11,24 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// Decode returns o as its schema says: *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other schema.
-// The case of keys does not matter, as upstream. A value of the wrong type is an [*Error] at its place.
-func (o *Object) Decode() (any, error) {
-	v, err := o.decode()
+// Decode returns o decoded by its schema: a *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other
+// schema. The case of keys does not matter, as upstream. A value of the wrong type is an [*Error] at its place.
+func (o *Object) Decode() (v any, err error) {
+	switch o.Schema {
+	case SchemaPackage:
+		v, err = unmarshal[Package](o.doc.JSON)
+	case SchemaChannel:
+		v, err = unmarshal[Channel](o.doc.JSON)
+	case SchemaBundle:
+		b := bundleOf(o.doc.JSON)
+		if b == nil {
+			b, err = unmarshal[Bundle](o.doc.JSON)
+		}
+		o.keepOrder(b)
+		v = b
+	case SchemaDeprecations:
+		v, err = unmarshal[Deprecations](o.doc.JSON)
+	}
 	if err != nil {
 		ptr, err := TypeError(err)
 		return nil, &Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
@@ -22,37 +36,7 @@ func (o *Object) Decode() (any, error) {
 	return v, nil
 }
 
-func (o *Object) decode() (any, error) {
-	switch o.Schema {
-	case SchemaPackage:
-		return unmarshal[Package](o.doc.JSON)
-	case SchemaChannel:
-		return unmarshal[Channel](o.doc.JSON)
-	case SchemaBundle:
-		return o.bundle()
-	case SchemaDeprecations:
-		return unmarshal[Deprecations](o.doc.JSON)
-	}
-	return nil, nil
-}
-
-func (o *Object) bundle() (b *Bundle, err error) {
-	if o.ready {
-		b = o.draft.bundle()
-		o.ready = false // its properties are the caller's now
-	} else {
-		b = bundleOf(o.doc.JSON)
-	}
-	if b == nil {
-		if b, err = unmarshal[Bundle](o.doc.JSON); err != nil {
-			return nil, err
-		}
-	}
-	o.keepOrder(b)
-	return b, nil
-}
-
-// keepOrder says of the properties of b, which is o decoded, what the source says of them.
+// keepOrder marks the properties of b, which is o decoded, as ordered if the source is.
 func (o *Object) keepOrder(b *Bundle) {
 	if o.src.file != nil && o.src.file.ordered {
 		for i := range b.Properties {

@@ -1,135 +1,95 @@
 package declcfg
 
 import (
-	"bytes"
-
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// A reader reads objects member by member. The values that it returns are parts of what it reads, not copies.
-type reader struct {
-	*jsontext.Decoder
-	text []byte // that the decoder reads
-}
-
-func newReader(text []byte) reader {
-	return reader{jsontext.NewDecoder(bytes.NewBuffer(text)), text}
-}
-
-// value returns the next value.
-func (r reader) value() (jsontext.Value, error) {
-	value, err := r.ReadValue()
-	end := r.InputOffset()
-	return r.text[end-int64(len(value)) : end : end], err
-}
-
-// A draft is what one pass over an object finds: its head and, if it is a bundle, the rest. Nearly all bytes of a
-// catalog are values of properties of bundles, so these are found on the way instead of in a second pass, and are not
-// copied.
-type draft struct {
-	schema, pkg, name string
-
-	image         string
-	properties    []Property
-	relatedImages jsontext.Value
-
-	// needsDecode says that the object is not a bundle as opm itself writes it, right or wrong.
-	needsDecode bool
-}
-
-// member reads the value of a member that is not part of the head of an object.
-func (d *draft) member(name string, r reader) (err error) {
-	switch name {
-	case "image":
-		return d.string(&d.image, r)
-	case "properties":
-		return d.list(r)
-	case "relatedImages":
-		d.relatedImages, err = r.value()
-		return err
-	}
-	return d.skip(r)
-}
-
-// skip skips a value that a draft has no place for.
-func (d *draft) skip(r reader) error {
-	d.needsDecode = true
-	return r.SkipValue()
-}
-
-func (d *draft) string(into *string, r reader) error {
-	if r.PeekKind() != '"' {
-		return d.skip(r)
-	}
-	value, err := r.ReadValue()
-	if err == nil {
-		*into = unquoted(value)
-	}
-	return err
-}
-
-func (d *draft) list(r reader) error {
-	if r.PeekKind() != '[' {
-		return d.skip(r)
-	}
-	if _, err := r.ReadToken(); err != nil {
-		return err
-	}
-	d.properties = []Property{}
-	for kind := r.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = r.PeekKind() {
-		if err := d.property(r); err != nil {
-			return err
+// bundleOf decodes a bundle as opm itself writes it: without unknown keys and values of the wrong type. For any other
+// object it returns nil. The values of properties are parts of raw, not copies: they are nearly all bytes of a catalog.
+func bundleOf(raw jsontext.Value) *Bundle {
+	b := new(Bundle)
+	c := skim.New(raw)
+	if !readMembers(&c, func(key []byte) bool {
+		switch string(key) {
+		case `"schema"`:
+			return readText(&c, &b.Schema)
+		case `"name"`:
+			return readText(&c, &b.Name)
+		case `"package"`:
+			return readText(&c, &b.Package)
+		case `"image"`:
+			return readText(&c, &b.Image)
+		case `"properties"`:
+			return readList(&c, &b.Properties, readProperty)
+		case `"relatedImages"`:
+			return readList(&c, &b.RelatedImages, readRelatedImage)
 		}
-	}
-	_, err := r.ReadToken()
-	return err
-}
-
-func (d *draft) property(r reader) error {
-	if r.PeekKind() != '{' {
-		return d.skip(r)
-	}
-	if _, err := r.ReadToken(); err != nil {
-		return err
-	}
-	var p Property
-	for r.PeekKind() == '"' {
-		name, err := r.ReadValue()
-		if err != nil {
-			return err
-		}
-		switch string(name) {
-		case `"type"`:
-			err = d.string(&p.Type, r)
-		case `"value"`:
-			p.Value, err = r.value()
-		default:
-			err = d.skip(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	d.properties = append(d.properties, p)
-	_, err := r.ReadToken()
-	return err
-}
-
-// bundle returns the object as a bundle, or nil if it has to be decoded.
-func (d *draft) bundle() *Bundle {
-	b := &Bundle{Schema: d.schema, Name: d.name, Package: d.pkg, Image: d.image, Properties: d.properties}
-	if d.needsDecode || d.relatedImages != nil && json.Unmarshal(d.relatedImages, &b.RelatedImages, likeUpstream) != nil {
+		return false
+	}) {
 		return nil
 	}
 	return b
 }
 
-// bundleOf decodes a bundle without copying the values of its properties. It returns nil where that cannot be done.
-func bundleOf(raw jsontext.Value) *Bundle {
-	var d draft
-	if err := d.read(newReader(raw)); err != nil {
-		return nil
+func readProperty(c *skim.Cursor, p *Property) bool {
+	return readMembers(c, func(key []byte) bool {
+		switch string(key) {
+		case `"type"`:
+			return readText(c, &p.Type)
+		case `"value"`:
+			p.Value = c.Value()
+			return true
+		}
+		return false
+	})
+}
+
+func readRelatedImage(c *skim.Cursor, i *RelatedImage) bool {
+	return readMembers(c, func(key []byte) bool {
+		switch string(key) {
+		case `"name"`:
+			return readText(c, &i.Name)
+		case `"image"`:
+			return readText(c, &i.Image)
+		}
+		return false
+	})
+}
+
+// readMembers calls member for each member of an object, with its quoted key and the cursor before its value. It
+// reports false if the next value is not an object, or if member does.
+func readMembers(c *skim.Cursor, member func(key []byte) bool) bool {
+	if c.Kind() != '{' {
+		return false
 	}
-	return d.bundle()
+	for c.Enter(); c.More(); {
+		if !member(c.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+func readList[T any](c *skim.Cursor, list *[]T, element func(*skim.Cursor, *T) bool) bool {
+	if c.Kind() != '[' {
+		return false
+	}
+	*list = make([]T, 0, 8)
+	for c.Enter(); c.More(); {
+		*list = append(*list, *new(T))
+		if !element(c, &(*list)[len(*list)-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func readText(c *skim.Cursor, text *string) bool {
+	if c.Kind() != '"' {
+		return false
+	}
+	*text = unquoted(c.Value())
+	return true
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A headError is something wrong with the keys that every object has.
+// A headError is a problem with the keys that every object has.
 type headError struct {
 	ptr jsontext.Pointer
 	msg string
@@ -16,10 +16,13 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
+// A head is the keys that every object has.
+type head struct{ schema, pkg, name string }
+
 // read reads the object that r is at, to its end. The error is a *jsontext.SyntacticError if the object is not JSON,
 // and a *headError if it is not an object of a catalog.
-func (d *draft) read(r reader) error {
-	*d = draft{}
+func (h *head) read(r *jsontext.Decoder) error {
+	*h = head{}
 	var bad *headError
 	fail := func(name, format string, args ...any) {
 		if bad == nil {
@@ -30,7 +33,7 @@ func (d *draft) read(r reader) error {
 		if err := r.SkipValue(); err != nil {
 			return err
 		}
-		return noObject(kind)
+		return &headError{"", "want an object, found " + kindName(kind)}
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -47,22 +50,17 @@ func (d *draft) read(r reader) error {
 			fail(name, "the key %q is repeated in another case", name)
 		}
 		names[folded] = true
-		into := d.headField(folded)
-		if into == nil {
-			if err := d.member(name, r); err != nil {
-				return err
-			}
-			continue
-		}
 		value, err := r.ReadValue()
 		if err != nil {
 			return err
 		}
-		if value.Kind() != '"' {
+		switch into := h.field(folded); {
+		case into == nil:
+		case value.Kind() != '"':
 			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
-			continue
+		default:
+			*into = unquoted(value)
 		}
-		*into = unquoted(value)
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -70,25 +68,20 @@ func (d *draft) read(r reader) error {
 	switch {
 	case bad != nil:
 		return bad
-	case d.schema == "":
+	case h.schema == "":
 		return &headError{"", "object is missing root schema field"}
 	}
 	return nil
 }
 
-// noObject says which value was found instead of an object.
-func noObject(kind jsontext.Kind) error {
-	return &headError{"", "want an object, found " + kindName(kind)}
-}
-
-func (d *draft) headField(folded string) *string {
+func (h *head) field(folded string) *string {
 	switch folded {
 	case "schema":
-		return &d.schema
+		return &h.schema
 	case "package":
-		return &d.pkg
+		return &h.pkg
 	case "name":
-		return &d.name
+		return &h.name
 	}
 	return nil
 }
@@ -120,8 +113,8 @@ func unquoted(raw jsontext.Value) string {
 	return string(text)
 }
 
-// fold returns s such that texts that differ in case only have one form, by the Unicode simple folding that
-// encoding/json matches names with.
+// fold returns the same text for texts that differ only in case, by the Unicode simple folding that encoding/json
+// matches names with.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {

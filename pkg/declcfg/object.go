@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -15,25 +16,22 @@ import (
 type Object struct {
 	*Meta
 
-	doc   document.Document // its text is nil if the object is in no file
-	draft draft             // of the JSON
-	ready bool              // draft was read, and not yet given away
+	doc document.Document // its text is nil if the object is in no file
 }
 
 // NewObject returns the object raw, which must be a JSON object with a non-empty text under schema, at pos. It shares
 // the memory of raw. Its Meta cannot be read again.
 func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
-	o := &Object{doc: document.Document{JSON: raw}, ready: true}
-	r := newReader(raw)
-	err := o.draft.read(r)
+	r := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	var h head
+	err := h.read(r)
 	if err == nil && r.SkipValue() != io.EOF {
 		err = errors.New("want one object, found more behind it")
 	}
 	if err != nil {
 		return nil, &Error{Pos: pos, Err: err}
 	}
-	o.Meta = o.draft.meta(pos)
-	return o, nil
+	return &Object{Meta: h.meta(pos), doc: document.Document{JSON: raw}}, nil
 }
 
 // JSON returns the object as JSON, valid and without equal keys, in the order and spelling of its author. The caller

@@ -89,16 +89,21 @@ func (c *chunk) read(visit func(*Object, error)) error {
 	if c.Chunk == nil {
 		return c.err
 	}
+	var h head
 	var o Object
-	parse := func(d *jsontext.Decoder, text []byte) error { return o.draft.read(reader{d, text}) }
+	parse := func(d *jsontext.Decoder, _ []byte) error { return h.read(d) }
 	err := c.Read(parse, func(doc *document.Document, err error) {
 		if doc == nil {
 			visit(nil, c.file.unreadable(err))
 			return
 		}
-		o.set(c.file, doc, err == nil)
-		if h, ok := errors.AsType[*headError](err); ok {
-			visit(nil, c.file.lost(o.Place(h.ptr), doc.Text, err))
+		o = Object{Meta: h.meta(c.file.pos(doc.Place)), doc: *doc}
+		o.src = source{
+			file: c.file, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
+			yaml: doc.YAML, repaired: doc.Repaired,
+		}
+		if bad, ok := errors.AsType[*headError](err); ok {
+			visit(nil, c.file.lost(o.Place(bad.ptr), doc.Text, err))
 			return
 		}
 		visit(&o, nil)
@@ -109,18 +114,8 @@ func (c *chunk) read(visit func(*Object, error)) error {
 	return nil
 }
 
-// set makes o the object of doc, whose draft it holds.
-func (o *Object) set(f *file, doc *document.Document, ready bool) {
-	o.Meta = o.draft.meta(f.pos(doc.Place))
-	o.src = source{
-		file: f, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
-		yaml: doc.YAML, repaired: doc.Repaired,
-	}
-	o.doc, o.ready = *doc, ready
-}
-
-func (d *draft) meta(pos Pos) *Meta {
-	return &Meta{Schema: d.schema, Package: d.pkg, Name: d.name, Pos: pos}
+func (h *head) meta(pos Pos) *Meta {
+	return &Meta{Schema: h.schema, Package: h.pkg, Name: h.name, Pos: pos}
 }
 
 // pos returns a place in f.
