@@ -16,8 +16,7 @@ const (
 	KindCRD = "CustomResourceDefinition"
 )
 
-// IsCSV reports whether a manifest, given in JSON, is a ClusterServiceVersion. As in opm its API version does not
-// matter.
+// IsCSV reports whether a manifest in JSON is a ClusterServiceVersion, of any API version, as upstream does.
 func IsCSV(manifest jsontext.Value) bool {
 	var head struct {
 		Kind string `json:"kind"`
@@ -25,7 +24,7 @@ func IsCSV(manifest jsontext.Value) bool {
 	return json.Unmarshal(manifest, &head, document.Lenient) == nil && head.Kind == KindCSV
 }
 
-// readCSV returns what a ClusterServiceVersion says to people. It is empty if it cannot be read.
+// readCSV returns the metadata in a ClusterServiceVersion. It is empty if the manifest cannot be decoded.
 func readCSV(manifest jsontext.Value) *CSVMetadata {
 	var csv struct {
 		Metadata struct {
@@ -47,8 +46,8 @@ func readCSV(manifest jsontext.Value) *CSVMetadata {
 	return &m
 }
 
-// Manifests yields the manifests that b carries as olm.bundle.object, in JSON, in the order of its properties. An error
-// is about one that cannot be decoded.
+// Manifests yields the manifests in the olm.bundle.object properties of b, in JSON and in their order. An error is
+// about a manifest that cannot be decoded.
 func (b *Bundle) Manifests() iter.Seq2[jsontext.Value, error] {
 	return func(yield func(jsontext.Value, error) bool) {
 		for i := range b.Properties {
@@ -66,7 +65,7 @@ func (b *Bundle) Manifests() iter.Seq2[jsontext.Value, error] {
 	}
 }
 
-// ManifestCSV returns the first ClusterServiceVersion that b carries as olm.bundle.object, in JSON, nil for none. The
+// ManifestCSV returns the first ClusterServiceVersion in the olm.bundle.object properties of b, in JSON, or nil. The
 // error is about the first manifest before it that cannot be decoded.
 func (b *Bundle) ManifestCSV() (csv jsontext.Value, failed error) {
 	for manifest, err := range b.Manifests() {
@@ -88,8 +87,8 @@ func (p *Property) manifest() (jsontext.Value, error) {
 	return object.JSON()
 }
 
-// CSVMetadata returns what the ClusterServiceVersion of b says to people, whether b has it as olm.csv.metadata or among
-// its manifests. It is empty where b has neither, or it cannot be read.
+// CSVMetadata returns the metadata of the ClusterServiceVersion of b, from the property olm.csv.metadata or else from
+// its manifests. It is empty if b has neither, or if it cannot be decoded.
 func (b *Bundle) CSVMetadata() *CSVMetadata {
 	for i := range b.Properties {
 		p, m := &b.Properties[i], new(CSVMetadata)
@@ -97,18 +96,18 @@ func (b *Bundle) CSVMetadata() *CSVMetadata {
 			return m
 		}
 	}
-	csv, _ := b.ManifestCSV() // nil is not readable
+	csv, _ := b.ManifestCSV() // nil is read as an empty CSVMetadata
 	return readCSV(csv)
 }
 
-// ManifestDisplayName returns the display name in the ClusterServiceVersion that b carries as olm.bundle.object, or "".
-// The display name in olm.csv.metadata is ignored, as in upstream's lists.
+// ManifestDisplayName returns the display name in the ClusterServiceVersion of [Bundle.ManifestCSV], or "". The display
+// name in olm.csv.metadata is ignored, as in upstream's lists.
 func (b *Bundle) ManifestDisplayName() string {
 	csv, _ := b.ManifestCSV()
 	return readCSV(csv).DisplayName
 }
 
-// ManifestIcon returns the first icon in the ClusterServiceVersion that b carries as olm.bundle.object, or nil.
+// ManifestIcon returns the first icon in the ClusterServiceVersion of [Bundle.ManifestCSV], or nil.
 func (b *Bundle) ManifestIcon() *Icon {
 	csv, _ := b.ManifestCSV()
 	var icons struct {

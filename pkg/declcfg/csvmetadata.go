@@ -2,11 +2,11 @@ package declcfg
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// A CSVMetadata is the value of a property of type olm.csv.metadata: what a catalog keeps of the ClusterServiceVersion
-// of a bundle, so that users can choose an operator without its manifests.
+// A CSVMetadata is the value of a property of type olm.csv.metadata: the fields of the ClusterServiceVersion of a
+// bundle that users need to choose an operator without its manifests.
 //
-// The order of the fields, here and in the types below, is the order in which they are written. The keys are those of
-// the ClusterServiceVersion, but for apiServiceDefinitions and crdDescriptions, which that calls apiservicedefinitions
+// The order of the fields, here and in the types below, is the order in which they are written. The keys are the same
+// as in the ClusterServiceVersion, except that it names apiServiceDefinitions and crdDescriptions apiservicedefinitions
 // and customresourcedefinitions.
 type CSVMetadata struct {
 	Annotations           map[string]string     `json:"annotations,omitempty"` // of the metadata, not of the spec
@@ -25,13 +25,14 @@ type CSVMetadata struct {
 	Provider              AppLink               `json:"provider"`
 }
 
-// APIServiceDefinitions are the APIs that an operator serves through the aggregation layer, and those it needs.
+// APIServiceDefinitions are the APIs that an operator serves through the aggregation layer, and the aggregated APIs
+// that it needs.
 type APIServiceDefinitions struct {
 	Owned    []APIServiceDescription `json:"owned,omitempty"`
 	Required []APIServiceDescription `json:"required,omitempty"`
 }
 
-// CRDDescriptions are the custom resource definitions that an operator brings, and those it needs.
+// CRDDescriptions are the custom resource definitions that an operator provides and requires.
 type CRDDescriptions struct {
 	Owned    []CRDDescription `json:"owned,omitempty"`
 	Required []CRDDescription `json:"required,omitempty"`
@@ -66,35 +67,35 @@ type CRDDescription struct {
 	ActionDescriptors []Descriptor        `json:"actionDescriptors,omitempty"`
 }
 
-// A ResourceReference names a kind of object that a custom resource makes or uses.
+// A ResourceReference names a kind of object that a custom resource creates or uses.
 type ResourceReference struct {
-	Name    string `json:"name"` // empty where the kind is not a custom resource
+	Name    string `json:"name"` // empty if the kind is not a custom resource
 	Kind    string `json:"kind"`
 	Version string `json:"version"`
 }
 
-// A Descriptor describes to a user interface how to show a field of a custom resource, or an action on it.
+// A Descriptor describes the presentation of a field of a custom resource, or of an action on it, in a user interface.
 type Descriptor struct {
 	Path         string         `json:"path"`
 	DisplayName  string         `json:"displayName,omitempty"`
 	Description  string         `json:"description,omitempty"`
 	XDescriptors []string       `json:"x-descriptors,omitempty"`
-	Value        jsontext.Value `json:"value,omitzero"` // any JSON; nil where there is none, which is not null
+	Value        jsontext.Value `json:"value,omitzero"` // any JSON; nil if the key is missing, which is not null
 }
 
-// An InstallMode says whether an operator can watch namespaces in one of the ways there are, such as AllNamespaces.
+// An InstallMode says whether an operator supports one way to watch namespaces, such as AllNamespaces.
 type InstallMode struct {
 	Type      string `json:"type"`
 	Supported bool   `json:"supported"`
 }
 
-// An AppLink is a web page of an operator or of those who provide it.
+// An AppLink is a web page of an operator or of its provider.
 type AppLink struct {
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url,omitempty"`
 }
 
-// A Maintainer is someone to write to about an operator.
+// A Maintainer is a contact for an operator.
 type Maintainer struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`

@@ -45,7 +45,7 @@ func (o *Object) keepOrder(b *Bundle) {
 	}
 }
 
-// likeUpstream reads into structs as encoding/json does, but for equal keys, which need an order first.
+// likeUpstream decodes into structs as encoding/json does, except for equal keys, which have to be sorted first.
 var likeUpstream = json.JoinOptions(
 	json.MatchCaseInsensitiveNames(true),
 	jsonv1.MatchCaseSensitiveDelimiter(true),
@@ -53,8 +53,8 @@ var likeUpstream = json.JoinOptions(
 	jsonv1.ParseBytesWithLooseRFC4648(true),     // base64 may hold line breaks
 )
 
-// unmarshal reads raw into a new T. Of keys that differ only in case the last in byte order wins, since upstream sorts
-// them before it looks.
+// unmarshal decodes raw into a new T. If keys differ only in case, the last one in byte order wins, because upstream
+// sorts them first.
 func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal(raw, v, likeUpstream)
@@ -67,8 +67,8 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	return v, err
 }
 
-// CheckManifests returns an error at the first property of b, which is o decoded, that carries a manifest that cannot
-// be read: upstream refuses to load such a catalog.
+// CheckManifests returns an error at the first property of b, which is o decoded, whose manifest cannot be decoded:
+// upstream refuses to load such a catalog.
 func (o *Object) CheckManifests(b *Bundle) error {
 	for i := range b.Properties {
 		p := &b.Properties[i]
@@ -83,7 +83,7 @@ func (o *Object) CheckManifests(b *Bundle) error {
 	return nil
 }
 
-// CheckManifest returns what is wrong with the manifest in p, an olm.bundle.object, or nil.
+// CheckManifest returns the error of decoding the manifest in p, an olm.bundle.object, or nil.
 func (p *Property) CheckManifest() *ValueError {
 	var object BundleObject
 	if err := p.Unmarshal(&object); err != nil {

@@ -9,24 +9,24 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// A Format is a way to write a catalog.
+// A Format is an encoding of a catalog.
 type Format string
 
-// The formats, as they are called on the command line.
+// The formats, with their names on the command line.
 const (
-	JSON Format = "json" // objects one after another, indented by four spaces, keys of the format in its own order
+	JSON Format = "json" // concatenated objects, indented by four spaces, with their keys in the order of the Go types
 	YAML Format = "yaml" // documents that begin with ---, all keys sorted
 )
 
-// Append appends an object of the format, a *[Package], *[Channel], *[Bundle] or *[Deprecations], in the bytes that
-// upstream writes.
+// Append appends the encoding of a *[Package], *[Channel], *[Bundle] or *[Deprecations], byte for byte as upstream
+// writes it.
 func (f Format) Append(dst []byte, object any) []byte {
 	d := format.New()
 	defer d.Release()
 	return f.appendObject(dst, object, d)
 }
 
-// appendObject appends one object, decoded as v or, where v is nil, as it is in d, in the bytes that upstream writes.
+// appendObject appends the encoding of v, or of the object in d if v is nil, byte for byte as upstream writes it.
 func (f Format) appendObject(dst []byte, v any, d *format.Document) []byte {
 	if v != nil {
 		encoder{d}.object(v)
@@ -41,8 +41,7 @@ func (f Format) appendObject(dst []byte, v any, d *format.Document) []byte {
 	return dst
 }
 
-// An encoder builds the objects that the format defines, their keys in the order of upstream and unknown ones after
-// them.
+// An encoder builds the objects that the format defines, with their keys in the order of upstream, then unknown keys.
 type encoder struct{ *format.Document }
 
 func (e encoder) object(v any) {
@@ -165,7 +164,7 @@ func (e encoder) deprecation(d *Deprecation) {
 	e.close(d.Unknown)
 }
 
-// encodeList adds a list, or null for a nil one.
+// encodeList adds a list; a nil list is null.
 func encodeList[T any](e encoder, list []T, item func(encoder, *T)) {
 	if list == nil {
 		e.Null()
@@ -189,7 +188,7 @@ func (e encoder) textIf(key, s string) {
 	}
 }
 
-// close ends an object, after the members of the object unknown.
+// close adds the members of the object unknown, and ends the current object.
 func (e encoder) close(unknown jsontext.Value) {
 	if unknown != nil {
 		e.AddMembers(unknown)

@@ -19,7 +19,7 @@ func (e *headError) Error() string { return e.msg }
 // A head is the keys that every object has.
 type head struct{ schema, pkg, name string }
 
-// read reads the object that r is at, to its end. The error is a *jsontext.SyntacticError if the object is not JSON,
+// read reads the next object of r. The error is a *jsontext.SyntacticError if the object is not JSON,
 // and a *headError if it is not an object of a catalog.
 func (h *head) read(r *jsontext.Decoder) error {
 	*h = head{}
@@ -86,7 +86,7 @@ func (h *head) field(folded string) *string {
 	return nil
 }
 
-// known holds the strings of most objects, to have each in memory once.
+// known holds the most common strings of objects, so that each is in memory once.
 var known = map[string]string{}
 
 func init() {
@@ -98,7 +98,7 @@ func init() {
 	}
 }
 
-// unquoted returns the text of the JSON string raw.
+// unquoted returns the text of a JSON string that a decoder has validated.
 func unquoted(raw jsontext.Value) string {
 	if inner := raw[1 : len(raw)-1]; strings.IndexByte(string(inner), '\\') < 0 {
 		if s, ok := known[string(inner)]; ok {
@@ -107,7 +107,7 @@ func unquoted(raw jsontext.Value) string {
 		return string(inner)
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil { // raw was read from a decoder that checked it
+	if err != nil {
 		panic(err)
 	}
 	return string(text)

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// An Index is a catalog without its bulk: what relates its objects to each other, by package. It is small enough to be
-// held for the largest catalogs. The zero value is empty.
+// An Index holds the objects of a catalog by package, with only the fields that relate them to each other. It is small
+// enough to hold the largest catalogs in memory. The zero value is empty.
 type Index struct {
 	packages map[string]*PackageIndex
 }
 
-// A PackageIndex is all that says to belong to one package, in the order in which it was read. A correct one holds one
+// A PackageIndex holds the objects of one package, in the order in which they were read. In a valid catalog it has one
 // olm.package.
 type PackageIndex struct {
 	Name         string
@@ -28,7 +28,7 @@ type PackageIndex struct {
 // An Indexed is one object of an index.
 type Indexed[T any] struct {
 	Meta  *Meta
-	Value *T // nil where the object could not be decoded
+	Value *T // nil if the object could not be decoded
 }
 
 // A BundleSummary is a bundle without its manifests.
@@ -37,8 +37,8 @@ type BundleSummary struct {
 	Image   string
 	Version *Version // nil unless there is exactly one olm.package property, with a version that can be parsed
 
-	// Dependency is the type of the first property that declares a dependency as OLM v1 refuses it: olm.gvk.required,
-	// olm.package.required or olm.constraint. It is "" without one.
+	// Dependency is the type of the first property that declares a dependency, which OLM v1 refuses: olm.gvk.required,
+	// olm.package.required or olm.constraint. It is "" if there is none.
 	Dependency string
 
 	Deprecated bool // has the property olm.deprecated, with which OLM Classic never installs it
@@ -63,14 +63,15 @@ func (b *Bundle) Summarize() *BundleSummary {
 // dependencies are the types of properties for which OLM v1 refuses a bundle.
 var dependencies = []string{PropertyGVKRequired, PropertyPackageRequired, PropertyConstraint}
 
-// ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins all that keeps
-// an object from being read, by place.
+// ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins the errors of
+// all objects that cannot be read, sorted by position.
 func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
 	return ReadIndexAndCheck(ctx, nil, sources...)
 }
 
-// ReadIndexAndCheck is [ReadIndex] with a check of each object that can be decoded. The check gets what [Object.Decode]
-// returned, with all that the index drops, and runs on several goroutines. Its errors are joined with the others.
+// ReadIndexAndCheck is [ReadIndex] with a check of each decoded object. The check is passed the result of
+// [Object.Decode], with the fields that the index drops, and runs on several goroutines. Its errors are joined with the
+// others.
 func ReadIndexAndCheck(ctx context.Context, check func(m *Meta, v any) error, sources ...Source) (*Index, error) {
 	type object struct {
 		meta  *Meta
@@ -96,13 +97,21 @@ func ReadIndexAndCheck(ctx context.Context, check func(m *Meta, v any) error, so
 	return x, errors.Join(errs...)
 }
 
-// Add enters m, which [Object.Decode] returned v for, or a bundle its [BundleSummary]; v is nil where that failed. It
-// keeps m and v. Objects of other schemas are not entered.
+// Add adds the object of m. The value v is the result of [Object.Decode], or the [BundleSummary] of a bundle; it is nil
+// if decoding failed. The index keeps m and v. Objects of other schemas are not added.
 func (x *Index) Add(m *Meta, v any) {
 	if rank(m.Schema) == rankOther {
 		return
 	}
-	p := x.owner(m.Owner())
+	name := m.Owner()
+	p := x.packages[name]
+	if p == nil {
+		if x.packages == nil {
+			x.packages = map[string]*PackageIndex{}
+		}
+		p = &PackageIndex{Name: name}
+		x.packages[name] = p
+	}
 	switch m.Schema {
 	case SchemaPackage:
 		p.Packages = append(p.Packages, indexed[Package](m, v))
@@ -120,31 +129,17 @@ func indexed[T any](m *Meta, v any) Indexed[T] {
 	return Indexed[T]{m, value}
 }
 
-func (x *Index) owner(name string) *PackageIndex {
-	p := x.packages[name]
-	if p == nil {
-		if x.packages == nil {
-			x.packages = map[string]*PackageIndex{}
-		}
-		p = &PackageIndex{Name: name}
-		x.packages[name] = p
-	}
-	return p
-}
-
-// Packages returns everything in the index by the name of the package, sorted; "" comes first and holds what belongs to
-// no package.
+// Packages returns all packages, sorted by name. The first one, "", holds the objects without a package, if there are
+// any.
 func (x *Index) Packages() []*PackageIndex {
-	all := slices.Collect(maps.Values(x.packages))
-	slices.SortFunc(all, func(a, b *PackageIndex) int { return cmp.Compare(a.Name, b.Name) })
-	return all
+	return slices.SortedFunc(maps.Values(x.packages), func(a, b *PackageIndex) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Package returns what belongs to the package of that name, nil for nothing.
+// Package returns the package of that name, or nil.
 func (x *Index) Package(name string) *PackageIndex { return x.packages[name] }
 
-// Slim drops from a decoded object what an index does not need: a bundle becomes its [BundleSummary], icons, texts and
-// properties go.
+// Slim drops the fields of a decoded object that an index does not need: icons, texts, properties and unknown keys. A
+// bundle becomes its [BundleSummary].
 func Slim(v any) any {
 	switch v := v.(type) {
 	case *Package:

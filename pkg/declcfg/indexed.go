@@ -2,8 +2,8 @@ package declcfg
 
 import "github.com/opm-toolchain/opm/internal/format"
 
-// decodeIn is Decode for an object whose JSON is d. The values of properties stay where they are in d, so that they are
-// not scanned again when the bundle is written.
+// decodeIn is Decode for an object whose JSON is d. The values of properties are parts of d, so that they are not
+// scanned again when the bundle is written.
 func (o *Object) decodeIn(d *format.Document) (any, error) {
 	if o.Schema == SchemaBundle {
 		b := new(Bundle)
@@ -11,13 +11,13 @@ func (o *Object) decodeIn(d *format.Document) (any, error) {
 			o.keepOrder(b)
 			return b, nil
 		}
-		d.Reset() // each value would be looked for among all that were found so far
+		d.Reset() // each value would be searched for in all values found so far
 	}
 	return o.Decode()
 }
 
-// bundleIn reads value i of d into b, and the functions that follow return parts of it. They report false for all but
-// the bundles that opm itself writes.
+// bundleIn decodes value i of d into b. Like the functions below for parts of a bundle, it reports false for a bundle
+// that opm itself does not write, as [bundleOf] does; it does not scan the text again.
 func bundleIn(d *format.Document, i int, b *Bundle) (ok bool) {
 	for key, v := range d.Members(i) {
 		switch string(key) {

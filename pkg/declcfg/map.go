@@ -9,12 +9,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// Map calls fn for every object of the sources, on several goroutines, and yields what it returns: source by source, by
-// file name, and then by place in the file. The object is valid until fn returns; its [Meta] may be kept. An object
+// Map calls fn for every object of the sources, on several goroutines, and yields its results: source by source, by
+// file name, and then by position in the file. The object is valid until fn returns; its [Meta] may be kept. An object
 // with a part that is not I-JSON (equal keys, broken UTF-8) is read as upstream reads it; see [Object.Flaws].
 //
-// What cannot be read yields an [*Error] instead, and what follows it is the next document; after a syntax error in a
-// JSON file, the next file. The errors of fn are yielded alike. When ctx is done, its error comes last.
+// For an object that cannot be read, Map yields an [*Error] and continues with the next document or, after a syntax
+// error in a JSON file, with the next file. Errors of fn are yielded in the same way. When ctx is done, its error comes
+// last.
 func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Source) iter.Seq2[T, error] {
 	type result struct {
 		value T
@@ -26,7 +27,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		broken  bool // the rest of the file cannot be read
 		notes   []note
 
-		expanded int // bytes that YAML aliases became
+		expanded int // size of expanded YAML aliases in bytes
 	}
 	work := func(c *chunk) batch {
 		b := batch{file: c.file}
@@ -46,11 +47,11 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				b.results = append(b.results, result{err: err})
 			}
 		}
+		b.notes = c.notes()
 		if c.Chunk != nil {
 			b.expanded = c.Expanded
+			c.Recycle() // no part of its text is used after this
 		}
-		b.notes = c.notes()
-		c.recycle()
 		return b
 	}
 	return func(yield func(T, error) bool) {
@@ -84,7 +85,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 	}
 }
 
-// allChunks yields the chunks of all files of the sources; what the walk cannot reach comes as a chunk with an error.
+// allChunks yields the chunks of all files of the sources. An error of the walk is a chunk, too.
 func allChunks(sources []Source) iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for _, s := range sources {
@@ -92,8 +93,8 @@ func allChunks(sources []Source) iter.Seq[*chunk] {
 			report := func(err error) {
 				more = more && (leavesOut(s.Withheld, nil, err) || yield(&chunk{err: err}))
 			}
-			tell := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
-			for _, f := range s.files(report, tell) {
+			addNote := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
+			for _, f := range s.files(report, addNote) {
 				for c := range f.chunks() {
 					if more = more && yield(c); !more {
 						return

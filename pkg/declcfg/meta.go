@@ -14,19 +14,19 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// A Meta is the identity of one object of a catalog, and its place: small enough to be kept for every object of the
-// largest catalog. The text of the object is not held, and can be read again at any time. Any number of goroutines may
-// use a Meta.
+// A Meta is the identity and the position of one object of a catalog. It is small enough to be kept for every object of
+// the largest catalog. It does not hold the text of the object, which can be read again at any time. Goroutines may
+// share a Meta.
 type Meta struct {
 	Schema  string // never empty
-	Package string // "" where the key is missing
-	Name    string // "" where the key is missing
+	Package string // "" if the key is missing
+	Name    string // "" if the key is missing
 	Pos     Pos    // of the object
 
 	src source
 }
 
-// A source is where the text of an object is.
+// A source is the location of the text of an object.
 type source struct {
 	file     *file // nil for an object that is in no file
 	off      int64
@@ -37,7 +37,7 @@ type source struct {
 	repaired bool // see [document.Document]
 }
 
-// Owner returns the name of the package that m belongs to, "" for none: of an olm.package that is its own name.
+// Owner returns the name of the package that the object belongs to, or "". For an olm.package it is its own name.
 func (m *Meta) Owner() string {
 	if m.Schema == SchemaPackage {
 		return m.Name
@@ -45,8 +45,8 @@ func (m *Meta) Owner() string {
 	return m.Package
 }
 
-// Read reads the object again, into memory of its own. It fails if the file has changed since it was first read, or is
-// gone, and for an object that is in no file.
+// Read reads the object again, into memory of its own. It fails if the file has changed since it was first read or no
+// longer exists, and for an object that is in no file.
 func (m *Meta) Read() (*Object, error) {
 	var r rereader
 	defer r.close()
@@ -66,11 +66,11 @@ func (m *Meta) Decode() (any, error) {
 	return o.Decode()
 }
 
-// Place reads the object again and returns where the value at ptr is; see [Meta.Places].
+// Place reads the object again and returns the position of the value at ptr; see [Meta.Places].
 func (m *Meta) Place(ptr jsontext.Pointer) Pos { return m.Places([]jsontext.Pointer{ptr})[0] }
 
-// Places reads the object again and returns where the values at ptrs are, or the nearest values around them that there
-// are. Where it cannot be read, all are at the object itself.
+// Places reads the object again and returns the positions of the values at ptrs. For a missing value, it is the
+// position of the nearest existing value around it. If the object cannot be read, all are the position of the object.
 func (m *Meta) Places(ptrs []jsontext.Pointer) []Pos {
 	var r rereader
 	defer r.close()
@@ -78,7 +78,7 @@ func (m *Meta) Places(ptrs []jsontext.Pointer) []Pos {
 	return m.placesIn(&doc, ptrs)
 }
 
-// placesIn returns places in doc, the text of m.
+// placesIn returns positions in doc, the text of m.
 func (m *Meta) placesIn(doc *document.Document, ptrs []jsontext.Pointer) []Pos {
 	places := make([]Pos, len(ptrs))
 	for i := range ptrs {
@@ -99,7 +99,7 @@ var seed = maphash.MakeSeed()
 
 var errNoFile = errors.New("the object is in no file and cannot be read again")
 
-// A rereader reads objects again. It keeps the file of the last one open.
+// A rereader reads objects again. It keeps the last file open.
 type rereader struct {
 	file   *file
 	handle openFile
@@ -159,15 +159,15 @@ func (r *rereader) close() {
 	}
 }
 
-// A Flaw is a part of an object that is not I-JSON, which upstream reads all the same.
+// A Flaw is a part of an object that is not I-JSON, and that upstream accepts.
 type Flaw struct {
 	Pos Pos
-	Key string // that repeats one of its object, "" for text that is not Unicode
+	Key string // the repeated key; "" for text that is not Unicode
 }
 
-// Flaws returns what of m is read in a way that its author may not expect: keys that repeat one of the same object, and
-// in JSON the first byte that is not UTF-8, or the first escape that is half a surrogate pair. Only an object that has
-// flaws is read again.
+// Flaws returns the parts of the object that its author may expect to be read otherwise: repeated keys and, in JSON,
+// the first byte that is not UTF-8 or the first escape that is half a surrogate pair. It reads only objects with flaws
+// again.
 func (m *Meta) Flaws() []Flaw {
 	if !m.src.repaired {
 		return nil

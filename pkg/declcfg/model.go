@@ -2,7 +2,7 @@ package declcfg
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// The schemas that the format itself defines. An object of any other schema is kept as it is and is called "other".
+// The schemas that the format itself defines. Objects of other schemas are not changed.
 const (
 	SchemaPackage      = "olm.package"
 	SchemaChannel      = "olm.channel"
@@ -13,12 +13,12 @@ const (
 // SchemaShard is the schema of the last object of a part of a catalog, which opm render --shard prints.
 const SchemaShard = "opm.shard"
 
-// A Package is an object of schema olm.package: what a user sees of an operator before choosing a version.
+// A Package is an object of schema olm.package: the presentation of an operator, for all of its versions.
 type Package struct {
 	Schema         string     `json:"schema"`
 	Name           string     `json:"name"`
 	DefaultChannel string     `json:"defaultChannel"`
-	Icon           *Icon      `json:"icon"`        // nil where there is none
+	Icon           *Icon      `json:"icon"`        // nil if there is none
 	Description    string     `json:"description"` // Markdown
 	Properties     []Property `json:"properties"`
 
@@ -38,7 +38,7 @@ type Channel struct {
 	Schema     string     `json:"schema"`
 	Name       string     `json:"name"`
 	Package    string     `json:"package"`
-	Entries    []Entry    `json:"entries"` // in the order of the author, which means nothing
+	Entries    []Entry    `json:"entries"` // in the order of the author, which has no meaning
 	Properties []Property `json:"properties"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -48,7 +48,7 @@ type Channel struct {
 type Entry struct {
 	Name      string   `json:"name"`      // of an olm.bundle of the package
 	Replaces  string   `json:"replaces"`  // the bundle that this one updates; it need not exist
-	Skips     []string `json:"skips"`     // further bundles that this one updates, and that are not installed any more
+	Skips     []string `json:"skips"`     // further bundles that this one updates, and that are no longer installed
 	SkipRange string   `json:"skipRange"` // further versions that this one updates, a range in the syntax of blang/semver
 
 	Unknown jsontext.Value `json:",embed"`
@@ -59,26 +59,26 @@ type Bundle struct {
 	Schema        string         `json:"schema"`
 	Name          string         `json:"name"`
 	Package       string         `json:"package"`
-	Image         string         `json:"image"` // may be empty where the bundle carries its manifests as properties
+	Image         string         `json:"image"` // may be empty if the properties of the bundle contain its manifests
 	Properties    []Property     `json:"properties"`
 	RelatedImages []RelatedImage `json:"relatedImages"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// A Property is a typed piece of metadata. What Value holds depends on Type; see [Property.Check].
+// A Property is a typed piece of metadata. The content of Value depends on Type; see [Property.Check].
 type Property struct {
 	Type  string         `json:"type"`
-	Value jsontext.Value `json:"value"` // nil where the key is missing, which is not the same as null
+	Value jsontext.Value `json:"value"` // nil if the key is missing, which is not the same as null
 
-	// Ordered says that the keys within Value have their final order, as in values that opm makes itself. The keys of
-	// others are sorted when they are written.
+	// Ordered reports whether the keys within Value are in their final order, as in values that opm encodes itself. In
+	// other values they are sorted when they are written.
 	Ordered bool `json:"-"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// A RelatedImage is an image that a bundle needs, its own among them. Mirroring tools copy them all.
+// A RelatedImage is an image that a bundle needs, such as its own. Mirroring tools copy all of them.
 type RelatedImage struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
@@ -86,7 +86,7 @@ type RelatedImage struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Deprecations is an object of schema olm.deprecations: what of a package its users should move away from.
+// Deprecations is an object of schema olm.deprecations: the deprecated parts of a package.
 type Deprecations struct {
 	Schema  string        `json:"schema"`
 	Package string        `json:"package"`
@@ -103,7 +103,7 @@ type Deprecation struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// A Reference names what is deprecated: the package itself (schema olm.package, no name), a channel or a bundle.
+// A Reference names a deprecated object: the package itself (schema olm.package, no name), a channel or a bundle.
 type Reference struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`

@@ -11,16 +11,16 @@ import (
 )
 
 // An Object is one object of a catalog with its text in memory. The one that [Map] passes to its callback is valid
-// until the callback returns, with all that shares memory with it: its JSON, and the values of properties of a decoded
-// bundle. What is kept of it is its Meta.
+// until the callback returns, like everything that shares its memory: its JSON, and the values of properties of a
+// decoded bundle. Only its Meta may be kept.
 type Object struct {
 	*Meta
 
-	doc document.Document // its text is nil if the object is in no file
+	doc document.Document // without text if the object is in no file
 }
 
-// NewObject returns the object raw, which must be a JSON object with a non-empty text under schema, at pos. It shares
-// the memory of raw. Its Meta cannot be read again.
+// NewObject returns the object raw, which must be a JSON object with a non-empty string at the key schema. It shares
+// the memory of raw. Its Meta cannot be read again. Errors are at pos.
 func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
 	r := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	var h head
@@ -38,7 +38,7 @@ func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
 // must not change it.
 func (o *Object) JSON() jsontext.Value { return o.doc.JSON }
 
-// Document returns the text that the object was read from, and where it is in its file.
+// Document returns the text of the object, with its position in its file.
 func (o *Object) Document() *document.Document { return &o.doc }
 
 // Place is [Meta.Place] without reading the object again.

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// The property types that the format itself defines. The value of any other type may be any JSON.
+// The property types that the format itself defines. A property of another type may have any JSON as its value.
 const (
 	PropertyPackage             = "olm.package"
 	PropertyPackageRequired     = "olm.package.required"
@@ -30,43 +30,43 @@ const (
 	PropertyDeprecated          = "olm.deprecated"
 )
 
-// A PackageProperty is the value of olm.package: what a bundle is a version of. See [ParseVersion].
+// A PackageProperty is the value of olm.package: the package and the version of a bundle. See [ParseVersion].
 type PackageProperty struct {
 	PackageName string `json:"packageName"`
 	Version     string `json:"version"`
 	Release     string `json:"release,omitempty"`
 }
 
-// A PackageRequired is the value of olm.package.required: another package that has to be installed.
+// A PackageRequired is the value of olm.package.required: a package that the bundle depends on.
 type PackageRequired struct {
 	PackageName  string `json:"packageName"`
 	VersionRange string `json:"versionRange"`
 }
 
-// A GVK is the value of olm.gvk: a kind of object that a bundle provides.
+// A GVK is the value of olm.gvk: an API that a bundle provides.
 type GVK struct {
 	Group   string `json:"group"`
 	Kind    string `json:"kind"`
 	Version string `json:"version"`
 }
 
-// A GVKRequired is the value of olm.gvk.required: a kind of object that another bundle has to provide.
+// A GVKRequired is the value of olm.gvk.required: an API that another bundle has to provide.
 type GVKRequired GVK
 
-// A ChannelProperty is the value of olm.channel, which registries use among themselves.
+// A ChannelProperty is the value of olm.channel, which only registries use.
 type ChannelProperty struct {
 	ChannelName string `json:"channelName"`
 }
 
-// A BundleObject is the value of olm.bundle.object: one manifest of a bundle, JSON or YAML. Data is base64 in the
-// catalog; it is empty where the value has the old form, {ref: PATH}.
+// A BundleObject is the value of olm.bundle.object: one manifest of a bundle, in JSON or YAML. Data is base64 in the
+// catalog; it is empty if the value has the old form, {ref: PATH}.
 type BundleObject struct {
 	Data []byte `json:"data"`
 }
 
-// JSON returns the manifest as JSON, with its keys in their order if that is what it was; it may share memory with
-// Data. As upstream, only the first document counts, an empty one is null, and JSON need not be UTF-8. The error is
-// that of the YAML parser.
+// JSON returns the manifest as JSON, which may share memory with Data. The keys of a JSON manifest keep their order. As
+// in upstream, only the first document counts, an empty document is null, and JSON need not be UTF-8. The error is from
+// the YAML parser.
 func (o *BundleObject) JSON() (jsontext.Value, error) {
 	switch data := jsontext.Value(o.Data); {
 	case data.IsValid(jsontext.AllowDuplicateNames(true)):
@@ -81,7 +81,7 @@ func (o *BundleObject) JSON() (jsontext.Value, error) {
 	return manifest, err
 }
 
-// propertyTypes holds the Go type of the value of every property type that has one. The rest hold any JSON.
+// propertyTypes maps property types to the Go types of their values. Properties of other types may have any JSON.
 var propertyTypes = map[string]reflect.Type{
 	PropertyPackage:         reflect.TypeFor[PackageProperty](),
 	PropertyPackageRequired: reflect.TypeFor[PackageRequired](),
@@ -92,34 +92,34 @@ var propertyTypes = map[string]reflect.Type{
 	PropertyChannel:         reflect.TypeFor[ChannelProperty](),
 }
 
-// ValueType returns the Go type that [Property.Check] decodes the value of a property of that type into; nil for any
+// ValueType returns the Go type for values of a property type, into which [Property.Check] decodes them. Nil means any
 // JSON.
 func ValueType(typ string) reflect.Type { return propertyTypes[typ] }
 
-// valueOptions make decoding accept what opm accepts: letter case does not matter in names, of equal names the last one
-// counts, null changes nothing, base64 may have line breaks. Unlike opm, decoding stops at the first error and returns
-// its place.
+// valueOptions make decoding as lenient as upstream: names match in any case, the last of several equal names counts,
+// null changes nothing, base64 may have line breaks. Unlike in upstream, decoding stops at the first error and returns
+// its pointer.
 var valueOptions = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(),
 	jsonv1.ReportErrorsWithLegacySemantics(false),
 )
 
-// sortedOptions are valueOptions that fail where two keys of an object name one field, which differ in case then.
+// sortedOptions are valueOptions, but decoding fails if two keys of an object match the same field, in different case.
 var sortedOptions = json.JoinOptions(valueOptions, jsontext.AllowDuplicateNames(false))
 
-// buildOptions make encoding write what opm writes.
+// buildOptions make encoding write the same bytes as upstream.
 var buildOptions = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(),
 	jsontext.EscapeForHTML(false),
 )
 
-// ErrNoValue is in the error about a property without a value. A value of null is one.
+// ErrNoValue is wrapped by the error about a property without a value. Null is a value.
 var ErrNoValue = errors.New("no value")
 
-// A ValueError says what is wrong with the value of a property.
+// A ValueError is a problem with the value of a property.
 type ValueError struct {
 	Type    string           // of the property
-	Pointer jsontext.Pointer // the way from the value down to the place; empty for the value itself
+	Pointer jsontext.Pointer // to the problem within the value; "" for the whole value
 	Err     error
 }
 
@@ -132,17 +132,17 @@ func (e *ValueError) Error() string {
 
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// NewProperty returns a property whose value is v in JSON, the keys of structs in their order and those of maps sorted,
-// as opm builds properties. The error is that of encoding v.
+// NewProperty returns a property whose value is v in JSON, with keys in the order of struct fields or, for maps,
+// sorted. The error is from encoding v.
 func NewProperty(typ string, v any) (Property, error) {
 	value, err := json.Marshal(v, buildOptions)
 	return Property{Type: typ, Value: value, Ordered: true}, err
 }
 
-// Check returns what is wrong with the value for a property of its type: the error of decoding it into a
-// [PackageProperty], [PackageRequired], [GVK], [GVKRequired], [BundleObject], [CSVMetadata] or [ChannelProperty]. The
-// values of other types may be any JSON. The text within values, such as versions and manifests, may still be wrong. It
-// builds no value unless it has to: CSV metadata is most of a large catalog.
+// Check returns an error if the value does not match the type of the property: the error of decoding it into a
+// [PackageProperty], [PackageRequired], [GVK], [GVKRequired], [BundleObject], [CSVMetadata] or [ChannelProperty]. A
+// property of another type may have any JSON. Check does not check the text within values, such as versions and
+// manifests. It does not decode values unless it has to: CSV metadata is most of a large catalog.
 func (p *Property) Check() error {
 	t, ok := propertyTypes[p.Type]
 	if !ok {
@@ -154,9 +154,9 @@ func (p *Property) Check() error {
 	return p.Unmarshal(reflect.New(t).Interface())
 }
 
-// Unmarshal decodes the value into the variable that v points to, for any type of property. Keys that are missing or
-// null are zero, unknown ones are ignored. Of keys that differ in case only the last one counts, by byte order or, if
-// the value is ordered, by its place. The error is a *[ValueError].
+// Unmarshal decodes the value into the variable that v points to, for any type of property. Missing keys and null
+// become zero values, unknown keys are ignored. Of keys that differ only in case the last one counts: in byte order or,
+// if the value is ordered, in the order of the value. The error is a *[ValueError].
 func (p *Property) Unmarshal(v any) error {
 	if len(p.Value) == 0 {
 		return &ValueError{Type: p.Type, Err: ErrNoValue}

@@ -20,16 +20,16 @@ type chunk struct {
 	*document.Chunk
 	file *file
 	err  error // the file cannot be opened; there is no Chunk
-	note *note // there is nothing else
+	note *note // of the walk; the chunk has no other content
 }
 
-// A note is what upstream refuses but is read here, and who is to be told.
+// A note is a difference to upstream, which refuses input that is read here.
 type note struct {
-	to  func(*Error)
+	to  func(*Error) // see [Source].Note; may be nil
 	err *Error
 }
 
-// withheld is that of the source; nil for an error of the walk.
+// withheld returns the withheld owners of the source; nil for an error of the walk.
 func (c *chunk) withheld() map[string]bool {
 	if c.file == nil {
 		return nil
@@ -37,7 +37,7 @@ func (c *chunk) withheld() map[string]bool {
 	return c.file.withheld
 }
 
-// notes returns the notes about c, which was read.
+// notes returns the notes about c. Call it after c was read.
 func (c *chunk) notes() []note {
 	switch {
 	case c.note != nil && c.note.to != nil:
@@ -52,7 +52,7 @@ func (c *chunk) notes() []note {
 	return all
 }
 
-// chunks yields the documents of f in order, some at a time.
+// chunks yields the documents of f in order, several in each chunk.
 func (f *file) chunks() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		h, info, err := f.open()
@@ -76,15 +76,8 @@ func (f *file) chunks() iter.Seq[*chunk] {
 	}
 }
 
-// recycle gives the memory of c back. What points into its text must not be used any more.
-func (c *chunk) recycle() {
-	if c.Chunk != nil {
-		c.Recycle()
-	}
-}
-
-// read calls visit for every object of c, or for what keeps it from being read. Text and JSON of an object are valid
-// until visit returns. An error of read itself means that the rest of the file is lost.
+// read calls visit with every object of c, or with the error of reading it. Text and JSON of an object are valid until
+// visit returns. An error of read itself means that the rest of the file cannot be read.
 func (c *chunk) read(visit func(*Object, error)) error {
 	if c.Chunk == nil {
 		return c.err
@@ -103,7 +96,7 @@ func (c *chunk) read(visit func(*Object, error)) error {
 			yaml: doc.YAML, repaired: doc.Repaired,
 		}
 		if bad, ok := errors.AsType[*headError](err); ok {
-			visit(nil, c.file.lost(o.Place(bad.ptr), doc.Text, err))
+			visit(nil, c.file.errorAt(o.Place(bad.ptr), doc.Text, err))
 			return
 		}
 		visit(&o, nil)
@@ -118,31 +111,32 @@ func (h *head) meta(pos Pos) *Meta {
 	return &Meta{Schema: h.schema, Package: h.pkg, Name: h.name, Pos: pos}
 }
 
-// pos returns a place in f.
+// pos returns a position in f.
 func (f *file) pos(p document.Place) Pos { return p.Pos(f.label) }
 
-// unreadable returns the error about what keeps a document from being read.
+// unreadable returns the error about a document that cannot be read.
 func (f *file) unreadable(err error) error {
 	if e, ok := errors.AsType[*document.Error](err); ok {
-		return f.lost(f.pos(e.Place), e.Text, e.Err)
+		return f.errorAt(f.pos(e.Place), e.Text, e.Err)
 	}
 	return &Error{Pos: Pos{File: f.label}, Err: regular.WithoutPath(err)}
 }
 
-// configFile is the configuration of opm validate, which people put into the catalog by mistake.
+// configFile is the configuration file of opm validate, which users put into the catalog by mistake.
 const configFile = "opm.yaml"
 
 // mentions finds the names of packages in text that cannot be parsed.
 var mentions = regexp.MustCompile(`(?m)["']?\b(?:package|name|packageName)["']?[ \t]*:[ \t]*["']?([^"'\s,}{\]\[]+)`)
 
-// maxMentions is the size of the largest text that is searched for names. The search takes far longer than reading.
+// maxMentions is the maximum size of text that is searched for names. The search takes far longer than reading.
 const maxMentions = 8 << 20
 
-// lost returns the error about text, which cannot be read, with a hint if the file does not look like a catalog file.
-// If text is nil or too large to be searched, anything may be lost.
-func (f *file) lost(pos Pos, text []byte, err error) *Error {
+// errorAt returns the error about text that cannot be read, with the names of packages in it, and with a hint if the
+// file does not look like a catalog file. If text is nil or too large to be searched, the names are nil: any package
+// may be incomplete.
+func (f *file) errorAt(pos Pos, text []byte, err error) *Error {
 	switch base := path.Base(pos.File); {
-	case f.alone:
+	case f.named:
 	case base == configFile:
 		err = fmt.Errorf("%w (the configuration of opm belongs beside the directory of the catalog; or add it to %s)",
 			err, ignoreFile)
@@ -152,9 +146,9 @@ func (f *file) lost(pos Pos, text []byte, err error) *Error {
 	if text == nil || len(text) > maxMentions {
 		return &Error{Pos: pos, Err: err}
 	}
-	lost := []string{}
+	names := []string{}
 	for _, match := range mentions.FindAllSubmatch(text, -1) {
-		lost = append(lost, string(match[1]))
+		names = append(names, string(match[1]))
 	}
-	return &Error{Pos: pos, Err: err, Lost: lost}
+	return &Error{Pos: pos, Err: err, Lost: names}
 }

@@ -1,9 +1,9 @@
 package declcfg
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,12 +11,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// ErrChanged is wrapped by errors about a file that is not what it was when it was first read.
+// ErrChanged is wrapped by errors about a file that has changed since it was first read.
 var ErrChanged = document.ErrChanged
 
-// A Record remembers which files were read, and their size and time. It notices what the hashes of objects do not: a
-// file that was being written when it was read, and had fewer objects than before and after. Its methods may be called
-// at once. The zero value is ready.
+// A Record remembers the files that were read, with their size and time. It detects a change that the hashes of objects
+// do not: a file that was read while it was being written, and had fewer objects than before and after. Its methods may
+// be called concurrently. The zero value is ready to use.
 type Record struct {
 	mu    sync.Mutex
 	files map[string]stamped // by label
@@ -39,8 +39,7 @@ func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()}
 
 func (s stamp) equal(other stamp) bool { return s.size == other.size && s.time.Equal(other.time) }
 
-// Add remembers a file of fsys, which errors call label. Info is what it was before it was read. A nil Record remembers
-// nothing.
+// Add records a file of fsys, with the name label in errors and its info before it was read. A nil Record does nothing.
 func (r *Record) Add(label string, fsys fs.FS, name string, info fs.FileInfo) {
 	if r == nil {
 		return
@@ -55,44 +54,40 @@ func (r *Record) Add(label string, fsys fs.FS, name string, info fs.FileInfo) {
 	}
 }
 
-// How long ago a file must have been written to for nobody to be still writing. An empty one is likely about to be
-// filled, and the system may take long to truncate a file.
+// Minimum age of the last write before the writer is assumed to be done. An empty file will probably be filled, and the
+// system may take long to truncate a file.
 const (
-	settled      = 20 * time.Millisecond // the clock of the times of files is coarse, too
-	settledEmpty = time.Second
+	writerDone      = 20 * time.Millisecond // the clock of the times of files is coarse, too
+	writerDoneEmpty = time.Second
 )
 
-// wait waits until a file of that stamp is settled.
+// wait waits until the writer of a file with this stamp is assumed to be done.
 func (s stamp) wait() {
-	d := settled
+	d := writerDone
 	if s.size == 0 {
-		d = settledEmpty
+		d = writerDoneEmpty
 	}
 	if age := time.Since(s.time); 0 <= age && age < d {
 		time.Sleep(d - age)
 	}
 }
 
-// Check returns an error for every file that changed since it was first read, by name. Where a file was written to just
-// before, it waits a little, for more to be written. A nil Record has no files.
+// Check returns an error for every file that changed since it was first read, sorted by name. If a file was written to
+// just before, it waits a little for further writes. A nil Record has no files.
 func (r *Record) Check() error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var errs []*Error
-	for label, f := range r.files {
-		f.wait() // most often for none, and then for one
+	var errs []error
+	for _, label := range slices.Sorted(maps.Keys(r.files)) {
+		f := r.files[label]
+		f.wait() // usually not at all, and then for one file
 		info, err := fs.Stat(f.fsys, f.name)
 		if err != nil || !f.equal(stampOf(info)) {
 			errs = append(errs, &Error{Pos: Pos{File: label}, Err: ErrChanged})
 		}
 	}
-	slices.SortFunc(errs, func(a, b *Error) int { return cmp.Compare(a.Pos.File, b.Pos.File) })
-	joined := make([]error, len(errs))
-	for i, e := range errs {
-		joined[i] = e
-	}
-	return errors.Join(joined...)
+	return errors.Join(errs...)
 }

@@ -10,35 +10,29 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// A Version is the version of a bundle as its olm.package property gives it. The release distinguishes bundles of one
-// version of the operator, say because a manifest was corrected.
+// A Version is the version of a bundle in its olm.package property. The release distinguishes bundles of one version of
+// the operator, for example after a correction of a manifest.
 type Version struct {
 	Semver  semver.Version
 	Release Release // nil for none
 }
 
-// ParseVersion parses the two texts of an olm.package property. A version is all of semantic versioning 2.0.0 and
-// nothing else: three numbers, no "v". An empty release is none.
+// ParseVersion parses the version and the release of an olm.package property. A version must conform to semantic
+// versioning 2.0.0: three numbers, no "v". An empty release means no release.
 func ParseVersion(version, release string) (Version, error) {
 	v, err := semver.Parse(version)
 	if err != nil {
-		return Version{}, versionError(version, err)
+		if meant, tolerantErr := semver.ParseTolerant(version); tolerantErr == nil {
+			return Version{}, fmt.Errorf("version %q is not a semantic version: want %q", version, meant)
+		}
+		return Version{}, fmt.Errorf("version %q is not a semantic version: %w", version, err)
 	}
 	r, err := ParseRelease(release)
 	return Version{v, r}, err
 }
 
-// versionError names the version that was meant, where it can be told.
-func versionError(version string, err error) error {
-	meant, tolerantErr := semver.ParseTolerant(version)
-	if tolerantErr != nil {
-		return fmt.Errorf("version %q is not a semantic version: %w", version, err)
-	}
-	return fmt.Errorf("version %q is not a semantic version: want %q", version, meant)
-}
-
-// Compare returns -1, 0 or 1. It goes by version, then by release, where none comes first. Build metadata does not
-// count, so versions that differ in nothing else are equal.
+// Compare returns -1, 0 or 1. It compares the versions, then the releases; no release sorts first. Build metadata does
+// not count, so versions that differ only in it are equal.
 func (v Version) Compare(w Version) int {
 	return cmp.Or(v.Semver.Compare(w.Semver), v.Release.Compare(w.Release))
 }
@@ -52,20 +46,20 @@ func (v Version) String() string {
 	return v.Semver.String() + "-" + v.Release.String()
 }
 
-// CanonicalName returns PACKAGE-vVERSION-RELEASE, the one name that a bundle with a release may have. Without a
-// release, where bundles may have any name, it returns PACKAGE-vVERSION.
+// CanonicalName returns PACKAGE-vVERSION-RELEASE, the only valid name of a bundle with a release. Without a release it
+// returns PACKAGE-vVERSION, although such a bundle may have any name.
 func (v Version) CanonicalName(pkg string) string {
 	return pkg + "-v" + v.String()
 }
 
-// maxRelease is how many bytes a release may have, its dots included.
+// maxRelease is the maximum length of a release in bytes, including its dots.
 const maxRelease = 20
 
-// A Release is the identifiers between the dots of a release. Nil means none.
+// A Release is the identifiers of a release, which are separated by dots. Nil means no release.
 type Release []semver.PRVersion
 
-// ParseRelease parses a release: identifiers with dots between them, as in the pre-release of a semantic version, at
-// most 20 bytes in all. The empty text is not a release.
+// ParseRelease parses a release: identifiers separated by dots, as in the pre-release of a semantic version, with at
+// most 20 bytes in total. For the empty text it returns nil.
 func ParseRelease(s string) (Release, error) {
 	if s == "" {
 		return nil, nil
@@ -83,13 +77,14 @@ func ParseRelease(s string) (Release, error) {
 	return v.Pre, nil
 }
 
-// Compare returns -1, 0 or 1, comparing releases as semantic versioning compares pre-releases: numbers by value and
-// before texts, and the one that goes on after the other. No release comes before any other, unlike no pre-release.
+// Compare returns -1, 0 or 1. Releases are ordered like pre-releases in semantic versioning: numeric identifiers by
+// value and before alphanumeric ones, and a longer release after its prefix. No release sorts before any release,
+// unlike no pre-release.
 func (r Release) Compare(s Release) int {
 	return slices.CompareFunc(r, s, semver.PRVersion.Compare)
 }
 
-// String returns the release as it was parsed, "" for none.
+// String returns the text of the release; "" for nil.
 func (r Release) String() string {
 	parts := make([]string, len(r))
 	for i, identifier := range r {

@@ -17,34 +17,35 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// ignoreFile is the name of files that list which files of a catalog to ignore.
-const ignoreFile = ".indexignore"
+// ignoreFile is the name of files that list the ignored files of a catalog.
+const ignoreFile = indexignore.Filename
 
-// A Source is one tree of catalog files, or a single one.
+// A Source is one tree of catalog files, or a single file.
 type Source struct {
-	Name string // what positions begin with, such as the path that the user gave
-	FS   fs.FS  // whose files implement io.ReaderAt, as those of os.DirFS do
-	File string // the only file to read, a name in FS; "" reads every file that .indexignore leaves
+	Name string // beginning of positions, such as the path that the user gave
+	FS   fs.FS  // its files must implement io.ReaderAt, like the files of os.DirFS
+	File string // the only file to read, a name in FS; "" reads every file that .indexignore does not exclude
 
-	// Record remembers the files that are read; nil for no one. Several sources may share it.
+	// Record records the files that are read; nil records none. Several sources may share it.
 	Record *Record
 
-	// Note, if not nil, is told what upstream refuses but is read here: empty documents, byte order marks, links to
-	// directories, and files that several paths lead to. [Map] calls it between two objects, in the order of the objects.
+	// Note, if not nil, is called for input that upstream refuses and that is read here: empty documents, byte order
+	// marks, links to directories, and files that several paths lead to. [Map] calls it between two objects, in their
+	// order.
 	Note func(*Error)
 
-	// Read, if not nil, is called with how many more bytes were read; calls may run at once.
+	// Read, if not nil, is called with the number of further bytes that were read; calls may run concurrently.
 	Read func(bytes int64)
 
-	// MaxObject is how many bytes an object may have; 0 means 256 MB. Less than 512 KB counts as that.
+	// MaxObject is the maximum size of an object in bytes; 0 means 256 MB. Values below 512 KB mean 512 KB.
 	MaxObject int64
 
-	// Withheld are the owners, as [Meta.Owner] returns them, of objects that [Map] leaves out. Unless it is nil, Map also
+	// Withheld has the owners, as returned by [Meta.Owner], whose objects [Map] leaves out. Unless it is nil, Map also
 	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
-	// Ordered says that opm itself wrote the objects: the keys within values of properties are in their final
-	// order; see [Property].
+	// Ordered reports whether opm itself wrote the objects, so that the keys within values of properties are in their
+	// final order; see [Property].
 	Ordered bool
 }
 
@@ -53,7 +54,7 @@ type file struct {
 	label string // for positions
 	name  string // in fsys
 	fsys  fs.FS
-	alone bool // the user named the file itself, so that .indexignore has no say in it
+	named bool // the user named the file itself, so that .indexignore does not apply
 
 	record    *Record // as the source
 	maxObject int64   // as the source
@@ -63,12 +64,12 @@ type file struct {
 	read      func(int64)
 }
 
-// files lists the files of s in lexical order of the walk. What cannot be walked is reported and skipped; note is told
-// what upstream does not walk.
+// files lists the files of s in the lexical order of the walk. It reports and skips paths that cannot be read, and
+// calls note for paths that upstream does not walk.
 func (s Source) files(report func(error), note func(*Error)) []*file {
 	if s.File != "" {
 		f := s.file(s.Name, s.File)
-		f.alone = true
+		f.named = true
 		return []*file{f}
 	}
 	w := walker{src: s, report: report, note: note}
@@ -76,7 +77,8 @@ func (s Source) files(report func(error), note func(*Error)) []*file {
 	return w.result()
 }
 
-// Files returns the names in FS of the files that [Map] reads, in its order. The error joins what cannot be walked.
+// Files returns the names in FS of the files that [Map] reads, in the same order. The error joins the errors of all
+// paths that cannot be read.
 func (s Source) Files() ([]string, error) {
 	var errs []error
 	report := func(err error) { errs = append(errs, err) }
@@ -87,7 +89,8 @@ func (s Source) Files() ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// Bundle returns the Meta of b without reading it: text, as [Format.Append] appends b, is all that the file of s holds.
+// Bundle returns the Meta of b without reading it: text is the encoding of b by [Format.Append], and all content of the
+// file of s.
 func (s Source) Bundle(b *Bundle, text []byte) *Meta {
 	f, start := s.file(s.Name, s.File), document.Place{Line: 1, Column: 1}
 	return &Meta{
@@ -103,8 +106,8 @@ func (s Source) file(label, name string) *file {
 	}
 }
 
-// leavesOut reports whether an object, or the error that is in its place, is withheld. A file that changes while it is
-// read is an error in any case.
+// leavesOut reports whether [Map] leaves out an object, or the error of reading it. The error about a file that changes
+// while it is read is never left out.
 func leavesOut(withheld map[string]bool, o *Object, err error) bool {
 	switch {
 	case withheld == nil:
@@ -115,7 +118,7 @@ func leavesOut(withheld map[string]bool, o *Object, err error) bool {
 	return withheld[o.Owner()]
 }
 
-// label returns how positions call the file of that name.
+// label returns the name of a file in positions.
 func (s Source) label(name string) string {
 	if name == "." {
 		return s.Name
@@ -123,8 +126,8 @@ func (s Source) label(name string) string {
 	return strings.TrimSuffix(s.Name, "/") + "/" + name
 }
 
-// Ignored returns a function that reports whether the .indexignore files of s, as they are now, take out the file of
-// that name in FS, which need not exist.
+// Ignored returns a function that reports whether the current .indexignore files of s exclude a file, by its name in
+// FS. The file need not exist.
 func (s Source) Ignored() func(name string) bool {
 	w := walker{src: s, report: func(error) {}}
 	w.dir(".", nil)
@@ -140,28 +143,29 @@ type walker struct {
 	found  []foundFile
 	ignore indexignore.Matcher
 	broken []brokenPath
-	linked []string // links to directories, as often as they were followed
-	within int      // how many of them lead to the directory that is walked
+	linked []string // links to directories, once for each time they were followed
+	within int      // number of links to directories on the path to the current directory
 }
 
-// maxDirLinks is how often links to directories are followed. A few that lead to each other can make more paths than
+// maxDirLinks limits how often links to directories are followed. A few links to each other can make more paths than
 // could ever be walked.
 const maxDirLinks = 10_000
 
 // A foundFile is a path that leads to a regular file.
 type foundFile struct {
 	name   string
-	real   string // the path without links, equal for two names of one file
+	real   string // the path without links, the same for all names of a file
 	linked bool   // a link to a directory is on the path
 }
 
-// A brokenPath is a path that leads nowhere. It is an error unless it is ignored, which is known after the whole walk.
+// A brokenPath is a path that cannot be read. That is an error unless the path is ignored, which is known after the
+// whole walk.
 type brokenPath struct {
 	name string
 	err  error
 }
 
-// dir walks the directory of that name; trail holds the real paths of the directories above it.
+// dir walks a directory; trail holds the real paths of the directories above it.
 func (w *walker) dir(name string, trail []string) {
 	resolved, err := w.resolve(name, trail)
 	if err != nil {
@@ -178,7 +182,7 @@ func (w *walker) dir(name string, trail []string) {
 		w.fail(name, regular.WithoutPath(err))
 	}
 	for _, e := range entries {
-		if atomicfile.IsTemp(e.Name()) { // which a process is writing, or did not finish
+		if atomicfile.IsTemp(e.Name()) { // a process is writing it, or did not finish
 			continue
 		}
 		if e.Name() == ignoreFile {
@@ -189,7 +193,7 @@ func (w *walker) dir(name string, trail []string) {
 	}
 }
 
-// fail notes that the path called name leads nowhere.
+// fail records a path that cannot be read.
 func (w *walker) fail(name string, err error) { w.broken = append(w.broken, brokenPath{name, err}) }
 
 func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
@@ -204,8 +208,13 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 		mode = info.Mode().Type()
 	}
 	switch {
+	case mode.IsDir() && isLink && len(w.linked) == maxDirLinks:
+		w.fail(name, errors.New("too many symbolic links to directories"))
 	case mode.IsDir() && isLink:
-		w.linkedDir(name, trail)
+		w.linked = append(w.linked, name)
+		w.within++
+		w.dir(name, trail)
+		w.within--
 	case mode.IsDir():
 		w.dir(name, trail)
 	case mode.IsRegular():
@@ -213,17 +222,6 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 	default:
 		w.fail(name, regular.Check(mode))
 	}
-}
-
-func (w *walker) linkedDir(name string, trail []string) {
-	if len(w.linked) == maxDirLinks {
-		w.fail(name, errors.New("too many symbolic links to directories"))
-		return
-	}
-	w.linked = append(w.linked, name)
-	w.within++
-	w.dir(name, trail)
-	w.within--
 }
 
 func (w *walker) file(name string, trail []string) {
@@ -248,7 +246,7 @@ func (w *walker) readIgnore(dir, name string) {
 	w.ignore.Add(dir, content)
 }
 
-// result returns the files that are not ignored, each once, by the name that is nearest to the root.
+// result returns the files that are not ignored, each once, with the name that is nearest to the root.
 func (w *walker) result() []*file {
 	for _, b := range w.broken {
 		if !w.ignore.Ignored(b.name) {
@@ -256,7 +254,7 @@ func (w *walker) result() []*file {
 		}
 	}
 	kept := slices.DeleteFunc(w.found, func(f foundFile) bool { return w.ignore.Ignored(f.name) })
-	w.departures(kept)
+	w.noteDifferences(kept)
 	nearest := make(map[string]string, len(kept))
 	for _, f := range kept {
 		if n, ok := nearest[f.real]; !ok || strings.Count(f.name, "/") < strings.Count(n, "/") {
@@ -274,9 +272,9 @@ func (w *walker) result() []*file {
 
 var errLinkedDir = errors.New("symbolic link to a directory, which upstream refuses")
 
-// departures notes what upstream does not walk as we do.
-func (w *walker) departures(kept []foundFile) {
-	broken := make(map[string]bool, len(w.broken)) // which are errors
+// noteDifferences calls note for the paths that upstream refuses or reads twice.
+func (w *walker) noteDifferences(kept []foundFile) {
+	broken := make(map[string]bool, len(w.broken)) // already reported as errors
 	for _, b := range w.broken {
 		broken[b.name] = true
 	}
@@ -287,7 +285,7 @@ func (w *walker) departures(kept []foundFile) {
 	}
 	first := make(map[string]string, len(kept))
 	for _, f := range kept {
-		if f.linked { // upstream does not get there
+		if f.linked { // upstream does not reach it
 			continue
 		}
 		if name, ok := first[f.real]; ok {
@@ -301,11 +299,11 @@ func (w *walker) departures(kept []foundFile) {
 
 var errOutside = errors.New("symbolic link to a directory outside the catalog")
 
-// maxLinks is how many links a path may lead through, as on Linux.
+// maxLinks is the maximum number of links on a path, as on Linux.
 const maxLinks = 40
 
-// resolve returns name without links; trail is that of the walk, so that its directories are not resolved again. The
-// error is errOutside for a path that leaves the root, with the links resolved up to there.
+// resolve returns name without links; trail is the trail of the walk, whose directories are not resolved again. For a
+// path that leaves the root the error is errOutside, and the result is the path outside.
 func (w *walker) resolve(name string, trail []string) (string, error) {
 	var links int
 	resolved, rest := ".", []string{path.Base(name)}
@@ -344,7 +342,7 @@ func linkError(err error) error {
 	return regular.WithoutPath(err)
 }
 
-// open returns the file for reading at any offset, and what it is now.
+// open opens the file for reading at any offset, and returns its current info.
 func (f *file) open() (openFile, fs.FileInfo, error) {
 	h, info, err := regular.Open(f.fsys, f.name)
 	if err != nil {

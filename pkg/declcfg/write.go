@@ -14,23 +14,23 @@ import (
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
-// WriteOptions say how objects are written.
+// WriteOptions configure the writing of objects.
 type WriteOptions struct {
 	Format Format // JSON if empty
 
-	// Edit changes a bundle before it is written; nil for none. It is called on several goroutines.
+	// Edit, if not nil, changes a bundle before it is written. It is called on several goroutines.
 	Edit func(*Bundle) error
 
-	// EditObject changes any other object of the format, a *[Package], *[Channel] or *[Deprecations]; nil for none. It is
+	// EditObject, if not nil, changes any other object of the format: a *[Package], *[Channel] or *[Deprecations]. It is
 	// called on several goroutines, too.
 	EditObject func(object any)
 
-	// Check is called when everything has been read again, and its error returned; nil for none.
+	// Check, if not nil, is called when all objects have been read again. Its error is returned.
 	Check func() error
 }
 
-// Sort brings metas into the order of upstream: by package; in a package the olm.package, channels by name, bundles by
-// name, other objects by schema, deprecations; last what belongs to no package. What is equal by that keeps its order.
+// Sort sorts metas as upstream does: by package; in a package the olm.package, channels by name, bundles by name, other
+// objects by schema, deprecations; last the objects without a package. It is stable.
 func Sort(metas []*Meta) {
 	slices.SortStableFunc(metas, func(a, b *Meta) int {
 		if c := compareOwners(a.Owner(), b.Owner()); c != 0 || a.Owner() == "" {
@@ -78,8 +78,8 @@ func rank(schema string) int {
 	return rankOther
 }
 
-// CheckOwner returns an error about an object of a schema of the format that belongs to no package. Upstream drops it
-// in silence.
+// CheckOwner returns an error if an object with a schema of the format belongs to no package. Upstream drops such
+// objects without a message.
 func CheckOwner(m *Meta) error {
 	if m.Owner() == "" && rank(m.Schema) != rankOther {
 		err := fmt.Errorf("the %s object has no package", m.Schema)
@@ -100,8 +100,8 @@ func checkOwners(metas []*Meta) error {
 	return errors.Join(errs...)
 }
 
-// Write writes metas in their order, which is for [Sort] to make. It reads them again and writes as it goes, so that
-// memory does not grow with the catalog. Nothing is written where an object belongs to no package; see [CheckOwner].
+// Write writes metas in their order; call [Sort] first. It reads one object after the other again, so that memory does
+// not grow with the catalog. If an object belongs to no package it writes nothing; see [CheckOwner].
 func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) error {
 	if err := checkOwners(metas); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	return dst, nil
 }
 
-// append appends an object that was read again. What is built of it goes behind its text, in the same memory.
+// append appends an object that was read again. The edited object is built behind its text, in the same memory.
 func (o WriteOptions) append(dst []byte, object *Object) ([]byte, error) {
 	d := format.Parse(object.doc.JSON)
 	defer d.Release()
@@ -174,23 +174,16 @@ func (o WriteOptions) append(dst []byte, object *Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.edit(v); err != nil {
-		return nil, &Error{Pos: object.Pos, Err: err}
-	}
-	if size := len(object.doc.JSON); size > document.ChunkSize {
-		dst = slices.Grow(dst, size+size/16) // at once: growing by and by holds it twice
-	}
-	return o.Format.appendObject(dst, v, d), nil
-}
-
-// edit changes a decoded object, nil for one of another schema.
-func (o WriteOptions) edit(v any) error {
-	b, isBundle := v.(*Bundle)
-	switch {
+	switch b, isBundle := v.(*Bundle); {
 	case isBundle && o.Edit != nil:
-		return o.Edit(b)
+		if err := o.Edit(b); err != nil {
+			return nil, &Error{Pos: object.Pos, Err: err}
+		}
 	case !isBundle && v != nil && o.EditObject != nil:
 		o.EditObject(v)
 	}
-	return nil
+	if size := len(object.doc.JSON); size > document.ChunkSize {
+		dst = slices.Grow(dst, size+size/16) // at once, because each growth holds the text twice
+	}
+	return o.Format.appendObject(dst, v, d), nil
 }

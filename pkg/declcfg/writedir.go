@@ -13,9 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// WriteDir writes metas, which are in the order of [Sort], as upstream lays out a catalog: PACKAGE/catalog.json (or
-// .yaml) in dir for every package, and catalog.json in dir itself for what belongs to none. Dir must not exist or be
-// empty; what is missing above it is made. It appears as a whole: all of it is written next to dir and then renamed.
+// WriteDir writes metas, which must be sorted by [Sort], in the layout of upstream: PACKAGE/catalog.json (or .yaml) in
+// dir for every package, and catalog.json in dir itself for objects without a package. Dir must not exist or be empty;
+// missing parents are created. Dir appears as a whole: all files are written next to it and then renamed.
 func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions) error {
 	if err := errors.Join(checkOwners(metas), checkPaths(metas)); err != nil {
 		return err
@@ -39,7 +39,7 @@ func WriteDir(ctx context.Context, dir string, metas []*Meta, opts WriteOptions)
 	return nil
 }
 
-// writeFiles writes the file of each package into root, which errors call dir.
+// writeFiles writes the file of each package into root, whose name in errors is dir.
 func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, opts WriteOptions) error {
 	check := opts.Check
 	opts.Check = nil // until all files are written
@@ -67,7 +67,7 @@ func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, o
 	return nil
 }
 
-// createIn creates a file of root, and the directories above it.
+// createIn creates a file in root, and the missing directories above it.
 func createIn(root *os.Root, name string) (*os.File, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func createIn(root *os.Root, name string) (*os.File, error) {
 	return root.Create(name)
 }
 
-// checkPaths refuses packages whose name cannot be that of a directory.
+// checkPaths returns an error if the name of a package cannot be the name of a directory.
 func checkPaths(metas []*Meta) error {
 	var errs []error
 	last := ""

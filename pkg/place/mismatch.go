@@ -10,31 +10,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TypeError returns what is wrong with a value that package json cannot read, in words of people who write YAML, and
-// its place in the object.
+// TypeError returns the pointer to a value that package json cannot decode, and the reason, worded for authors of YAML,
+// not of Go.
 func TypeError(err error) (jsontext.Pointer, error) {
-	s, ok := errors.AsType[*json.SemanticError](err)
+	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return "", err
 	}
-	return s.JSONPointer, mismatch(s)
-}
-
-// mismatch words an error about types for someone who writes catalogs, not Go.
-func mismatch(e *json.SemanticError) error {
-	if _, ok := errors.AsType[base64.CorruptInputError](e.Err); ok {
-		return fmt.Errorf("not base64: %w", e.Err)
+	_, isCorrupt := errors.AsType[base64.CorruptInputError](e.Err)
+	switch {
+	case isCorrupt:
+		err = fmt.Errorf("not base64: %w", e.Err)
+	case e.GoType == nil:
+		err = e
+	case len(e.JSONValue) > 0: // a number
+		err = fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
+	case e.Err != nil && e.GoType.Kind() == reflect.Struct: // has its own decoder, perhaps not for an object
+		err = e.Err
+	default:
+		err = fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
 	}
-	if e.GoType == nil {
-		return e
-	}
-	if len(e.JSONValue) > 0 { // the number, where it was read
-		return fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
-	}
-	if e.Err != nil && e.GoType.Kind() == reflect.Struct { // which decodes itself, perhaps not from an object
-		return e.Err
-	}
-	return fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
+	return e.JSONPointer, err
 }
 
 var kindNames = map[jsontext.Kind]string{
