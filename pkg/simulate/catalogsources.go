@@ -52,16 +52,6 @@ func catalogSources(_ context.Context, r *run) error {
 	return nil
 }
 
-// disconnectInvalid makes CatalogSources unreadable for which OLM has no client, since their spec is invalid or their
-// ConfigMap is missing.
-func (r *run) disconnectInvalid() {
-	for o := range r.State.CatalogSources.All() {
-		if _, missing := r.findConfigMap(o.Value); missing || catalogsource.Check(o.Value) != nil {
-			r.question.Disconnect(o.Value.Namespace, o.Value.Name)
-		}
-	}
-}
-
 // refuse says that a spec is invalid.
 func (r *run) refuse(o source, err error) {
 	why := computed("OLM connects to no CatalogSource whose spec is invalid, and resolves nothing where it is visible")

@@ -5,45 +5,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"iter"
-	"maps"
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
-	"github.com/opm-toolchain/opm/pkg/crdcheck"
-	"github.com/opm-toolchain/opm/pkg/graph"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// An execution takes the steps of an InstallPlan.
+// An execution executes the steps of an InstallPlan.
 type execution struct {
 	account
 	plan    *v1alpha1.InstallPlan
-	objects map[string][]cluster.Kubernetes // of bundles, by name
+	objects map[string][]cluster.Kubernetes // the objects of each bundle, by the bundle's name
 }
 
-// take takes the steps that are not taken yet, up to the first that fails.
-func (x *execution) take() error {
+// steps executes the remaining steps, up to the first that fails.
+func (x *execution) steps() error {
 	for _, step := range x.plan.Status.Plan {
 		switch {
 		case step.Status == v1alpha1.StepStatusPresent, step.Status == v1alpha1.StepStatusCreated:
@@ -60,18 +50,19 @@ func (x *execution) take() error {
 	return nil
 }
 
-// stepStatuses are those of steps that can be taken, or are.
+// stepStatuses are the statuses that OLM knows how to handle.
 var stepStatuses = []v1alpha1.StepStatus{
 	v1alpha1.StepStatusPresent, v1alpha1.StepStatusCreated, v1alpha1.StepStatusUnknown, v1alpha1.StepStatusNotPresent,
 	v1alpha1.StepStatusWaitingForAPI,
 }
 
+// step executes one step and returns its new status.
 func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
-	inNamespace, permitted := permitted(step.Resource.Kind)
+	inNamespace, supported := installable(step.Resource.Kind)
 	switch {
 	case step.Resource.Kind == v1alpha1.SubscriptionKind:
 		return x.subscription(step)
-	case !permitted:
+	case !supported:
 		return v1alpha1.StepStatusUnsupportedResource, v1alpha1.ErrInvalidInstallPlan
 	}
 	b, err := x.bundle(step.Resource.CatalogSourceNamespace, step.Resource.CatalogSource, step.Resolving)
@@ -88,7 +79,7 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	text, typed := whileCreating[step.Resource.Kind]
 	if !typed {
 		text = "error creating unstructured object %s"
-		if err := x.find(o); err != nil {
+		if err := x.checkServed(o); err != nil {
 			return step.Status, err
 		}
 	}
@@ -105,7 +96,7 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	return x.other(step, o, inNamespace), nil
 }
 
-// whileCreating begins the errors of OLM about kinds of objects that it has functions of their own for.
+// whileCreating has the prefix of OLM's errors about an object, for the kinds that OLM handles by separate functions.
 var whileCreating = map[string]string{
 	v1alpha1.ClusterServiceVersionKind: "error creating csv %s",
 	v1alpha1.SubscriptionKind:          "error creating subscription %s",
@@ -119,8 +110,8 @@ var whileCreating = map[string]string{
 	kindBundleSecret:                   "error updating secret: %s",
 }
 
-// find returns an error if the cluster does not serve the kind of an object.
-func (x *execution) find(o cluster.Kubernetes) error {
+// checkServed returns an error if the cluster does not serve the kind of an object.
+func (x *execution) checkServed(o cluster.Kubernetes) error {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if x.serving(gvk) != notServed {
 		return nil
@@ -130,8 +121,8 @@ func (x *execution) find(o cluster.Kubernetes) error {
 		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.")
 }
 
-// permitted reports whether a step may create an object of a kind, and puts it into the namespace of the plan.
-func permitted(kind string) (inNamespace, ok bool) {
+// installable reports whether a step may create an object of a kind, and whether in the namespace of the InstallPlan.
+func installable(kind string) (inNamespace, ok bool) {
 	if kind == kindBundleSecret {
 		kind = "Secret"
 	}
@@ -186,7 +177,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return labels.Merge(m, labels.Set{key: value})
 }
 
-// operator creates a ClusterServiceVersion. One of its name stays as it is.
+// operator creates a ClusterServiceVersion. An existing one of the same name stays as it is.
 func (x *execution) operator(
 	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *contents,
 ) (v1alpha1.StepStatus, error) {
@@ -218,7 +209,7 @@ func (x *execution) operator(
 }
 
 // setDefaults sets the fields of Deployments that the API server fills in, according to the schema of
-// ClusterServiceVersions. They are part of what OLM hashes.
+// ClusterServiceVersions. OLM hashes the Deployments with these fields.
 func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
 	strategy := csv.Spec.InstallStrategy.StrategySpec.DeepCopy()
 	for i := range strategy.DeploymentSpecs {
@@ -243,7 +234,8 @@ func setContainerDefaults(c *corev1.Container) {
 	}
 }
 
-// replacedBy returns what the ClusterServiceVersion of a step replaces: its manifest says so, or the reference to it.
+// replacedBy returns the name that the ClusterServiceVersion of a step replaces: it is in the manifest of the step, or
+// in the reference to the ConfigMap with the manifest.
 func replacedBy(step *v1alpha1.Step) (string, error) {
 	var manifest struct {
 		unpacked
@@ -264,10 +256,9 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 		owns[d.Name] = true
 	}
 	for o := range x.State.ClusterServiceVersions.In(csv.Namespace) {
-		for _, d := range o.Value.Spec.CustomResourceDefinitions.Owned {
-			if owns[d.Name] {
-				return true
-			}
+		owned := o.Value.Spec.CustomResourceDefinitions.Owned
+		if slices.ContainsFunc(owned, func(d v1alpha1.CRDDescription) bool { return owns[d.Name] }) {
+			return true
 		}
 	}
 	return false
@@ -304,8 +295,8 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	return o
 }
 
-// own writes into an object which operator owns it. OLM adds no owner to the Roles, bindings and service accounts that
-// are manifests of a bundle, and only one label to its ClusterRoles: they outlive the operator.
+// own sets the owner of an object. OLM adds no owner to the Roles, bindings and service accounts that are manifests of
+// a bundle, and only one label to its ClusterRoles: they outlive the operator.
 func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
 	o.SetLabels(with(o.GetLabels(), operator.LabelManaged, "true"))
 	switch o.(type) {
@@ -317,30 +308,22 @@ func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersio
 			return
 		}
 	}
-	if inNamespace {
-		o.SetOwnerReferences(operator.OwnedBy(csv))
-		x.keepOwners(o)
-	} else {
+	if !inNamespace {
 		o.SetLabels(labels.Merge(o.GetLabels(), operator.OwnerLabels(csv)))
-	}
-}
-
-// keepOwners gives a service account the owners that the existing one has: during an update, both operators use it.
-func (x *execution) keepOwners(o cluster.Kubernetes) {
-	old, ok := x.State.ServiceAccounts.Get(x.plan.Namespace, o.GetName())
-	if _, isAccount := o.(*corev1.ServiceAccount); !ok || !isAccount {
 		return
 	}
-	owners := slices.Clone(old.Value.OwnerReferences)
-	for _, own := range o.GetOwnerReferences() {
-		owners = replaced(owners, own, func(ref metav1.OwnerReference) bool {
+	owners := operator.OwnedBy(csv)
+	old, ok := x.State.ServiceAccounts.Get(x.plan.Namespace, o.GetName())
+	if _, isAccount := o.(*corev1.ServiceAccount); ok && isAccount { // during an update, both operators use and own it
+		own := owners[0]
+		owners = replaced(slices.Clone(old.Value.OwnerReferences), own, func(ref metav1.OwnerReference) bool {
 			return ref.Kind == own.Kind && ref.Name == own.Name
 		})
 	}
 	o.SetOwnerReferences(owners)
 }
 
-// other creates an object of another kind, or replaces the one of its name.
+// other creates an object of another kind, or replaces the existing object of the same name.
 func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
 	o = o.DeepCopyObject().(cluster.Kubernetes)
 	csv := &v1alpha1.ClusterServiceVersion{}
@@ -359,243 +342,6 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 	return v1alpha1.StepStatusPresent
 }
 
-// A storedDefinition is a definition of the cluster.
-type storedDefinition = cluster.Object[*apiextensionsv1.CustomResourceDefinition]
-
-// definition creates or updates a CustomResourceDefinition. Its names are assumed to be accepted.
-func (x *execution) definition(
-	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *contents,
-) (v1alpha1.StepStatus, error) {
-	if err := x.serves(crd.GroupVersionKind()); err != nil {
-		return step.Status, err
-	}
-	crd = crd.DeepCopy()
-	crd.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
-	crd.Labels = with(crd.Labels, operator.LabelManaged, "true")
-	owner := types.NamespacedName{Namespace: x.plan.Namespace, Name: step.Resolving}
-	why := computed("InstallPlan " + x.plan.Name + " has it")
-	if b.Partial {
-		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
-	}
-	old, ok := x.State.CustomResourceDefinitions.Get("", crd.Name)
-	if !ok {
-		crd.Annotations = withAlongside(crd.Annotations, owner)
-		accept(crd)
-		create(x.run, "versions "+versionsOf(crd), why, crd)
-		return v1alpha1.StepStatusCreated, nil
-	}
-	if b.Partial {
-		addVersions(crd, old.Value)
-	} else if err := x.refuse(old.Value, crd); err != nil {
-		return step.Status, err
-	}
-	text := "versions " + versionsOf(crd)
-	before := len(x.Events)
-	o := x.change(old, crd, text, why)
-	if x.addAlongside(o, owner) && len(x.Events) == before {
-		x.event(cluster.Updated, o.Value, o.Pos, text, why)
-	}
-	return v1alpha1.StepStatusPresent, nil
-}
-
-// change updates a definition, apart from the operators it was installed with.
-func (x *execution) change(
-	old storedDefinition, crd *apiextensionsv1.CustomResourceDefinition, text string, why reason,
-) storedDefinition {
-	merged := labels.Merge(old.Value.Labels, crd.Labels)
-	if equality.Semantic.DeepEqual(old.Value.Spec, crd.Spec) && maps.Equal(old.Value.Labels, merged) &&
-		sameAnnotations(old.Value.Annotations, crd.Annotations) {
-		return old
-	}
-	return update(x.run, old, func(c *apiextensionsv1.CustomResourceDefinition) {
-		c.Spec, c.Labels, c.Annotations = crd.Spec, merged, maps.Clone(crd.Annotations)
-		maps.DeleteFunc(c.Annotations, isAlongside)
-		for key, other := range alongside(old.Value.Annotations) {
-			metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, other.String())
-		}
-		accept(c)
-	}, text, why)
-}
-
-// annotationAlongside begins the keys of the annotations of a definition that name the operators it was installed with.
-const annotationAlongside = "operatorframework.io/installed-alongside-"
-
-// alongside yields the operators that a definition was installed with, by annotation, in any order.
-func alongside(annotations map[string]string) iter.Seq2[string, types.NamespacedName] {
-	return func(yield func(string, types.NamespacedName) bool) {
-		for key, value := range annotations {
-			namespace, name, ok := strings.Cut(value, "/")
-			if ok && strings.HasPrefix(key, annotationAlongside) &&
-				!yield(key, types.NamespacedName{Namespace: namespace, Name: name}) {
-				return
-			}
-		}
-	}
-}
-
-func isAlongside(key, _ string) bool { return strings.HasPrefix(key, annotationAlongside) }
-
-// sameAnnotations reports whether two definitions have the same annotations, apart from the operators they were
-// installed with.
-func sameAnnotations(a, b map[string]string) bool {
-	n := 0
-	for key, value := range a {
-		if isAlongside(key, "") {
-			continue
-		}
-		if other, ok := b[key]; !ok || other != value {
-			return false
-		}
-		n++
-	}
-	for key := range b {
-		if !isAlongside(key, "") {
-			n--
-		}
-	}
-	return n == 0
-}
-
-// withAlongside returns the annotations of a definition that is installed with an operator alone.
-func withAlongside(annotations map[string]string, owner types.NamespacedName) map[string]string {
-	annotations = maps.Clone(annotations)
-	maps.DeleteFunc(annotations, isAlongside)
-	key, value := alongsideAnnotation(owner)
-	return with(annotations, key, value)
-}
-
-// addAlongside writes into a definition that it is installed with an operator, and reports whether that is new. Of the
-// other operators in it, the existing ones stay. A definition may name the operators of all namespaces: it is copied
-// once, and then changed in place.
-func (x *execution) addAlongside(o storedDefinition, owner types.NamespacedName) bool {
-	key, value := alongsideAnnotation(owner)
-	if o.Value.Annotations[key] == value {
-		return false
-	}
-	if x.named[o.Value.Name] != o.Value {
-		o.Value = o.Value.DeepCopy()
-		for key, other := range alongside(o.Value.Annotations) {
-			if !x.isOriginal(other) {
-				delete(o.Value.Annotations, key)
-			}
-		}
-		x.State.CustomResourceDefinitions.Put(o)
-		x.named[o.Value.Name] = o.Value
-	}
-	metav1.SetMetaDataAnnotation(&o.Value.ObjectMeta, key, value)
-	return true
-}
-
-// forgetAlongside removes an operator that was replaced from the definitions that it was installed with. OLM does so
-// when it executes the InstallPlan of the next operator once more, which it does with most.
-func (r *run) forgetAlongside(gone *v1alpha1.ClusterServiceVersion) {
-	key, _ := alongsideAnnotation(keyOf(gone))
-	for _, d := range gone.Spec.CustomResourceDefinitions.Owned {
-		o, ok := r.State.CustomResourceDefinitions.Get("", d.Name)
-		if !ok || o.Value.Annotations[key] == "" {
-			continue
-		}
-		update(r, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
-			delete(crd.Annotations, key)
-		}, "annotation of "+gone.Name+" removed",
-			computed("definitions name the existing operators they were installed with"))
-	}
-}
-
-// alongsideAnnotation returns the annotation of a definition that was installed with an operator.
-func alongsideAnnotation(owner types.NamespacedName) (key, value string) {
-	hash := fnv.New64a()
-	hash.Write([]byte(owner.String()))
-	return fmt.Sprintf("%s%x", annotationAlongside, hash.Sum64()), owner.String()
-}
-
-// isOriginal reports whether there is a ClusterServiceVersion of a name that is not a copy.
-func (r *run) isOriginal(name types.NamespacedName) bool {
-	o, ok := r.State.ClusterServiceVersions.Get(name.Namespace, name.Name)
-	return ok && !o.Value.IsCopied()
-}
-
-// withoutV1beta1 is the first version of Kubernetes that does not serve definitions of v1beta1.
-const withoutV1beta1 = "1.22.0"
-
-// serves returns the error of an API server if it does not serve a version of definitions.
-func (x *execution) serves(of schema.GroupVersionKind) error {
-	if of.Version == apiextensionsv1.SchemeGroupVersion.Version {
-		return nil
-	}
-	if x.opts.KubeVersion == "" {
-		x.assume("the version of Kubernetes is not known: it is assumed not to serve apiextensions.k8s.io/v1beta1, " +
-			"as since 1.22")
-	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil && v.LessThan(version.MustParse(withoutV1beta1)) {
-		return nil
-	}
-	plural, _ := meta.UnsafeGuessKindToResource(of)
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "post", plural.GroupResource(), "", "", 0, true)
-}
-
-// refuse returns why OLM refuses to update a definition, nil if it does not.
-func (x *execution) refuse(old, crd *apiextensionsv1.CustomResourceDefinition) error {
-	resources, err := crdcheck.Resources(x.State, schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
-	if err != nil {
-		return err
-	}
-	if len(resources) == 0 && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
-		x.assume("custom resources that the state does not have fit the new schemas of their definitions")
-	}
-	for _, f := range crdcheck.Compare(graph.Classic, old, crd, resources) {
-		if f.Severity != problem.Warning {
-			return errors.New(f.Message)
-		}
-	}
-	return nil
-}
-
-func isVersion(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
-	return func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name }
-}
-
-func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
-	var names []string
-	for _, v := range crd.Spec.Versions {
-		names = append(names, v.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// addVersions keeps all that is known of the definition in the cluster, and adds only versions to it.
-func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
-	versions := slices.Clone(old.Spec.Versions)
-	for _, v := range crd.Spec.Versions {
-		if !slices.ContainsFunc(versions, isVersion(v.Name)) {
-			v.Storage = false
-			versions = append(versions, v)
-		}
-	}
-	crd.Spec = *old.Spec.DeepCopy()
-	crd.Spec.Versions, crd.Annotations = versions, old.Annotations
-}
-
-// accept sets the status that a cluster gives to a definition.
-func accept(crd *apiextensionsv1.CustomResourceDefinition) {
-	status := &crd.Status
-	status.AcceptedNames = crd.Spec.Names
-	for _, of := range []apiextensionsv1.CustomResourceDefinitionConditionType{
-		apiextensionsv1.NamesAccepted, apiextensionsv1.Established,
-	} {
-		isIt := func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == of }
-		if !slices.ContainsFunc(status.Conditions, isIt) {
-			status.Conditions = append(status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
-				Type: of, Status: apiextensionsv1.ConditionTrue,
-			})
-		}
-	}
-	for _, v := range crd.Spec.Versions {
-		if v.Storage && !slices.Contains(status.StoredVersions, v.Name) {
-			status.StoredVersions = append(status.StoredVersions, v.Name)
-		}
-	}
-}
-
 // An account is the service account of an OperatorGroup, as which OLM creates objects.
 type account struct {
 	*run
@@ -603,8 +349,8 @@ type account struct {
 	permissions func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
 }
 
-// permit returns the error of an API server if the account may not create an object. The namespace is empty for objects
-// that are in none.
+// permit returns the API server's error if the account may not create an object. The namespace is "" for objects
+// without one.
 func (a *account) permit(o cluster.Kubernetes, namespace string) error {
 	ref := a.ref
 	if ref == nil {

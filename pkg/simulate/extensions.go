@@ -15,13 +15,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// extensions resolves ClusterExtensions, each on its own, and installs what is chosen for them.
+// extensions resolves ClusterExtensions, each on its own, and installs the bundles that are chosen for them.
 func extensions(ctx context.Context, r *run) error {
 	for o := range r.State.ClusterExtensions.All() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if w, ok := r.settled[o.Value.Name]; ok {
+		if w, ok := r.unchanged[o.Value.Name]; ok {
 			r.waitFor(o, w)
 			continue
 		}
@@ -29,20 +29,20 @@ func extensions(ctx context.Context, r *run) error {
 		w := r.extend(o)
 		r.waitFor(o, w)
 		if len(r.Events) == before {
-			r.settled[o.Value.Name] = w
+			r.unchanged[o.Value.Name] = w
 		}
 	}
 	return nil
 }
 
-// waitFor says what a ClusterExtension waits for, if anything.
+// waitFor reports that a ClusterExtension waits, if w has a reason.
 func (r *run) waitFor(o cluster.Object[*cluster.Extension], w Wait) {
 	if w.For != "" {
 		wait(r, o, w.For, w.Verdict)
 	}
 }
 
-// extend does what OLM v1 does with a ClusterExtension, and returns what that waits for.
+// extend reconciles a ClusterExtension as OLM v1 does, and returns the reason for which it waits.
 func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	question, answer := r.question.Extension(o)
 	if answer.Outcome == olm.Waiting {
@@ -53,14 +53,14 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	if question.Changes(answer) {
 		ref := RefTo(o.Value)
 		next := question.Next(answer).Installed
-		if circle := r.circleOf(ref, next.Name); circle != "" {
-			return Wait{For: "nothing: it is updated in a circle, " + circle, Verdict: Computed}
+		if loop := r.updateLoop(ref, next.Name); loop != "" {
+			return Wait{For: "nothing: it is updated in a circle, " + loop, Verdict: Computed}
 		}
 		from := ""
 		if question.Installed != nil {
 			from = question.Installed.Name
 		}
-		r.remember(ref, from, next.Name)
+		r.addHistory(ref, from, next.Name)
 		text = fmt.Sprintf("installs %s from catalog %s", next.Name, answer.Choice.Catalog)
 		why = assumed("it is the best bundle of the catalogs, and is rolled out without errors")
 		changed = func(e *cluster.Extension) {
@@ -82,13 +82,11 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	return Wait{}
 }
 
-// isNormal reports whether a condition is what a ClusterExtension without trouble has.
-func isNormal(c resolve.Condition) bool {
-	return slices.Contains([]string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}, c.Reason)
-}
+// normalReasons are the reasons of the conditions of a ClusterExtension without problems.
+var normalReasons = []string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}
 
-// extensionConditions returns the conditions of a ClusterExtension with those of an answer, and says which of them
-// matter to users.
+// extensionConditions returns the conditions of a ClusterExtension with the conditions of an answer, and describes the
+// changes that matter to users.
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {
@@ -97,7 +95,7 @@ func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (al
 		all, changed = withCondition(all, metav1.Condition{
 			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
 		})
-		if changed && !(isNew && isNormal(c)) {
+		if changed && !(isNew && slices.Contains(normalReasons, c.Reason)) {
 			news = append(news, conditionText(c.Type, string(c.Status), c.Reason, c.Message))
 		}
 	}

@@ -167,8 +167,8 @@ var unhealthy = []v1alpha1.ConditionReason{
 
 // assume notes what neither the state nor the options say.
 func (r *run) assume(what string) {
-	if !r.noted[what] {
-		r.noted[what] = true
+	if !r.isAssumed[what] {
+		r.isAssumed[what] = true
 		r.Assumed = append(r.Assumed, what)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -74,7 +75,7 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		account: account{r, executed.Status.AttenuatedServiceAccountRef, sync.OnceValue(r.authorizer)},
 		plan:    executed, objects: map[string][]cluster.Kubernetes{},
 	}
-	err := x.take()
+	err := x.steps()
 	if apierrors.IsForbidden(err) {
 		r.forbidden(o, executed, err)
 		return
@@ -169,8 +170,12 @@ func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 		plan.Status.Phase = v1alpha1.InstallPlanPhaseRequiresApproval
 	}
 	r.addSteps(plan, answer)
+	var installs []string
+	for _, c := range answer.Install {
+		installs = append(installs, fmt.Sprintf("%s from catalog %s", c.Bundle, c.Catalog))
+	}
 	text := fmt.Sprintf("generation %d, approval %s, phase %s: %s",
-		generation, plan.Spec.Approval, plan.Status.Phase, installs(answer))
+		generation, plan.Spec.Approval, plan.Status.Phase, strings.Join(installs, ", "))
 	why := "a Subscription changes"
 	if !plan.Spec.Approved {
 		why += "; the approval is Manual if that of any Subscription in the namespace is"

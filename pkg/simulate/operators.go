@@ -10,9 +10,6 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -24,7 +21,7 @@ import (
 // A csv is a ClusterServiceVersion that is not a copy.
 type csv = cluster.Object[*v1alpha1.ClusterServiceVersion]
 
-// operators takes ClusterServiceVersions that are members of an OperatorGroup through their phases.
+// operators updates the phases of the ClusterServiceVersions that are members of an OperatorGroup.
 func operators(ctx context.Context, r *run) error {
 	permissions := sync.OnceValue(r.authorizer)
 	for _, namespace := range slices.Clone(r.State.ClusterServiceVersions.Namespaces()) {
@@ -40,7 +37,7 @@ func operators(ctx context.Context, r *run) error {
 	return nil
 }
 
-// installedIn returns the operators of a namespace. Those that are replaced come before what replaces them.
+// installedIn returns the operators of a namespace, the replaced ones before their replacements.
 func (r *run) installedIn(namespace string) *installed {
 	ns := &installed{run: r, namespace: namespace, group: r.groupOf(namespace), replacements: map[string][]string{}}
 	for o := range r.State.ClusterServiceVersions.In(namespace) {
@@ -70,19 +67,19 @@ func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
 	return group
 }
 
-// installed are the operators of a namespace, by name, as they were when the controller came to it.
+// installed are the operators of a namespace, by name, as they were before the controller changed any of them.
 type installed struct {
 	*run
 	namespace string
 	group     *operatorsv1.OperatorGroup
 	all       []csv
 
-	replacements map[string][]string     // the names of operators, by that of the one they replace
+	replacements map[string][]string     // the names of the replacements, by the name of the replaced operator
 	permissions  func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
 }
 
-// authorizer returns what the service accounts of the cluster may do, apart from what OLM grants to each operator: a
-// state that has only that says nothing about the permissions of an operator.
+// authorizer returns the permissions of the service accounts of the cluster, without the bindings that OLM creates for
+// each operator: a state that has only these says nothing about the permissions of an operator.
 func (r *run) authorizer() *rbac.Authorizer {
 	a := rbac.NewAuthorizer()
 	addAll(a, &r.State.Roles)
@@ -102,7 +99,7 @@ func addAll[P cluster.Kubernetes](a *rbac.Authorizer, s *cluster.Store[P]) {
 	}
 }
 
-// transition does what OLM does with a ClusterServiceVersion each time it looks at it.
+// transition reconciles a ClusterServiceVersion once, as OLM does.
 func (ns *installed) transition(o csv) {
 	if o.Value.DeletionTimestamp != nil {
 		ns.finishDeletion(o)
@@ -111,7 +108,7 @@ func (ns *installed) transition(o csv) {
 	status := &o.Value.Status
 	switch _, outside := operatorgroup.Recovered(status.Reason); {
 	case status.Phase == v1alpha1.CSVPhaseFailed && outside, status.Reason == v1alpha1.CSVReasonInvalidInstallModes:
-		return // the controller of OperatorGroups looks after it
+		return // the controller of OperatorGroups handles it
 	case status.Reason == v1alpha1.CSVReasonComponentFailedNoRetry:
 		wait(ns.run, o, "a new version or another service account of the OperatorGroup: "+status.Message, Computed)
 		return
@@ -137,13 +134,15 @@ func (ns *installed) transition(o csv) {
 	case v1alpha1.CSVPhaseReplacing:
 		ns.replacing(o)
 	case v1alpha1.CSVPhaseDeleting:
-		ns.deleteOperator(o)
+		remove(ns.run, o, "replaced", computed("its replacement runs"))
+		ns.collect(o.Value)
+		ns.removeAlongside(o.Value)
 	default:
 		wait(ns.run, o, fmt.Sprintf("another phase than %s, in which OLM does nothing", status.Phase), Computed)
 	}
 }
 
-// phase sets the phase of an operator. The times of its status are empty: a simulation knows none.
+// phase sets the phase of an operator. The times of its status stay empty: a simulation has no clock.
 func (r *run) phase(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 ) csv {
@@ -153,11 +152,10 @@ func (r *run) phase(
 	return r.phaseAnd(o, phase, reason, message, why, nil)
 }
 
-// finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it made for the operator.
+// finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it created for the operator.
 const finalizer = "operators.coreos.com/csv-cleanup"
 
-// phaseAnd sets the phase as well as the rows about requirements, which stay if rows is nil, or if nothing else in the
-// status changes.
+// phaseAnd sets the phase and the requirement status, which stays if rows is nil or if phase, reason and message stay.
 func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 	rows []v1alpha1.RequirementStatus,
@@ -177,7 +175,7 @@ func (r *run) phaseAnd(
 	}, text, why)
 }
 
-// pending checks what an operator requires before it is installed.
+// pending checks the requirements of an operator before it is installed.
 func (ns *installed) pending(o csv) {
 	previous := ns.replacedBy(o)
 	if previous != nil {
@@ -223,7 +221,8 @@ func (ns *installed) invalidStrategy(o csv, err error) {
 		fmt.Sprintf("install strategy invalid: %v", err), computed("OLM installs deployments only"))
 }
 
-// succeeded checks whether an operator is replaced, or lost what it requires.
+// succeeded checks whether a running operator is replaced, and whether its requirements are still met. If so, it
+// creates the ClusterRoles for the users of its APIs.
 func (ns *installed) succeeded(o csv) {
 	if next := ns.replacementOf(o); next != nil {
 		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
@@ -248,10 +247,24 @@ func (ns *installed) succeeded(o csv) {
 	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
 		return
 	}
-	ns.openAPIs(o)
+	roles, err := rbac.ForAPIs(o.Value)
+	if err != nil {
+		wait(ns.run, o, err.Error(), Computed)
+		return
+	}
+	for _, role := range roles {
+		ref := &role.OwnerReferences[0]
+		if crd, ok := ns.State.CustomResourceDefinitions.Get("", ref.Name); ok {
+			ref.UID = crd.Value.UID
+		} else if service, ok := ns.State.APIServices.Get("", ref.Name); ok {
+			ref.UID = service.Value.UID
+		}
+	}
+	create(ns.run, "for the users of its APIs",
+		computed("who is admin, edit or view in a namespace may use the APIs there"), roles...)
 }
 
-// failed leaves the phase Failed where OLM does.
+// failed checks whether a failed operator can leave the phase Failed.
 func (ns *installed) failed(o csv) {
 	if next := ns.replacementOf(o); next != nil && ns.failForward() {
 		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
@@ -284,8 +297,8 @@ func (ns *installed) failed(o csv) {
 	}
 }
 
-// retry says what a failed operator waits for whose deployments were never created. OLM keeps trying: it finds them
-// missing, installs the operator again, and fails as before.
+// retry checks again for the conflict of a failed operator whose deployments were never created. OLM keeps trying: it
+// finds them missing, installs the operator again, and fails as before.
 func (ns *installed) retry(o csv) {
 	err := checkWebhooks(o.Value)
 	if err == nil {
@@ -304,33 +317,14 @@ func (ns *installed) failForward() bool {
 	return ns.group != nil && ns.group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 }
 
-// openAPIs creates the ClusterRoles for the users of the APIs of an operator that runs.
-func (ns *installed) openAPIs(o csv) {
-	roles, err := rbac.ForAPIs(o.Value)
-	if err != nil {
-		wait(ns.run, o, err.Error(), Computed)
-		return
-	}
-	for _, role := range roles {
-		ref := &role.OwnerReferences[0]
-		if crd, ok := ns.State.CustomResourceDefinitions.Get("", ref.Name); ok {
-			ref.UID = crd.Value.UID
-		} else if service, ok := ns.State.APIServices.Get("", ref.Name); ok {
-			ref.UID = service.Value.UID
-		}
-	}
-	create(ns.run, "for the users of its APIs",
-		computed("who is admin, edit or view in a namespace may use the APIs there"), roles...)
-}
-
-// What OLM says of APIs that more than one operator owns.
+// OLM's errors about APIs that more than one operator owns.
 var (
 	errOwnsCRD        = errors.New("conflicting CRD owner in namespace")
 	errOwnsAPIService = errors.New("unable to adopt APIService")
 )
 
-// named returns an operator as it is now, nil if it is not there, or a copy.
-func (ns *installed) named(name string) *csv {
+// current returns an operator as it is now, nil if it does not exist or is a copy.
+func (ns *installed) current(name string) *csv {
 	o, ok := ns.State.ClusterServiceVersions.Get(ns.namespace, name)
 	if !ok || o.Value.IsCopied() {
 		return nil
@@ -338,29 +332,29 @@ func (ns *installed) named(name string) *csv {
 	return &o
 }
 
-// replacedBy returns the operator that o replaces, nil if it is not there.
-func (ns *installed) replacedBy(o csv) *csv { return ns.named(o.Value.Spec.Replaces) }
+// replacedBy returns the operator that o replaces, nil if it does not exist.
+func (ns *installed) replacedBy(o csv) *csv { return ns.current(o.Value.Spec.Replaces) }
 
-// replacementOf returns the operator that replaces o, nil for none. If there are several, OLM takes any.
+// replacementOf returns the operator that replaces o, nil if there is none. If there are several, OLM takes any.
 func (ns *installed) replacementOf(o csv) *csv {
 	for _, name := range ns.replacements[o.Value.Name] {
-		if next := ns.named(name); next != nil {
+		if next := ns.current(name); next != nil {
 			return next
 		}
 	}
 	return nil
 }
 
-// sort puts operators behind those that they replace: what OLM does with one depends on whether the other is gone.
+// sort sorts operators after those that they replace: the phase of one depends on whether the other is deleted.
 func (ns *installed) sort() {
-	ages := map[string]int{} // how many operators are replaced before, by name
+	ages := map[string]int{} // the number of existing predecessors, by name
 	var age func(csv) int
 	age = func(o csv) int {
 		name := o.Value.Name
 		if n, ok := ages[name]; ok {
 			return n
 		}
-		ages[name] = 0 // ends a circle
+		ages[name] = 0 // ends a loop of replacements
 		if previous := ns.replacedBy(o); previous != nil {
 			ages[name] = age(*previous) + 1
 		}
@@ -369,32 +363,7 @@ func (ns *installed) sort() {
 	slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
 }
 
-// upgradeable returns why an operator must not be replaced, nil if it may.
-func (ns *installed) upgradeable(o *csv) error {
-	found, ok := ns.State.OperatorConditions.Get(o.Value.Namespace, o.Value.Name)
-	if !ok {
-		return nil
-	}
-	condition := found.Value
-	if c := meta.FindStatusCondition(condition.Spec.Overrides, operatorsv2.Upgradeable); c != nil {
-		if c.Status == metav1.ConditionTrue {
-			return nil
-		}
-		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
-	}
-	c := meta.FindStatusCondition(condition.Status.Conditions, operatorsv2.Upgradeable)
-	switch {
-	case c == nil:
-		return nil
-	case c.ObservedGeneration != condition.Generation:
-		return fmt.Errorf("the operatorcondition status %q=%q is outdated", c.Type, c.Status)
-	case c.Status == metav1.ConditionFalse:
-		return fmt.Errorf("the operator is not upgradeable: %s", c.Message)
-	}
-	return nil
-}
-
-// ownerConflict returns the error about an API of o that another operator owns, or another namespace.
+// ownerConflict returns an error if an API of o belongs to another operator or to another namespace.
 func (ns *installed) ownerConflict(o csv) error {
 	chain := sync.OnceValue(func() map[string]bool { return ns.chain(o) })
 	for _, other := range ns.all {
@@ -415,8 +384,8 @@ func (ns *installed) ownerConflict(o csv) error {
 	return nil
 }
 
-// adopts reports whether an operator may take over what has these labels: it is its own, or that of one it replaces or
-// that is gone.
+// adopts reports whether an operator may take over an object with these labels: the object belongs to the operator, to
+// one of its chain of replacements, or to an operator that no longer exists.
 func (ns *installed) adopts(chain map[string]bool, labels map[string]string) bool {
 	name, namespace := labels[operator.LabelOwner], labels[operator.LabelOwnerNamespace]
 	if name == "" || namespace == "" {
@@ -429,7 +398,7 @@ func (ns *installed) adopts(chain map[string]bool, labels map[string]string) boo
 	return !exists
 }
 
-// chain returns the names of o, of what it replaces, and of what replaces it.
+// chain returns the names of o, of the operators it replaces, and of its replacements.
 func (ns *installed) chain(o csv) map[string]bool {
 	names := map[string]bool{o.Value.Name: true}
 	for next := ns.replacementOf(o); next != nil && !names[next.Value.Name]; next = ns.replacementOf(*next) {
@@ -441,7 +410,7 @@ func (ns *installed) chain(o csv) map[string]bool {
 	return names
 }
 
-// replacing deletes an operator once the one that replaces it runs. Of a chain, the oldest goes first.
+// replacing deletes an operator once its replacement runs. The oldest operator of a chain is deleted first.
 func (ns *installed) replacing(o csv) {
 	if previous := ns.replacedBy(o); previous != nil {
 		wait(ns.run, o, "ClusterServiceVersion "+previous.Value.Name+", which it replaces, to be deleted", Computed)
@@ -453,7 +422,7 @@ func (ns *installed) replacing(o csv) {
 		return
 	}
 	if ns.failForward() {
-		next = ns.end(*next)
+		next = ns.lastReplacement(*next)
 	}
 	if next.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded {
 		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s, which replaces it, to succeed: phase %s",
@@ -465,8 +434,8 @@ func (ns *installed) replacing(o csv) {
 		computed("its replacement succeeded"))
 }
 
-// end returns the last operator of a chain of replacements.
-func (ns *installed) end(o csv) *csv {
+// lastReplacement returns the last operator of a chain of replacements, which starts with o.
+func (ns *installed) lastReplacement(o csv) *csv {
 	last, seen := &o, map[string]bool{}
 	for next := last; next != nil && !seen[next.Value.Name]; next = ns.replacementOf(*next) {
 		last = next
@@ -475,7 +444,7 @@ func (ns *installed) end(o csv) *csv {
 	return last
 }
 
-// finishDeletion deletes an operator that someone deletes, with all it owns, unless another finalizer keeps it.
+// finishDeletion deletes an operator with a deletion timestamp and the objects it owns, unless it has other finalizers.
 func (ns *installed) finishDeletion(o csv) {
 	others := slices.DeleteFunc(slices.Clone(o.Value.Finalizers), func(f string) bool { return f == finalizer })
 	if len(others) > 0 {
@@ -484,102 +453,4 @@ func (ns *installed) finishDeletion(o csv) {
 	}
 	remove(ns.run, o, "its deletion is complete", computed("metadata.deletionTimestamp"))
 	ns.collect(o.Value)
-}
-
-// deleteOperator deletes an operator. What it owns goes with it.
-func (ns *installed) deleteOperator(o csv) {
-	remove(ns.run, o, "replaced", computed("its replacement runs"))
-	ns.collect(o.Value)
-	ns.forgetAlongside(o.Value)
-}
-
-const kindCondition = "OperatorCondition"
-
-// operatorConditions gives each operator an OperatorCondition, in which it reports whether it may be updated, and the
-// permission to do so. An operator without deployments is one whose catalog does not have its manifests.
-func operatorConditions(ctx context.Context, r *run) error {
-	for o := range r.State.ClusterServiceVersions.All() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !o.Value.IsCopied() && len(o.Value.Spec.InstallStrategy.StrategySpec.DeploymentSpecs) > 0 {
-			r.conditionOf(o.Value)
-		}
-	}
-	return nil
-}
-
-// reportedConditions copies the conditions that operators report to the status of their OperatorConditions, which OLM
-// goes by.
-func reportedConditions(_ context.Context, r *run) error {
-	for o := range r.State.OperatorConditions.All() {
-		reported := o.Value.Spec.Conditions
-		for i, c := range reported {
-			if meta.FindStatusCondition(reported, c.Type) != &reported[i] {
-				continue // a cluster has one of each type
-			}
-			copied := meta.FindStatusCondition(o.Value.Status.Conditions, c.Type)
-			if copied != nil && copied.Status == c.Status && copied.ObservedGeneration == o.Value.Generation {
-				continue
-			}
-			c.ObservedGeneration = o.Value.Generation
-			text := conditionText(c.Type, string(c.Status), c.Reason, c.Message)
-			o = update(r, o, func(condition *operatorsv2.OperatorCondition) {
-				condition.Status.Conditions, _ = withCondition(condition.Status.Conditions, c)
-			}, text, computed("the operator reports it in spec.conditions"))
-		}
-	}
-	return nil
-}
-
-// withCondition returns conditions with one of them set, and reports whether that changes them. A time or generation
-// that it does not have stays as it was before: a simulation knows none.
-func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
-	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
-	if i < 0 {
-		return append(all, set), true
-	}
-	if set.LastTransitionTime.IsZero() {
-		set.LastTransitionTime = all[i].LastTransitionTime
-	}
-	set.ObservedGeneration = cmp.Or(set.ObservedGeneration, all[i].ObservedGeneration)
-	changed = all[i] != set
-	all[i] = set
-	return all, changed
-}
-
-func (r *run) conditionOf(c *v1alpha1.ClusterServiceVersion) {
-	accounts, deployments := parts(&c.Spec.InstallStrategy.StrategySpec)
-	condition, text := stored(r, &operatorsv2.OperatorCondition{
-		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv2.GroupVersion.String(), Kind: kindCondition},
-		ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
-	}, c.Name)
-	condition.OwnerReferences = operator.Controlled(operator.OwnedBy(c)[0])
-	condition.Spec.ServiceAccounts, condition.Spec.Deployments = accounts, deployments
-	r.put(condition, text, computed("an operator tells OLM there whether it may be updated"))
-	role, binding := rbac.ForCondition(condition)
-	why := computed("the service accounts of an operator may change its OperatorCondition")
-	create(r, "for "+c.Name, why, role)
-	create(r, "for "+c.Name, why, binding)
-}
-
-// parts returns the service accounts of an operator, one for each of its permissions as OLM lists them, and its
-// deployments.
-func parts(s *v1alpha1.StrategyDetailsDeployment) (accounts, deployments []string) {
-	for _, all := range [][]v1alpha1.StrategyDeploymentPermissions{s.ClusterPermissions, s.Permissions} {
-		for _, p := range all {
-			if p.ServiceAccountName != "" {
-				accounts = append(accounts, p.ServiceAccountName)
-			}
-		}
-	}
-	if len(accounts) == 0 {
-		accounts = []string{"default"}
-	}
-	for _, d := range s.DeploymentSpecs {
-		if d.Name != "" {
-			deployments = append(deployments, d.Name)
-		}
-	}
-	return accounts, deployments
 }

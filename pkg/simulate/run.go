@@ -10,45 +10,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
+	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A run is a simulation that is under way.
+// A run is a simulation in progress.
 type run struct {
 	Result
 	opts     Options
-	input    *cluster.State // as it was at first
-	question *olm.Request   // about the State as it is
+	input    *cluster.State // the state at the start
+	question *olm.Request   // about the current State
 
-	// changed has the step in which an object of a namespace last changed; "" is for objects without one.
+	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
 	changed map[string]int
 
-	// Of namespaces: the steps in which their Subscriptions were last synced and resolved, and what they wait for.
+	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons they wait.
 	synced, resolved map[string]int
 	blocked          map[string]blockage
 
-	unpacking map[string]int               // the step in which that began, by the images of bundles
+	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
-	history   map[string][]string          // what a Subscription or ClusterExtension had installed, by its Ref
-	settled   map[string]Wait              // what ClusterExtensions wait for that do not change any more, by name
+	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
+	unchanged map[string]Wait              // the ClusterExtensions that no longer change, by name, and the reasons they wait
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
 	grouping  *grouping                    // of operatorGroups, nil before the first step
 
-	reported map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
+	reported   map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
+	reinstalls map[types.NamespacedName]int // the number of reinstallations of an operator because of drift
 
-	reinstalls map[types.NamespacedName]int // how often drifted operators were installed again
+	// Copies of definitions whose annotations may be changed in place.
+	ownDefinitions map[string]*apiextensionsv1.CustomResourceDefinition
 
-	labelling bool                                                 // OLM labels its objects
-	named     map[string]*apiextensionsv1.CustomResourceDefinition // copies whose annotations name new operators
-	planNames map[string]bool                                      // of all InstallPlans; nil before the first new one
+	labelling bool            // OLM labels its objects
+	planNames map[string]bool // the names of all InstallPlans; nil before the first new one
+	isAssumed map[string]bool // the elements of Assumed
 
-	noted map[string]bool // what is assumed
-
-	pods map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, when the step began
-
-	copied map[types.NamespacedName]copying // what the copies of an operator were last made of
+	pods   map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, at the start of the step
+	copied map[types.NamespacedName]copying                          // the sources of the last copies of an operator
 }
 
 func newRun(state *cluster.State, opts Options) *run {
@@ -57,15 +57,15 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]blockage{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
-		settled: map[string]Wait{}, refused: map[string]*resolve.V1Result{}, noted: map[string]bool{},
-		copied:   map[types.NamespacedName]copying{},
+		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{}, copied: map[types.NamespacedName]copying{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
-		named: map[string]*apiextensionsv1.CustomResourceDefinition{},
+		ownDefinitions: map[string]*apiextensionsv1.CustomResourceDefinition{}, isAssumed: map[string]bool{},
 	}
 }
 
-// ask adds the catalogs. Their contents do not change, so one question is enough.
-func (r *run) ask() error {
+// setQuestion reads the catalogs and checks the options that refer to them. The contents of catalogs do not change, so
+// one question is enough. OLM has no client for a CatalogSource with an invalid spec or without its ConfigMap.
+func (r *run) setQuestion() error {
 	q, err := olm.NewRequest(r.State, r.opts.Cluster)
 	if err != nil {
 		return err
@@ -76,24 +76,28 @@ func (r *run) ask() error {
 	for _, a := range q.Assumed {
 		r.assume(a)
 	}
-	r.disconnectInvalid()
+	for o := range r.State.CatalogSources.All() {
+		if _, missing := r.findConfigMap(o.Value); missing || catalogsource.Check(o.Value) != nil {
+			q.Disconnect(o.Value.Namespace, o.Value.Name)
+		}
+	}
 	_, _, err = r.openShiftVersion()
 	return cmp.Or(r.checkNames(), err)
 }
 
-// A reason is why an object changes or waits.
+// A reason explains why an object changes or waits.
 type reason struct {
 	why     string
 	verdict Verdict
 }
 
-// computed returns a reason that the objects alone give.
+// computed returns a reason that follows from the objects alone.
 func computed(why string) reason { return reason{why, Computed} }
 
-// assumed returns a reason that depends on what no object says.
+// assumed returns a reason that depends on an assumption.
 func assumed(why string) reason { return reason{why, Assumed} }
 
-// event notes what happens to an object, which was read at pos.
+// event records a change of an object, which was read at pos.
 func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
 	step := r.Steps + 1
 	r.Events = append(r.Events, Event{
@@ -102,12 +106,12 @@ func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, tex
 	r.changed[o.GetNamespace()] = step
 }
 
-// wait says what an object waits for.
+// wait records the reason for which an object waits.
 func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verdict) {
 	r.Waiting = append(r.Waiting, Wait{Object: RefTo(o.Value), Place: o.Pos, For: what, Verdict: v})
 }
 
-// A serving says whether a cluster serves a kind of objects.
+// A serving is the answer to the question whether a cluster serves a kind of objects.
 type serving int
 
 const (
@@ -116,8 +120,8 @@ const (
 	notServed
 )
 
-// serving returns whether the cluster serves a kind of objects. Its definitions and APIServices say so. A state without
-// definitions says nothing, and one without APIServices nothing about the groups of Kubernetes itself.
+// serving returns whether the cluster serves a kind of objects, according to its definitions and APIServices. The
+// answer is unknown without definitions, and for the groups of Kubernetes itself without APIServices.
 func (r *run) serving(of schema.GroupVersionKind) serving {
 	for o := range r.State.CustomResourceDefinitions.All() {
 		spec := &o.Value.Spec
@@ -146,13 +150,13 @@ func servedIf(ok bool) serving {
 	return notServed
 }
 
-// isOfKubernetes reports whether a group is one of Kubernetes itself.
+// isOfKubernetes reports whether an API group belongs to Kubernetes itself.
 func isOfKubernetes(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// remember notes the update of what a Subscription or ClusterExtension has installed, "" for nothing.
-func (r *run) remember(of Ref, from, to string) {
+// addHistory records an update of the bundle of a Subscription or ClusterExtension; from is "" for an installation.
+func (r *run) addHistory(of Ref, from, to string) {
 	key := of.String()
 	if len(r.history[key]) == 0 && from != "" {
 		r.history[key] = []string{from}
@@ -160,9 +164,9 @@ func (r *run) remember(of Ref, from, to string) {
 	r.history[key] = append(r.history[key], to)
 }
 
-// circleOf returns the circle of updates that the next one would close, "" if it does not. SkipRanges can lead back to
-// an older version, over and over.
-func (r *run) circleOf(of Ref, next string) string {
+// updateLoop returns the loop of updates that the next one would close, "" for none. SkipRanges can lead back to an
+// older version, again and again.
+func (r *run) updateLoop(of Ref, next string) string {
 	history := r.history[of.String()]
 	i := slices.Index(history, next)
 	if i < 0 {

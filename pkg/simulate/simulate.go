@@ -78,7 +78,7 @@ var controllers = []controller{
 // options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	r := newRun(state, opts)
-	if err := r.ask(); err != nil {
+	if err := r.setQuestion(); err != nil {
 		return nil, err
 	}
 	result, err := r.loop(ctx, controllers)

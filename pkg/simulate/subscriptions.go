@@ -19,8 +19,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// The conditions of Subscriptions that their own controller sets.
-var watched = []v1alpha1.SubscriptionConditionType{
+// statusConditions are the conditions that the controller of Subscriptions sets.
+var statusConditions = []v1alpha1.SubscriptionConditionType{
 	v1alpha1.SubscriptionCatalogSourcesUnhealthy,
 	v1alpha1.SubscriptionInstallPlanMissing,
 	v1alpha1.SubscriptionInstallPlanPending,
@@ -31,8 +31,8 @@ var watched = []v1alpha1.SubscriptionConditionType{
 	v1alpha1.SubscriptionDeprecated,
 }
 
-// subscriptions writes into Subscriptions what became of their catalogs, InstallPlans and ClusterServiceVersions. Where
-// the latter two change something, OLM waits a step before it resolves the namespace.
+// subscriptions updates the status of Subscriptions from their catalogs, InstallPlans and ClusterServiceVersions. If
+// the InstallPlan or the ClusterServiceVersion of one changes it, OLM waits a step before it resolves the namespace.
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
 		r.addOperators(namespace)
@@ -45,8 +45,8 @@ func subscriptions(_ context.Context, r *run) error {
 				case s.InstallPlan == "":
 					status.InstallPlanRef, status.Install = nil, nil
 				case status.InstallPlanRef == nil:
-					r.refer(status, namespace, s.InstallPlan)
-					r.generated(status, s.InstallPlan)
+					r.setPlan(status, namespace, s.InstallPlan)
+					r.setPlanPending(status, s.InstallPlan)
 				}
 			}, computed("a Subscription follows its InstallPlan and its ClusterServiceVersion"))
 			if len(r.Events) > before {
@@ -56,7 +56,7 @@ func subscriptions(_ context.Context, r *run) error {
 				r.reported[keyOf(o.Value)] = r.Steps + 1
 			}
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				setWatched(status, s.Conditions, isGenerated(o.Value))
+				setConditions(status, s.Conditions, o.Value.Annotations[annotationGeneratedBy])
 				setHealth(status, s.Health)
 			}, computed("a Subscription shows its catalogs, its InstallPlan, and what is deprecated"))
 		}
@@ -64,9 +64,9 @@ func subscriptions(_ context.Context, r *run) error {
 	return nil
 }
 
-// generated sets the condition of a Subscription about the InstallPlan that created it. In a cluster that was still
-// installing then.
-func (r *run) generated(status *v1alpha1.SubscriptionStatus, plan string) {
+// setPlanPending sets the condition of a Subscription about the InstallPlan that created it. In a cluster, that
+// InstallPlan was still installing then.
+func (r *run) setPlanPending(status *v1alpha1.SubscriptionStatus, plan string) {
 	phase := v1alpha1.InstallPlanPhaseInstalling
 	if old, ok := r.input.InstallPlans.Get(status.InstallPlanRef.Namespace, plan); ok {
 		if isDone(old.Value) {
@@ -79,23 +79,19 @@ func (r *run) generated(status *v1alpha1.SubscriptionStatus, plan string) {
 	})
 }
 
-// isGenerated reports whether a Subscription refers to the InstallPlan that created it. It is not an owner of that
-// InstallPlan, and so OLM does not look at it when the InstallPlan is complete.
-func isGenerated(s *v1alpha1.Subscription) bool {
-	by := s.Annotations[annotationGeneratedBy]
-	return by != "" && planName(&s.Status) == by
-}
-
-// operatorKind is the kind of the objects that list what belongs to an operator.
+// operatorKind is the kind of the objects that list the objects of an operator.
 var operatorKind = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: "Operator"}
 
-// addOperators creates the Operators of the Subscriptions of a namespace. Their status, the list of the objects that
-// belong to an operator, is not simulated.
+// addOperators creates the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose key
+// has 63 characters. Their status, the list of the objects of an operator, is not simulated.
 func (r *run) addOperators(namespace string) {
 	for o := range r.State.Subscriptions.In(namespace) {
+		name := o.Value.Spec.Package + "." + namespace
 		operator := &operatorsv1.Operator{
-			TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
-			ObjectMeta: metav1.ObjectMeta{Name: operatorName(o.Value)},
+			TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_."),
+			},
 		}
 		if _, ok := r.State.Get(operatorKind, "", operator.Name); !ok {
 			r.put(untyped(operator), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
@@ -103,14 +99,7 @@ func (r *run) addOperators(namespace string) {
 	}
 }
 
-// operatorName returns the name of the Operator of a Subscription. OLM takes it from a label, whose key has 63
-// characters.
-func operatorName(s *v1alpha1.Subscription) string {
-	name := s.Spec.Package + "." + s.Namespace
-	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_.")
-}
-
-// due returns the namespaces with Subscriptions in which an object changed since they were resolved last.
+// due returns the namespaces with Subscriptions in which an object changed since they were last resolved.
 func (r *run) due() []string {
 	var names []string
 	for _, name := range r.State.Subscriptions.Namespaces() {
@@ -121,8 +110,8 @@ func (r *run) due() []string {
 	return names
 }
 
-// refer makes a Subscription refer to an InstallPlan.
-func (r *run) refer(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
+// setPlan sets the reference of a Subscription to its InstallPlan.
+func (r *run) setPlan(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
 	ref := &corev1.ObjectReference{
 		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.InstallPlanKind, Namespace: namespace, Name: plan,
 	}
@@ -145,15 +134,16 @@ func (r *run) setStatus(
 	return update(r, o, func(s *v1alpha1.Subscription) { s.Status = status }, text, why)
 }
 
-// aboutPlan are the conditions about the InstallPlan.
-var aboutPlan = []v1alpha1.SubscriptionConditionType{
+// planConditions are the conditions about the InstallPlan.
+var planConditions = []v1alpha1.SubscriptionConditionType{
 	v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.SubscriptionInstallPlanPending,
 	v1alpha1.SubscriptionInstallPlanFailed,
 }
 
-// setWatched sets the conditions that are true, and removes the others of the controller. The health of catalogs is
-// always shown. The conditions about an InstallPlan stay if the Subscription was generated by it.
-func setWatched(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition, generated bool) {
+// setConditions sets the conditions that are true, and removes the others of the controller. The condition about the
+// health of catalogs is always set. The conditions about the InstallPlan stay if it is the one that generated the
+// Subscription: the Subscription does not own that InstallPlan, so OLM ignores that it is complete.
+func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition, generatedBy string) {
 	healthy := resolve.Condition{
 		Type:    string(v1alpha1.SubscriptionCatalogSourcesUnhealthy),
 		Status:  "False",
@@ -161,27 +151,23 @@ func setWatched(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condit
 		Message: "all available catalogsources are healthy",
 	}
 	all := append([]resolve.Condition{healthy}, conditions...)
-	for _, of := range watched {
-		if generated && slices.Contains(aboutPlan, of) {
+	slices.Reverse(all) // the last condition of a type counts
+	isGenerated := generatedBy != "" && planName(status) == generatedBy
+	for _, of := range statusConditions {
+		if isGenerated && slices.Contains(planConditions, of) {
 			continue
 		}
-		isIt := func(c resolve.Condition) bool { return c.Type == string(of) }
-		found := false
-		for _, c := range slices.Backward(all) {
-			if isIt(c) {
-				setCondition(status, c)
-				found = true
-				break
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(all, func(c resolve.Condition) bool { return c.Type == string(of) })
+		if i < 0 {
 			status.RemoveConditions(of)
+			continue
 		}
+		setCondition(status, all[i])
 	}
 }
 
-// setHealth sets the health of the catalogs. The versions of CatalogSources, and the times, stay if nothing else is
-// new.
+// setHealth sets the health of the catalogs, unless it differs from the old only in times and in versions of
+// CatalogSources.
 func setHealth(status *v1alpha1.SubscriptionStatus, health []v1alpha1.SubscriptionCatalogHealth) {
 	old := slices.SortedFunc(slices.Values(status.CatalogHealth), func(a, b v1alpha1.SubscriptionCatalogHealth) int {
 		return strings.Compare(healthName(a), healthName(b))
@@ -203,18 +189,7 @@ func healthName(h v1alpha1.SubscriptionCatalogHealth) string {
 	return h.CatalogSourceRef.Namespace + "/" + h.CatalogSourceRef.Name
 }
 
-// unhealthyCatalogs returns the names of the catalogs that are not healthy.
-func unhealthyCatalogs(all []v1alpha1.SubscriptionCatalogHealth) []string {
-	var names []string
-	for _, h := range all {
-		if !h.Healthy {
-			names = append(names, healthName(h))
-		}
-	}
-	return names
-}
-
-// setCondition sets a condition unless it is set.
+// setCondition sets a condition, which keeps its times if nothing else changes.
 func setCondition(status *v1alpha1.SubscriptionStatus, c resolve.Condition) {
 	set := v1alpha1.SubscriptionCondition{
 		Type: v1alpha1.SubscriptionConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
@@ -225,7 +200,7 @@ func setCondition(status *v1alpha1.SubscriptionStatus, c resolve.Condition) {
 	}
 }
 
-// statusChanges says what is new in a status, "" if nothing is.
+// statusChanges describes the differences between two statuses; "" means none.
 func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 	var parts []string
 	add := func(name, old, value string) {
@@ -250,7 +225,13 @@ func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 	if slices.EqualFunc(old.CatalogHealth, status.CatalogHealth, sameHealth) {
 		return strings.Join(parts, ", ")
 	}
-	if unhealthy := unhealthyCatalogs(status.CatalogHealth); len(unhealthy) > 0 {
+	var unhealthy []string
+	for _, h := range status.CatalogHealth {
+		if !h.Healthy {
+			unhealthy = append(unhealthy, healthName(h))
+		}
+	}
+	if len(unhealthy) > 0 {
 		parts = append(parts, "unhealthy catalogs: "+plural.Some(unhealthy))
 	} else if len(parts) == 0 {
 		parts = append(parts, "all catalogs are healthy")
@@ -272,7 +253,7 @@ func orNone(value string) string {
 	return value
 }
 
-// conditionText says what a condition is: Installed=False, reason Failed: No bundle installed.
+// conditionText describes a condition: Installed=False, reason Failed: No bundle installed.
 func conditionText(of, status, reason, message string) string {
 	text := of + "=" + status
 	if reason != "" {
@@ -284,8 +265,7 @@ func conditionText(of, status, reason, message string) string {
 	return text
 }
 
-// resolution resolves the namespaces: it sets the conditions of what fails, has bundles unpacked, and creates
-// InstallPlans.
+// resolution resolves the namespaces: it reports failures in conditions, unpacks bundles, and creates InstallPlans.
 func resolution(ctx context.Context, r *run) error {
 	for _, name := range slices.Clone(r.State.InstallPlans.Namespaces()) {
 		r.collectPlans(name)
@@ -308,7 +288,7 @@ func resolution(ctx context.Context, r *run) error {
 	return nil
 }
 
-// apply does what OLM does with an answer.
+// apply installs the bundles of an answer, or reports that there are none.
 func (r *run) apply(answer *olm.NamespaceResult) {
 	if answer.OrderSensitive {
 		r.assume("OLM may resolve namespace " + answer.Name + " otherwise: the answer depends on a random order")
@@ -330,13 +310,13 @@ func (r *run) apply(answer *olm.NamespaceResult) {
 	}
 }
 
-// A blockage is what the Subscriptions of a namespace wait for, and the answer that says so.
+// A blockage is the reason for which the Subscriptions of a namespace wait, and the answer it comes from.
 type blockage struct {
 	Wait
 	answer *olm.NamespaceResult
 }
 
-// block says what the Subscriptions of a namespace wait for.
+// block sets the reason for which the Subscriptions of a namespace wait.
 func (r *run) block(answer *olm.NamespaceResult, what string, v Verdict) {
 	r.blocked[answer.Name] = blockage{Wait{For: what, Verdict: v}, answer}
 }
@@ -348,8 +328,8 @@ func (r *run) setAll(namespace string, change func(*v1alpha1.SubscriptionStatus)
 	}
 }
 
-// install has the bundles of an answer unpacked and then creates an InstallPlan for them. OLM creates none if the
-// answer changes no Subscription, as for an operator that someone deleted.
+// install unpacks the bundles of an answer and then creates an InstallPlan for them. OLM creates none if the answer
+// changes no Subscription, as for an operator that someone deleted.
 func (r *run) install(answer *olm.NamespaceResult) {
 	if len(answer.Updated) == 0 {
 		if len(answer.Install) > 0 {
@@ -359,8 +339,8 @@ func (r *run) install(answer *olm.NamespaceResult) {
 		r.setAll(answer.Name, resolved, computed("the namespace is resolved"))
 		return
 	}
-	if circle := r.circle(answer); circle != "" {
-		r.block(answer, "nothing: it is updated in a circle, "+circle, Computed)
+	if loop := r.answerLoop(answer); loop != "" {
+		r.block(answer, "nothing: it is updated in a circle, "+loop, Computed)
 		return
 	}
 	if !r.unpack(answer) {
@@ -381,51 +361,55 @@ func (r *run) install(answer *olm.NamespaceResult) {
 			if unpacking.Status == corev1.ConditionTrue { // OLM removes it at the next answer
 				status.SetCondition(unpacking)
 			}
-			r.refer(status, answer.Name, plan.Name)
+			r.setPlan(status, answer.Name, plan.Name)
 			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateUpgradePending, updated.CurrentCSV
 			status.InstallPlanGeneration = plan.Spec.Generation
 		}, why)
-		r.remember(RefTo(o.Value), updated.InstalledCSV, updated.CurrentCSV)
+		r.addHistory(RefTo(o.Value), updated.InstalledCSV, updated.CurrentCSV)
 	}
 }
 
-// resolved removes the conditions about what went wrong before, or is over.
+// resolved removes the conditions about earlier failures and about unpacking.
 func resolved(status *v1alpha1.SubscriptionStatus) {
 	status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking, v1alpha1.SubscriptionBundleUnpackFailed,
 		v1alpha1.SubscriptionResolutionFailed)
 }
 
-// installs says what an answer installs.
-func installs(answer *olm.NamespaceResult) string {
-	var names []string
-	for _, c := range answer.Install {
-		names = append(names, fmt.Sprintf("%s from catalog %s", c.Bundle, c.Catalog))
-	}
-	return strings.Join(names, ", ")
-}
-
-// circle returns how the Subscriptions of an answer are updated in a circle, "" if none of them is.
-func (r *run) circle(answer *olm.NamespaceResult) string {
+// answerLoop returns the first update loop of a Subscription that an answer would close, "" for none.
+func (r *run) answerLoop(answer *olm.NamespaceResult) string {
 	for _, s := range answer.Updated {
 		ref := Ref{v1alpha1.SubscriptionKind, answer.Name, s.Name}
-		if circle := r.circleOf(ref, s.CurrentCSV); circle != "" {
-			return circle
+		if loop := r.updateLoop(ref, s.CurrentCSV); loop != "" {
+			return loop
 		}
 	}
 	return ""
 }
 
-// unpack has the bundles of an answer unpacked, and reports whether all are. That takes a step, once for each image. As
-// long as one cannot be unpacked, OLM installs nothing in the namespace.
+// unpack unpacks the bundles of an answer, and reports whether all are unpacked. That takes a step, once for each
+// image. As long as one cannot be unpacked, OLM installs nothing in the namespace.
 func (r *run) unpack(answer *olm.NamespaceResult) bool {
-	if err := r.unpackable(answer); err != nil {
-		r.block(answer, "a bundle that can be unpacked: "+err.Error(), Computed)
-		r.unpackFailed(answer, "ErrorPreventedUnpacking", err.Error(), computed("OLM cannot read the manifests"))
-		return false
+	var images, failing []string
+	for _, c := range answer.Install {
+		b, err := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
+		if err == nil {
+			_, err = b.objects(answer.Name)
+		}
+		if err != nil {
+			message := fmt.Sprintf("bundle %s: %v", c.Bundle, err)
+			r.block(answer, "a bundle that can be unpacked: "+message, Computed)
+			r.unpackFailed(answer, "ErrorPreventedUnpacking", message, computed("OLM cannot read the manifests"))
+			return false
+		}
+		if b.Image != "" {
+			images = append(images, b.Image)
+		}
+		if slices.Contains(r.opts.FailUnpack, c.Bundle) {
+			failing = append(failing, c.Bundle)
+		}
 	}
-	failing := r.failing(answer)
 	isReported := len(failing) > 0 && r.haveCondition(answer.Name, v1alpha1.SubscriptionBundleUnpackFailed)
-	if !isReported && r.startUnpacking(answer) {
+	if !isReported && r.startUnpacking(answer.Name, strings.Join(images, " ")) {
 		return false
 	}
 	if len(failing) == 0 {
@@ -438,39 +422,28 @@ func (r *run) unpack(answer *olm.NamespaceResult) bool {
 	return false
 }
 
-// jobFailed is what OLM says of a Job that could not unpack the image of a bundle.
+// jobFailed is OLM's message about a Job that could not unpack the image of a bundle.
 const jobFailed = "Bundle unpacking failed - BackoffLimitExceeded: Job has reached the specified backoff limit. " +
 	"Auto-retry in ~5 min after job cleanup (TTL). Common causes: Missing ICSP (ppc64le/s390x/arm64), auth failure, " +
 	"invalid image. Manual retry: in the CatalogSource namespace, run " +
 	"`kubectl get jobs -l operatorframework.io/bundle-unpack-ref` and delete the specific failing job."
 
-// failing returns the bundles of an answer whose images are assumed to fail.
-func (r *run) failing(answer *olm.NamespaceResult) []string {
-	var failing []string
-	for _, c := range answer.Install {
-		if slices.Contains(r.opts.FailUnpack, c.Bundle) {
-			failing = append(failing, c.Bundle)
-		}
-	}
-	return failing
-}
-
 // startUnpacking starts to unpack the images of an answer, and reports whether the namespace has to wait for that.
-func (r *run) startUnpacking(answer *olm.NamespaceResult) bool {
-	images, step, before := r.images(answer), r.Steps+1, len(r.Events)
+func (r *run) startUnpacking(namespace, images string) bool {
+	step, before := r.Steps+1, len(r.Events)
 	if since, ok := r.unpacking[images]; images == "" || ok && since < step {
 		return false
 	}
 	r.unpacking[images] = step
-	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
+	r.setAll(namespace, func(status *v1alpha1.SubscriptionStatus) {
 		setCondition(status, resolve.Condition{
 			Type: string(v1alpha1.SubscriptionBundleUnpacking), Status: metav1.ConditionTrue, Reason: "UnpackingInProgress",
 		})
 	}, computed("Jobs unpack the images of bundles before there is an InstallPlan"))
-	return len(r.Events) > before // not if it has begun before the state was saved
+	return len(r.Events) > before // not if it started before the state was saved
 }
 
-// unpackFailed says in all Subscriptions why a bundle cannot be unpacked.
+// unpackFailed reports in all Subscriptions of a namespace that a bundle cannot be unpacked.
 func (r *run) unpackFailed(answer *olm.NamespaceResult, cause, message string, why reason) {
 	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 		status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking)
@@ -478,20 +451,6 @@ func (r *run) unpackFailed(answer *olm.NamespaceResult, cause, message string, w
 			Type: string(v1alpha1.SubscriptionBundleUnpackFailed), Status: metav1.ConditionTrue, Reason: cause, Message: message,
 		})
 	}, why)
-}
-
-// unpackable returns an error about a bundle whose manifests cannot be read.
-func (r *run) unpackable(answer *olm.NamespaceResult) error {
-	for _, c := range answer.Install {
-		b, err := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle)
-		if err == nil {
-			_, err = b.objects(answer.Name)
-		}
-		if err != nil {
-			return fmt.Errorf("bundle %s: %w", c.Bundle, err)
-		}
-	}
-	return nil
 }
 
 // haveCondition reports whether all Subscriptions of a namespace have a condition.
@@ -504,18 +463,7 @@ func (r *run) haveCondition(namespace string, of v1alpha1.SubscriptionConditionT
 	return true
 }
 
-// images returns the images of what an answer installs, as a key.
-func (r *run) images(answer *olm.NamespaceResult) string {
-	var images []string
-	for _, c := range answer.Install {
-		if b, _ := r.bundle(c.CatalogNamespace, c.Catalog, c.Bundle); b.Image != "" {
-			images = append(images, b.Image)
-		}
-	}
-	return strings.Join(images, " ")
-}
-
-// waiting says what Subscriptions wait for.
+// waiting reports the Subscriptions that wait, and their reasons.
 func waiting(_ context.Context, r *run) error {
 	for o := range r.State.Subscriptions.All() {
 		namespace, status := o.Value.Namespace, &o.Value.Status
@@ -535,7 +483,7 @@ func waiting(_ context.Context, r *run) error {
 	return nil
 }
 
-// waitForPlan says what a Subscription waits for whose InstallPlan is not complete.
+// waitForPlan reports that a Subscription waits for its InstallPlan.
 func (r *run) waitForPlan(o cluster.Object[*v1alpha1.Subscription]) {
 	if o.Value.Status.InstallPlanRef == nil {
 		return
