@@ -12,13 +12,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An Object is an object of a cluster, and where it is defined.
+// An Object is an object of a cluster and its position in a file.
 type Object[P Kubernetes] struct {
 	Value P
-	Pos   declcfg.Pos // the zero Pos for what was not read
+	Pos   declcfg.Pos // the zero Pos if the object was not read from a file
 }
 
-// Kubernetes is what all objects of a cluster have.
+// Kubernetes is the interface of all objects of a cluster.
 type Kubernetes interface {
 	metav1.Object
 	runtime.Object
@@ -41,13 +41,21 @@ type Store[P Kubernetes] struct {
 // A scope is the objects of a namespace.
 type scope[P Kubernetes] struct {
 	objects map[string]Object[P]
-	names   []string // as in a Store
+	names   []string // of the objects, sorted; nil if they have to be sorted again
 }
 
 // Len returns the number of objects.
 func (s *Store[P]) Len() int { return s.length }
 
-// Get returns the object of a name, and whether there is one.
+// LenIn returns the number of objects in a namespace.
+func (s *Store[P]) LenIn(namespace string) int {
+	if in := s.namespaces[namespace]; in != nil {
+		return len(in.objects)
+	}
+	return 0
+}
+
+// Get returns an object, and whether it exists.
 func (s *Store[P]) Get(namespace, name string) (o Object[P], ok bool) {
 	if in := s.namespaces[namespace]; in != nil {
 		o, ok = in.objects[name]
@@ -55,7 +63,7 @@ func (s *Store[P]) Get(namespace, name string) (o Object[P], ok bool) {
 	return o, ok
 }
 
-// Put adds an object, in place of the one of its name.
+// Put adds an object, or replaces the existing one of the same namespace and name.
 func (s *Store[P]) Put(o Object[P]) {
 	namespace, name := o.Value.GetNamespace(), o.Value.GetName()
 	in := s.namespaces[namespace]
@@ -73,7 +81,7 @@ func (s *Store[P]) Put(o Object[P]) {
 	in.objects[name] = o
 }
 
-// Delete removes the object of a name, if there is one.
+// Delete removes an object if it exists.
 func (s *Store[P]) Delete(namespace, name string) {
 	in := s.namespaces[namespace]
 	if in == nil {
@@ -91,7 +99,7 @@ func (s *Store[P]) Delete(namespace, name string) {
 	}
 }
 
-// All yields the objects by namespace and name. Those that are put or deleted meanwhile may or may not be yielded.
+// All yields the objects by namespace and name. Objects that are put or deleted meanwhile may or may not be yielded.
 func (s *Store[P]) All() iter.Seq[Object[P]] {
 	return func(yield func(Object[P]) bool) {
 		for _, namespace := range s.Namespaces() {
@@ -122,7 +130,7 @@ func (s *Store[P]) In(namespace string) iter.Seq[Object[P]] {
 	}
 }
 
-// Namespaces returns the namespaces that have objects, sorted. Callers do not change the slice.
+// Namespaces returns the namespaces that have objects, sorted. Callers must not change the slice.
 func (s *Store[P]) Namespaces() []string {
 	if s.names == nil {
 		s.names = slices.Sorted(maps.Keys(s.namespaces))
@@ -130,7 +138,7 @@ func (s *Store[P]) Namespaces() []string {
 	return s.names
 }
 
-// Clone returns a Store of the same objects.
+// Clone returns a new Store of the same objects.
 func (s *Store[P]) Clone() Store[P] {
 	c := Store[P]{namespaces: map[string]*scope[P]{}, length: s.length}
 	for namespace, in := range s.namespaces {

@@ -52,14 +52,14 @@ func catalogSources(_ context.Context, r *run) error {
 	return nil
 }
 
-// refuse says that a spec is invalid.
+// refuse sets the error of an invalid spec.
 func (r *run) refuse(o source, err error) {
 	why := computed("OLM connects to no CatalogSource whose spec is invalid, and resolves nothing where it is visible")
 	o = r.setError(o, v1alpha1.CatalogSourceSpecInvalidError, err.Error(), why)
 	wait(r, o, "a valid spec: "+err.Error(), Computed)
 }
 
-// clearError removes what the status says about a spec that was invalid, or a ConfigMap that was missing.
+// clearError removes the error of a spec that was invalid, or a ConfigMap that was missing.
 func (r *run) clearError(o source) source {
 	switch o.Value.Status.Reason {
 	case v1alpha1.CatalogSourceSpecInvalidError:
@@ -70,7 +70,7 @@ func (r *run) clearError(o source) source {
 	return o
 }
 
-// checkInterval says that the interval of polling cannot be read. OLM then polls every 15 minutes.
+// checkInterval sets the error of an invalid polling interval. OLM then polls every 15 minutes.
 func (r *run) checkInterval(o source) source {
 	strategy := o.Value.Spec.UpdateStrategy
 	if strategy == nil || strategy.RegistryPoll == nil || strategy.ParsingError == "" {
@@ -90,7 +90,7 @@ func (r *run) setError(o source, of v1alpha1.ConditionReason, message string, wh
 	}, text, why)
 }
 
-// expandTemplate sets the image of a CatalogSource to what its template means, and the conditions that say so.
+// expandTemplate sets the image of a CatalogSource from its template, and the conditions about the template.
 func (r *run) expandTemplate(o source) source {
 	template, ok := o.Value.Annotations[catalogsource.TemplateAnnotation]
 	if !ok {
@@ -100,8 +100,8 @@ func (r *run) expandTemplate(o source) source {
 			}
 		}, "conditions of an image template removed", computed("there is no image template"))
 	}
-	v, ok := r.kubeVersion(template)
-	if !ok {
+	v, err := version.ParseGeneric(r.opts.KubeVersion) // v is nil if there is an error
+	if err != nil && catalogsource.NeedsVersion(template) {
 		r.assume(fmt.Sprintf("CatalogSource %s/%s keeps spec.image: its image template needs the version of Kubernetes, "+
 			"which is not known", o.Value.Namespace, o.Value.Name))
 		return o
@@ -128,24 +128,15 @@ func (r *run) expandTemplate(o source) source {
 	}, strings.Join(news, ", "), computed("OLM expands image templates with the version of Kubernetes"))
 }
 
-// kubeVersion returns the version of Kubernetes for an image template, and whether that is known or not needed.
-func (r *run) kubeVersion(template string) (v *version.Version, ok bool) {
-	v, err := version.ParseGeneric(r.opts.KubeVersion)
-	if err != nil {
-		return nil, !catalogsource.NeedsVersion(template)
-	}
-	return v, true
-}
-
-// connect sets the state of the connection where it is known: catalogs whose contents are given can be read, and
-// those that are assumed to be down cannot.
+// connect sets the state of the connection if it is known: catalogs with given contents can be read, and catalogs that
+// are assumed to be down cannot.
 func (r *run) connect(o source) {
 	state := disconnected
 	switch name := o.Value.Namespace + "/" + o.Value.Name; {
 	case r.question.Reads(o.Value.Namespace, o.Value.Name):
 		state = connected
 	case !slices.Contains(r.opts.Cluster.Down, name) && !slices.Contains(r.opts.Cluster.Down, o.Value.Name):
-		return // nothing is known
+		return // the state is not known
 	}
 	address := catalogsource.Address(o.Value)
 	update(r, o, func(c *v1alpha1.CatalogSource) {
@@ -162,8 +153,8 @@ func (r *run) connect(o source) {
 
 var configMapKind = schema.GroupKind{Kind: "ConfigMap"}
 
-// configMap notes the version of the ConfigMap of a CatalogSource, and makes it the owner of it. It reports whether OLM
-// goes on with the CatalogSource in this step.
+// configMap records the version of the ConfigMap of a CatalogSource, and makes the CatalogSource its owner. It reports
+// whether OLM continues with the CatalogSource in this step.
 func (r *run) configMap(o source) (source, bool) {
 	c := o.Value
 	name := c.Namespace + "/" + c.Spec.ConfigMap
@@ -195,8 +186,8 @@ func (r *run) configMap(o source) (source, bool) {
 	}, "configMapReference "+found.Name, computed("the status says which version of the ConfigMap is served")), false
 }
 
-// findConfigMap returns the ConfigMap of a CatalogSource, nil if it has none in the state. It is known to be missing if
-// the state has others of its namespace.
+// findConfigMap returns the ConfigMap of a CatalogSource, nil if the state does not have it. It is known to be missing
+// if the state has other ConfigMaps of the namespace.
 func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
 	all := r.State.Others[configMapKind]
 	if all == nil || !catalogsource.FromConfigMap(c) {
@@ -205,19 +196,28 @@ func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, mi
 	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
 		return o.Value, false
 	}
-	for range all.In(c.Namespace) {
-		return nil, true
-	}
-	return nil, false
+	return nil, all.LenIn(c.Namespace) > 0
 }
 
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// servePod runs the pod of a CatalogSource, with all that belongs to it, unless its status says that this was done. A
-// pod that serves something else is replaced.
+// servePod creates the pod of a CatalogSource and its other objects, unless the status has the Service already. A pod
+// with another image or ConfigMap is replaced.
 func (r *run) servePod(o source) source {
-	outdated, current := r.podsOf(o.Value)
-	if o.Value.Status.RegistryServiceStatus != nil && (current || len(outdated) == 0) {
+	var outdated []cluster.Object[*cluster.Other]
+	isCurrent := false
+	for _, p := range r.pods[keyOf(o.Value)] {
+		var pod corev1.Pod
+		if decode(p.Value, &pod) != nil {
+			continue
+		}
+		if catalogsource.Serves(&pod, o.Value) {
+			isCurrent = true
+			continue
+		}
+		outdated = append(outdated, p)
+	}
+	if o.Value.Status.RegistryServiceStatus != nil && (isCurrent || len(outdated) == 0) {
 		return o
 	}
 	text, reading := "of another image", "the pod of a CatalogSource runs its image"
@@ -252,23 +252,7 @@ func (r *run) findPods() {
 	}
 }
 
-// podsOf returns the pods of a CatalogSource that serve another image or ConfigMap, and reports whether one serves it.
-func (r *run) podsOf(c *v1alpha1.CatalogSource) (outdated []cluster.Object[*cluster.Other], current bool) {
-	for _, o := range r.pods[keyOf(c)] {
-		var pod corev1.Pod
-		if decode(o.Value, &pod) != nil {
-			continue
-		}
-		if catalogsource.Serves(&pod, c) {
-			current = true
-			continue
-		}
-		outdated = append(outdated, o)
-	}
-	return outdated, current
-}
-
-// asKubernetes reads and writes JSON as the types of Kubernetes expect it.
+// asKubernetes are the options to read and write JSON as the types of Kubernetes expect it.
 var asKubernetes = jsonv1.DefaultOptionsV1()
 
 // podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster the name of the pod is
@@ -301,16 +285,16 @@ func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
 	return append(objects, untyped(pod), untyped(service))
 }
 
-// untyped returns an object of a kind for which a State has no field.
+// untyped converts an object of a kind for which a State has no field to an Other.
 func untyped(o cluster.Kubernetes) cluster.Kubernetes {
 	object, err := cluster.Decode([]byte(jsonText(o)))
 	if err != nil {
-		panic(err) // what is written here can be read
+		panic(err) // the JSON of an object can be read
 	}
 	return object
 }
 
-// decode reads an object of such a kind into the type that it has in Kubernetes.
+// decode converts an Other to its type in Kubernetes.
 func decode(o cluster.Kubernetes, into any) error {
 	return json.Unmarshal([]byte(jsonText(o)), into, asKubernetes)
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// copies keeps copies of the ClusterServiceVersions of operators in the namespaces that they watch, and gives the
-// operators there what they ask for.
+// copies keeps copies of the ClusterServiceVersions of operators in the namespaces that they watch, and grants the
+// operators their permissions there.
 func copies(ctx context.Context, r *run) error {
 	c := &copier{run: r, enabled: true, permissions: sync.OnceValue(r.authorizer)}
 	c.namespaces = sync.OnceValue(func() (names []string) {
@@ -39,7 +39,7 @@ func copies(ctx context.Context, r *run) error {
 	if config, ok := r.State.OLMConfigs.Get("", "cluster"); ok {
 		c.enabled = config.Value.CopiedCSVsAreEnabled()
 	}
-	c.deleteWrong()
+	c.deleteOutdated()
 	for _, namespace := range slices.Clone(r.State.OperatorGroups.Namespaces()) {
 		group := r.groupOf(namespace)
 		if group == nil {
@@ -63,23 +63,23 @@ type copier struct {
 	*run
 	enabled     bool                    // copies of operators that watch all namespaces
 	permissions func() *rbac.Authorizer // as in installed
-	namespaces  func() []string         // the names of all
+	namespaces  func() []string         // the names of all namespaces
 
-	changed bool // a copy of such an operator was missing, or should not have been there
+	changed bool // a copy of an operator that watches all namespaces was added or deleted
 }
 
-// maxCopies is how many ClusterServiceVersions there may be with the copies. A copy takes a kilobyte, and 300 operators
-// that watch 10,000 namespaces have three million.
+// maxCopies is the maximum number of ClusterServiceVersions with the copies. A copy takes a kilobyte, and 300 operators
+// that watch 10,000 namespaces have three million copies.
 const maxCopies = 50_000
 
-// A copying is what the copies of an operator are made of.
+// A copying has the values that the copies of an operator depend on.
 type copying struct {
 	parent     *v1alpha1.ClusterServiceVersion
 	group      *operatorsv1.OperatorGroup
 	namespaces int
 }
 
-// isMember reports whether the annotations of an operator say that it belongs to a group as it is.
+// isMember reports whether the annotations of an operator match its group.
 func isMember(c *v1alpha1.ClusterServiceVersion, group *operatorsv1.OperatorGroup) bool {
 	targets, ok := c.Annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
 	return ok && targets == group.BuildTargetNamespaces() && len(group.Status.Namespaces) > 0 &&
@@ -87,7 +87,7 @@ func isMember(c *v1alpha1.ClusterServiceVersion, group *operatorsv1.OperatorGrou
 		c.Annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] == c.Namespace
 }
 
-// spread copies an operator, with its permissions.
+// spread copies an operator and its permissions to the namespaces that its group targets.
 func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 	if slices.Equal(group.Status.Namespaces, []string{group.Namespace}) {
 		return
@@ -133,10 +133,10 @@ func (c *copier) copyTo(targets []string, o csv) {
 		c.changed = c.changed || len(copied) > 0
 	}
 	const why = "operators are shown in the namespaces that they watch"
-	c.say(cluster.Created, o, copied, "copied to "+plural.Some(copied), why)
+	c.copiesEvent(cluster.Created, o, copied, "copied to "+plural.Some(copied), why)
 }
 
-// targets returns the namespaces, apart from its own, that a group targets and that exist.
+// targets returns the existing namespaces that a group targets, without its own.
 func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
 	known := c.input.Namespaces.Len() > 0
 	if !known {
@@ -155,7 +155,7 @@ func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == group.Namespace })
 }
 
-// copyOf returns the copy of an operator, but for its namespace.
+// copyOf returns the copy of an operator without a namespace.
 func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	copied := &v1alpha1.ClusterServiceVersion{
 		TypeMeta:   c.TypeMeta,
@@ -175,8 +175,8 @@ func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	return copied
 }
 
-// put puts a copy into a namespace, and reports whether there was none. One that was there is brought up to date, which
-// is no Event. Copies share everything but the name of their namespace.
+// put puts a copy into a namespace, and reports whether it is new. The update of an existing copy is no Event. Copies
+// share everything but the name of their namespace.
 func (c *copier) put(prototype *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	store := &c.State.ClusterServiceVersions
 	found, ok := store.Get(namespace, prototype.Name)
@@ -202,14 +202,14 @@ func isSame(copied, prototype *v1alpha1.ClusterServiceVersion) bool {
 		equality.Semantic.DeepEqual(copied.Spec, prototype.Spec)
 }
 
-// deleteWrong deletes the copies whose operators are gone, or do not want them any more.
-func (c *copier) deleteWrong() {
+// deleteOutdated deletes the copies for which deletionReason has a reason.
+func (c *copier) deleteOutdated() {
 	gone := map[[2]string][]csv{} // by name and reason
 	for o := range c.State.ClusterServiceVersions.All() {
 		if !o.Value.IsCopied() {
 			continue
 		}
-		reason := c.wrong(o.Value)
+		reason := c.deletionReason(o.Value)
 		if reason == "" {
 			continue
 		}
@@ -225,15 +225,15 @@ func (c *copier) deleteWrong() {
 		for _, o := range gone[key] {
 			namespaces = append(namespaces, o.Value.Namespace)
 		}
-		c.say(cluster.Deleted, gone[key][0], namespaces, "copies in "+plural.Some(namespaces), key[1])
+		c.copiesEvent(cluster.Deleted, gone[key][0], namespaces, "copies in "+plural.Some(namespaces), key[1])
 	}
 }
 
-// disabled is why a copy is deleted that an OLMConfig does not want.
+// disabled is the reason for which a copy is deleted if an OLMConfig disables copies.
 const disabled = "OLMConfig disables copies of operators that watch all namespaces"
 
-// wrong returns why a copy is deleted, "" if it stays.
-func (c *copier) wrong(copied *v1alpha1.ClusterServiceVersion) string {
+// deletionReason returns the reason for which a copy is deleted, "" if it stays.
+func (c *copier) deletionReason(copied *v1alpha1.ClusterServiceVersion) string {
 	from, ok := copied.Annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey]
 	if !ok {
 		return "the copy has no annotation " + operatorsv1.OperatorGroupNamespaceAnnotationKey
@@ -256,8 +256,8 @@ func (c *copier) wrong(copied *v1alpha1.ClusterServiceVersion) string {
 	return ""
 }
 
-// say adds one Event for the copies of an operator in several namespaces.
-func (c *copier) say(change cluster.Change, of csv, namespaces []string, text, why string) {
+// copiesEvent adds one Event for the copies of an operator in several namespaces.
+func (c *copier) copiesEvent(change cluster.Change, of csv, namespaces []string, text, why string) {
 	if len(namespaces) == 0 {
 		return
 	}
@@ -266,7 +266,7 @@ func (c *copier) say(change cluster.Change, of csv, namespaces []string, text, w
 	c.event(change, first, declcfg.Pos{}, text, computed(why))
 }
 
-// setCondition says in the OLMConfig whether copies are disabled.
+// setCondition sets the condition of the OLMConfig about copies.
 func (c *copier) setCondition() {
 	o, ok := c.State.OLMConfigs.Get("", "cluster")
 	if !ok {
@@ -295,7 +295,8 @@ func (c *copier) setCondition() {
 	}, text, computed("spec.features.disableCopiedCSVs"))
 }
 
-// groupRoles keeps the ClusterRoles of OperatorGroups, which aggregate those of the APIs that their operators provide.
+// groupRoles creates and updates the ClusterRoles of OperatorGroups, which aggregate the ClusterRoles for the APIs that
+// their operators provide.
 func groupRoles(_ context.Context, r *run) error {
 	why := computed("each OperatorGroup has roles for the users of its APIs")
 	for o := range r.State.OperatorGroups.All() {
@@ -313,14 +314,14 @@ func groupRoles(_ context.Context, r *run) error {
 		}
 		roles := rbac.ForGroup(o.Value, apis.UnsortedList())
 		create(r, "for OperatorGroup "+o.Value.Namespace+"/"+o.Value.Name, why, roles...)
-		r.aggregate(roles)
+		r.updateAggregation(roles)
 	}
 	return nil
 }
 
-// aggregate corrects what the ClusterRoles of a group aggregate.
-func (r *run) aggregate(roles []*rbacv1.ClusterRole) {
-	said := false
+// updateAggregation updates the aggregation rules of the ClusterRoles of a group, with one Event for all of them.
+func (r *run) updateAggregation(roles []*rbacv1.ClusterRole) {
+	hasEvent := false
 	for _, role := range roles {
 		found, _ := r.State.ClusterRoles.Get("", role.Name)
 		if equality.Semantic.DeepEqual(found.Value.AggregationRule, role.AggregationRule) {
@@ -329,15 +330,15 @@ func (r *run) aggregate(roles []*rbacv1.ClusterRole) {
 		clone := found.Value.DeepCopy()
 		clone.AggregationRule = role.AggregationRule
 		r.State.ClusterRoles.Put(cluster.Object[*rbacv1.ClusterRole]{Value: clone, Pos: found.Pos})
-		if !said { // the others are alike
+		if !hasEvent {
 			r.event(cluster.Updated, clone, found.Pos, "aggregates the APIs that the group provides now; so do its other roles",
 				computed("the APIs of the group changed"))
 		}
-		said = true
+		hasEvent = true
 	}
 }
 
-// lift gives an operator that watches all namespaces everywhere what it asks for in its own.
+// lift grants an operator that watches all namespaces the permissions of its own namespace in the whole cluster.
 func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
 	text, why := "lifted from the Roles of the operator", computed("it watches all namespaces")
 	owned := c.owned(o)
@@ -349,7 +350,7 @@ func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
 	create(c.run, text, why, lifted.ClusterRoleBindings...)
 }
 
-// permit gives an operator in other namespaces what it asks for in its own.
+// permit grants an operator the permissions of its own namespace in other namespaces.
 func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) {
 	text, why := "copied from the Roles of the operator", computed("it watches the namespace")
 	owned := c.owned(o)
@@ -364,7 +365,7 @@ func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) 
 	}
 }
 
-// allowed reports whether an operator may already do in a namespace, or everywhere, what it asks for in its own.
+// allowed reports whether an operator already has the permissions of its own namespace in another one, or everywhere.
 func (c *copier) allowed(o *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	strategy, err := operator.Strategy(o)
 	if err != nil {
@@ -408,17 +409,15 @@ func contentLabels(_ context.Context, r *run) error {
 	return nil
 }
 
+// labelContents labels the objects that an object of OLM owns.
 func labelContents[P cluster.Kubernetes](r *run, s *cluster.Store[P]) {
 	for o := range s.All() {
-		if slices.ContainsFunc(o.Value.GetOwnerReferences(), isOfOLM) {
+		if slices.ContainsFunc(o.Value.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+			gv, err := schema.ParseGroupVersion(owner.APIVersion)
+			return err == nil && gv.Group == operatorsv1.GroupVersion.Group
+		}) {
 			update(r, o, func(o P) { rbac.LabelContent(o) }, "label with the hash of its content",
 				computed("OLM labels its objects after the service account of an OperatorGroup"))
 		}
 	}
-}
-
-// isOfOLM reports whether an owner is an object of OLM.
-func isOfOLM(owner metav1.OwnerReference) bool {
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	return err == nil && gv.Group == operatorsv1.GroupVersion.Group
 }

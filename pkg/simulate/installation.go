@@ -18,17 +18,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// An installation creates what an operator runs.
+// An installation creates the Deployments, APIServices, certificates and webhooks of an operator.
 type installation struct {
 	*installed
 	csv          *v1alpha1.ClusterServiceVersion
 	as           account
 	certificates map[string]*certificate // by the name of the Deployment
 	why          reason
-	dry          bool // nothing is created, only permissions are checked
+	dry          bool // only check permissions, create nothing
 }
 
-// installation returns one that has created nothing yet. The error is about the service account.
+// installation returns a new installation of an operator. The error is about the service account.
 func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *installation, err error) {
 	i = &installation{
 		installed: ns, csv: c, as: account{run: ns.run, permissions: ns.permissions},
@@ -40,8 +40,8 @@ func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *install
 	return i, err
 }
 
-// mayReinstall reports whether the service account of an operator that could not be installed may create by now what it
-// could not before. If not, the operator waits.
+// mayReinstall reports whether the service account now has the permissions for whose lack an operator could not be
+// installed. If not, the operator waits.
 func (ns *installed) mayReinstall(o csv) bool {
 	strategy, err := operator.Strategy(o.Value)
 	if err != nil || o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailed {
@@ -60,7 +60,7 @@ func (ns *installed) mayReinstall(o csv) bool {
 }
 
 // create creates Deployments and APIServices. The error is about the first object that the service account may not
-// create. The reason says whether OLM tries again.
+// create; the reason for the status depends on whether OLM tries again.
 func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1alpha1.ConditionReason, error) {
 	for _, spec := range deployments {
 		if err := i.certify(spec); err != nil {
@@ -80,7 +80,7 @@ func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1
 	return "", nil
 }
 
-// serve creates an APIService, or takes it over from the operator that is replaced.
+// serve creates an APIService, or takes it over from the replaced operator.
 func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	s, text := stored(i.run, &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
@@ -102,10 +102,10 @@ func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	return nil
 }
 
-// installFailed begins what OLM says of an operator that it could not install.
+// installFailed is the prefix of OLM's message about an operator that it could not install.
 const installFailed = "install strategy failed: "
 
-// install creates what an operator runs, as the service account of its OperatorGroup.
+// install creates the objects that run an operator, as the service account of its OperatorGroup.
 func (ns *installed) install(o csv) {
 	strategy, err := operator.Strategy(o.Value)
 	if err != nil {
@@ -130,16 +130,7 @@ func (ns *installed) install(o csv) {
 		"waiting for install components to report healthy", computed("everything that it runs is created"))
 }
 
-// isAvailable reports whether an APIService is. Conditions are missing if it was created in the simulation: then they
-// are assumed.
-func isAvailable(s *cluster.APIService) bool {
-	conditions := s.Status.Conditions
-	return len(conditions) == 0 || slices.ContainsFunc(conditions, func(c cluster.APIServiceCondition) bool {
-		return c.Type == "Available" && c.Status == metav1.ConditionTrue
-	})
-}
-
-// check waits for what an operator runs.
+// check waits until the objects that run an operator are ready.
 func (ns *installed) check(o csv) {
 	if ns.broken(o) {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install timeout",
@@ -149,7 +140,7 @@ func (ns *installed) check(o csv) {
 	ns.ready(o)
 }
 
-// ready lets an operator succeed.
+// ready sets the phase of an operator to Succeeded.
 func (ns *installed) ready(o csv) {
 	ns.run.assume("the pods of operators become ready")
 	ns.phase(o, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
@@ -159,13 +150,13 @@ func (ns *installed) ready(o csv) {
 // broken reports whether an operator is assumed to fail.
 func (ns *installed) broken(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
 
-// unhealthy are the reasons to fail that depend on what runs, which a simulation does not know.
+// unhealthy are the reasons to fail that depend on running pods, which a simulation does not know.
 var unhealthy = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
 	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
 }
 
-// assume notes what neither the state nor the options say.
+// assume records an assumption about a fact that neither the state nor the options have.
 func (r *run) assume(what string) {
 	if !r.isAssumed[what] {
 		r.isAssumed[what] = true
@@ -173,13 +164,13 @@ func (r *run) assume(what string) {
 	}
 }
 
-// annotationCAHash has the hash of the certificate authority of an operator. A new one restarts its pods.
+// annotationCAHash has the hash of the certificate authority of an operator. A new hash restarts its pods.
 const annotationCAHash = "olmcahash"
 
-// labelDeploymentHash has the hash of the spec that OLM gave to a Deployment.
+// labelDeploymentHash has the hash of a Deployment's spec when OLM last set it.
 const labelDeploymentHash = "olm.deployment-spec-hash"
 
-// deploy creates a Deployment, or takes it over from the operator that is replaced.
+// deploy creates a Deployment, or takes it over from the replaced operator.
 func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 	d, text := stored(i.run, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -193,7 +184,7 @@ func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 	return nil
 }
 
-// setDeployment sets the fields of a Deployment that an operator determines.
+// setDeployment sets the fields of a Deployment that the ClusterServiceVersion determines.
 func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) {
 	cert, config := i.certificates[spec.Name], i.podConfig(i.csv)
 	old := d.DeepCopy()
@@ -211,7 +202,7 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 	d.Spec.RevisionHistoryLimit = new(int32(1))
 	d.Labels = labels.Merge(spec.Label, operator.OwnerLabels(i.csv))
 	keepComponentLabels(d, old.Labels)
-	if cert == nil || template.Annotations[annotationCAHash] != "" { // or else it is not known
+	if cert == nil || template.Annotations[annotationCAHash] != "" { // otherwise the hash is not known
 		d.Labels[labelDeploymentHash] = operator.Hash(&d.Spec)
 	}
 	if operator.IsOwned(old, i.csv) {
@@ -219,7 +210,7 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 	}
 }
 
-// keepDefaults keeps the fields of a Deployment of the same operator that the API server filled in before, and fills in
+// keepDefaults keeps the defaults that the API server set in the existing Deployment of the operator, and would set
 // again.
 func keepDefaults(d, old *appsv1.DeploymentSpec) {
 	d.ProgressDeadlineSeconds = cmp.Or(d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
@@ -258,7 +249,7 @@ func setVariable(pod *corev1.PodSpec, v corev1.EnvVar) {
 	}
 }
 
-// replaced returns a list with v in place of the first element that is old, or at the end.
+// replaced returns a list with v in place of the first element for which isOld is true, or at the end.
 func replaced[T any](list []T, v T, isOld func(T) bool) []T {
 	if i := slices.IndexFunc(list, isOld); i >= 0 {
 		list[i] = v
@@ -267,8 +258,8 @@ func replaced[T any](list []T, v T, isOld func(T) bool) []T {
 	return append(list, v)
 }
 
-// podConfig returns the spec.config of the Subscription that installed an operator, and in its env the proxy of
-// OpenShift unless it sets a variable of that itself.
+// podConfig returns the spec.config of the Subscription that installed an operator. Its env has the variables of the
+// proxy of OpenShift, unless it sets one of them itself.
 func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.SubscriptionConfig {
 	config := new(v1alpha1.SubscriptionConfig)
 	for o := range r.State.Subscriptions.In(c.Namespace) {
@@ -289,18 +280,18 @@ func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.Subscriptio
 	return config
 }
 
-// reportSteps is the number of steps after which the controller of operators sees what another one has reported in a
-// Subscription. In recorded clusters, operators run before their Subscription reports them as installed.
+// reportSteps is the number of steps after which the controller of operators sees the status of a Subscription. In
+// recorded clusters, operators run before their Subscription reports them as installed.
 const reportSteps = 3
 
 // isReportedLate reports whether a Subscription has reported an operator as installed so late that OLM first installs
-// it without spec.config. It installs the operator again when it compares the Deployments.
+// it without spec.config. OLM installs the operator again when it compares the Deployments.
 func (r *run) isReportedLate(s *v1alpha1.Subscription, c *v1alpha1.ClusterServiceVersion) bool {
 	step, ok := r.reported[keyOf(s)]
 	return ok && r.Steps+1-step < reportSteps && c.Status.Phase != v1alpha1.CSVPhaseSucceeded
 }
 
-// proxy returns the variables of the proxy of OpenShift. Those that are not set are empty.
+// proxy returns the variables of the proxy of OpenShift, also the empty ones.
 func (r *run) proxy() []corev1.EnvVar {
 	var proxy struct {
 		Status struct {
@@ -320,8 +311,8 @@ func (r *run) proxy() []corev1.EnvVar {
 	}
 }
 
-// configure applies the spec.config of a Subscription to a Deployment. OLM ignores its selector, and leaves init
-// containers alone.
+// configure applies the spec.config of a Subscription to a Deployment. OLM ignores its selector, and does not change
+// init containers.
 func configure(d *appsv1.Deployment, config *v1alpha1.SubscriptionConfig) {
 	template := &d.Spec.Template
 	d.Annotations = labels.Merge(d.Annotations, config.Annotations)
@@ -350,7 +341,7 @@ func configure(d *appsv1.Deployment, config *v1alpha1.SubscriptionConfig) {
 	pod.Affinity = configuredAffinity(pod.Affinity, config.Affinity)
 }
 
-// withMissing appends those values to a list that it does not have.
+// withMissing appends the missing values to a list.
 func withMissing[T any](list, added []T) []T {
 	for _, v := range added {
 		if !slices.ContainsFunc(list, func(old T) bool { return equality.Semantic.DeepEqual(old, v) }) {
@@ -360,8 +351,8 @@ func withMissing[T any](list, added []T) []T {
 	return list
 }
 
-// configuredAffinity returns an affinity with the parts that a Subscription configures. Empty parts are deleted. At an
-// empty podAntiAffinity, OLM deletes all parts.
+// configuredAffinity returns an affinity with the parts that a Subscription configures. Empty parts are deleted. If
+// podAntiAffinity is empty, OLM deletes all parts.
 func configuredAffinity(old, config *corev1.Affinity) *corev1.Affinity {
 	none := corev1.Affinity{}
 	switch {
@@ -397,17 +388,18 @@ func configuredPart[T any](old, config *T) *T {
 
 func isEmpty[T any](v *T) bool { return v != nil && equality.Semantic.DeepEqual(*v, *new(T)) }
 
-// A drift is the first difference between the Deployments of an operator and those that it should have.
+// A drift is the first difference between the existing and the expected Deployments of an operator.
 type drift struct {
-	message string // as OLM has it
-	missing bool   // the Deployment does not exist; otherwise it is another one
+	message string // OLM's message
+	missing bool   // the Deployment does not exist, or belongs to another operator
 }
 
-// maxReinstalls ends the contest of two operators for Deployments of one name, which OLM lets go on without end.
+// maxReinstalls is the maximum number of reinstallations of an operator. In OLM, two operators with Deployments of the
+// same name are reinstalled without end.
 const maxReinstalls = 5
 
-// reinstall installs an operator again whose Deployments drifted, and reports whether it does. The phase and the reason
-// are those for a missing Deployment.
+// reinstall installs an operator again if its Deployments drifted, and reports whether they did. The phase and the
+// reason are set if a Deployment is missing.
 func (ns *installed) reinstall(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
 ) bool {
@@ -429,7 +421,7 @@ func (ns *installed) reinstall(
 }
 
 // drift compares the Deployments of an operator with its ClusterServiceVersion, as OLM does. It returns nil if they
-// agree, or if the state says too little about them.
+// match, or if the state has too little about them.
 func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	strategy, err := operator.Strategy(c)
 	if err != nil {
@@ -455,8 +447,8 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	return nil
 }
 
-// knowsDeployments reports whether a Deployment of an operator that the state does not have is missing in the cluster,
-// too: the state has Deployments, or service accounts, of which every namespace has one, or OLM could not create it.
+// knowsDeployments reports whether a Deployment that the state lacks is missing in the cluster, too: the state has
+// Deployments, or service accounts, of which every namespace has one, or OLM could not create the Deployment.
 func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(neverInstalled, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
 		hasOthers(&ns.input.ServiceAccounts)
@@ -467,8 +459,8 @@ var neverInstalled = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonOwnerConflict, v1alpha1.CSVReasonInvalidWebhookDescription,
 }
 
-// difference returns what differs in a Deployment: an annotation of its pods, or the hash of its spec. OLM compares
-// annotations in any order.
+// difference returns OLM's message about a Deployment that has another annotation of its pods, or another hash of its
+// spec; "" if it has not. OLM compares annotations in a random order.
 func (i *installation) difference(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) string {
 	annotations := d.Spec.Template.Annotations
 	for _, key := range slices.Sorted(maps.Keys(i.csv.Annotations)) {
@@ -479,7 +471,7 @@ func (i *installation) difference(d *appsv1.Deployment, spec v1alpha1.StrategyDe
 			return fmt.Sprintf("unexpected annotation on deployment. Expected %s:%s, found %s:%s", key, want, key, found)
 		}
 	}
-	_ = i.certify(spec) // which finds certificates, and cannot fail without a service account
+	_ = i.certify(spec) // finds certificates, and cannot fail without a service account
 	wanted := d.DeepCopy()
 	i.setDeployment(wanted, spec)
 	before, after := d.Labels[labelDeploymentHash], wanted.Labels[labelDeploymentHash]

@@ -31,7 +31,7 @@ import (
 func plans(_ context.Context, r *run) error {
 	for o := range r.State.InstallPlans.All() {
 		status := &o.Value.Status
-		isEmpty := len(status.Plan) == 0 && len(status.BundleLookups) == 0 // OLM fills it in before it looks at it
+		isEmpty := len(status.Plan) == 0 && len(status.BundleLookups) == 0 // OLM first adds the steps
 		if isEmpty || isDone(o.Value) {
 			continue
 		}
@@ -53,7 +53,7 @@ func isDone(p *v1alpha1.InstallPlan) bool {
 	return p.Status.Phase == v1alpha1.InstallPlanPhaseComplete || p.Status.Phase == v1alpha1.InstallPlanPhaseFailed
 }
 
-// approve starts an InstallPlan that is approved, and returns it as it is then.
+// approve starts an InstallPlan that is approved, and returns the changed InstallPlan.
 func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v1alpha1.InstallPlan] {
 	if r.opts.Approve && !o.Value.Spec.Approved {
 		o = update(r, o, func(p *v1alpha1.InstallPlan) {
@@ -68,7 +68,8 @@ func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v
 	}, "phase Installing", computed("it is approved"))
 }
 
-// execute executes the steps of an InstallPlan, and says how that ends. OLM repeats what fails for a minute.
+// execute executes the steps of an InstallPlan, and sets its phase. OLM retries a failing step for a minute, but a
+// forbidden one for ever.
 func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	executed := o.Value.DeepCopy()
 	x := &execution{
@@ -76,12 +77,15 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		plan:    executed, objects: map[string][]cluster.Kubernetes{},
 	}
 	err := x.steps()
+	status := &executed.Status
 	if apierrors.IsForbidden(err) {
-		r.forbidden(o, executed, err)
+		status.Message = "retrying execution due to error: " + err.Error()
+		o = update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, status.Message, computed(
+			"OLM creates objects as the service account of the OperatorGroup, and retries what is forbidden for ever"))
+		wait(r, o, "permissions of its service account: "+err.Error(), Computed)
 		return
 	}
 	text, why := "phase Complete", computed("all its objects are there")
-	status := &executed.Status
 	if err != nil {
 		status.Phase, status.Message = v1alpha1.InstallPlanPhaseFailed, err.Error()
 		status.SetCondition(v1alpha1.ConditionFailed(
@@ -100,7 +104,7 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, text, why)
 }
 
-// invalidStep returns which step of an InstallPlan OLM cannot take.
+// invalidStep describes the first step of an InstallPlan with a status that OLM cannot handle.
 func invalidStep(p *v1alpha1.InstallPlan) string {
 	for _, step := range p.Status.Plan {
 		if !slices.Contains(stepStatuses, step.Status) {
@@ -111,26 +115,18 @@ func invalidStep(p *v1alpha1.InstallPlan) string {
 	return ""
 }
 
-// forbidden says what an InstallPlan waits for if its service account may not create one of its objects.
-func (r *run) forbidden(o cluster.Object[*v1alpha1.InstallPlan], executed *v1alpha1.InstallPlan, err error) {
-	executed.Status.Message = "retrying execution due to error: " + err.Error()
-	o = update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, executed.Status.Message,
-		computed("OLM creates objects as the service account of the OperatorGroup, and retries what is forbidden for ever"))
-	wait(r, o, "permissions of its service account: "+err.Error(), Computed)
-}
-
-// How many InstallPlans of a namespace OLM keeps, and how many it deletes at once.
+// The number of InstallPlans that OLM keeps in a namespace, and the number it deletes at once.
 const (
 	maxPlans   = 5
 	maxDeletes = 5
 )
 
-// collectPlans deletes the InstallPlans of the oldest generations. Of those beyond the first ten, none is considered.
+// collectPlans deletes the InstallPlans of the oldest generations. It considers the first ten by name.
 func (r *run) collectPlans(namespace string) {
-	plans := slices.Collect(r.State.InstallPlans.In(namespace))
-	if len(plans) <= maxPlans {
+	if r.State.InstallPlans.LenIn(namespace) <= maxPlans {
 		return
 	}
+	plans := slices.Collect(r.State.InstallPlans.In(namespace))
 	plans = plans[:min(len(plans), maxPlans+maxDeletes)]
 	slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
 		return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
@@ -184,8 +180,8 @@ func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 	return plan
 }
 
-// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, and has
-// the namespace before it if another namespace has an InstallPlan of that name.
+// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, after
+// the namespace if another namespace has an InstallPlan of the same name.
 func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	if r.planNames == nil {
 		r.planNames = map[string]bool{}
@@ -201,8 +197,8 @@ func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	return name
 }
 
-// addSteps adds what an InstallPlan does: it creates Subscriptions for dependencies, and the objects of each bundle.
-// Those of bundles without an image are in the catalog, and come before what is unpacked from images.
+// addSteps adds the steps of an InstallPlan: to create Subscriptions for dependencies, and the objects of each bundle.
+// Objects of bundles without an image are in the catalog, and come before the objects that are unpacked from images.
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
@@ -240,7 +236,7 @@ func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
 	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
 }
 
-// generatedStep creates a Subscription. Its manifest has neither apiVersion nor kind, as in OLM.
+// generatedStep returns the step that creates a Subscription. Its manifest has neither apiVersion nor kind, as in OLM.
 func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResource {
 	subscription := &v1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: namespace},
@@ -258,7 +254,7 @@ func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResour
 
 const kindBundleSecret = "BundleSecret"
 
-// stepKind returns the kind of an object as a step has it: there, a Secret of a bundle is another kind.
+// stepKind returns the kind of an object in a step, in which the Secrets of a bundle have a kind of their own.
 func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
@@ -267,7 +263,7 @@ func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	return gvk
 }
 
-// bundleStep creates an object of a bundle.
+// bundleStep returns the step that creates an object of a bundle.
 func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha1.StepResource {
 	gvk := stepKind(o)
 	return v1alpha1.StepResource{
@@ -276,7 +272,7 @@ func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha
 	}
 }
 
-// listedManifest returns the manifest of an object that the catalog has.
+// listedManifest returns the manifest of an object of a bundle that is in the catalog.
 func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string {
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
 		return jsonText(planned(csv, c.Replaces, b))
@@ -284,7 +280,7 @@ func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string 
 	return jsonText(o)
 }
 
-// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares what is not changed.
+// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares the fields that do not change.
 func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
 	changed := *csv
 	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
@@ -292,10 +288,12 @@ func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) 
 	return &changed
 }
 
-// reference returns the manifest of an object that is unpacked from an image: it refers to the ConfigMap with it.
+// reference returns the manifest of an object that is unpacked from an image: a reference to the ConfigMap with the
+// objects of the bundle, whose name is a hash of the image.
 func reference(c resolve.Choice, b *contents) string {
+	sum := sha256.Sum256([]byte(b.Image))
 	return jsonText(unpacked{
-		Kind: "ConfigMap", Name: configMapName(b.Image), Namespace: c.CatalogNamespace,
+		Kind: "ConfigMap", Name: hex.EncodeToString(sum[:])[:63], Namespace: c.CatalogNamespace,
 		CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
 		Properties: propertiesText(b.Properties),
 	})
@@ -312,7 +310,7 @@ type unpacked struct {
 	Properties             string `json:"properties"`
 }
 
-// jsonText returns a value, which can be encoded, in JSON as clients of Kubernetes write it.
+// jsonText returns the JSON of a value as clients of Kubernetes write it. It panics if the value has none.
 func jsonText(v any) string {
 	text, err := json.Marshal(v, asKubernetes)
 	if err != nil {
@@ -321,15 +319,15 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// Contents are what a catalog says of a bundle that is installed.
+// Contents are the manifests of a bundle in a catalog.
 type contents struct {
 	*olm.Manifests
-	err error // why its objects are not known
+	err error // if the manifests are not known
 }
 
 var errNotInCatalog = errors.New("no catalog is given that has the bundle")
 
-// bundle returns a bundle of a CatalogSource. Each is read once.
+// bundle returns a bundle of a CatalogSource. Each bundle is read once.
 func (r *run) bundle(namespace, catalog, name string) (*contents, error) {
 	key := namespace + "/" + catalog + "/" + name
 	b := r.bundles[key]
@@ -347,13 +345,13 @@ func (r *run) bundle(namespace, catalog, name string) (*contents, error) {
 	return b, b.err
 }
 
-// objects returns what the bundle creates in a namespace, in the order of an InstallPlan: the ClusterServiceVersion,
+// objects returns the objects of the bundle for a namespace, in the order of an InstallPlan: the ClusterServiceVersion,
 // the other manifests, and the service accounts with their permissions.
 func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	if b.CSV == nil {
 		return b.Others, nil
 	}
-	csv := *b.CSV // which shares all but the namespace
+	csv := *b.CSV // shares all but the namespace
 	csv.Namespace = namespace
 	all := append([]cluster.Kubernetes{&csv}, b.Others...)
 	accounts, err := rbac.ForOperator(&csv)
@@ -366,7 +364,7 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 }
 
 // propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
-// twice in it: a catalog serves them as dependencies, too, and OLM makes properties of these.
+// twice in it: a catalog serves them as dependencies, too, which OLM converts to properties.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
 		Type  string `json:"type"`
@@ -395,14 +393,8 @@ func propertiesText(properties []declcfg.Property) string {
 	return jsonText(map[string][]property{"properties": append(own, required...)})
 }
 
-// configMapName returns the name of the ConfigMap that the image of a bundle is unpacked into.
-func configMapName(image string) string {
-	sum := sha256.Sum256([]byte(image))
-	return hex.EncodeToString(sum[:])[:63]
-}
-
-// checkGroup checks that the OperatorGroup of an InstallPlan is there, with its service account, and reports whether it
-// is. The InstallPlan says so, and refers to the service account.
+// checkGroup reports whether the OperatorGroup of an InstallPlan and its service account exist, and sets the condition
+// about them and the reference to the service account in the InstallPlan.
 func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Object[*v1alpha1.InstallPlan], bool) {
 	account, err := r.accountOf(o.Value.Namespace)
 	why := computed("OLM looks for the OperatorGroup, and for the service account that it names, again and again")
@@ -430,7 +422,7 @@ func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Objec
 	}, "by service account "+account.Name, computed("the OperatorGroup names it")), true
 }
 
-// accountOf returns the service account with which OLM creates objects in a namespace, nil for its own.
+// accountOf returns the service account with which OLM creates objects in a namespace, nil for OLM's own.
 func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
 	var groups []*operatorsv1.OperatorGroup
 	for o := range r.State.OperatorGroups.In(namespace) {

@@ -9,17 +9,16 @@ import (
 )
 
 // WriteMetrics writes the metrics that OLM Classic exports at the end of a simulation, sorted, in the text format of
-// Prometheus. Counters count what happened in the simulation: csv_upgrade_count the operators that another one began to
-// replace, and subscription_sync_total one sync of each Subscription as it is in the end.
+// Prometheus. Counters start with the simulation: csv_upgrade_count is the number of operators whose replacement
+// started, and subscription_sync_total counts one sync of each Subscription with its last values.
 //
-// What depends on time, or on answers of the API server, is not known: catalog_source_snapshots_total,
+// Metrics that depend on time, or on answers of the API server, are not known: catalog_source_snapshots_total,
 // olm_resolution_duration_seconds and installplan_warnings_total.
 func (r *Result) WriteMetrics(out io.Writer) error {
 	m := metrics{prometheus.NewRegistry()}
-	m.gauge("csv_count", "Number of CSVs successfully registered")(r.originals())
-	m.gauge("install_plan_count", "Number of install plans")(r.State.InstallPlans.Len())
-	m.gauge("subscription_count", "Number of subscriptions")(r.State.Subscriptions.Len())
-	m.gauge("catalog_source_count", "Number of catalog sources")(r.State.CatalogSources.Len())
+	m.gauge("install_plan_count", "Number of install plans", r.State.InstallPlans.Len())
+	m.gauge("subscription_count", "Number of subscriptions", r.State.Subscriptions.Len())
+	m.gauge("catalog_source_count", "Number of catalog sources", r.State.CatalogSources.Len())
 	m.catalogSources(r)
 	m.subscriptions(r)
 	m.operators(r)
@@ -37,11 +36,9 @@ func (r *Result) WriteMetrics(out io.Writer) error {
 
 type metrics struct{ *prometheus.Registry }
 
-// gauge adds a gauge without labels, and returns what sets it.
-func (m metrics) gauge(name, help string) func(int) {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	m.MustRegister(g)
-	return func(n int) { g.Set(float64(n)) }
+// gauge adds a gauge without labels.
+func (m metrics) gauge(name, help string, value int) {
+	m.gauges(name, help).WithLabelValues().Set(float64(value))
 }
 
 func (m metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -72,7 +69,7 @@ func (m metrics) subscriptions(r *Result) {
 	}
 }
 
-// operators ignores copies, as OLM does.
+// operators adds the metrics of ClusterServiceVersions. It ignores copies, as OLM does.
 func (m metrics) operators(r *Result) {
 	upgrades := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "csv_upgrade_count", Help: "Monotonic count of CSV upgrades",
@@ -81,11 +78,13 @@ func (m metrics) operators(r *Result) {
 	upgrades.Add(float64(r.replaced))
 	succeeded := m.gauges("csv_succeeded", "Successful CSV install", "namespace", "name", "version")
 	abnormal := m.gauges("csv_abnormal", "CSV is not installed", "namespace", "name", "version", "phase", "reason")
+	count := 0
 	for o := range r.State.ClusterServiceVersions.All() {
 		csv := o.Value
 		if csv.IsCopied() {
 			continue
 		}
+		count++
 		version, status := csv.Spec.Version.String(), &csv.Status
 		ok := status.Phase == v1alpha1.CSVPhaseSucceeded
 		succeeded.WithLabelValues(csv.Namespace, csv.Name, version).Set(oneIf(ok))
@@ -93,16 +92,7 @@ func (m metrics) operators(r *Result) {
 			abnormal.WithLabelValues(csv.Namespace, csv.Name, version, string(status.Phase), string(status.Reason)).Set(1)
 		}
 	}
-}
-
-// originals returns the number of operators that are not copies.
-func (r *Result) originals() (n int) {
-	for o := range r.State.ClusterServiceVersions.All() {
-		if !o.Value.IsCopied() {
-			n++
-		}
-	}
-	return n
+	m.gauge("csv_count", "Number of CSVs successfully registered", count)
 }
 
 func oneIf(is bool) float64 {

@@ -23,7 +23,7 @@ import (
 // The objects of a run change by create, update, put and remove only, which add an Event. The type of each object is
 // set.
 
-// create adds those objects that do not exist, all of one kind and namespace, as one Event.
+// create adds the missing objects, all of one kind and namespace, as one Event.
 func create[P cluster.Kubernetes](r *run, text string, why reason, objects ...P) {
 	missing := slices.DeleteFunc(slices.Clone(objects), func(o P) bool {
 		_, ok := r.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName())
@@ -83,7 +83,7 @@ func remove[P cluster.Kubernetes](r *run, o cluster.Object[P], text string, why 
 	r.event(cluster.Deleted, o.Value, o.Pos, text, why)
 }
 
-// same reports whether two objects are equal. Fields that are carried along may be in another order.
+// same reports whether two objects are equal. The fields of an Other may be in another order.
 func same(a, b cluster.Kubernetes) bool {
 	x, isOther := a.(*cluster.Other)
 	y, both := b.(*cluster.Other)
@@ -95,7 +95,7 @@ func same(a, b cluster.Kubernetes) bool {
 	return err == nil && err2 == nil && equality.Semantic.DeepEqual(before, after)
 }
 
-// keepComponentLabels keeps the labels that say to which Operators an object belongs.
+// keepComponentLabels copies the labels for the Operators that an object belongs to.
 func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
 	for key, value := range old {
 		if strings.HasPrefix(key, "operators.coreos.com/") {
@@ -104,8 +104,8 @@ func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
 	}
 }
 
-// stored returns a copy of the stored object of a name, or else o, and the text of the Event in which its owner sets
-// its fields.
+// stored returns a copy of the stored object with the name of o, or else o. The text is that of the Event in which its
+// owner sets its fields.
 func stored[P cluster.Kubernetes](r *run, o P, owner string) (_ P, text string) {
 	if found, ok := r.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName()); ok {
 		return found.Value.DeepCopyObject().(P), "as " + owner + " has it"
@@ -113,8 +113,8 @@ func stored[P cluster.Kubernetes](r *run, o P, owner string) (_ P, text string) 
 	return o, "for " + owner
 }
 
-// The kinds of objects that go with an operator: owned ones in its namespace, before those that a State has no field
-// for, and labelled ones without a namespace.
+// The kinds of objects that are deleted with an operator: owned objects in its namespace, before the kinds for which a
+// State has no field, and labelled objects without a namespace.
 var (
 	ownedKinds = []schema.GroupKind{
 		{Group: operatorsv2.GroupVersion.Group, Kind: kindCondition}, {Group: appsv1.GroupName, Kind: "Deployment"},
@@ -128,8 +128,8 @@ var (
 	}
 )
 
-// collect deletes the objects that an operator owned which is gone, as Kubernetes and OLM do. Objects with other owners
-// only lose their reference to it.
+// collect deletes the objects that a deleted operator owned, as Kubernetes and OLM do. Objects with other owners only
+// lose their reference to it.
 func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
 	why := computed("what has owners goes with the last of them")
 	isGone := func(ref metav1.OwnerReference) bool {

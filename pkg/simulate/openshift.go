@@ -14,19 +14,19 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// An OpenShift says whether the operators that are installed at the end allow to update OpenShift to its next minor
-// version. Patches are always allowed.
+// An OpenShift is the verdict whether the operators that are installed at the end allow to update OpenShift to its next
+// minor version. Patches are always allowed.
 type OpenShift struct {
 	Version     string    `json:"version"`
 	Upgradeable bool      `json:"upgradeable"`
-	Blocked     []Blocker `json:"blocked"` // by what
+	Blocked     []Blocker `json:"blocked"` // the operators that do not allow it
 }
 
-// A Blocker is an object that keeps something else from being updated.
+// A Blocker is an object that keeps another one, or OpenShift, from being updated.
 type Blocker struct {
 	Object  Ref         `json:"object"`
 	Place   declcfg.Pos `json:"place,omitzero"`
-	Message string      `json:"message"` // why; of OpenShift, as OpenShift shows it
+	Message string      `json:"message"` // the reason; for OpenShift, the message that OpenShift shows
 }
 
 // openShift sets the verdict about OpenShift if its version is known: from the options or else from the state.
@@ -58,7 +58,7 @@ func (r *run) openShift() error {
 	return nil
 }
 
-// openShiftVersion returns the version of OpenShift, "" if it is not known, and the same without the patch.
+// openShiftVersion returns the version of OpenShift, "" if it is not known, and its minor version.
 func (r *run) openShiftVersion() (text string, minor operator.OpenShiftVersion, err error) {
 	text = cmp.Or(r.opts.OCPVersion, desiredVersion(r.State))
 	if text == "" {
@@ -68,14 +68,10 @@ func (r *run) openShiftVersion() (text string, minor operator.OpenShiftVersion, 
 	if err != nil {
 		err = fmt.Errorf("version %q of OpenShift: %w", text, err)
 	}
-	return text, withoutPatch(version), err
+	return text, operator.OpenShiftVersion{Major: version.Major, Minor: version.Minor}, err
 }
 
-func withoutPatch(v semver.Version) operator.OpenShiftVersion {
-	return operator.OpenShiftVersion{Major: v.Major, Minor: v.Minor}
-}
-
-// desiredVersion returns the version of OpenShift that the ClusterVersion has, "" if there is none.
+// desiredVersion returns the version of OpenShift in the status of the ClusterVersion, "" if there is none.
 func desiredVersion(s *cluster.State) string {
 	o, ok := s.Get(schema.GroupKind{Group: "config.openshift.io", Kind: "ClusterVersion"}, "", "version")
 	if !ok {
@@ -94,8 +90,8 @@ func desiredVersion(s *cluster.State) string {
 	return version.Status.Desired.Version
 }
 
-// blocksClassic returns what OLM Classic says of an operator that does not support the version after the current one,
-// "" if it does.
+// blocksClassic returns OLM Classic's message about an operator that does not support the version after the current
+// one, "" if it does.
 func blocksClassic(name string, properties []resolve.Property, err error, current operator.OpenShiftVersion) string {
 	var highest *operator.OpenShiftVersion
 	if err == nil {
@@ -122,7 +118,7 @@ func blocksV1(e *cluster.Extension, properties []resolve.Property, current opera
 	return name
 }
 
-// maxOpenShift returns the values of olm.maxOpenShiftVersion, which are texts or numbers.
+// maxOpenShift returns the values of olm.maxOpenShiftVersion, which are strings or numbers.
 func maxOpenShift(properties []resolve.Property) []jsontext.Value {
 	var values []jsontext.Value
 	for _, p := range properties {

@@ -24,68 +24,72 @@ import (
 // A group is an OperatorGroup.
 type group = cluster.Object[*operatorsv1.OperatorGroup]
 
-// A grouping is what the controller of OperatorGroups remembers.
+// A grouping is the state of the controller of OperatorGroups.
 type grouping struct {
 	*run
-	seen   int                                                 // Events that were considered
-	index  *operatorgroup.Index                                // the groups as they are
-	groups map[types.NamespacedName]*operatorsv1.OperatorGroup // as the index knows them
-	wrong  map[types.NamespacedName]error                      // why the targets of a group cannot be found
-	latest map[string]*operatorsv1.OperatorGroup               // by namespace, the last whose targets were found
+	seen   int                                                 // the number of Events that were considered
+	index  *operatorgroup.Index                                // of the current groups
+	groups map[types.NamespacedName]*operatorsv1.OperatorGroup // the groups in the index
+	errors map[types.NamespacedName]error                      // about the targets of a group
+	latest map[string]*operatorsv1.OperatorGroup               // by namespace, the last group whose targets changed
 
 	// first has the APIs that a group keeps because its operators come before others in this simulation.
 	first map[types.NamespacedName]operatorgroup.APIs
 }
 
-func newGrouping(r *run) *grouping {
-	return &grouping{
-		run: r, seen: -1, index: operatorgroup.NewIndex(),
-		groups: map[types.NamespacedName]*operatorsv1.OperatorGroup{},
-		wrong:  map[types.NamespacedName]error{},
-		latest: map[string]*operatorsv1.OperatorGroup{},
-		first:  map[types.NamespacedName]operatorgroup.APIs{},
-	}
-}
-
-// operatorGroups finds what OperatorGroups target, labels these namespaces, and decides which operators are members.
-// It does so before the operators act.
+// operatorGroups finds the targets of OperatorGroups, labels these namespaces, and decides which operators are members.
+// It does so before the controller of operators.
 func operatorGroups(ctx context.Context, r *run) error {
 	if r.grouping == nil {
-		r.grouping = newGrouping(r)
+		r.grouping = &grouping{
+			run: r, seen: -1, index: operatorgroup.NewIndex(),
+			groups: map[types.NamespacedName]*operatorsv1.OperatorGroup{},
+			errors: map[types.NamespacedName]error{},
+			latest: map[string]*operatorsv1.OperatorGroup{},
+			first:  map[types.NamespacedName]operatorgroup.APIs{},
+		}
 	}
 	g := r.grouping
-	moved := g.namespacesChanged()
-	g.target(moved)
-	if moved {
+	changed := g.namespacesChanged()
+	g.updateTargets(changed)
+	if changed {
 		g.label()
 	}
-	if err := g.admit(ctx); err != nil {
-		return err
+	for _, namespace := range slices.Clone(g.State.ClusterServiceVersions.Namespaces()) {
+		groups := slices.Collect(g.State.OperatorGroups.In(namespace))
+		for o := range g.State.ClusterServiceVersions.In(namespace) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !o.Value.IsCopied() && o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailedNoRetry {
+				g.updateMember(o, groups)
+			}
+		}
 	}
 	g.prune()
 	return nil
 }
 
-// Groups is what the controller of OperatorGroups makes of a cluster by itself.
+// Groups is the result of a simulation with no controller but that of OperatorGroups.
 type Groups struct {
 	*Result
 	Index   *operatorgroup.Index
-	Invalid map[types.NamespacedName]error // why the targets of a group cannot be found, by group
+	Invalid map[types.NamespacedName]error // about the targets of a group, by group
 }
 
-// OperatorGroups lets the controller of OperatorGroups, and no other, act until nothing changes. The state stays as it
-// is. The error is that of ctx.
+// OperatorGroups runs the controller of OperatorGroups, and no other, until nothing changes. The state stays as it is.
+// The error is that of ctx.
 func OperatorGroups(ctx context.Context, state *cluster.State) (*Groups, error) {
 	r := newRun(state, Options{})
 	result, err := r.loop(ctx, []controller{operatorGroups})
 	if err != nil {
 		return nil, err
 	}
-	return &Groups{result, r.grouping.index, r.grouping.wrong}, nil
+	return &Groups{result, r.grouping.index, r.grouping.errors}, nil
 }
 
-// namespacesChanged reports whether a namespace has changed since the targets were found, but for the labels that the
-// controller itself sets, or there are other groups.
+// namespacesChanged reports whether the set of groups or a namespace has changed since the last step, except for the
+// labels that the controller itself sets.
 func (g *grouping) namespacesChanged() bool {
 	from := g.seen
 	g.seen = len(g.Events)
@@ -98,43 +102,45 @@ func (g *grouping) namespacesChanged() bool {
 	})
 }
 
-// whyLabels is why namespaces get labels. They do not matter to selectors: nobody knows the uid of a group beforehand.
+// whyLabels is the reason for which namespaces get labels. Selectors do not use these labels: nobody knows the uid of a
+// group beforehand.
 const whyLabels = "OperatorGroups label the namespaces that they name or select"
 
 func keyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// target updates the status of the groups and the index. If no namespace has changed, targets are what they were.
-func (g *grouping) target(moved bool) {
-	var labels labelled
-	if moved {
-		labels = g.labelled()
+// updateTargets updates the status of the groups and the index. Targets stay if no namespace has changed.
+func (g *grouping) updateTargets(namespacesChanged bool) {
+	var byLabel labelIndex
+	if namespacesChanged {
+		byLabel = g.indexLabels()
 	}
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		o, key := g.setCondition(o), keyOf(o.Value)
 		o, found := g.syncAccount(o)
 		if !found {
-			g.wrong[key] = fmt.Errorf("ServiceAccount %s not found", o.Value.Spec.ServiceAccountName)
-		} else if moved {
+			g.errors[key] = fmt.Errorf("ServiceAccount %s not found", o.Value.Spec.ServiceAccountName)
+		} else if namespacesChanged {
 			var targets []string
-			targets, g.wrong[key] = operatorgroup.Targets(o.Value, labels.candidates(o.Value))
-			if g.wrong[key] == nil && !sameNames(targets, o.Value.Status.Namespaces) {
+			targets, g.errors[key] = operatorgroup.Targets(o.Value, byLabel.candidates(o.Value))
+			old := slices.Sorted(slices.Values(o.Value.Status.Namespaces))
+			if g.errors[key] == nil && !slices.Equal(targets, old) {
 				o = update(g.run, o, func(og *operatorsv1.OperatorGroup) {
 					og.Status.Namespaces = targets
 				}, "targets "+operatorgroup.TargetText(targets), computed(whyTargets(o.Value)))
 				g.latest[key.Namespace] = o.Value
 			}
 		}
-		if err := g.wrong[key]; err != nil {
+		if err := g.errors[key]; err != nil {
 			wait(g.run, o, "targets that can be found: "+err.Error(), Computed)
 		}
-		g.know(o)
+		g.updateIndex(o)
 	}
 }
 
-// syncAccount writes a reference to the service account that a group names into its status, and reports whether the
-// account exists. Without it, OLM does nothing else with the group.
+// syncAccount sets the reference to the service account in the status of a group, labels the account, and reports
+// whether it exists. Without it, OLM does nothing else with the group.
 func (g *grouping) syncAccount(o group) (group, bool) {
 	const of = operatorsv1.OperatorGroupServiceAccountCondition
 	name := o.Value.Spec.ServiceAccountName
@@ -154,7 +160,12 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 	text := "no service account"
 	if name != "" {
 		ref, text = accountRef(account.Value), "service account "+name
-		g.labelAccount(account)
+		if account.Value.Labels[operator.LabelManaged] != "true" {
+			g.labelling = true
+			update(g.run, account, func(a *corev1.ServiceAccount) {
+				a.Labels = with(a.Labels, operator.LabelManaged, "true")
+			}, "label "+operator.LabelManaged, computed("an OperatorGroup names it"))
+		}
 	}
 	return update(g.run, o, func(og *operatorsv1.OperatorGroup) {
 		meta.RemoveStatusCondition(&og.Status.Conditions, of)
@@ -164,24 +175,13 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 	}, text, computed("spec.serviceAccountName")), true
 }
 
-// labelAccount labels a service account that a group names.
-func (g *grouping) labelAccount(o cluster.Object[*corev1.ServiceAccount]) {
-	if o.Value.Labels[operator.LabelManaged] == "true" {
-		return
-	}
-	g.labelling = true
-	update(g.run, o, func(a *corev1.ServiceAccount) {
-		a.Labels = with(a.Labels, operator.LabelManaged, "true")
-	}, "label "+operator.LabelManaged, computed("an OperatorGroup names it"))
-}
-
-// labelled has the namespaces by label. The zero label has all of them.
-type labelled map[label][]*corev1.Namespace
+// A labelIndex has the namespaces by label. The zero label has all of them.
+type labelIndex map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
 
-func (g *grouping) labelled() labelled {
-	all := labelled{}
+func (g *grouping) indexLabels() labelIndex {
+	all := labelIndex{}
 	for o := range g.State.Namespaces.All() {
 		all[label{}] = append(all[label{}], o.Value)
 		for key, value := range o.Value.Labels {
@@ -191,8 +191,8 @@ func (g *grouping) labelled() labelled {
 	return all
 }
 
-// candidates yields the namespaces that a group may select: those with one of the labels that it asks for.
-func (l labelled) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Namespace] {
+// candidates yields a superset of the namespaces that a group selects: the namespaces with the rarest of its labels.
+func (l labelIndex) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Namespace] {
 	fewest := l[label{}]
 	if g.Spec.Selector != nil {
 		for key, value := range g.Spec.Selector.MatchLabels {
@@ -204,17 +204,12 @@ func (l labelled) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Name
 	return slices.Values(fewest)
 }
 
-// know puts a group into the index.
-func (g *grouping) know(o group) {
+// updateIndex puts a group into the index.
+func (g *grouping) updateIndex(o group) {
 	if key := keyOf(o.Value); g.groups[key] != o.Value {
 		g.groups[key] = o.Value
 		g.index.Put(o.Value)
 	}
-}
-
-// sameNames reports whether two lists have the same names, in any order. The first is sorted.
-func sameNames(names, others []string) bool {
-	return len(names) == len(others) && slices.Equal(names, slices.Sorted(slices.Values(others)))
 }
 
 func whyTargets(g *operatorsv1.OperatorGroup) string {
@@ -230,20 +225,20 @@ func whyTargets(g *operatorsv1.OperatorGroup) string {
 	}
 }
 
-// setCondition says in a group whether it is the only one of its namespace.
+// setCondition sets the condition of a group that is not the only one of its namespace.
 func (g *grouping) setCondition(o group) group {
 	of := operatorsv1.MutlipleOperatorGroupCondition
 	found := meta.FindStatusCondition(o.Value.Status.Conditions, of) != nil
-	alone := g.alone(o.Value.Namespace)
+	isOnly := g.State.OperatorGroups.LenIn(o.Value.Namespace) < 2
 	switch {
-	case !alone && !found:
+	case !isOnly && !found:
 		const message = "Multiple OperatorGroup found in the same namespace"
 		return update(g.run, o, func(og *operatorsv1.OperatorGroup) {
 			og.Status.Conditions = append(og.Status.Conditions, metav1.Condition{
 				Type: of, Status: metav1.ConditionTrue, Reason: operatorsv1.MultipleOperatorGroupsReason, Message: message,
 			})
 		}, "condition "+of+" is True: "+message, computed("a namespace has one OperatorGroup"))
-	case alone && found:
+	case isOnly && found:
 		return update(g.run, o, func(og *operatorsv1.OperatorGroup) {
 			meta.RemoveStatusCondition(&og.Status.Conditions, of)
 		}, "condition "+of+" is removed", computed("the namespace has one OperatorGroup"))
@@ -251,23 +246,14 @@ func (g *grouping) setCondition(o group) group {
 	return o
 }
 
-// alone reports whether a namespace has no more than one group.
-func (g *grouping) alone(namespace string) bool {
-	n := 0
-	for range g.State.OperatorGroups.In(namespace) {
-		n++
-	}
-	return n < 2
-}
-
-// label gives namespaces the labels of the groups that target them, and removes those of groups that do not. Groups
-// that target all namespaces have no label, nor do those without a uid, which were not read from a cluster. Of groups
-// with a service account OLM adds no labels.
+// label adds the labels of groups to the namespaces that they target, and removes them from other namespaces. Groups
+// that target all namespaces have no label, nor have groups without a uid, which were not read from a cluster. OLM adds
+// no labels of groups with a service account.
 func (g *grouping) label() {
 	wanted := map[string][]string{}
 	for o := range g.State.OperatorGroups.All() {
 		key, _, err := o.Value.OGLabelKeyAndValue()
-		if err != nil || g.wrong[keyOf(o.Value)] != nil {
+		if err != nil || g.errors[keyOf(o.Value)] != nil {
 			continue
 		}
 		for _, ns := range o.Value.Status.Namespaces {
@@ -312,24 +298,9 @@ func (g *grouping) hasLabel(namespace, key string) bool {
 	return ok
 }
 
-// admit decides about all operators that are not copies: which of them are members of the group of their namespace.
-func (g *grouping) admit(ctx context.Context) error {
-	for _, namespace := range slices.Clone(g.State.ClusterServiceVersions.Namespaces()) {
-		groups := slices.Collect(g.State.OperatorGroups.In(namespace))
-		for o := range g.State.ClusterServiceVersions.In(namespace) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if !o.Value.IsCopied() && o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailedNoRetry {
-				g.decide(o, groups)
-			}
-		}
-	}
-	return nil
-}
-
-// decide decides about an operator. OLM does nothing with those whose APIs it cannot read.
-func (g *grouping) decide(o csv, groups []group) {
+// updateMember checks whether an operator is a member of the group of its namespace, and fails it if not. OLM ignores
+// operators whose APIs it cannot read.
+func (g *grouping) updateMember(o csv, groups []group) {
 	apis, err := operatorgroup.Provided(o.Value)
 	if err != nil {
 		return
@@ -347,9 +318,9 @@ func (g *grouping) decide(o csv, groups []group) {
 		g.fail(o, failure, computed(whyNoMember[failure.Reason]))
 		return
 	}
-	verdict := g.agree(o, groups[0], apis)
+	verdict := g.reconcileAPIs(o, groups[0], apis)
 	if verdict.Failure != nil {
-		g.fail(o, verdict.Failure, g.whyConflict(groups[0].Value, apis, verdict))
+		g.fail(o, verdict.Failure, g.conflictReason(groups[0].Value, apis, verdict))
 		g.removeDeployments(o.Value)
 		return
 	}
@@ -360,7 +331,7 @@ func (g *grouping) decide(o csv, groups []group) {
 	}
 }
 
-// whyNoMember are the rules about members.
+// whyNoMember has the rules about members, by the reason for which an operator is none.
 var whyNoMember = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonNoOperatorGroup:          "operators need an OperatorGroup in their namespace",
 	v1alpha1.CSVReasonTooManyOperatorGroups:    "operators need exactly one OperatorGroup in their namespace",
@@ -369,7 +340,7 @@ var whyNoMember = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonUnsupportedOperatorGroup: "the install modes of an operator must fit what its OperatorGroup targets",
 }
 
-// annotate writes the group into the annotations of an operator.
+// annotate sets the annotations of an operator about its group.
 func (g *grouping) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
 	wanted := map[string]string{
 		operatorsv1.OperatorGroupAnnotationKey:          og.Name,
@@ -395,8 +366,9 @@ func (g *grouping) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
 		computed("operators belong to the OperatorGroup of their namespace"))
 }
 
-// agree returns the verdict about an operator that provides these APIs, after its group has changed as it says.
-func (g *grouping) agree(o csv, og group, apis operatorgroup.APIs) operatorgroup.Verdict {
+// reconcileAPIs updates the annotation olm.providedAPIs of the group of an operator that provides these APIs until the
+// verdict is stable, and returns the verdict.
+func (g *grouping) reconcileAPIs(o csv, og group, apis operatorgroup.APIs) operatorgroup.Verdict {
 	for {
 		og, _ = g.State.OperatorGroups.Get(og.Value.Namespace, og.Value.Name)
 		v := g.index.Decide(og.Value, apis)
@@ -422,18 +394,20 @@ func (g *grouping) agree(o csv, og group, apis operatorgroup.APIs) operatorgroup
 	}
 }
 
-// provide sets the annotation of a group.
+// provide sets the annotation olm.providedAPIs of a group.
 func (g *grouping) provide(og group, apis operatorgroup.APIs, why string) {
 	const key = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
 	text := operatorgroup.Annotation(apis)
-	g.know(update(g.run, og, func(og *operatorsv1.OperatorGroup) {
+	g.updateIndex(update(g.run, og, func(og *operatorsv1.OperatorGroup) {
 		metav1.SetMetaDataAnnotation(&og.ObjectMeta, key, text)
 	}, "annotation "+key+": "+orNone(strings.ReplaceAll(text, ",", ", ")), computed(why)))
 }
 
-// whyConflict says which groups are in the way of an operator, and whether that depends on the order in which OLM looks
-// at operators.
-func (g *grouping) whyConflict(og *operatorsv1.OperatorGroup, apis operatorgroup.APIs, v operatorgroup.Verdict) reason {
+// conflictReason names the groups that conflict with the group of an operator. It is assumed if the conflict depends on
+// the order in which OLM reconciles operators.
+func (g *grouping) conflictReason(
+	og *operatorsv1.OperatorGroup, apis operatorgroup.APIs, v operatorgroup.Verdict,
+) reason {
 	if len(v.Rivals) == 0 {
 		return computed("OLM does not change what a static OperatorGroup provides")
 	}
@@ -456,7 +430,7 @@ func namesOf(groups []types.NamespacedName) string {
 	return plural.Some(names)
 }
 
-// fail sets the phase of an operator to Failed, and waits for a change.
+// fail sets the phase of an operator to Failed. It then waits for a change.
 func (g *grouping) fail(o csv, failure *operatorgroup.Failure, why reason) {
 	conflict := v1alpha1.CSVReasonInterOperatorGroupOwnerConflict
 	isStatic := failure.Reason == v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs
@@ -466,7 +440,7 @@ func (g *grouping) fail(o csv, failure *operatorgroup.Failure, why reason) {
 	wait(g.run, o, "a change, since it failed: "+failure.Message, why.verdict)
 }
 
-// removeDeployments deletes what an operator runs.
+// removeDeployments deletes the Deployments of an operator.
 func (g *grouping) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
 	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if o, ok := g.State.Deployments.Get(c.Namespace, d.Name); ok {
@@ -476,7 +450,7 @@ func (g *grouping) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// prune removes the APIs from the annotation of each group that no operator of its namespace provides any more.
+// prune removes the APIs from the annotation of each group that no operator of its namespace provides.
 func (g *grouping) prune() {
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		apis, ok := operatorgroup.Prune(o.Value, func(yield func(*v1alpha1.ClusterServiceVersion) bool) {

@@ -57,14 +57,12 @@ func (r *run) installedIn(namespace string) *installed {
 
 // groupOf returns the OperatorGroup of a namespace, nil if there is not exactly one.
 func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
-	var group *operatorsv1.OperatorGroup
-	for o := range r.State.OperatorGroups.In(namespace) {
-		if group != nil {
-			return nil
+	if r.State.OperatorGroups.LenIn(namespace) == 1 {
+		for o := range r.State.OperatorGroups.In(namespace) {
+			return o.Value
 		}
-		group = o.Value
 	}
-	return group
+	return nil
 }
 
 // installed are the operators of a namespace, by name, as they were before the controller changed any of them.

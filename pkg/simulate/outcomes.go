@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// An Outcome is what a simulation made of a Subscription or ClusterExtension.
+// An Outcome is the result of a simulation for a Subscription or ClusterExtension.
 type Outcome struct {
 	Object Ref         `json:"object"`
 	Place  declcfg.Pos `json:"place,omitzero"` // if the object was read
@@ -21,20 +21,20 @@ type Outcome struct {
 	Phase  string      `json:"phase,omitempty"` // of After for a Subscription, or Missing
 	Next   string      `json:"next,omitempty"`  // the bundle that is chosen for it, and not installed
 
-	// Waiting are those of Result.Waiting that are about the object, its InstallPlans or its operators.
+	// Waiting are the elements of Result.Waiting about the object, its InstallPlans and its operators.
 	Waiting []Wait `json:"waiting,omitempty"`
 
 	// BlockedBy are other Subscriptions of the namespace that keep OLM from updating this one, by name.
 	BlockedBy []Blocker `json:"blockedBy,omitempty"`
 
-	// Explanation says why OLM Classic cannot resolve the namespace. Only the first Subscription that is a reason of
-	// that has it.
+	// Explanation explains why OLM Classic cannot resolve the namespace. Of the conflicting Subscriptions, only the
+	// first has it.
 	Explanation *resolve.Explanation `json:"explanation,omitempty"`
 
-	// Catalogs say why OLM v1 finds no bundle.
+	// Catalogs explain why OLM v1 finds no bundle.
 	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"`
 
-	// Help is what a user can do.
+	// Help are actions of a user that would help.
 	Help []string `json:"help,omitempty"`
 
 	inConflict bool              // the Subscriptions of the namespace cannot all be resolved
@@ -42,13 +42,13 @@ type Outcome struct {
 	related    map[Ref]bool      // the object, its InstallPlans and its operators
 }
 
-// phaseMissing stands for the phase of a ClusterServiceVersion that is not there.
+// phaseMissing is the phase of a ClusterServiceVersion that does not exist.
 const phaseMissing = "Missing"
 
-// maxExplained is how many namespaces are explained: each takes as long as OLM needs to resolve it many times.
+// maxExplained is the maximum number of explained namespaces: to explain one, it is resolved many times.
 const maxExplained = 50
 
-// setOutcomes sets the Outcomes of the Subscriptions and ClusterExtensions that there are at the end.
+// setOutcomes sets the Outcomes of the Subscriptions and ClusterExtensions that exist at the end.
 func (r *run) setOutcomes(ctx context.Context) error {
 	r.Outcomes = []Outcome{}
 	for o := range r.State.Subscriptions.All() {
@@ -88,7 +88,7 @@ func (r *run) setOutcomes(ctx context.Context) error {
 	return r.explainOutcomes(ctx, conflicts)
 }
 
-// outcome returns the Outcome of a Subscription, without what it waits for.
+// outcome returns the Outcome of a Subscription, without the fields about the reasons for which it waits.
 func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	ref, status := RefTo(o.Value), &o.Value.Status
 	out := Outcome{Object: ref, Place: o.Pos, After: status.InstalledCSV, related: map[Ref]bool{ref: true}}
@@ -119,8 +119,8 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	return out
 }
 
-// blocker says why a Subscription is a reason that its namespace cannot be resolved: what its operator waits for, if it
-// does, or else what it demands.
+// blocker explains how a Subscription contributes to the conflict of its namespace: by the reason for which its
+// operator waits, or else by its requirement.
 func (o *Outcome) blocker(answer *olm.NamespaceResult) Blocker {
 	b := Blocker{o.Object, o.Place, answer.Message}
 	if i := slices.IndexFunc(o.Waiting, o.isAboutOther); i >= 0 {
@@ -150,8 +150,8 @@ func conflicting(answer *olm.NamespaceResult) []string {
 	return slices.Compact(names)
 }
 
-// setBlockers sets which other Subscriptions keep one from being updated, of those that cannot be resolved together,
-// and what helps where that needs no solver.
+// setBlockers sets the other Subscriptions of a conflict, which keep one from being updated, and the help that needs no
+// solver.
 func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 	namespace := out.Object.Namespace
 	subscription, ok := r.State.Subscriptions.Get(namespace, out.Object.Name)
@@ -171,7 +171,7 @@ func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 			r.blockByApproval(out)
 		}
 	}
-	switch groups := len(slices.Collect(r.State.OperatorGroups.In(namespace))); {
+	switch groups := r.State.OperatorGroups.LenIn(namespace); {
 	case r.blocked[namespace].answer == nil:
 	case groups == 0:
 		out.Help = append(out.Help, "create an OperatorGroup in namespace "+namespace)
@@ -191,8 +191,8 @@ func (r *run) blockByApproval(out *Outcome) {
 	}
 }
 
-// explainOutcomes adds explanations: of a namespace to the first Subscription of its conflict, unless the operator of
-// that Subscription waits, which is the reason then.
+// explainOutcomes adds explanations. The explanation of a namespace goes to the first Subscription of its conflict,
+// unless the operator of that Subscription waits: then this is the reason.
 func (r *run) explainOutcomes(ctx context.Context, conflicts map[string][]Blocker) error {
 	explained := 0
 	for i := range r.Outcomes {
@@ -215,8 +215,8 @@ func (r *run) explainOutcomes(ctx context.Context, conflicts map[string][]Blocke
 	return nil
 }
 
-// Only returns the part of a result that is about one Subscription: its Outcome, and what happens to it, its
-// InstallPlans and its operators. It is nil if there is no such Subscription.
+// Only returns the part of a result about one Subscription: its Outcome, and the Events of it, its InstallPlans and its
+// operators. It is nil if there is no such Subscription.
 func (r *Result) Only(namespace, name string) *Result {
 	ref := Ref{v1alpha1.SubscriptionKind, namespace, name}
 	i := slices.IndexFunc(r.Outcomes, func(o Outcome) bool { return o.Object == ref })

@@ -20,11 +20,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// findings are what OLM found of what an operator requires.
+// findings are the results of OLM's checks of the requirements of an operator.
 type findings struct {
 	rows    []v1alpha1.RequirementStatus
 	met     bool
-	assumed bool // something is met because the state says nothing about it
+	assumed bool // a requirement is assumed to be met: the state has too little about it
 }
 
 func (f *findings) add(row v1alpha1.RequirementStatus, status v1alpha1.StatusReason, message string) {
@@ -33,7 +33,7 @@ func (f *findings) add(row v1alpha1.RequirementStatus, status v1alpha1.StatusRea
 	f.met = f.met && (status == v1alpha1.RequirementStatusReasonPresent || status == deploymentFound)
 }
 
-// reason returns why something happens because of what was found.
+// reason returns a reason that depends on the findings.
 func (f *findings) reason(why string) reason {
 	if f.assumed {
 		return assumed(why)
@@ -41,7 +41,7 @@ func (f *findings) reason(why string) reason {
 	return computed(why)
 }
 
-// missing names what is not there.
+// missing describes the requirements that are not met.
 func (f *findings) missing() string {
 	var missing []string
 	for _, row := range f.rows {
@@ -62,7 +62,7 @@ func (f *findings) missing() string {
 	return strings.Join(missing, ", ")
 }
 
-// requirements looks for what an operator requires. The error is about its install strategy.
+// requirements checks the requirements of an operator. The error is about its install strategy.
 func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings, error) {
 	strategy, err := operator.Strategy(c)
 	if err != nil {
@@ -118,7 +118,7 @@ func (ns *installed) findKubernetes(c *v1alpha1.ClusterServiceVersion, f *findin
 	}
 }
 
-// parseVersion parses a version of Kubernetes, of which OLM ignores what follows a hyphen.
+// parseVersion parses a version of Kubernetes without its prerelease, which OLM ignores.
 func parseVersion(text string) (*version.Version, error) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "-")
 	return version.ParseSemantic(text)
@@ -158,7 +158,7 @@ func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "CRD is present and Established condition is true")
 }
 
-// installedOthers returns the operators of the namespace with which a definition was installed, none if that was done
+// installedOthers returns the operators of the namespace that a definition was installed with, nil if it was installed
 // with c, too: then the InstallPlan of c has applied it.
 func (ns *installed) installedOthers(
 	crd *apiextensionsv1.CustomResourceDefinition, c *v1alpha1.ClusterServiceVersion,
@@ -176,8 +176,7 @@ func (ns *installed) installedOthers(
 	return others
 }
 
-// isEstablished reports whether an API server serves a definition. Conditions are missing if it was created in the
-// simulation: then they are assumed.
+// isEstablished reports whether the API server serves a definition, which is assumed if it has no conditions.
 func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conditions := crd.Status.Conditions
 	if len(conditions) == 0 {
@@ -191,15 +190,20 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return isTrue(apiextensionsv1.Established) && isTrue(apiextensionsv1.NamesAccepted)
 }
 
+// findService checks a required APIService, which is assumed to be available if it was created in the simulation and so
+// has no conditions.
 func (ns *installed) findService(d v1alpha1.APIServiceDescription, f *findings) {
 	row := serviceRow(d)
+	isAvailable := func(c cluster.APIServiceCondition) bool {
+		return c.Type == "Available" && c.Status == metav1.ConditionTrue
+	}
 	o, ok := ns.State.APIServices.Get("", row.Name)
 	switch {
 	case !ok && ns.known(hasOthers(&ns.input.APIServices), "APIServices", f):
 		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
 	case !ok:
 		f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
-	case !isAvailable(o.Value):
+	case len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
 		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
 	default:
 		row.UUID = string(o.Value.UID)
@@ -213,7 +217,7 @@ func serviceRow(d v1alpha1.APIServiceDescription) v1alpha1.RequirementStatus {
 	}
 }
 
-// The status of an APIService that an operator owns.
+// The statuses of an APIService that an operator owns.
 const (
 	deploymentFound    = v1alpha1.StatusReason("DeploymentFound")
 	deploymentNotFound = v1alpha1.StatusReason("DeploymentNotFound")
@@ -229,7 +233,7 @@ func findDeployment(d v1alpha1.APIServiceDescription, s *v1alpha1.StrategyDetail
 	f.add(serviceRow(d), status, "")
 }
 
-// findNative looks for an API of the cluster that needs no definition.
+// findNative checks an API of the cluster that needs no definition.
 func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: api.Group, Version: api.Version, Kind: api.Kind, Name: api.Version + "." + api.Group,
@@ -244,7 +248,7 @@ func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "Native API exists")
 }
 
-// findPermissions checks what service accounts may do. OLM lists them in a random order.
+// findPermissions checks the permissions of service accounts. OLM lists them in a random order.
 func (ns *installed) findPermissions(
 	c *v1alpha1.ClusterServiceVersion, s *v1alpha1.StrategyDetailsDeployment, f *findings,
 ) error {
@@ -293,7 +297,7 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 	return !ns.known(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
 }
 
-// ownedByOthers reports whether a service account has owners among ClusterServiceVersions, but not c.
+// ownedByOthers reports whether ClusterServiceVersions own a service account, but not c.
 func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account string) bool {
 	o, ok := ns.State.ServiceAccounts.Get(c.Namespace, account)
 	if !ok {
@@ -307,7 +311,7 @@ func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account st
 	})
 }
 
-// findRules adds a dependent to row for each rule.
+// findRules checks whether an account has the permissions of rules, and adds a dependent to row for each of them.
 func (ns *installed) findRules(
 	account types.NamespacedName, namespace, scope string, rules []rbacv1.PolicyRule, row *v1alpha1.RequirementStatus,
 	f *findings,
@@ -342,8 +346,8 @@ func (ns *installed) findRules(
 	return nil
 }
 
-// known notes what is assumed of a kind that a state has no objects of, and returns whether it has some. The
-// manifests of a whole cluster have.
+// known records the assumption about a kind of which the state has no objects, and returns has. The manifests of a
+// whole cluster have objects of each kind.
 func (ns *installed) known(has bool, kind string, f *findings) bool {
 	if !has {
 		ns.assume(f, "the state has no "+kind+": those that operators need are assumed to be there")
@@ -351,7 +355,7 @@ func (ns *installed) known(has bool, kind string, f *findings) bool {
 	return has
 }
 
-// hasOthers reports whether there are objects that OLM did not create.
+// hasOthers reports whether a Store has objects that OLM did not create.
 func hasOthers[P cluster.Kubernetes](s *cluster.Store[P]) bool {
 	for o := range s.All() {
 		if o.Value.GetLabels()[operator.LabelManaged] != "true" {

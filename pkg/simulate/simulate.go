@@ -1,13 +1,13 @@
-// Package simulate computes what OLM Classic and OLM v1 do in a cluster, offline, until nothing changes any more.
+// Package simulate runs the controllers of OLM Classic and OLM v1 offline on the objects of a cluster, until they no
+// longer change any.
 //
 //	result, err := simulate.Run(ctx, state, simulate.Options{Cluster: olm.Options{Catalogs: catalogs}})
 //	for _, e := range result.Events {
 //		fmt.Println(e.Step, e.Object, e.Text)
 //	}
 //
-// The controllers of OLM are functions over the objects of a cluster. Each of them looks at all objects that it is
-// responsible for, in each step, one controller after the other, by namespace and name: in a cluster, the order is
-// random.
+// The controllers of OLM are functions over the objects of a cluster. In each step they run one after the other, and
+// each reconciles all objects that it is responsible for, by namespace and name: in a cluster, the order is random.
 package simulate
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Options are what a simulation assumes.
+// Options are the catalogs and the assumptions of a simulation.
 type Options struct {
 	Cluster olm.Options // the catalogs
 	Resolve resolve.Options
-	Steps   int // after which to stop; 0 for no limit but maxSteps
+	Steps   int // the maximum number of steps; 0 for maxSteps
 
 	Approve     bool     // InstallPlans that need approval get it
 	Fail        []string // ClusterServiceVersions whose operators never become ready
@@ -36,39 +36,39 @@ type Options struct {
 	OCPVersion  string   // of OpenShift, such as 4.20; "" if it is not known
 }
 
-// maxSteps ends simulations that never come to rest, such as updates in a circle of skipRanges.
+// maxSteps is the maximum number of steps of a simulation that never becomes idle.
 const maxSteps = 1000
 
-// A Result is what happened.
+// A Result is the result of a simulation.
 type Result struct {
 	Events  []Event  `json:"events"`  // in order
 	Waiting []Wait   `json:"waiting"` // after the last step, by controller and object
-	Idle    bool     `json:"idle"`    // nothing changes any more
-	Steps   int      `json:"steps"`   // in which something changed
-	Assumed []string `json:"assumed"` // what neither the state nor the options say
+	Idle    bool     `json:"idle"`    // the last step changed no object
+	Steps   int      `json:"steps"`   // the number of steps that changed objects
+	Assumed []string `json:"assumed"` // facts that neither the state nor the options have
 
-	// Outcomes are those of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by name.
+	// Outcomes are the Outcomes of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by name.
 	Outcomes []Outcome `json:"outcomes"`
 
 	// OpenShift is nil if its version is not known.
 	OpenShift *OpenShift `json:"openshift,omitempty"`
 
-	// Changes are set by who wants them written; see [cluster.Diff].
+	// Changes are nil unless the caller sets them to be written; see [cluster.Diff].
 	Changes []cluster.Difference `json:"changes,omitempty"`
 
 	State *cluster.State `json:"-"` // after the last step
 
-	replaced int // operators that began to be replaced
+	replaced int // the number of operators whose replacement started
 }
 
-// Done reports whether nothing changes any more, and nothing waits: what the objects ask for is installed.
+// Done reports whether all that the objects ask for is installed: the simulation is idle, and no object waits.
 func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 
-// A controller brings the objects that it is responsible for closer to what they should be, and says what they wait
-// for. The error is that of the context, or about options that do not fit the state.
+// A controller reconciles the objects that it is responsible for, and records the reasons for which they wait. The
+// error is that of the context, or about options that do not fit the state.
 type controller func(context.Context, *run) error
 
-// controllers are those of OLM, in the order in which they act in a step.
+// controllers are the controllers of OLM, in the order in which they run in a step.
 var controllers = []controller{
 	catalogSources, operatorGroups, subscriptions, resolution, plans, reportedConditions, operators, operatorConditions,
 	contentLabels, copies, groupRoles, extensions, waiting,
@@ -85,9 +85,9 @@ func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, erro
 	return result, cmp.Or(err, r.setOutcomes(ctx), r.openShift())
 }
 
-// loop runs the controllers until nothing changes in a step.
+// loop runs the controllers until a step changes no object.
 func (r *run) loop(ctx context.Context, controllers []controller) (*Result, error) {
-	for limit := r.limit(); r.Steps < limit; r.Steps++ {
+	for limit := min(cmp.Or(max(r.opts.Steps, 0), maxSteps), maxSteps); r.Steps < limit; r.Steps++ {
 		before := len(r.Events)
 		r.Waiting = nil
 		for _, reconcile := range controllers {
@@ -103,13 +103,6 @@ func (r *run) loop(ctx context.Context, controllers []controller) (*Result, erro
 	return &r.Result, ctx.Err()
 }
 
-func (r *run) limit() int {
-	if r.opts.Steps > 0 {
-		return min(r.opts.Steps, maxSteps)
-	}
-	return maxSteps
-}
-
 // An Event is a change of an object.
 type Event struct {
 	Step   int            `json:"step"` // from 1
@@ -117,22 +110,22 @@ type Event struct {
 	Object Ref            `json:"object"`
 	Place  declcfg.Pos    `json:"place,omitzero"` // of the object, if it was read
 
-	Text    string  `json:"text"` // what is new, such as "phase Pending, reason RequirementsNotMet"
+	Text    string  `json:"text"` // the change, such as "phase Pending, reason RequirementsNotMet"
 	Why     string  `json:"why"`  // the rule that OLM follows
 	Verdict Verdict `json:"verdict"`
 }
 
-// A Verdict says how certain something is.
+// A Verdict is the certainty of an Event or a Wait.
 type Verdict string
 
 // The verdicts.
 const (
 	Computed     Verdict = "computed"
-	Assumed      Verdict = "assumed"               // it depends on what no object says, such as whether pods become ready
-	NotEvaluable Verdict = "not evaluable offline" // it is not decided, since something is missing
+	Assumed      Verdict = "assumed"               // it depends on facts of no object, such as whether pods become ready
+	NotEvaluable Verdict = "not evaluable offline" // it is not decided, because an object or a catalog is missing
 )
 
-// A Wait is what an object waits for when nothing changes any more.
+// A Wait is the reason for which an object waits after the last step.
 type Wait struct {
 	Object  Ref         `json:"object"`
 	Place   declcfg.Pos `json:"place,omitzero"`
@@ -140,7 +133,7 @@ type Wait struct {
 	Verdict Verdict     `json:"verdict"`
 }
 
-// String returns what waits, and for what.
+// String returns a sentence with the object, the reason and the verdict.
 func (w Wait) String() string { return w.Object.String() + " waits for " + w.For + mark(w.Verdict) }
 
 // A Ref names an object.
@@ -163,8 +156,8 @@ func RefTo(o cluster.Kubernetes) Ref {
 	return Ref{o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()}
 }
 
-// checkNames returns an error about a name of the options that neither an operator of the state nor a bundle of the
-// catalogs has.
+// checkNames returns an error about a name in the options that is neither an operator of the state nor a bundle of the
+// catalogs.
 func (r *run) checkNames() error {
 	wanted := slices.Concat(r.opts.Fail, r.opts.FailUnpack)
 	if len(wanted) == 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// What OLM says of webhooks that it does not install.
+// OLM's errors about webhooks that it does not install.
 var (
 	errRepeatedWebhook = errors.New("CSV contains repeated WebhookDescription name")
 	errAllGroups       = errors.New("webhook rules cannot include all groups")
@@ -34,7 +34,7 @@ var (
 		"to let API Server call webhook to do the conversion")
 )
 
-// checkWebhooks returns what OLM does not allow of the webhooks of an operator.
+// checkWebhooks returns an error if OLM does not allow the webhooks of an operator.
 func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 	seen := map[string]bool{}
 	for _, d := range c.Spec.WebhookDefinitions {
@@ -65,8 +65,9 @@ func checkWebhookRule(rule admissionv1.Rule) error {
 	return nil
 }
 
-// installWebhooks creates the configurations of the webhooks of an operator. The error is about conversion webhooks, of
-// which OLM only says that they are not ready.
+// installWebhooks creates the configurations of the webhooks of an operator. In a cluster their names end randomly;
+// here they end in the name of the operator. The error is about conversion webhooks, which OLM only reports as not
+// ready.
 func (i *installation) installWebhooks() error {
 	var selector *metav1.LabelSelector
 	if i.group != nil {
@@ -74,7 +75,11 @@ func (i *installation) installWebhooks() error {
 	}
 	namespace := i.csv.Namespace
 	for _, d := range i.csv.Spec.WebhookDefinitions {
-		meta, ca := webhookMeta(i.csv, &d), i.authority(d.DeploymentName)
+		labels, ca := operator.OwnerLabels(i.csv), i.authority(d.DeploymentName)
+		labels[labelWebhook] = d.GenerateName
+		labels["olm.webhook-description-hash"] = operator.Hash(&d)
+		prefix := d.GenerateName + "-"
+		meta := metav1.ObjectMeta{GenerateName: prefix, Name: prefix + namespace + "-" + i.csv.Name, Labels: labels}
 		switch d.Type {
 		case v1alpha1.ValidatingAdmissionWebhook:
 			ensureWebhook(i, &i.State.ValidatingWebhooks, &admissionv1.ValidatingWebhookConfiguration{
@@ -97,10 +102,10 @@ func (i *installation) installWebhooks() error {
 	return nil
 }
 
-// labelWebhook has the generateName of the webhook of a configuration.
+// labelWebhook is the label of a configuration with the generateName of its webhook.
 const labelWebhook = "olm.webhook-description-generate-name"
 
-// ensureWebhook creates the configuration of a webhook unless the operator has one: in a cluster its name is random.
+// ensureWebhook creates the configuration of a webhook unless the operator has one of any name.
 func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P) {
 	for o := range s.In("") {
 		if operator.IsOwned(o.Value, i.csv) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
@@ -110,17 +115,7 @@ func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], c
 	create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
 }
 
-// webhookMeta returns the name and labels of the configuration of a webhook. In a cluster the name ends randomly;
-// here it ends in the name of the operator.
-func webhookMeta(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) metav1.ObjectMeta {
-	prefix := d.GenerateName + "-"
-	labels := operator.OwnerLabels(c)
-	labels[labelWebhook] = d.GenerateName
-	labels["olm.webhook-description-hash"] = operator.Hash(d)
-	return metav1.ObjectMeta{GenerateName: prefix, Name: prefix + c.Namespace + "-" + c.Name, Labels: labels}
-}
-
-// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, the one they trust stays.
+// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, their old caBundle stays.
 func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
 	c := i.csv
 	if err := i.checkConversion(c, d); err != nil {
@@ -140,10 +135,14 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 	return nil
 }
 
-// checkConversion returns why OLM cannot set up a conversion webhook.
+// checkConversion returns the error if OLM cannot set up a conversion webhook. The operator must support AllNamespaces,
+// and no other install mode.
 func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) error {
+	isWrong := func(m v1alpha1.InstallMode) bool {
+		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
+	}
 	switch {
-	case !onlyAllNamespaces(c):
+	case slices.ContainsFunc(c.Spec.InstallModes, isWrong):
 		return errConversionModes
 	case len(d.ConversionCRDs) == 0:
 		return errConversionCRDs
@@ -162,7 +161,7 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 	return nil
 }
 
-// conversionError returns why OLM cannot set up the conversion webhooks of an operator.
+// conversionError returns the error if OLM cannot set up the conversion webhooks of an operator.
 func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
 	for _, d := range c.Spec.WebhookDefinitions {
 		if d.Type == v1alpha1.ConversionWebhook {
@@ -174,8 +173,8 @@ func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
 	return nil
 }
 
-// failConversion lets the installation of an operator fail for its conversion webhook. OLM installs it again and fails
-// again, without end; here it waits the second time.
+// failConversion fails the installation of an operator because of its conversion webhook. OLM installs it again and
+// fails again, without end; here it waits the second time.
 func (ns *installed) failConversion(o csv, err error) {
 	message := installFailed + err.Error()
 	if slices.ContainsFunc(o.Value.Status.Conditions, func(c v1alpha1.ClusterServiceVersionCondition) bool {
@@ -188,20 +187,13 @@ func (ns *installed) failConversion(o csv, err error) {
 		computed("OLM cannot set up a conversion webhook"))
 }
 
-// onlyAllNamespaces reports whether an operator supports AllNamespaces and nothing else.
-func onlyAllNamespaces(c *v1alpha1.ClusterServiceVersion) bool {
-	return !slices.ContainsFunc(c.Spec.InstallModes, func(m v1alpha1.InstallMode) bool {
-		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
-	})
-}
-
-// A certificate is what the pods of a Deployment get to serve webhooks and APIServices.
+// A certificate is the certificate with which the pods of a Deployment serve webhooks and APIServices.
 type certificate struct {
 	secret string
-	ca     []byte // the certificate of the authority that signed it; empty if that is not known
+	ca     []byte // the certificate of the authority that signed it; empty if it is not known
 }
 
-// caHash returns the hash of the authority, "" if that is not known.
+// caHash returns the hash of the authority's certificate, "" if it is not known.
 func (c *certificate) caHash() string {
 	if len(c.ca) == 0 {
 		return ""
@@ -210,7 +202,7 @@ func (c *certificate) caHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// authority returns what clients of a Deployment trust, nil if that is not known.
+// authority returns the caBundle for clients of a Deployment, nil if it is not known.
 func (i *installation) authority(deployment string) []byte {
 	if c := i.certificates[deployment]; c != nil && len(c.ca) > 0 {
 		return c.ca
@@ -218,8 +210,8 @@ func (i *installation) authority(deployment string) []byte {
 	return nil
 }
 
-// certify creates what a Deployment needs to serve webhooks and APIServices, if it serves any: a Service, a Secret with
-// the certificate, and permissions. The error is about what the service account may not create.
+// certify creates a Service, a Secret with a certificate, and permissions for a Deployment that serves webhooks or
+// APIServices. The error is about the first object that the service account may not create.
 func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 	ports := operator.ServicePorts(i.csv, spec.Name)
 	if len(ports) == 0 {
@@ -253,12 +245,12 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 	return nil
 }
 
-// service returns a Service with what the state has of it.
+// service returns a Service with the spec that it has in the state.
 func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *corev1.Service {
 	service := new(corev1.Service)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Service"}, c.Namespace, name); ok {
 		if decode(found.Value, service) != nil {
-			*service = corev1.Service{} // which OLM cannot read either
+			*service = corev1.Service{} // OLM cannot read it either
 		}
 	}
 	service.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
@@ -268,11 +260,11 @@ func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *co
 	return service
 }
 
-// caKey is where the Secret of a certificate has that of the authority.
+// caKey is the key of the authority's certificate in the Secret of a certificate.
 const caKey = "olmCAKey"
 
-// secret returns the Secret of a certificate, and its authority. What a new one contains is not known here. One that
-// exists keeps its own.
+// secret returns the Secret of a certificate, and the authority's certificate. An existing Secret keeps its data; the
+// data of a new one is not known.
 func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, ca []byte) {
 	owners := operator.OwnedBy(c)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, name); ok {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,11 +19,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// maxExplanation is how many lines of an explanation a summary has.
+// maxExplanation is the maximum number of lines of an explanation in a summary.
 const maxExplanation = 10
 
-// WriteText writes what became of each Subscription and ClusterExtension, what else waits, and how many objects of each
-// kind changed.
+// WriteText writes the Outcomes, the other objects that wait, and the numbers of changed objects of each kind.
 func (r *Result) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
 	r.writeAssumed(w)
@@ -49,7 +49,7 @@ func (r *Result) WriteText(out io.Writer) error {
 	return r.writeEnd(out, w)
 }
 
-// WriteMarkdown writes what WriteText does as lists and a table.
+// WriteMarkdown writes the same content as WriteText, as lists and a table.
 func (r *Result) WriteMarkdown(out io.Writer) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "%s.\n\n", ending(r))
@@ -72,7 +72,7 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	return r.writeMarkdownEnd(out, w)
 }
 
-// versions says which bundle was installed, is installed, and is next.
+// versions describes the bundles that were installed before, are installed after, and are next.
 func (o *Outcome) versions() string {
 	text := o.Before + " -> " + cmp.Or(o.After, "nothing")
 	switch {
@@ -96,7 +96,7 @@ func (o *Outcome) versions() string {
 	return text
 }
 
-// lines say why the object is not updated, and what would help.
+// lines describe the reasons for which the object is not updated, and actions that would help.
 func (o *Outcome) lines() []string {
 	var lines []string
 	explained := o.Explanation != nil || o.inConflict && len(o.BlockedBy) > 0 ||
@@ -105,7 +105,7 @@ func (o *Outcome) lines() []string {
 		switch {
 		case o.isAboutOther(w):
 			lines = append(lines, w.String())
-		case !explained: // what it waits for itself is a consequence of the rest
+		case !explained: // otherwise it follows from the other lines
 			lines = append(lines, "waits for "+w.For+mark(w.Verdict))
 		}
 	}
@@ -114,7 +114,7 @@ func (o *Outcome) lines() []string {
 	}
 	var why strings.Builder
 	if o.Explanation != nil {
-		_ = o.Explanation.WriteShort(&why, maxExplanation, "in JSON") // which takes any text
+		_ = o.Explanation.WriteShort(&why, maxExplanation, "in JSON") // writing to a Builder does not fail
 	} else if o.extension != nil {
 		_ = o.extension.WriteShort(&why, maxExplanation, "in JSON")
 	}
@@ -128,31 +128,25 @@ func (o *Outcome) lines() []string {
 // named returns the kind and the name without the namespace.
 func (r Ref) named() string { return r.Kind + " " + r.Name }
 
-// otherWaiting returns what waits and is not in the Outcomes.
+// otherWaiting returns the elements of Waiting that are in no Outcome.
 func (r *Result) otherWaiting() []Wait {
-	told := map[Ref]bool{}
+	inOutcome := map[Ref]bool{}
 	for _, o := range r.Outcomes {
 		for _, w := range o.Waiting {
-			told[w.Object] = true
+			inOutcome[w.Object] = true
 		}
 	}
-	var others []Wait
-	for _, w := range r.Waiting {
-		if !told[w.Object] {
-			others = append(others, w)
-		}
-	}
-	return others
+	return slices.DeleteFunc(slices.Clone(r.Waiting), func(w Wait) bool { return inOutcome[w.Object] })
 }
 
-// A kindCount is how many objects of a kind were created, updated and deleted. One that is created counts as that only,
-// unless it is deleted as well.
+// A kindCount is the number of created, updated and deleted objects of a kind. An object that is created and deleted
+// counts as both, and updates of a created or deleted object do not count.
 type kindCount struct {
 	kind                      string
 	created, updated, deleted int
 }
 
-// number writes zero as "-".
+// number returns a number as text, "-" for zero.
 func number(n int) string {
 	if n == 0 {
 		return "-"
@@ -160,48 +154,36 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// counts returns those of the kinds of which objects changed, by kind.
+// counts returns the numbers of changed objects, by kind.
 func (r *Result) counts() []kindCount {
-	type fate struct{ first, last cluster.Change }
-	fates := map[Ref]fate{}
+	type changes struct{ first, last cluster.Change }
+	objects := map[Ref]changes{}
 	for _, e := range r.Events {
-		f, ok := fates[e.Object]
-		if !ok {
-			f.first = e.Change
-		}
-		f.last = e.Change
-		fates[e.Object] = f
+		objects[e.Object] = changes{cmp.Or(objects[e.Object].first, e.Change), e.Change}
 	}
-	counts := map[string]*kindCount{}
-	for ref, f := range fates {
+	counts := map[string]kindCount{}
+	for ref, o := range objects {
 		c := counts[ref.Kind]
-		if c == nil {
-			c = &kindCount{kind: ref.Kind}
-			counts[ref.Kind] = c
-		}
-		if f.first == cluster.Created {
+		c.kind = ref.Kind
+		if o.first == cluster.Created {
 			c.created++
 		}
-		if f.last == cluster.Deleted {
+		if o.last == cluster.Deleted {
 			c.deleted++
 		}
-		if f.first != cluster.Created && f.last != cluster.Deleted {
+		if o.first != cluster.Created && o.last != cluster.Deleted {
 			c.updated++
 		}
+		counts[ref.Kind] = c
 	}
-	var all []kindCount
-	for _, c := range counts {
-		all = append(all, *c)
-	}
-	slices.SortFunc(all, func(a, b kindCount) int { return strings.Compare(a.kind, b.kind) })
-	return all
+	return slices.SortedFunc(maps.Values(counts), func(a, b kindCount) int { return strings.Compare(a.kind, b.kind) })
 }
 
-// changeSigns are how the timeline shows what happens to an object.
+// changeSigns are the signs of changes in the timeline.
 var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Updated: "~", cluster.Deleted: "-"}
 
-// WriteTimeline writes what happens by step, and what waits at the end. Events that differ only in their objects share
-// a line. A reason is not repeated for the next event, nor in a step for objects of the same kind.
+// WriteTimeline writes the Events by step, and the objects that wait at the end. Events that differ only in their
+// objects share a line. A reason is not repeated for the next event, nor in a step for objects of the same kind.
 func (r *Result) WriteTimeline(out io.Writer) error {
 	w := new(strings.Builder)
 	r.writeAssumed(w)
@@ -237,26 +219,26 @@ func (r *Result) writeAssumed(w io.Writer) {
 	}
 }
 
-// writeEnd writes the text and then what each text ends with: the verdict about OpenShift, and the changes.
+// writeEnd writes the text and its end: the verdict about OpenShift, and the changes.
 func (r *Result) writeEnd(out io.Writer, w *strings.Builder) error {
 	for _, line := range r.OpenShift.lines() {
 		fmt.Fprintln(w, sentence(line))
 	}
 	if len(r.Changes) > 0 {
 		fmt.Fprintln(w)
-		_ = cluster.WriteDiff(w, r.Changes) // which takes any text
+		_ = cluster.WriteDiff(w, r.Changes) // writing to a Builder does not fail
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
 }
 
-// A line shows events that follow each other and differ only in the names of their objects.
+// A line is a sequence of Events that differ only in the names of their objects.
 type line struct {
-	Event          // the first
-	objects string // all
+	Event          // the first Event
+	objects string // the names of all objects
 }
 
-// lines yields the events.
+// lines yields the lines of the Events.
 func (r *Result) lines() iter.Seq[line] {
 	return func(yield func(line) bool) {
 		for rest := r.Events; len(rest) > 0; {
@@ -277,7 +259,7 @@ func (r *Result) lines() iter.Seq[line] {
 	}
 }
 
-// lines are the verdict in words.
+// lines describe the verdict.
 func (o *OpenShift) lines() []string {
 	if o == nil {
 		return nil
@@ -294,7 +276,7 @@ func (o *OpenShift) lines() []string {
 
 func sentence(text string) string { return legible.Text(legible.Message(text)) }
 
-// mark says how certain something is that is not computed.
+// mark returns a verdict in parentheses, "" for Computed.
 func mark(v Verdict) string {
 	if v == Computed {
 		return ""
@@ -302,7 +284,7 @@ func mark(v Verdict) string {
 	return " (" + string(v) + ")"
 }
 
-// ending says how a simulation ended.
+// ending describes the end of a simulation.
 func ending(r *Result) string {
 	steps := plural.Of(r.Steps, "step")
 	if !r.Idle {
@@ -314,7 +296,7 @@ func ending(r *Result) string {
 	return "nothing changes any more after " + steps
 }
 
-// WriteMarkdownTimeline writes what happens as a table, what waits and what is assumed as lists.
+// WriteMarkdownTimeline writes the Events as a table, and the objects that wait and the assumptions as lists.
 func (r *Result) WriteMarkdownTimeline(out io.Writer) error {
 	w := new(strings.Builder)
 	if len(r.Events) > 0 {
@@ -338,8 +320,7 @@ func writeWaiting(w io.Writer, all []Wait) {
 	})
 }
 
-// writeMarkdownEnd writes the text and then what each text ends with: what is assumed, the verdict about OpenShift, and
-// the changes.
+// writeMarkdownEnd writes the text and its end: the assumptions, the verdict about OpenShift, and the changes as code.
 func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
 	markdown.List(w, "Assumed", r.Assumed, markdown.Escape)
 	if lines := r.OpenShift.lines(); lines != nil {
@@ -348,17 +329,12 @@ func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
 	}
 	if len(r.Changes) > 0 {
 		fmt.Fprint(w, "\nChanges:\n\n")
-		r.writeChanges(w)
+		var text strings.Builder
+		_ = cluster.WriteDiff(&text, r.Changes)
+		for line := range strings.Lines(text.String()) {
+			fmt.Fprintf(w, "    %s", line) // indented code, which no change can end
+		}
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
-}
-
-// writeChanges writes the changes as code, in a block that none of them ends.
-func (r *Result) writeChanges(w io.Writer) {
-	var text strings.Builder
-	_ = cluster.WriteDiff(&text, r.Changes)
-	for line := range strings.Lines(text.String()) {
-		fmt.Fprintf(w, "    %s", line)
-	}
 }
