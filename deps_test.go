@@ -29,12 +29,11 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
-		"internal/atomicfile", "internal/plural", "internal/pool", "golang.org/x/sync", "golang.org/x/sys",
-		"google.golang.org/grpc", "google.golang.org/protobuf",
-		"github.com/cenkalti/backoff/v5",
-		"internal/legible",
-		"internal/regular",
+		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
+		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
+		"pkg/serve/internal/guard",
 	},
+	"pkg/serve/internal/guard": {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",

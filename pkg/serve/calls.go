@@ -8,7 +8,6 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
@@ -33,8 +33,8 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	var answer any
 	err := c.call(ctx, info.FullMethod, func() (err error) {
 		answer, err = next(ctx, req)
-		if err == nil && isHealth(info.FullMethod) {
-			answer, err = accountOf(ctx).encode(ctx, answer, 0) // so that there is always an answer
+		if err == nil && guard.IsHealth(info.FullMethod) {
+			answer, err = guard.Encode(ctx, answer, 0) // so that there is always an answer
 		}
 		return err
 	})
@@ -43,11 +43,11 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 
 func (c *calls) stream(srv any, to grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	return c.call(to.Context(), info.FullMethod, func() error {
-		if isHealth(info.FullMethod) {
+		if guard.IsHealth(info.FullMethod) {
 			return next(srv, to) // which sends only changes
 		}
-		leased := newSender(to)
-		defer leased.done()
+		leased := guard.NewStream(to)
+		defer leased.Done()
 		return next(srv, leased)
 	})
 }
@@ -119,39 +119,6 @@ func (c *calls) report(ctx context.Context, method string, took time.Duration, e
 		attrs = append(attrs, slog.String("error", status.Convert(err).Message()))
 	}
 	c.log.LogAttrs(ctx, level, message, attrs...)
-}
-
-// refusalsEvery is how often the log says what clients were refused. Each refusal by itself would fill it.
-const refusalsEvery = time.Minute
-
-// refusals count what clients were refused, since that was logged last.
-type refusals struct {
-	calls   atomic.Int64 // gRPC and HTTP, when too many were open
-	evicted atomic.Int64 // connections that made room for others
-	refused atomic.Int64 // connections for which nothing made room
-}
-
-// keepLogging logs the counts from time to time, and once more when ctx is done.
-func (r *refusals) keepLogging(ctx context.Context, log *slog.Logger) error {
-	ticker := time.NewTicker(refusalsEvery)
-	defer ticker.Stop()
-	defer r.log(log)
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-			r.log(log)
-		}
-	}
-}
-
-func (r *refusals) log(log *slog.Logger) {
-	calls, evicted, refused := r.calls.Swap(0), r.evicted.Swap(0), r.refused.Swap(0)
-	if calls+evicted+refused > 0 {
-		log.Warn("too many clients: calls or connections were refused",
-			"calls", calls, "connectionsClosed", evicted, "connectionsRefused", refused)
-	}
 }
 
 // counted returns an observer of calls that counts them, and then calls next unless it is nil.

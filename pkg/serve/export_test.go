@@ -3,8 +3,5 @@ package serve
 // StoreName is the name of the store in a cache directory.
 const StoreName = "catalog" + storeSuffix
 
-// SendMemoryHeld returns how much of the memory for answers is held.
-func (s *Server) SendMemoryHeld() int64 {
-	now, _, _ := s.opts.limits.memory.usage()
-	return now
-}
+// SendMemoryHeld returns the bytes of memory for answers that are held.
+func (s *Server) SendMemoryHeld() int64 { return s.opts.guard.SendMemoryHeld() }

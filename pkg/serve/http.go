@@ -3,10 +3,8 @@ package serve
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -14,13 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
-)
-
-const (
-	httpHeaderTime = 10 * time.Second // within which a request has to begin
-	httpIdleTime   = 2 * time.Minute  // that connections wait for the next
 )
 
 // handler answers over HTTP for what all of lives serve.
@@ -43,9 +37,9 @@ func handler(lives []*Live, all *together, opts ServerOptions) http.Handler {
 			}
 			opts.Log.Error("request failed", "error", err)
 		},
-		Memory:  opts.limits.request,
-		Stall:   stallTime,
-		Pace:    paceBytes,
+		Memory:  opts.guard.Memory,
+		Stall:   guard.StallTime,
+		Pace:    guard.PaceBytes,
 		Notes:   all.notes,
 		Metrics: all.metrics,
 	})
@@ -80,16 +74,9 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 // serveHTTP answers clients of l, which it closes, until ctx is done, and then those that it answers already, for as
 // long as the options let them.
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts ServerOptions) error {
-	server := &http.Server{
-		Handler:           opts.limits.countRequests(handler),
-		TLSConfig:         opts.TLS,
-		ReadHeaderTimeout: httpHeaderTime,
-		IdleTimeout:       min(httpIdleTime, opts.limits.idle),
-		ConnState:         opts.limits.connState,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
-	}
-	l = opts.limits.listener(l)
+	server := opts.guard.HTTPServer(handler)
+	server.TLSConfig = opts.TLS
+	l = opts.guard.Listener(l)
 	ended := make(chan error, 1)
 	go func() {
 		if opts.TLS != nil {

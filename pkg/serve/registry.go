@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -48,60 +49,64 @@ var experimentalService = grpc.ServiceDesc{
 	},
 }
 
-func getPackage(memory *answering, s *store.Store, req *api.GetPackageRequest) (reply, error) {
+func getPackage(
+	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetPackageRequest,
+) ([][]byte, error) {
 	message, err := s.Package(req.GetName())
-	if err == nil {
-		err = memory.take(max(int64(len(message)), smallAnswer))
+	if err != nil {
+		return nil, err
 	}
-	return reply{parts: [][]byte{message}}, err
+	return [][]byte{message}, memory.Take(ctx, int64(len(message)))
 }
 
-func getBundle(memory *answering, s *store.Store, req *api.GetBundleRequest) (reply, error) {
-	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
+func getBundle(
+	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetBundleRequest,
+) ([][]byte, error) {
+	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
 }
 
-func getBundleForChannel(memory *answering, s *store.Store, req *api.GetBundleInChannelRequest) (reply, error) {
+func getBundleForChannel(
+	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetBundleInChannelRequest,
+) ([][]byte, error) {
 	head, err := s.ChannelHead(req.GetPkgName(), req.GetChannelName())
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), head)
+	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), head)
 }
 
-func getBundleThatReplaces(memory *answering, s *store.Store, req *api.GetReplacementRequest) (reply, error) {
+func getBundleThatReplaces(
+	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetReplacementRequest,
+) ([][]byte, error) {
 	name, err := s.Replacement(req.GetCsvName(), req.GetPkgName(), req.GetChannelName())
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return bundle(memory, s, req.GetPkgName(), req.GetChannelName(), name)
+	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), name)
 }
 
 func getDefaultBundleThatProvides(
-	memory *answering, s *store.Store, req *api.GetDefaultProviderRequest,
-) (reply, error) {
+	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetDefaultProviderRequest,
+) ([][]byte, error) {
 	pkg, channel, name, err := s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return bundle(memory, s, pkg, channel, name)
+	return bundle(ctx, memory, s, pkg, channel, name)
 }
 
-func bundle(memory *answering, s *store.Store, pkg, channel, name string) (reply, error) {
+func bundle(
+	ctx context.Context, memory *guard.Lease, s *store.Store, pkg, channel, name string,
+) ([][]byte, error) {
 	b, err := s.Bundle(pkg, channel, name)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	size := bufferSize(b.Size())
-	if err := memory.take(int64(size)); err != nil {
-		return reply{}, err
-	}
-	buf := getBuffer(size)
-	parts, err := b.Message(buf)
+	buf, err := memory.Buffer(ctx, b.Size())
 	if err != nil {
-		putBuffer(buf)
-		return reply{}, err
+		return nil, err
 	}
-	return reply{parts, buf}, nil
+	return b.Message(buf)
 }
 
 func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {
@@ -173,82 +178,62 @@ func statusOf(err error) error {
 	return status.Error(code, err.Error())
 }
 
-// A registry is what the methods of the registry services are called on.
-type registry struct{ live *Live }
-
-// A reply is the answer of a method that has one.
-type reply struct {
-	parts [][]byte // of the message
-	buf   []byte   // of getBuffer, which the parts use; nil if they use none
-}
-
-// unary describes a method that has one answer.
-func unary[Q any](full string, answer func(*answering, *store.Store, *Q) (reply, error)) grpc.MethodDesc {
+// unary describes a method that has one answer: a message of several parts.
+func unary[Q any](
+	full string, answer func(context.Context, *guard.Lease, *store.Store, *Q) ([][]byte, error),
+) grpc.MethodDesc {
 	handle := func(srv any, ctx context.Context, decode func(any) error, by grpc.UnaryServerInterceptor) (any, error) {
 		req := new(Q)
 		if err := decode(req); err != nil {
 			return nil, err
 		}
 		call := func(ctx context.Context, req any) (any, error) {
-			return srv.(*registry).one(ctx, func(memory *answering, s *store.Store) (reply, error) {
-				return answer(memory, s, req.(*Q))
-			})
+			snapshot, release, err := srv.(*Live).Acquire()
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			memory := guard.NewLease(ctx)
+			defer memory.Done()
+			parts, err := answer(ctx, memory, snapshot.Store, req.(*Q))
+			if err != nil {
+				return nil, err
+			}
+			return memory.Message(parts...), nil
 		}
 		return by(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, call)
 	}
 	return grpc.MethodDesc{MethodName: path.Base(full), Handler: handle}
 }
 
-// one answers from the snapshot that is served.
-func (r *registry) one(ctx context.Context, answer func(*answering, *store.Store) (reply, error)) (any, error) {
-	snapshot, release, err := r.live.Acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	memory := &answering{ctx: ctx, account: accountOf(ctx)}
-	defer memory.done()
-	got, err := answer(memory, snapshot.Store)
-	if err != nil {
-		return nil, err
-	}
-	return memory.lease.message(got), nil
-}
-
-// stream describes a method that has any number of answers, which are one after another.
+// stream describes a method that has any number of answers.
 func stream[Q any](
 	full string, answer func(context.Context, *store.Store, *Q) (iter.Seq2[[]byte, error], error),
 ) grpc.StreamDesc {
-	handle := func(srv any, to grpc.ServerStream) error {
+	handle := func(srv any, server grpc.ServerStream) error {
+		to := server.(*guard.Stream)
 		req := new(Q)
 		if err := to.RecvMsg(req); err != nil {
 			return err
 		}
-		return srv.(*registry).many(to.(*sender), func(s *store.Store) (iter.Seq2[[]byte, error], error) {
-			return answer(to.Context(), s, req)
-		})
-	}
-	return grpc.StreamDesc{StreamName: path.Base(full), Handler: handle, ServerStreams: true}
-}
-
-// many sends the answers from the snapshot that is served.
-func (r *registry) many(to *sender, answers func(*store.Store) (iter.Seq2[[]byte, error], error)) error {
-	snapshot, release, err := r.live.Acquire()
-	if err != nil {
-		return err
-	}
-	defer release()
-	messages, err := answers(snapshot.Store.Limited(to.takeNext))
-	if err != nil {
-		return err
-	}
-	for message, err := range messages {
+		snapshot, release, err := srv.(*Live).Acquire()
 		if err != nil {
 			return err
 		}
-		if err := to.SendMsg(encoded(message)); err != nil {
+		defer release()
+		messages, err := answer(to.Context(), snapshot.Store.Limited(to.TakeNext), req)
+		if err != nil {
 			return err
 		}
+		for message, err := range messages {
+			if err != nil {
+				return err
+			}
+			if err := to.Send(message); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
+	return grpc.StreamDesc{StreamName: path.Base(full), Handler: handle, ServerStreams: true}
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
@@ -77,7 +78,7 @@ func Run(ctx context.Context, opts Options) error {
 		runner := &runner{
 			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
 			loader: loader{LoadOptions: r.Load, hasty: r.Listener != nil},
-			limits: opts.Server.limits,
+			guard:  opts.Server.guard,
 			wait:   backoff.NewExponentialBackOff(), // up to a minute
 
 			modified: map[string]time.Time{},
@@ -90,8 +91,7 @@ func Run(ctx context.Context, opts Options) error {
 			return serveHTTP(running, opts.HTTP, handler(lives, all, opts.Server), opts.Server)
 		})
 	}
-	g.Go(func() error { return opts.Server.limits.tidy(running) })
-	g.Go(func() error { return opts.Server.limits.refusals.keepLogging(running, opts.Server.Log) })
+	g.Go(func() error { return opts.Server.guard.Run(running) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -137,7 +137,7 @@ type runner struct {
 	every  time.Duration // watch is looked at
 	log    *slog.Logger
 	all    *together
-	limits *limits
+	guard  *guard.Guard
 
 	stamp    uint64               // of the watched paths when they were loaded
 	key      store.Key            // of what is served
@@ -214,7 +214,7 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	if s.Built {
 		debug.FreeOSMemory() // what that took is not needed for serving
 	}
-	r.limits.loaded.Store(true)
+	r.guard.Loaded()
 	r.live.Swap(s)
 	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),

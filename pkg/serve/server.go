@@ -30,6 +30,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 )
 
 // DefaultDrain is how long calls may go on after the server was told to end: less than the 30 seconds after which a
@@ -60,7 +61,7 @@ type ServerOptions struct {
 
 	Limits Limits // on what clients may take
 
-	limits *limits // shared with HTTP; nil are those of Limits
+	guard *guard.Guard // shared with HTTP; nil for one with the limits of Limits
 }
 
 // withDefaults returns the options with those that are not set.
@@ -69,8 +70,8 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	o.Slow = cmp.Or(o.Slow, defaultSlow)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	o.ReloadGrace = cmp.Or(o.ReloadGrace, DefaultReloadGrace)
-	if o.limits == nil {
-		o.limits = newLimits(o)
+	if o.guard == nil {
+		o.guard = newGuard(o)
 	}
 	return o
 }
@@ -87,8 +88,7 @@ func NewServer(live *Live, opts ServerOptions) *Server { return &Server{live, op
 // newGRPC returns a gRPC server with the services.
 func (s *Server) newGRPC() *grpc.Server {
 	around := &calls{live: s.live, log: s.opts.Log, slow: s.opts.Slow, observe: s.opts.Observe}
-	options := append(s.opts.limits.options(),
-		grpc.ForceServerCodecV2(newCodec()),
+	options := append(s.opts.guard.GRPCOptions(),
 		grpc.UnaryInterceptor(around.unary),
 		grpc.StreamInterceptor(around.stream),
 	)
@@ -96,9 +96,8 @@ func (s *Server) newGRPC() *grpc.Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.opts.TLS)))
 	}
 	server := grpc.NewServer(options...)
-	answers := &registry{s.live}
-	server.RegisterService(&registryService, answers)
-	server.RegisterService(&experimentalService, answers)
+	server.RegisterService(&registryService, s.live)
+	server.RegisterService(&experimentalService, s.live)
 	health.RegisterHealthServer(server, &healthService{live: s.live})
 	reflection.Register(server)
 	return server
@@ -109,7 +108,7 @@ func (s *Server) newGRPC() *grpc.Server {
 // wait, and health says NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	f := newFleet(s.opts, s.newGRPC)
-	err := f.serve(ctx, s.opts.limits.listener(l), s.live)
+	err := f.serve(ctx, s.opts.guard.Listener(l), s.live)
 	s.live.drain()
 	if !f.end() {
 		s.opts.Log.Warn("calls that do not end are cut off", "after", s.opts.Drain)

@@ -1,4 +1,4 @@
-package serve
+package guard
 
 import (
 	"context"
@@ -12,14 +12,14 @@ func TestMemoryIsReturnedOnceAfterLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := &limits{memory: newSendMemory(1000)}
-		go l.tidy(ctx)
+		g := &Guard{memory: newMemory(1000)}
+		go g.Run(ctx)
 		answer := func() {
-			held, err := l.memory[0].acquire(ctx, "a", 1)
+			held, err := g.memory[0].acquire(ctx, "a", 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.memory[0].release("a", held)
+			g.memory[0].release("a", held)
 		}
 		for _, tt := range []struct {
 			name string
@@ -28,11 +28,11 @@ func TestMemoryIsReturnedOnceAfterLoad(t *testing.T) {
 			want uint32
 		}{
 			{"nothing", func() {}, time.Minute, 0},
-			{"a call, at first", answer, tidyEvery + time.Second, 0},
-			{"the same call, later", func() {}, tidyEvery, 1},
+			{"a call, at first", answer, returnEvery + time.Second, 0},
+			{"the same call, later", func() {}, returnEvery, 1},
 			{"nothing since", func() {}, time.Minute, 0},
-			{"a catalog, at first", func() { l.loaded.Store(true) }, tidyEvery, 0},
-			{"the same catalog, later", func() {}, tidyEvery, 1},
+			{"a catalog, at first", func() { g.Loaded() }, returnEvery, 0},
+			{"the same catalog, later", func() {}, returnEvery, 1},
 		} {
 			before := forcedCollections()
 			tt.work()

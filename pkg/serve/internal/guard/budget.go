@@ -1,0 +1,220 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// A memory is the memory for answers: a budget for each class of sizes, so that an answer waits only for others of
+// about its size, whoever asked for them.
+type memory [3]*budget
+
+// The sizes of the largest answers of the first two classes.
+const (
+	smallClass  = 8 << 10   // packages, answers about health
+	mediumClass = 256 << 10 // streams, nearly all bundles
+)
+
+func newMemory(size int64) memory {
+	return memory{newBudget(size / 8), newBudget(size / 8 * 3), newBudget(size / 2)}
+}
+
+// of returns the budget for an answer.
+func (m memory) of(bytes int64) *budget {
+	switch {
+	case bytes <= smallClass:
+		return m[0]
+	case bytes <= mediumClass:
+		return m[1]
+	}
+	return m[2]
+}
+
+func (m memory) size() (all int64) {
+	for _, b := range m {
+		all += b.size
+	}
+	return all
+}
+
+// usage returns the sums of the usage of the budgets.
+func (m memory) usage() (now, most, grants int64) {
+	for _, b := range m {
+		n, mo, g := b.usage()
+		now, most, grants = now+n, most+mo, grants+g
+	}
+	return now, most, grants
+}
+
+// A budget shares a limited amount among clients, such as bytes of memory. A client may hold as much as is free after
+// that: a single client gets half of everything, and however much clients hold, there is something left for another
+// one. Requests that cannot be granted wait, each client's in a queue of its own, and the queues take turns.
+type budget struct {
+	mu      sync.Mutex
+	size    int64
+	free    int64 // less than 0 if add took more than there was
+	least   int64 // lowest value of free since the last call of usage
+	grants  int64 // since the last call of usage
+	clients map[string]*holder
+	waiting []*holder // with a queue, in the order of their turns
+}
+
+// A holder is a client of a budget that holds or waits for a part of it.
+type holder struct {
+	client string
+	held   int64
+	queue  []*waiter
+}
+
+// A waiter is one call that waits.
+type waiter struct {
+	amount  int64
+	granted chan struct{}
+}
+
+func newBudget(size int64) *budget {
+	return &budget{size: size, free: size, least: size, clients: map[string]*holder{}}
+}
+
+// acquire takes an amount for a client, and waits until it is free. Its error is the one of ctx. More than the whole
+// budget counts as the whole. It returns the amount to release.
+func (b *budget) acquire(ctx context.Context, client string, amount int64) (int64, error) {
+	amount = min(amount, b.size)
+	b.mu.Lock()
+	h := b.holder(client)
+	if len(b.waiting) == 0 && b.mayHold(h, amount) {
+		b.take(h, amount)
+		b.mu.Unlock()
+		return amount, nil
+	}
+	w := &waiter{amount: amount, granted: make(chan struct{})}
+	if len(h.queue) == 0 {
+		b.waiting = append(b.waiting, h)
+	}
+	h.queue = append(h.queue, w)
+	b.grant()
+	b.mu.Unlock()
+	select {
+	case <-w.granted:
+		return amount, nil
+	default:
+	}
+	select {
+	case <-w.granted:
+		return amount, nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-w.granted: // at the last moment
+		b.put(h, amount)
+	default:
+		b.leave(h, w)
+	}
+	b.grant()
+	return 0, ctx.Err()
+}
+
+// try takes an amount for a client, if it can do so without waiting, and reports whether it did.
+func (b *budget) try(client string, amount int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.holder(client)
+	ok := b.mayHold(h, amount)
+	if ok {
+		b.take(h, amount)
+	}
+	b.forget(h)
+	return ok
+}
+
+// add takes more for a client that holds something already, even if there is not enough left. A client that waited
+// while holding something could wait for ever.
+func (b *budget) add(client string, amount int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.take(b.holder(client), amount)
+}
+
+// release gives back an amount that a client holds.
+func (b *budget) release(client string, amount int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.put(b.holder(client), amount)
+	b.grant()
+}
+
+// usage returns the amount that is held, and, since the last call, the largest amount that was held and the number of
+// times that something was taken.
+func (b *budget) usage() (now, most, grants int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, most, grants = b.size-b.free, b.size-b.least, b.grants
+	b.least, b.grants = b.free, 0
+	return now, most, grants
+}
+
+// mayHold reports whether a client may take an amount now.
+func (b *budget) mayHold(h *holder, amount int64) bool { return h.held+amount <= b.free }
+
+// grant gives the free amount to clients that wait. A client that holds nothing is not overtaken.
+func (b *budget) grant() {
+	for i := 0; i < len(b.waiting); {
+		h := b.waiting[i]
+		w := h.queue[0]
+		if !b.mayHold(h, w.amount) {
+			if h.held == 0 {
+				return
+			}
+			i++
+			continue
+		}
+		b.take(h, w.amount)
+		close(w.granted)
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+		if h.queue = h.queue[1:]; len(h.queue) > 0 {
+			b.waiting = append(b.waiting, h)
+		}
+	}
+}
+
+// leave takes a waiter out of the queue of its client.
+func (b *budget) leave(h *holder, w *waiter) {
+	i := slices.Index(h.queue, w)
+	if h.queue = slices.Delete(h.queue, i, i+1); len(h.queue) == 0 {
+		i := slices.Index(b.waiting, h)
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	}
+	b.forget(h)
+}
+
+func (b *budget) take(h *holder, amount int64) {
+	h.held += amount
+	b.free -= amount
+	b.least = min(b.least, b.free)
+	b.grants++
+}
+
+func (b *budget) put(h *holder, amount int64) {
+	h.held -= amount
+	b.free += amount
+	b.forget(h)
+}
+
+func (b *budget) holder(client string) *holder {
+	h, ok := b.clients[client]
+	if !ok {
+		h = &holder{client: client}
+		b.clients[client] = h
+	}
+	return h
+}
+
+// forget drops a client that holds nothing and has no waiter.
+func (b *budget) forget(h *holder) {
+	if h.held == 0 && len(h.queue) == 0 {
+		delete(b.clients, h.client)
+	}
+}

@@ -1,0 +1,266 @@
+// Package guard protects a server from slow and hostile clients: it limits what all of them together take, and
+// disconnects the ones that block others. It has three types.
+//
+// A connection is the connection of a client, gRPC or HTTP. Clients are grouped by their address. When a server is
+// full, a new connection takes the place of another one, of the client with the most connections. Every write to a
+// connection has a deadline, and the connection counts the bytes of answers that wait for it: a client that does not
+// keep up a low pace in taking them is disconnected.
+//
+// A budget shares a limited amount among clients. One budget is for open calls, which are refused when it is used up;
+// answers wait for three others, of bytes of memory. A client may hold as much as is free, so that there is always
+// something left for another one, and each answer waits only for answers of about its size.
+//
+// A lease is what one answer has taken of a budget of memory. The answer takes it before the store reads anything, and
+// gives it back when gRPC has written the last message to the connection, or when the connection is closed.
+//
+// A [Guard] has all connections and budgets of a process, and sets up its servers:
+//
+//	g := guard.New(guard.Options{Connections: 1000, SendMemory: 64 << 20, Calls: 1000, Idle: time.Minute, Log: log})
+//	server := grpc.NewServer(g.GRPCOptions()...)
+//	err := server.Serve(g.Listener(l))
+//
+// Its handlers answer with a [Lease] or a [Stream].
+package guard
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+)
+
+// Limits of one client. Requests have only names in them, and clients in clusters make one call at a time.
+const (
+	maxRequest    = 64 << 10         // bytes of a request
+	maxHeader     = 16 << 10         // bytes of the metadata of a request
+	maxCalls      = 250              // at one time on a connection
+	readBuffer    = 8 << 10          // bytes of each connection; requests are small
+	streamWorkers = 8                // goroutines that calls take turns on: new ones would grow their stacks each time
+	handshakeTime = 10 * time.Second // within which a connection has to speak HTTP/2
+	pingAfter     = time.Minute      // of silence, to find connections that are dead
+	pingTimeout   = 20 * time.Second
+	pingInterval  = 10 * time.Second // minimum for clients; upstream has five minutes
+
+	httpHeaderTime = 10 * time.Second // within which an HTTP request has to begin
+	httpIdleTime   = 2 * time.Minute  // that HTTP connections wait for the next request
+)
+
+// Options are the limits of all clients together.
+type Options struct {
+	Connections int           // open at one time, gRPC and HTTP
+	Calls       int64         // waiting or being answered, gRPC and HTTP
+	SendMemory  int64         // bytes of answers that are being sent
+	Idle        time.Duration // after which a connection without calls is closed
+	Log         *slog.Logger  // receives clients that are cut off, and from time to time the number of refused ones
+}
+
+// A Guard has the connections and budgets of the servers of a process. Any number of goroutines may use it.
+type Guard struct {
+	opts   Options
+	calls  *budget // open ones
+	memory memory
+
+	mu      sync.Mutex
+	count   int                                 // of connections
+	clients map[string]map[*connection]struct{} // connections by client
+
+	loaded atomic.Bool // a catalog, since memory was checked
+	late   atomic.Bool // a client, since memory was checked
+
+	// Since they were logged:
+	refusedCalls atomic.Int64 // gRPC and HTTP, when too many were open
+	evicted      atomic.Int64 // connections that made room for others
+	refused      atomic.Int64 // connections that there was no room for
+}
+
+// New returns a Guard with no connections.
+func New(opts Options) *Guard {
+	return &Guard{
+		opts: opts, calls: newBudget(opts.Calls), memory: newMemory(opts.SendMemory),
+		clients: map[string]map[*connection]struct{}{},
+	}
+}
+
+// GRPCOptions returns the options of a gRPC server. It must serve a listener returned by [Guard.Listener].
+func (g *Guard) GRPCOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.ReadBufferSize(readBuffer),
+		grpc.NumStreamWorkers(streamWorkers),
+		grpc.ConnectionTimeout(handshakeTime),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: g.opts.Idle,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
+		grpc.InTapHandle(g.openCall),
+		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(proto.Name)}),
+	}
+}
+
+// A codec sends messages of a [Lease] unchanged, and everything else as protobuf.
+type codec struct{ encoding.CodecV2 }
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if encoded, ok := v.(mem.BufferSlice); ok {
+		return encoded, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// openCall counts a call of gRPC, or refuses it. There is always room for health checks.
+func (g *Guard) openCall(ctx context.Context, info *tap.Info) (context.Context, error) {
+	c := connectionOf(ctx)
+	if c == nil {
+		return ctx, nil
+	}
+	counted := !IsHealth(info.FullMethodName)
+	if counted && !g.calls.try(c.client, 1) {
+		g.refusedCalls.Add(1)
+		return ctx, status.Error(codes.Unavailable, "too many calls are open; try again")
+	}
+	c.addCalls(1)
+	context.AfterFunc(ctx, func() {
+		c.addCalls(-1)
+		if counted {
+			g.calls.release(c.client, 1)
+		}
+	})
+	return ctx, nil
+}
+
+// IsHealth reports whether a gRPC method is one of the health service.
+func IsHealth(method string) bool { return strings.HasPrefix(method, "/grpc.health.") }
+
+// HTTPServer returns an HTTP server. It must serve a listener returned by [Guard.Listener].
+func (g *Guard) HTTPServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           g.countRequests(handler),
+		ReadHeaderTimeout: httpHeaderTime,
+		IdleTimeout:       min(httpIdleTime, g.opts.Idle),
+		ConnState:         connState,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(g.opts.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// connState counts the requests on a connection of HTTP.
+func connState(conn net.Conn, state http.ConnState) {
+	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
+		conn = wrapped.NetConn()
+	}
+	c, ok := conn.(*connection)
+	switch {
+	case ok && state == http.StateActive:
+		c.addCalls(1)
+	case ok && state == http.StateIdle:
+		c.addCalls(-1)
+	}
+}
+
+// countRequests refuses requests when too many are being answered. There is always room for probes. A body, which no
+// request needs, has to arrive in time: after an answer, net/http reads the body to the end.
+func (g *Guard) countRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(httpHeaderTime))
+		}
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			client := clientOf(r.RemoteAddr)
+			if !g.calls.try(client, 1) {
+				g.refusedCalls.Add(1)
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "too many requests are open; try again", http.StatusServiceUnavailable)
+				return
+			}
+			defer g.calls.release(client, 1)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Memory waits for memory to answer a request of HTTP, and returns a function that gives it back. Its error is the one
+// of the request's context.
+func (g *Guard) Memory(r *http.Request, bytes int) (release func(), err error) {
+	client := clientOf(r.RemoteAddr)
+	from := g.memory.of(int64(bytes))
+	taken, err := from.acquire(r.Context(), client, int64(bytes))
+	if err != nil {
+		return nil, err
+	}
+	return func() { from.release(client, taken) }, nil
+}
+
+// SendMemoryHeld returns the bytes of answers that are being sent.
+func (g *Guard) SendMemoryHeld() int64 {
+	now, _, _ := g.memory.usage()
+	return now
+}
+
+// Loaded records that a catalog was loaded, which makes garbage.
+func (g *Guard) Loaded() { g.loaded.Store(true) }
+
+const (
+	// returnEvery is the interval at which memory is returned to the system after load. By then, pools have dropped their
+	// buffers.
+	returnEvery = 5 * time.Second
+
+	// reportEvery is the interval at which refused clients are logged. A line for each would fill the log.
+	reportEvery = time.Minute
+)
+
+// Run returns memory to the system, and logs the number of refused clients, until ctx is done. It returns the error of
+// ctx.
+//
+// Memory is returned when load ends or a catalog was loaded: a server without calls makes no garbage, so that the
+// garbage collector has no reason to run. It is also returned before a client is cut off, since messages that gRPC has
+// lost count as unsent until they are collected.
+func (g *Guard) Run(ctx context.Context) error {
+	memory, refusals := time.NewTicker(returnEvery), time.NewTicker(reportEvery)
+	defer memory.Stop()
+	defer refusals.Stop()
+	defer g.logRefusals()
+	used := false // since memory was returned
+	var peak int64
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-refusals.C:
+			g.logRefusals()
+			continue
+		case <-memory.C:
+		}
+		now, most, grants := g.memory.usage()
+		idle := !g.loaded.Swap(false) && grants == 0
+		used, peak = used || !idle, max(peak, most)
+		calmer := peak > g.memory.size()/4 && now < peak/8
+		if g.late.Swap(false) || used && (idle || calmer) {
+			debug.FreeOSMemory()
+			used, peak = false, now
+		}
+	}
+}
+
+func (g *Guard) logRefusals() {
+	calls, evicted, refused := g.refusedCalls.Swap(0), g.evicted.Swap(0), g.refused.Swap(0)
+	if calls+evicted+refused > 0 {
+		g.opts.Log.Warn("too many clients: calls or connections were refused",
+			"calls", calls, "connectionsClosed", evicted, "connectionsRefused", refused)
+	}
+}

@@ -1,0 +1,271 @@
+package guard
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/internal/pool"
+)
+
+// The memory that an answer takes at least.
+const (
+	smallAnswer = 4 << 10
+	streamBytes = 128 << 10 // what gRPC queues of a stream, which is 64 KB, and a record of the store
+)
+
+// partBytes is the largest part of an answer that counts as sent by itself.
+const partBytes = 1 << 20
+
+// A Lease is memory for an answer or a part of one. It has a user, and one more for each message that gRPC has yet to
+// write to the connection; the last one gives it back. gRPC loses a message, without freeing it, if the call is
+// canceled at the moment that the message is queued: then the garbage collector ends the charge.
+type Lease struct {
+	*charge
+	buf  []byte // returned by Buffer and not in a message yet, or nil
+	refs atomic.Int32
+	lost runtime.Cleanup
+}
+
+// A charge is the entry of a connection for one lease.
+type charge struct {
+	conn   *connection
+	from   *budget      // nil before something was taken
+	bytes  int64        // guarded by conn.mu
+	unsent atomic.Int64 // part of conn.unsent
+}
+
+// NewLease returns a lease without memory for an answer of a gRPC call. Its user calls [Lease.Done].
+func NewLease(ctx context.Context) *Lease {
+	l := &Lease{charge: &charge{conn: connectionOf(ctx)}}
+	l.refs.Store(1)
+	return l
+}
+
+// Take takes memory for the bytes that the store is about to read. It waits for the first, and not for more of the
+// same answer. Its error is the one of ctx, or [context.Canceled] if the connection is closed.
+func (l *Lease) Take(ctx context.Context, bytes int64) error {
+	if l.from == nil {
+		return l.begin(ctx, max(bytes, smallAnswer))
+	}
+	c := l.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.held[l.charge]; ok {
+		l.bytes += bytes
+		l.from.add(c.client, bytes)
+	}
+	return nil
+}
+
+// begin waits for the first memory. It does not wait for 0 bytes.
+func (l *Lease) begin(ctx context.Context, bytes int64) (err error) {
+	c, from := l.conn, l.conn.guard.memory.of(bytes)
+	if bytes > 0 {
+		if bytes, err = from.acquire(ctx, c.client, bytes); err != nil {
+			return err
+		}
+	}
+	l.from, l.bytes = from, bytes
+	l.lost = runtime.AddCleanup(l, (*charge).end, l.charge)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil {
+		from.release(c.client, bytes)
+		return context.Canceled
+	}
+	c.held[l.charge] = struct{}{}
+	return nil
+}
+
+// Buffer takes memory as Take does, and returns an empty buffer with room for so many bytes. The lease owns the buffer,
+// and the next message does after that.
+func (l *Lease) Buffer(ctx context.Context, size int) ([]byte, error) {
+	for _, b := range buffers {
+		if size <= b.size {
+			if err := l.Take(ctx, int64(b.size)); err != nil {
+				return nil, err
+			}
+			l.buf = b.Get()
+			return l.buf, nil
+		}
+	}
+	if err := l.Take(ctx, int64(size)); err != nil {
+		return nil, err
+	}
+	return make([]byte, 0, size), nil
+}
+
+// Buffers for answers, by their size: at least as many as there are processors to make them. Nearly all bundles fit in
+// the smallest. The pool of gRPC has other sizes, and a bundle of 50 KB would take a megabyte. Bundles of a megabyte,
+// the most that etcd stores, fit in the largest.
+var buffers = []sizedPool{newSizedPool(32, 64<<10), newSizedPool(8, 256<<10), newSizedPool(4, 5<<18)}
+
+// A sizedPool keeps buffers of one size.
+type sizedPool struct {
+	size int
+	*pool.Pool[[]byte]
+}
+
+func newSizedPool(n, size int) sizedPool { return sizedPool{size, pool.Bytes(n, size, size)} }
+
+// freeBuffer gives back a buffer of a lease.
+func freeBuffer(b []byte) {
+	for _, p := range buffers {
+		if cap(b) == p.size {
+			p.Put(b)
+		}
+	}
+}
+
+// Done ends the use of the lease by its user. Messages that are not sent yet keep their memory.
+func (l *Lease) Done() {
+	freeBuffer(l.buf)
+	l.release()
+}
+
+// release ends the use of the lease by one of its users.
+func (l *Lease) release() {
+	if l.refs.Add(-1) == 0 && l.from != nil {
+		l.lost.Stop()
+		l.end()
+	}
+}
+
+// end gives back the memory, once.
+func (c *charge) end() {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
+	c.conn.unsent.Add(-c.unsent.Swap(0))
+	if _, ok := c.conn.held[c]; ok {
+		delete(c.conn.held, c)
+		c.from.release(c.conn.client, c.bytes)
+	}
+}
+
+// sent counts bytes that gRPC has written to the connection, or dropped because the call was canceled.
+func (c *charge) sent(bytes int64) {
+	c.unsent.Add(-bytes)
+	c.conn.unsent.Add(-bytes)
+	c.conn.taken.Add(bytes)
+}
+
+// A message is an encoded answer on its way to the client.
+type message struct {
+	lease *Lease
+	buf   []byte       // of the lease, or nil
+	parts atomic.Int32 // that are not sent
+}
+
+// Message returns a message for gRPC, which holds the lease until all of its parts are sent.
+func (l *Lease) Message(parts ...[]byte) mem.BufferSlice {
+	m := &message{lease: l}
+	chunks := make([]chunk, 0, len(parts))
+	for _, data := range parts {
+		for data := range slices.Chunk(data, partBytes) {
+			chunks = append(chunks, chunk{SliceBuffer: data, message: m})
+			l.unsent.Add(int64(len(data)))
+		}
+	}
+	all := make(mem.BufferSlice, len(chunks))
+	for i := range chunks {
+		chunks[i].refs.Store(1)
+		all[i] = &chunks[i]
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	m.buf, l.buf = l.buf, nil
+	l.refs.Add(1)
+	m.parts.Store(int32(len(all)))
+	l.conn.unsent.Add(int64(all.Len()))
+	l.conn.watch()
+	return all
+}
+
+// A chunk is a part of a message that counts as sent by itself.
+type chunk struct {
+	mem.SliceBuffer
+	message *message
+	refs    atomic.Int32
+}
+
+// Ref implements [mem.Buffer].
+func (c *chunk) Ref() { c.refs.Add(1) }
+
+// Free implements [mem.Buffer].
+func (c *chunk) Free() {
+	if c.refs.Add(-1) > 0 {
+		return
+	}
+	m := c.message
+	m.lease.sent(int64(len(c.SliceBuffer)))
+	if m.parts.Add(-1) == 0 {
+		freeBuffer(m.buf)
+		m.lease.release()
+	}
+}
+
+// Encode returns an answer as a message that holds so many bytes of memory, 0 or more.
+func Encode(ctx context.Context, answer any, bytes int64) (mem.BufferSlice, error) {
+	data, err := proto.Marshal(answer.(proto.Message))
+	if err != nil {
+		return nil, err
+	}
+	l := NewLease(ctx)
+	defer l.Done()
+	if err := l.begin(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return l.Message(data), nil
+}
+
+// A Stream is a stream of answers whose messages are leased.
+type Stream struct {
+	grpc.ServerStream
+	lease *Lease // of the record that is being sent
+	sent  bool   // a message of the lease
+}
+
+// NewStream returns a stream that sends to another one. Its user calls [Stream.Done].
+func NewStream(to grpc.ServerStream) *Stream {
+	return &Stream{ServerStream: to, lease: NewLease(to.Context())}
+}
+
+// Done ends the use of the memory by the stream.
+func (s *Stream) Done() { s.lease.Done() }
+
+// TakeNext takes memory for a record of the store. The messages of the record before it hold what they need.
+func (s *Stream) TakeNext(bytes int) error {
+	if s.sent {
+		s.lease.Done()
+		s.lease, s.sent = NewLease(s.Context()), false
+	}
+	return s.lease.Take(s.Context(), max(int64(bytes), streamBytes))
+}
+
+// Send sends an encoded answer.
+func (s *Stream) Send(data []byte) error {
+	if s.lease.from == nil {
+		if err := s.TakeNext(streamBytes); err != nil {
+			return err
+		}
+	}
+	s.sent = true
+	return s.ServerStream.SendMsg(s.lease.Message(data))
+}
+
+// SendMsg implements [grpc.ServerStream] for services other than the registry. Nothing is held between the messages,
+// which may be far apart.
+func (s *Stream) SendMsg(m any) error {
+	message, err := Encode(s.Context(), m, streamBytes)
+	if err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(message)
+}

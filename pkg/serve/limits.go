@@ -1,0 +1,65 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
+)
+
+// DefaultIdle is when a connection without calls is closed: clients of gRPC close theirs after as long.
+const DefaultIdle = 30 * time.Minute
+
+// Limits that depend on the memory that the program may use. Without a limit on memory, they are the maximum.
+const (
+	maxConnections = 4000
+	connCost       = 32 << 10 // bytes of an idle connection, about
+	maxCalls       = 4000     // that are waiting or being answered
+	callCost       = 24 << 10 // bytes of one, about
+	maxSendMemory  = 256 << 20
+)
+
+const (
+	maxOpenFiles  = 1 << 30 // if the system sets no limit
+	reservedFiles = 100     // for everything but connections of clients: stores, listeners, registries
+)
+
+// Limits are the limits of all clients together. Zero values depend on the memory that the server may use.
+type Limits struct {
+	Connections int           // open at one time, gRPC and HTTP; 0 means up to 4000
+	SendMemory  int64         // bytes of answers that are being sent; 0 means a fifth of the memory, up to 256 MiB
+	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
+}
+
+// defaults returns the limits of a server with so many bytes of memory, with defaults for the ones that are not set.
+func (l Limits) defaults(memory int64) Limits {
+	if l.Connections == 0 {
+		l.Connections = int(min(maxConnections, max(memory/10/connCost, 100)))
+	}
+	if l.SendMemory == 0 {
+		l.SendMemory = min(maxSendMemory, memory/5)
+	}
+	if l.Idle == 0 {
+		l.Idle = DefaultIdle
+	}
+	return l
+}
+
+// newGuard returns a guard with the limits of opts, as far as the process may have as many connections.
+func newGuard(opts ServerOptions) *guard.Guard {
+	memory, files := MemoryLimit(), openFiles()
+	set := opts.Limits.defaults(memory)
+	if most := int(files - min(reservedFiles, files/2)); set.Connections > most {
+		if opts.Limits.Connections > 0 {
+			opts.Log.Warn("fewer connections than asked for, since the process may open so few files (ulimit -n)",
+				"asked", set.Connections, "connections", most)
+		}
+		set.Connections = most
+	}
+	return guard.New(guard.Options{
+		Connections: set.Connections,
+		Calls:       min(maxCalls, max(memory/10/callCost, 256)),
+		SendMemory:  set.SendMemory,
+		Idle:        set.Idle,
+		Log:         opts.Log,
+	})
+}
