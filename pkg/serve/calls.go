@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// calls wraps every call. It waits until there is something to answer from, gives errors their codes, and logs
-// what is worth it. A healthy call logs nothing.
+// calls wraps every call. It waits until a catalog is served, gives errors their codes, and logs slow and failed calls.
+// A healthy call logs nothing.
 type calls struct {
 	live    *Live
 	log     *slog.Logger

@@ -4,7 +4,7 @@ package serve
 
 import "syscall"
 
-// openFiles returns how many files and connections the process may have open.
+// openFiles returns the number of files and connections that the process may have open.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -26,17 +26,10 @@ type fleet struct {
 	mu      sync.Mutex
 	current []*shard
 	next    int                 // of current, modulo their number
-	all     map[*shard]struct{} // that have not stopped, current or not
+	all     map[*shard]struct{} // shards that have not stopped, current or not
 }
 
-func newFleet(opts ServerOptions, newServer func() *grpc.Server) *fleet {
-	return &fleet{
-		newServer: newServer, grace: opts.ReloadGrace, drain: opts.Drain,
-		ending: make(chan struct{}), all: map[*shard]struct{}{},
-	}
-}
-
-// A shard is a server and its listener, which accepts the connections that it is given.
+// A shard is a server and its listener, which accepts connections from the fleet.
 type shard struct {
 	*grpc.Server
 	conns  chan net.Conn
@@ -44,12 +37,6 @@ type shard struct {
 	closed chan struct{}
 	close  func()
 	stop   func() // gracefully
-}
-
-func newShard(server *grpc.Server, addr net.Addr) *shard {
-	s := &shard{Server: server, conns: make(chan net.Conn), addr: addr, closed: make(chan struct{})}
-	s.close, s.stop = sync.OnceFunc(func() { close(s.closed) }), sync.OnceFunc(server.GracefulStop)
-	return s
 }
 
 // Accept implements [net.Listener].
@@ -120,7 +107,8 @@ func (f *fleet) shard(addr net.Addr) *shard {
 	default:
 	}
 	if len(f.current) < maxShards && (f.grace >= 0 || len(f.current) == 0) {
-		s := newShard(f.newServer(), addr)
+		s := &shard{Server: f.newServer(), conns: make(chan net.Conn), addr: addr, closed: make(chan struct{})}
+		s.close, s.stop = sync.OnceFunc(func() { close(s.closed) }), sync.OnceFunc(s.GracefulStop)
 		f.current = append(f.current, s)
 		f.all[s] = struct{}{}
 		f.running.Go(func() { _ = s.Serve(s) }) // until it is stopped: accepting has no other error
@@ -130,7 +118,7 @@ func (f *fleet) shard(addr net.Addr) *shard {
 	return f.current[f.next%len(f.current)]
 }
 
-// renew has all clients reconnect, gradually over the time of grace. The calls that they have made end first.
+// renew makes all clients reconnect, gradually over the time of grace, each after the end of its calls.
 func (f *fleet) renew() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +148,7 @@ func (f *fleet) stop(s *shard) {
 	delete(f.all, s)
 }
 
-// end stops all shards, forcibly after the time for draining. It reports whether that was not needed.
+// end stops all shards gracefully, and forcibly after the time for draining. It reports whether all ended gracefully.
 func (f *fleet) end() (drained bool) {
 	f.mu.Lock()
 	close(f.ending)

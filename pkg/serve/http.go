@@ -17,8 +17,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// handler answers over HTTP for what all of lives serve.
-func handler(lives []*Live, all *together, opts ServerOptions) http.Handler {
+// handler answers over HTTP for the catalogs of all lives.
+func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Handler {
 	return web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return acquireAll(lives) },
 		Ready: func() bool {
@@ -30,7 +30,7 @@ func handler(lives []*Live, all *together, opts ServerOptions) http.Handler {
 			return true
 		},
 		Failed: func(err error) {
-			for _, live := range lives { // any may be the one
+			for _, live := range lives { // any may be the damaged one
 				if errors.Is(err, store.ErrDataLoss) {
 					live.Damaged(err)
 				}
@@ -40,13 +40,13 @@ func handler(lives []*Live, all *together, opts ServerOptions) http.Handler {
 		Memory:  opts.guard.Memory,
 		Stall:   guard.StallTime,
 		Pace:    guard.PaceBytes,
-		Notes:   all.notes,
-		Metrics: all.metrics,
+		Notes:   process.notes,
+		Metrics: process.metrics,
 	})
 }
 
-// acquireAll returns the catalogs of all that is served, in their order; none while one of them is still being loaded,
-// or its HTTP content being made.
+// acquireAll returns the catalogs of all lives, in their order. It returns none while one of them, or its HTTP content,
+// is not loaded yet.
 func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	var releases []func()
 	release = func() {
@@ -71,8 +71,7 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	return catalogs, release
 }
 
-// serveHTTP answers clients of l, which it closes, until ctx is done, and then those that it answers already, for as
-// long as the options let them.
+// serveHTTP answers clients of l, which it closes, until ctx is done. It stops gracefully, and forcibly after Drain.
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts ServerOptions) error {
 	server := opts.guard.HTTPServer(handler)
 	server.TLSConfig = opts.TLS
@@ -102,13 +101,13 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts S
 	return nil
 }
 
-// A healthService reports whether a catalog is being served. As upstream, it ignores which service is asked about.
+// A healthService reports whether a catalog is being served. As upstream, it ignores the service that a request names.
 type healthService struct {
 	health.UnimplementedHealthServer
 	live *Live
 }
 
-// services are those that List returns; "" is the server as a whole.
+// services are the names that List returns; "" is the server as a whole.
 var services = []string{"", api.Registry_ServiceDesc.ServiceName, api.ExperimentalRegistry_ServiceDesc.ServiceName}
 
 // Check returns the current state.
@@ -151,7 +150,7 @@ func (h *healthService) Watch(
 	}
 }
 
-// now returns how it is, whether that is for ever, and when to ask again.
+// now returns the current state, and whether it is the last one. The channel is closed when it may have changed.
 func (h *healthService) now() (answer *health.HealthCheckResponse, draining bool, changed <-chan struct{}) {
 	serving, draining, changed := h.live.state()
 	answer = &health.HealthCheckResponse{Status: health.HealthCheckResponse_NOT_SERVING}

@@ -6,7 +6,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 )
 
-// DefaultIdle is when a connection without calls is closed: clients of gRPC close theirs after as long.
+// DefaultIdle is the time after which a connection without calls is closed, as clients of gRPC do.
 const DefaultIdle = 30 * time.Minute
 
 // Limits that depend on the memory that the program may use. Without a limit on memory, they are the maximum.

@@ -35,23 +35,23 @@ func (s *Snapshot) Close() error {
 type Live struct {
 	mu       sync.Mutex
 	current  *Snapshot
-	contents int // that current has replaced by others
+	contents int // number of times that another catalog replaced current
 	draining bool
 	changed  chan struct{} // closed when current or draining changes, and replaced
 
 	damaged chan damage // holds one at most
 }
 
-// A damage is why the store could not be read.
-type damage struct{ why error }
+// A damage is the error with which the store could not be read.
+type damage struct{ err error }
 
-// NewLive returns a Live that serves nothing yet.
+// NewLive returns a Live without a snapshot.
 func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(chan damage, 1)} }
 
 // ErrNotServing is returned if there is no snapshot.
 var ErrNotServing = errors.New("the catalog is not being served")
 
-// Acquire returns the snapshot that is served, which stays open until it is released. The error is ErrNotServing where
+// Acquire returns the snapshot that is served, which stays open until it is released. The error is ErrNotServing if
 // there is none.
 func (l *Live) Acquire() (s *Snapshot, release func(), err error) {
 	l.mu.Lock()
@@ -93,21 +93,24 @@ func (l *Live) Wait(ctx context.Context) error {
 	}
 }
 
-// state reports whether there is a snapshot, whether the server is stopping, and when to ask again.
+// state reports whether there is a snapshot and whether the server is stopping. The channel is closed when one of them
+// may have changed.
 func (l *Live) state() (serving, draining bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current != nil, l.draining, l.changed
 }
 
-// content returns a number that changes when another catalog replaces the one that is served, and when to ask again.
+// content returns a number that changes when another catalog replaces the current one, and a channel that is closed
+// when it may have changed.
 func (l *Live) content() (number int, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.contents, l.changed
 }
 
-// Swap serves s from now on. What was served is closed when the last call that reads it ends. Nil serves nothing.
+// Swap serves s from now on. The previous snapshot is closed when the last call that reads it ends. Nil serves no
+// catalog.
 func (l *Live) Swap(s *Snapshot) {
 	l.mu.Lock()
 	old := l.current
@@ -126,7 +129,7 @@ func (l *Live) Swap(s *Snapshot) {
 	}
 }
 
-// drain makes everyone who waits for a snapshot go away, and health say that nothing is served.
+// drain ends all waiting for a snapshot, and makes health report NOT_SERVING.
 func (l *Live) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,14 +146,6 @@ func (l *Live) notify() {
 func (l *Live) Damaged(err error) {
 	select {
 	case l.damaged <- damage{err}:
-	default: // it is known already
-	}
-}
-
-// undamaged clears a report of damage.
-func (l *Live) undamaged() {
-	select {
-	case <-l.damaged:
-	default:
+	default: // one was reported already
 	}
 }

@@ -28,10 +28,10 @@ type Catalog struct {
 	Source declcfg.Source
 }
 
-// An Input is catalogs that are open.
+// An Input has open catalogs.
 type Input struct {
 	Catalogs []Catalog
-	Close    func() // lets go of them
+	Close    func() // closes them
 }
 
 // LoadOptions select the catalogs to load and the place of the store built from them.
@@ -43,7 +43,8 @@ type LoadOptions struct {
 	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as
 	// long as the process, in a file without a name or in memory.
 	CacheDir string
-	// CacheName names the store in CacheDir, which may have those of several registries; empty means that of StoreFile.
+	// CacheName names the store in CacheDir, which may have stores of several registries; empty means the name of
+	// StoreFile.
 	CacheName string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
@@ -56,7 +57,7 @@ type LoadOptions struct {
 
 	HTTP     bool         // keeps all objects for HTTP; a store in CacheDir without them is replaced
 	Modified time.Time    // when the catalogs were changed, for HTTP; zero asks their files
-	Log      *slog.Logger // nil drops what is said
+	Log      *slog.Logger // nil drops all messages
 }
 
 // storeSuffix ends the name of a store in a cache directory.
@@ -67,10 +68,10 @@ const StoreFile = defaultCacheName + storeSuffix
 
 const defaultCacheName = "catalog"
 
-// A ProblemsError says that catalogs cannot be served, for all the reasons that there are.
+// A ProblemsError reports that catalogs cannot be served, with all problems.
 type ProblemsError struct {
 	Problems []*problem.Problem
-	Clash    bool // catalogs that are to be one registry have a package of the same name
+	Clash    bool // catalogs of one registry have a package of the same name
 	System   bool // some are errors of the system, as of a file that could not be read; these may pass
 }
 
@@ -94,7 +95,7 @@ type loader struct {
 	hasty bool
 }
 
-// load returns a snapshot, which is nil if the key is have. With rebuild, it does not look at the store in the cache.
+// load returns a snapshot, which is nil if the key is have. With rebuild, it ignores the store in the cache.
 func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
@@ -143,7 +144,7 @@ func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
 	return err
 }
 
-// withhold takes the packages that are not valid out of catalogs. It returns invalid if nothing is left.
+// withhold removes the packages that are not valid from catalogs. It returns invalid if no package is left.
 func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web.Withheld, err error) {
 	left := false
 	for i := range in.Catalogs {
@@ -285,7 +286,7 @@ type place struct {
 // A buildFunc makes a store and opens it.
 type buildFunc func(context.Context, store.Key, store.BuildOptions, []declcfg.Source) (*store.Store, error)
 
-// places returns all that come into question, the best first.
+// places returns all candidate places, the best first.
 func (l *loader) places() []place {
 	var all []place
 	if l.CacheDir != "" {
@@ -302,9 +303,15 @@ func temporaryPlaces() []place {
 	var all []place
 	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
 	for i, dir := range dirs {
-		if !slices.Contains(dirs[:i], dir) {
-			all = append(all, place{name: dir, build: inDir(dir)})
+		if slices.Contains(dirs[:i], dir) {
+			continue
 		}
+		build := func(
+			ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
+		) (*store.Store, error) {
+			return store.Temp(ctx, dir, key, opts, sources...)
+		}
+		all = append(all, place{name: dir, build: build})
 	}
 	return append(all, place{
 		name:    "memory",
@@ -313,17 +320,8 @@ func temporaryPlaces() []place {
 	})
 }
 
-// inDir makes the store in a file in dir that has no name.
-func inDir(dir string) buildFunc {
-	return func(
-		ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-	) (*store.Store, error) {
-		return store.Temp(ctx, dir, key, opts, sources...)
-	}
-}
-
-// inCache makes the store where the next start finds it. It does not touch a file that opm did not make. Whoever built
-// it, the user that an image runs as can read it.
+// inCache makes the store in the cache directory, for the next start. It does not touch a file that opm did not make.
+// Its mode lets the user that an image runs as read it, whoever built it.
 func (l *loader) inCache(
 	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
 ) (*store.Store, error) {
@@ -344,8 +342,8 @@ func (l *loader) inCache(
 	return store.Open(l.path(), key)
 }
 
-// A check validates each catalog while a store is made of all, and refuses packages that several of them hold: clients
-// ask for a package without saying of which catalog.
+// A check validates each catalog while a store is made of all, and refuses packages that are in several catalogs:
+// clients ask for a package without naming its catalog.
 type check struct {
 	catalogs []*validate.Checker
 	system   bool // see [ProblemsError]
@@ -385,38 +383,24 @@ func (c *check) Done(ctx context.Context) error {
 		}
 		invalid.Problems = append(invalid.Problems, report.Problems...)
 		for _, p := range report.Index.Packages() {
-			if clash := claim(owners, p); clash != nil {
-				invalid.Problems = append(invalid.Problems, clash)
-				invalid.Clash = true
+			if len(p.Packages) == 0 || p.Name == "" {
+				continue
 			}
+			meta := p.Packages[0].Meta
+			other, ok := owners[p.Name]
+			if !ok {
+				owners[p.Name] = meta
+				continue
+			}
+			invalid.Clash = true
+			invalid.Problems = append(invalid.Problems, &problem.Problem{
+				Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
+				Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
+			})
 		}
 	}
 	if len(invalid.Problems) > 0 {
 		return invalid
 	}
 	return nil
-}
-
-// claim records the owner of a package, and returns a problem if the package has one already, else nil.
-func claim(owners map[string]*declcfg.Meta, p *declcfg.PackageIndex) *problem.Problem {
-	meta := definition(p)
-	if meta == nil || p.Name == "" {
-		return nil
-	}
-	if other, ok := owners[p.Name]; ok {
-		return &problem.Problem{
-			Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
-			Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
-		}
-	}
-	owners[p.Name] = meta
-	return nil
-}
-
-// definition returns the olm.package of a package, nil for none.
-func definition(p *declcfg.PackageIndex) *declcfg.Meta {
-	if len(p.Packages) == 0 {
-		return nil
-	}
-	return p.Packages[0].Meta
 }

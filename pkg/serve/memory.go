@@ -14,7 +14,7 @@ import (
 func MemoryLimit() int64 { return min(debug.SetMemoryLimit(-1), systemMemoryLimit()) }
 
 // HonorMemoryLimit makes the garbage collector keep the program within the limit of the system, unless GOMEMLIMIT is
-// set. A part is left for memory outside of Go: the program's code, and kernel memory.
+// set. It leaves a part for memory outside of Go: the program's code, and kernel memory.
 func HonorMemoryLimit() {
 	if limit := systemMemoryLimit(); limit < math.MaxInt64 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - max(limit/10, min(reservedMemory, limit/2)))
@@ -24,7 +24,7 @@ func HonorMemoryLimit() {
 // reservedMemory is the part of a small limit that is left for memory outside of Go, in bytes.
 const reservedMemory = 36 << 20
 
-// residentMemory returns what memory the process takes, for people.
+// residentMemory returns the size of the memory of the process, for people.
 func residentMemory() string {
 	const megabyte = 1 << 20
 	status, err := os.ReadFile("/proc/self/status")

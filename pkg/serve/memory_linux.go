@@ -51,10 +51,10 @@ func groupLimit(fsys fs.FS, groups string) int64 {
 	return limit
 }
 
-// unlimited is what version 1 says for no limit: the largest number of whole pages.
+// unlimited is a lower bound of the value of version 1 for no limit, the largest number of whole pages.
 const unlimited = 1 << 62
 
-// readLimit returns the limit in a file, the largest number for none.
+// readLimit returns the limit in a file, or the largest number if there is none.
 func readLimit(fsys fs.FS, name string) int64 {
 	text, err := fs.ReadFile(fsys, name)
 	if err != nil {

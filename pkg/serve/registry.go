@@ -144,18 +144,13 @@ func getLatestChannelEntriesThatProvide(
 func listCustomSchemas(
 	ctx context.Context, s *store.Store, req *api.ExperimentalListPackageCustomSchemasRequest,
 ) (iter.Seq2[[]byte, error], error) {
-	if !acknowledged(ctx) {
-		return func(func([]byte, error) bool) {}, nil
+	if !slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true") {
+		return func(func([]byte, error) bool) {}, nil // the client may not expect that the method changes
 	}
 	if req.GetSchema() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the schema is missing")
 	}
 	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
-}
-
-// acknowledged reports whether the client knows that it asks for what may change.
-func acknowledged(ctx context.Context) bool {
-	return slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true")
 }
 
 // statusOf returns an error of a call with the code for it.

@@ -25,39 +25,39 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// defaultWatchEvery is how often watched paths are looked at.
+// defaultWatchEvery is the interval at which watched paths are checked.
 const defaultWatchEvery = time.Second
 
-// retryDamaged is how long to wait before a store that is damaged again, or could not be built, is rebuilt.
+// retryDamaged is the delay before a store that is damaged again, or could not be built, is rebuilt.
 const retryDamaged = 10 * time.Second
 
-// Options say what is served, and how.
+// Options are the served registries and the settings of the server.
 type Options struct {
-	// Registries are what is served, each by itself. All share the limits of Server, and HTTP has the catalogs of all, in
-	// their order.
+	// Registries are served each by itself. All share the limits of Server, and HTTP has the catalogs of all, in their
+	// order.
 	Registries []Registry
 
 	Server     ServerOptions
-	WatchEvery time.Duration // how often watched paths are looked at; 0 means a second
+	WatchEvery time.Duration // interval at which watched paths are checked; 0 means a second
 
 	HTTP net.Listener // serves HTTP too, and is closed at the end; nil serves gRPC only
 
 	Ready func() // called when all catalogs are served for the first time, unless it is nil
 }
 
-// A Registry is what gRPC clients of one address see.
+// A Registry is the catalogs that gRPC clients of one address see.
 type Registry struct {
 	Listener net.Listener // for gRPC, closed at the end; nil serves over HTTP only
-	Load     LoadOptions  // its Log is that of the server where it is nil
+	Load     LoadOptions  // a nil Log is the Log of the server
 
-	// Watch are directories and files. When one changes, and then no more for WatchEvery, everything is loaded again; the
-	// previous catalog is served until then, and also after it if the new one is invalid. If loading fails for another
-	// reason, it is tried again.
+	// Watch are directories and files. When one has changed, and has not changed again for WatchEvery, everything is
+	// loaded again; the previous catalog is served until then, and also after it if the new one is invalid. If loading
+	// fails for another reason, it is tried again.
 	Watch []string
 }
 
 // Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. A
-// cached store without HTTP content is served over gRPC at once; HTTP clients are told to come back until that content
+// cached store without HTTP content is served over gRPC at once; HTTP clients are asked to come back until that content
 // is made. Run returns nil after ctx is done, and an error when a catalog cannot be loaded at first or a listener
 // fails.
 func Run(ctx context.Context, opts Options) error {
@@ -67,7 +67,7 @@ func Run(ctx context.Context, opts Options) error {
 	g, running := errgroup.WithContext(ctx)
 	metrics := web.NewMetrics()
 	opts.Server.Observe = counted(metrics, opts.Server.Observe)
-	all := newTogether(opts.Registries, metrics, opts.Ready)
+	status := newProcessStatus(opts.Registries, metrics, opts.Ready)
 	var lives []*Live
 	for i, r := range opts.Registries {
 		live := NewLive()
@@ -76,7 +76,7 @@ func Run(ctx context.Context, opts Options) error {
 		r.Load.Log = cmp.Or(r.Load.Log, opts.Server.Log)
 		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
 		runner := &runner{
-			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, all: all,
+			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, status: status,
 			loader: loader{LoadOptions: r.Load, hasty: r.Listener != nil},
 			guard:  opts.Server.guard,
 			wait:   backoff.NewExponentialBackOff(), // up to a minute
@@ -88,7 +88,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	if opts.HTTP != nil {
 		g.Go(func() error {
-			return serveHTTP(running, opts.HTTP, handler(lives, all, opts.Server), opts.Server)
+			return serveHTTP(running, opts.HTTP, handler(lives, status, opts.Server), opts.Server)
 		})
 	}
 	g.Go(func() error { return opts.Server.guard.Run(running) })
@@ -109,7 +109,7 @@ func serveGRPC(ctx context.Context, l net.Listener, live *Live, opts ServerOptio
 	return nil
 }
 
-// Cache makes the store in the cache directory, unless there is one that is up to date.
+// Cache makes the store in the cache directory, unless an up-to-date one is there.
 func Cache(ctx context.Context, opts LoadOptions) error {
 	start := time.Now()
 	s, err := Load(ctx, opts, nil)
@@ -130,17 +130,17 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 
 // A runner keeps a Live up to date.
 type runner struct {
-	number int // of the registry
+	number int // of the registry in status
 	live   *Live
 	loader loader
 	watch  []string
 	every  time.Duration // watch is looked at
 	log    *slog.Logger
-	all    *together
+	status *processStatus
 	guard  *guard.Guard
 
 	stamp    uint64               // of the watched paths when they were loaded
-	key      store.Key            // of what is served
+	key      store.Key            // of the catalogs that are served
 	modified map[string]time.Time // of each catalog that was served over HTTP
 	state
 	wait *backoff.ExponentialBackOff // before the next attempt
@@ -161,7 +161,7 @@ func (r *runner) run(ctx context.Context) error {
 	} else {
 		again.Stop()
 	}
-	var ticks <-chan time.Time // never, where nothing is watched
+	var ticks <-chan time.Time // never, if nothing is watched
 	if len(r.watch) > 0 {
 		ticker := time.NewTicker(r.every)
 		defer ticker.Stop()
@@ -186,21 +186,21 @@ func (r *runner) run(ctx context.Context) error {
 				r.wait.Reset()
 			}
 		case found := <-r.live.damaged:
-			if err := r.repair(ctx, found.why); err != nil {
+			if err := r.repair(ctx, found.err); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// load serves the catalogs, and says so in the log. Those whose key is have are served already.
+// load serves the catalogs, and logs that. Catalogs with the key have are served already.
 func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild bool) error {
-	r.all.loading.Lock()
-	defer r.all.loading.Unlock()
+	r.status.loading.Lock()
+	defer r.status.loading.Unlock()
 	start := time.Now()
 	s, err := r.loader.load(ctx, have, rebuild)
 	if err != nil {
-		r.all.metrics.LoadFailed()
+		r.status.metrics.LoadFailed()
 		return err
 	}
 	if s == nil {
@@ -212,14 +212,14 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	r.advance(s)
 	r.key = s.Key
 	if s.Built {
-		debug.FreeOSMemory() // what that took is not needed for serving
+		debug.FreeOSMemory() // of the build, which serving does not need
 	}
 	r.guard.Loaded()
 	r.live.Swap(s)
 	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
-	r.all.loaded(r.number, web.Load{
+	r.status.loaded(r.number, web.Load{
 		Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs, Withheld: len(s.withheld),
 	})
 	return nil
@@ -270,18 +270,18 @@ func (r *runner) reload(ctx context.Context) (again bool) {
 	return !ok || invalid.System
 }
 
-// enter notes the state of the registry.
+// enter records the state of the registry.
 func (r *runner) enter(s state) {
 	r.state = s
-	r.all.now(r.number, s)
+	r.status.setState(r.number, s)
 }
 
-// repair rebuilds a store that could not be read. It fails where damage is to be fatal.
+// repair rebuilds a store that could not be read. With Enforce, it returns the damage.
 func (r *runner) repair(ctx context.Context, damage error) error {
 	if r.loader.Enforce {
 		return damage
 	}
-	r.all.metrics.Now(web.Damaged)
+	r.status.metrics.Now(web.Damaged)
 	r.log.Error("store is corrupt, rebuilding it", "reason", damage)
 	err := r.load(ctx, "store rebuilt", nil, true)
 	switch {
@@ -290,12 +290,15 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 	case err != nil:
 		LogError(r.log, "store cannot be rebuilt", err)
 	}
-	// Calls that were under way have met the same damage; and where it stays, making stores is not all that is done.
+	// Calls that were under way report the same damage. If it persists, the server must not only build stores.
 	select {
 	case <-ctx.Done():
 	case <-time.After(retryDamaged):
 	}
-	r.live.undamaged()
+	select {
+	case <-r.live.damaged:
+	default:
+	}
 	return ctx.Err()
 }
 
@@ -308,23 +311,19 @@ func LogError(log *slog.Logger, message string, err error) {
 		log.Error(message, "problems", len(e.Problems))
 		return
 	}
-	log.Error(message, "reason", firstLines(err.Error()))
-}
-
-// maxReasons is how many lines of an error are logged: each may be an error about an object.
-const maxReasons = 1000
-
-func firstLines(text string) string {
-	lines := strings.SplitN(text, "\n", maxReasons+1)
+	lines := strings.SplitN(err.Error(), "\n", maxReasons+1)
 	if len(lines) > maxReasons {
 		lines[maxReasons] = plural.Of(strings.Count(lines[maxReasons], "\n")+1, "more line") + " not logged"
 	}
-	return strings.Join(lines, "\n")
+	log.Error(message, "reason", strings.Join(lines, "\n"))
 }
 
-// stampOf returns a value that changes when what is below the paths does, as far as names, sizes and times of files and
-// the targets of links tell. It follows links to files, so that what a mounted ConfigMap swaps counts. What cannot be
-// read is a state like any other.
+// maxReasons is the number of lines of an error that are logged: each may be an error about an object.
+const maxReasons = 1000
+
+// stampOf returns a value that changes when files below the paths change: their names, sizes and times, and the targets
+// of links. It follows links to files, so that the files that a mounted ConfigMap swaps count. An error in reading is a
+// state like any other.
 func stampOf(paths []string) uint64 {
 	sum := fnv.New64a()
 	for _, path := range paths {

@@ -1,5 +1,5 @@
-// Package serve answers for a catalog as a registry does: the services of package api over gRPC, from a store that is
-// made of the catalog when there is none yet.
+// Package serve serves a catalog as a registry does: the services of package api over gRPC, from a store that is made
+// of the catalog when there is none yet.
 //
 //	l, err := net.Listen("tcp", ":50051")
 //	err = serve.Run(ctx, serve.Options{
@@ -7,8 +7,8 @@
 //		Server:     serve.ServerOptions{Log: log},
 //	})
 //
-// What the answers are is said in registry.proto and in package store. They are those of upstream, but for what
-// docs/compatibility.md lists: not found is the code NOT_FOUND, and everything comes in one order.
+// The answers are documented in registry.proto and in package store. They are the answers of upstream except for the
+// differences that docs/compatibility.md lists: not found is the code NOT_FOUND, and the order is always the same.
 package serve
 
 import (
@@ -16,7 +16,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -33,38 +32,38 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 )
 
-// DefaultDrain is how long calls may go on after the server was told to end: less than the 30 seconds after which a
-// cluster kills a pod.
+// DefaultDrain is the time that calls have to end when the server stops: less than the 30 seconds after which a cluster
+// kills a pod.
 const DefaultDrain = 25 * time.Second
 
-// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed: so that not
+// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed, so that not
 // all come back at once.
 const DefaultReloadGrace = 5 * time.Second
 
-// defaultSlow is how long a call takes that is worth a line in the log. Most take less than a thousandth of it.
+// defaultSlow is the duration from which a call is logged. Most take less than a thousandth of it.
 const defaultSlow = time.Second
 
 // ServerOptions say how a server treats its clients. The zero value speaks plain text, as registries in clusters do.
 type ServerOptions struct {
 	TLS   *tls.Config   // nil is plain text; see [Certificates]
-	Log   *slog.Logger  // nil drops what is said
+	Log   *slog.Logger  // nil drops all messages
 	Slow  time.Duration // calls that take as long are logged; 0 means a second
-	Drain time.Duration // how long calls may go on after the server is told to stop; 0 means DefaultDrain
+	Drain time.Duration // time that calls have to end when the server stops; 0 means DefaultDrain
 
 	// ReloadGrace is the time over which clients are asked to reconnect after the catalog has changed; 0 means
 	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again when it has reconnected.
 	ReloadGrace time.Duration
 
-	// Observe is called when a call has ended, if it is not nil; of registry calls without the time that they
-	// waited for the first catalog. It may be called from several goroutines.
+	// Observe is called when a call has ended, if it is not nil. The time of a registry call is without its wait for the
+	// first catalog. It may be called from several goroutines.
 	Observe func(method string, code codes.Code, took time.Duration)
 
-	Limits Limits // on what clients may take
+	Limits Limits // of all clients together
 
 	guard *guard.Guard // shared with HTTP; nil for one with the limits of Limits
 }
 
-// withDefaults returns the options with those that are not set.
+// withDefaults returns the options with defaults for the ones that are not set.
 func (o ServerOptions) withDefaults() ServerOptions {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Slow = cmp.Or(o.Slow, defaultSlow)
@@ -82,7 +81,7 @@ type Server struct {
 	opts ServerOptions
 }
 
-// NewServer returns a server of what live serves. It serves one listener; see [Server.Serve].
+// NewServer returns a server of live. It serves one listener; see [Server.Serve].
 func NewServer(live *Live, opts ServerOptions) *Server { return &Server{live, opts.withDefaults()} }
 
 // newGRPC returns a gRPC server with the services.
@@ -103,11 +102,14 @@ func (s *Server) newGRPC() *grpc.Server {
 	return server
 }
 
-// Serve answers clients of l, which it closes, until ctx is done. Then it takes no more calls, lets those end that are
-// under way, cuts off what takes longer than Drain, and returns nil. Until something is served, calls to the registry
-// wait, and health says NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
+// Serve answers clients of l, which it closes, until ctx is done. Then it takes no more calls, stops gracefully, and
+// forcibly after Drain, and returns nil. Until a catalog is served, calls to the registry wait, and health reports
+// NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	f := newFleet(s.opts, s.newGRPC)
+	f := &fleet{
+		newServer: s.newGRPC, grace: s.opts.ReloadGrace, drain: s.opts.Drain,
+		ending: make(chan struct{}), all: map[*shard]struct{}{},
+	}
 	err := f.serve(ctx, s.opts.guard.Listener(l), s.live)
 	s.live.drain()
 	if !f.end() {
@@ -124,8 +126,8 @@ type Certificates struct {
 	Log       *slog.Logger // receives errors about changed files that are invalid; nil drops them
 }
 
-// Config returns what a server needs. The error is about files that cannot be used. Later on, what they held last when
-// they were good is used.
+// Config returns the configuration of a server. The error is about files that cannot be used. If they become invalid
+// later, their last valid content is used.
 func (c Certificates) Config() (*tls.Config, error) {
 	r := &certificateReader{Certificates: c, files: []string{c.Cert, c.Key}}
 	r.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -143,7 +145,7 @@ func (c Certificates) Config() (*tls.Config, error) {
 	return outer, nil
 }
 
-// A certificateReader holds what the files say.
+// A certificateReader has the configuration that the files contain.
 type certificateReader struct {
 	Certificates
 	files []string
@@ -153,7 +155,7 @@ type certificateReader struct {
 	config *tls.Config
 }
 
-// latest returns what the files say now, or said when they were good.
+// latest returns the current configuration of the files, or the last valid one.
 func (r *certificateReader) latest() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,19 +187,13 @@ func (r *certificateReader) read() (*tls.Config, error) {
 	if r.ClientCA == "" {
 		return config, nil
 	}
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	config.ClientCAs, err = readPool(r.ClientCA)
-	return config, err
-}
-
-func readPool(name string) (*x509.CertPool, error) {
-	text, err := regular.ReadNamed(name)
+	text, err := regular.ReadNamed(r.ClientCA)
 	if err != nil {
 		return nil, fmt.Errorf("read certificates of clients: %w", err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("read certificates of clients: %s: %w", name, errors.New("no certificate in it"))
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read certificates of clients: %s: no certificate in it", r.ClientCA)
 	}
-	return pool, nil
+	return config, nil
 }

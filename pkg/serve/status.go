@@ -13,12 +13,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// together is the combined state of all registries of a process.
-type together struct {
+// A processStatus is the combined state of all registries of a process.
+type processStatus struct {
 	// loading is held by the registry that is being loaded: one at a time, since loading takes memory.
 	loading sync.Mutex
 
-	metrics *web.Metrics // that nobody sees without HTTP
+	metrics *web.Metrics // which only HTTP shows
 	ready   func()       // called when the last registry is loaded for the first time; nil after that
 	loads   []*web.Load  // of each registry; nil before the first
 
@@ -27,8 +27,8 @@ type together struct {
 	states []state  // of the registries
 }
 
-func newTogether(registries []Registry, metrics *web.Metrics, ready func()) *together {
-	all := &together{
+func newProcessStatus(registries []Registry, metrics *web.Metrics, ready func()) *processStatus {
+	all := &processStatus{
 		metrics: metrics, ready: ready, loads: make([]*web.Load, len(registries)), states: make([]state, len(registries)),
 	}
 	for _, r := range registries {
@@ -43,11 +43,11 @@ type state struct {
 	stale   time.Time // when it was first known that a changed catalog could not be served; zero for none
 	why     error     // the last attempt failed, or nil
 
-	withheld []web.Withheld // from what is served
+	withheld []web.Withheld // packages that are not served
 }
 
-// now notes the state of a registry.
-func (s *together) now(number int, is state) {
+// setState records the state of a registry.
+func (s *processStatus) setState(number int, is state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.states[number] = is
@@ -60,8 +60,8 @@ func (s *together) now(number int, is state) {
 	s.metrics.Stale(first)
 }
 
-// notes says in which states registries are that serve something else than they should, a line for each.
-func (s *together) notes() (lines []string) {
+// notes returns a line for each registry that does not serve the current catalogs, and for each withheld package.
+func (s *processStatus) notes() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, is := range s.states {
@@ -96,8 +96,8 @@ func reason(err error) string {
 	return legible.Text(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// loaded says what one of the registries serves from now on. The caller holds loading.
-func (s *together) loaded(number int, load web.Load) {
+// loaded records the catalogs that a registry serves from now on. The caller holds loading.
+func (s *processStatus) loaded(number int, load web.Load) {
 	s.loads[number] = new(load)
 	s.metrics.Loaded(sum(s.loads, load))
 	switch {
@@ -109,7 +109,7 @@ func (s *together) loaded(number int, load web.Load) {
 	}
 }
 
-// sum returns the last load with the numbers and the catalogs of all loads that there are.
+// sum returns the last load with the numbers and the catalogs of all loads.
 func sum(loads []*web.Load, last web.Load) web.Load {
 	all := web.Load{Built: last.Built, Took: last.Took}
 	stats := &all.Stats
